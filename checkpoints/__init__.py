@@ -1,0 +1,1 @@
+"""Everything that outlives the process: runs, gates, effects, events, checkpoints, blobs."""

@@ -1,0 +1,172 @@
+"""One SQLite file, one writer thread, group commit.
+
+Jobs are functions of the connection. The thread takes all jobs that wait, runs each in a
+savepoint, commits them together and then answers: nobody hears of a write that is not durable.
+A job can be awaited from any event loop and called without one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, TypeVar
+
+from planwright.graph.errors import SetupError
+
+T = TypeVar("T")
+Job = Callable[[sqlite3.Connection], T]
+Boundary = Callable[[str], None]
+_Item = tuple[str, Callable[[sqlite3.Connection], Any], "Future[Any]"]
+
+
+class Database:
+    """A durable store behind one thread. It opens on first use, so importing costs nothing.
+
+    `boundary` is called with the names of the jobs before and after every commit; the crash
+    tests end the process there.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        migrations: tuple[str, ...],
+        *,
+        busy_timeout_s: float = 30,
+        boundary: Boundary | None = None,
+    ) -> None:
+        self.path = path
+        self._migrations = migrations
+        self._busy_timeout_s = busy_timeout_s
+        self._boundary = boundary
+        self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def submit(self, name: str, job: Job[T]) -> Future[T]:
+        """Queue a job without waiting; later jobs never overtake it."""
+        with self._lock:
+            if self._thread is None:
+                connection = self._open()
+                self._thread = threading.Thread(
+                    target=self._work, args=(connection,), name=f"writer:{self.path.name}", daemon=True
+                )
+                self._thread.start()
+            future: Future[T] = Future()
+            self._queue.put((name, job, future))
+            return future
+
+    def call(self, name: str, job: Job[T]) -> T:
+        """Run a job and wait for its commit, without an event loop."""
+        return self.submit(name, job).result()
+
+    async def run(self, name: str, job: Job[T]) -> T:
+        """Run a job and await its commit, on any event loop."""
+        return await asyncio.wrap_future(self.submit(name, job))
+
+    def close(self) -> None:
+        """Finish what is queued and close the file; a later job opens it again."""
+        with self._lock:
+            thread, self._thread = self._thread, None
+            if thread is not None:
+                self._queue.put(None)
+                thread.join()
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            connection = sqlite3.connect(
+                self.path, timeout=self._busy_timeout_s, isolation_level=None, check_same_thread=False
+            )
+            connection.row_factory = sqlite3.Row
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=FULL")
+            self._migrate(connection)
+        except (OSError, sqlite3.Error) as error:
+            raise _store_error(self.path, error) from error
+        return connection
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        if connection.execute("PRAGMA user_version").fetchone()[0] == len(self._migrations):
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        done = connection.execute("PRAGMA user_version").fetchone()[0]
+        for number, script in enumerate(self._migrations[done:], done + 1):
+            for statement in filter(str.strip, script.split(";\n")):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version={number}")
+        connection.execute("COMMIT")
+
+    def _work(self, connection: sqlite3.Connection) -> None:
+        with contextlib.closing(connection):
+            while item := self._queue.get():
+                batch = [item]
+                stop = False
+                with contextlib.suppress(queue.Empty):
+                    while not stop:
+                        if following := self._queue.get_nowait():
+                            batch.append(following)
+                        else:
+                            stop = True
+                self._commit(connection, batch)
+                if stop:
+                    return
+
+    def _commit(self, connection: sqlite3.Connection, batch: list[_Item]) -> None:
+        names = "+".join(name for name, _, _ in batch)
+        answers: list[tuple[Future[Any], Any, BaseException | None]] = []
+        self._reach(f"before {names}")
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            for _, job, future in batch:
+                answers.append((future, *_in_savepoint(connection, job)))
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            failure = _store_error(self.path, error)
+            answers = [(future, None, failure) for _, _, future in batch]
+        self._reach(f"after {names}")
+        for future, value, problem in answers:
+            if problem is not None:
+                future.set_exception(problem)
+            else:
+                future.set_result(value)
+
+    def _reach(self, name: str) -> None:
+        if self._boundary is not None:
+            self._boundary(f"{self.path.stem}: {name}")
+
+
+def _in_savepoint(connection: sqlite3.Connection, job: Job[Any]) -> tuple[Any, BaseException | None]:
+    connection.execute("SAVEPOINT job")
+    try:
+        value = job(connection)
+    except sqlite3.OperationalError:
+        raise  # the disk is full or the file is gone: the whole batch fails
+    except BaseException as error:  # noqa: BLE001 - handed to whoever asked for the job
+        connection.execute("ROLLBACK TO job")
+        connection.execute("RELEASE job")
+        return None, error
+    connection.execute("RELEASE job")
+    return value, None
+
+
+def _store_error(path: Path, error: Exception) -> SetupError:
+    text = str(error)
+    if "locked" in text:
+        return SetupError(
+            f"{path} is locked by another program",
+            "close that program (a database browser, a backup), then: planwright resume",
+        )
+    if "readonly" in text or "unable to open" in text or isinstance(error, OSError):
+        return SetupError(
+            f"cannot write to {path}: {text}",
+            "make the folder writable, or set storage.path in planwright.toml to one that is",
+        )
+    return SetupError(f"the store {path} failed: {text}", "look at it with: planwright doctor")

@@ -1,0 +1,75 @@
+"""The tables of `planwright.db`, as migrations that are only ever added to.
+
+Every table carries tenant and run, so that a query can never reach into another's.
+"""
+
+MIGRATIONS: tuple[str, ...] = (
+    """
+CREATE TABLE runs (
+    run_id TEXT PRIMARY KEY, thread_id TEXT NOT NULL, tenant TEXT NOT NULL, status TEXT NOT NULL,
+    request TEXT NOT NULL, messages TEXT NOT NULL, context TEXT NOT NULL,
+    started_at TEXT NOT NULL, ended_at TEXT, answer TEXT,
+    owner TEXT, lease_token INTEGER NOT NULL DEFAULT 0, lease_until REAL NOT NULL DEFAULT 0
+);
+CREATE INDEX runs_of_thread ON runs (thread_id, started_at);
+CREATE TABLE plans (
+    run_id TEXT NOT NULL, tenant TEXT NOT NULL, plan_hash TEXT NOT NULL, revision INTEGER NOT NULL,
+    plan TEXT NOT NULL, checked TEXT NOT NULL, gate_id TEXT, created_at TEXT NOT NULL,
+    PRIMARY KEY (run_id, plan_hash)
+);
+CREATE TABLE gates (
+    gate_id TEXT PRIMARY KEY, thread_id TEXT NOT NULL, run_id TEXT NOT NULL, tenant TEXT NOT NULL,
+    kind TEXT NOT NULL, step_uid TEXT, shown_hash TEXT NOT NULL, shown TEXT NOT NULL,
+    requested_at TEXT NOT NULL, expires_at TEXT NOT NULL, status TEXT NOT NULL,
+    decided_at TEXT, decided_by TEXT, channel TEXT, reason TEXT
+);
+CREATE INDEX gates_of_run ON gates (run_id, status);
+CREATE TABLE effects (
+    key TEXT PRIMARY KEY, tenant TEXT NOT NULL, thread_id TEXT NOT NULL, run_id TEXT NOT NULL,
+    step_uid TEXT NOT NULL, attempt INTEGER NOT NULL, ordinal INTEGER NOT NULL,
+    capability TEXT NOT NULL, effect TEXT NOT NULL, args_hash TEXT NOT NULL, args TEXT NOT NULL,
+    status TEXT NOT NULL, result TEXT, error TEXT, intended_at TEXT NOT NULL, ended_at TEXT
+);
+CREATE INDEX effects_of_run ON effects (run_id);
+CREATE TABLE steps (
+    run_id TEXT NOT NULL, tenant TEXT NOT NULL, uid TEXT NOT NULL, step_id TEXT NOT NULL,
+    status TEXT NOT NULL, result TEXT NOT NULL, ended_at TEXT NOT NULL,
+    PRIMARY KEY (run_id, uid)
+);
+CREATE TABLE journal (
+    run_id TEXT NOT NULL, thread_id TEXT NOT NULL, tenant TEXT NOT NULL, seq INTEGER NOT NULL,
+    ts TEXT NOT NULL, type TEXT NOT NULL, key TEXT NOT NULL, data TEXT NOT NULL,
+    PRIMARY KEY (run_id, key)
+);
+CREATE INDEX journal_of_run ON journal (run_id, seq);
+CREATE TABLE usage (
+    id TEXT PRIMARY KEY, tenant TEXT NOT NULL, run_id TEXT NOT NULL, provider TEXT NOT NULL,
+    kind TEXT NOT NULL, tokens INTEGER NOT NULL, cost INTEGER, calls INTEGER NOT NULL,
+    settled INTEGER NOT NULL, expires_at REAL NOT NULL, at TEXT NOT NULL
+);
+CREATE INDEX usage_of_run ON usage (run_id);
+CREATE TABLE memories (
+    id TEXT PRIMARY KEY, tenant TEXT NOT NULL, run_id TEXT NOT NULL, text TEXT NOT NULL,
+    tags TEXT NOT NULL, created_at TEXT NOT NULL
+);
+CREATE VIRTUAL TABLE memories_fts USING fts5 (text, tags, content='memories');
+CREATE TRIGGER memories_added AFTER INSERT ON memories BEGIN
+    INSERT INTO memories_fts (rowid, text, tags) VALUES (new.rowid, new.text, new.tags); END;
+""",
+)
+
+CHECKPOINT_MIGRATIONS: tuple[str, ...] = (
+    """
+CREATE TABLE IF NOT EXISTS checkpoints (
+    thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL,
+    parent_checkpoint_id TEXT, type TEXT, checkpoint BLOB, metadata BLOB,
+    PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id)
+);
+CREATE TABLE IF NOT EXISTS writes (
+    thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL,
+    task_id TEXT NOT NULL, task_path TEXT NOT NULL DEFAULT '', idx INTEGER NOT NULL,
+    channel TEXT NOT NULL, type TEXT, value BLOB,
+    PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx)
+);
+""",
+)

@@ -1,0 +1,16 @@
+"""One spelling for every value that is hashed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+
+def canonical_json(value: object) -> str:
+    """Spell a JSON value in the one way we hash: sorted keys, no spaces, UTF-8 kept."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
+
+
+def sha256(value: object) -> str:
+    """Hash a JSON value by its canonical spelling, as 64 hex digits."""
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()

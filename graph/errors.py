@@ -1,0 +1,119 @@
+"""What can go wrong, sorted by what the caller does next.
+
+PlanwrightError
+├── SetupError              mend the configuration or the call, then try again
+├── PlanInvalid             the text is no plan: the planner is asked again
+├── ModelError
+│   ├── ModelUnavailable    transient: try again, then the next provider
+│   ├── ModelRejected       this provider will never accept the call
+│   └── ModelOutputInvalid  ask the model again with the exact error
+├── CapabilityError
+│   ├── CapabilityUnavailable  transient: nothing happened, or the same key is safe to send again
+│   ├── CapabilityRejected     final: the same call will never work
+│   └── EffectInDoubt          final: nobody knows whether the effect happened
+├── LimitExceeded
+│   ├── BudgetExceeded      end with an answer that names the limit
+│   └── TimeLimit           the deadline has passed
+├── GateError               the answer was refused, and nothing has changed
+├── RunError                the thread or run cannot take this call now
+└── LedgerConflict          one key, two different calls: a bug or a tampered store
+"""
+
+from __future__ import annotations
+
+
+class PlanwrightError(Exception):
+    """Any refusal of ours: `cause` says what is wrong, `next_step` what to do about it."""
+
+    exit_code = 1
+
+    def __init__(self, cause: str, next_step: str = "") -> None:
+        super().__init__(f"{cause}\n{next_step}" if next_step else cause)
+        self.cause = cause
+        self.next_step = next_step
+
+
+class SetupError(PlanwrightError):
+    """The configuration, the installation or the call itself is wrong."""
+
+    exit_code = 2
+
+
+class PlanInvalid(PlanwrightError):
+    """The planner's text does not follow the plan schema."""
+
+
+class ModelError(PlanwrightError):
+    """A model call failed."""
+
+
+class ModelUnavailable(ModelError):
+    """The provider is overloaded, unreachable or too slow."""
+
+
+class ModelRejected(ModelError):
+    """The provider refused the call for good (bad key, bad request, unknown model)."""
+
+
+class ModelOutputInvalid(ModelError):
+    """The reply does not have the shape that was asked for."""
+
+
+class CapabilityError(PlanwrightError):
+    """A capability call failed."""
+
+    code = "failed"
+
+
+class CapabilityUnavailable(CapabilityError):
+    """The receiver is unreachable or overloaded; the same call may work later."""
+
+    code = "unavailable"
+
+
+class CapabilityRejected(CapabilityError):
+    """The arguments, the policy or the receiver refuse this call for good."""
+
+    code = "rejected"
+
+
+class EffectInDoubt(CapabilityError):
+    """The process died, or the time ran out, between sending an effect and hearing of it."""
+
+    code = "in_doubt"
+
+
+class LimitExceeded(PlanwrightError):
+    """A limit the user has set is reached."""
+
+
+class BudgetExceeded(LimitExceeded):
+    """The next call would cost more than is left; `limit` names the setting."""
+
+    exit_code = 6
+
+    def __init__(self, limit: str, cause: str, next_step: str = "") -> None:
+        super().__init__(cause, next_step)
+        self.limit = limit
+
+
+class TimeLimit(LimitExceeded):
+    """The run's wall clock is used up."""
+
+    exit_code = 124
+
+
+class GateError(PlanwrightError):
+    """An answer to a gate was refused: unknown, stale, expired, twice or malformed."""
+
+    exit_code = 2
+
+
+class RunError(PlanwrightError):
+    """The thread or run is unknown, busy, or waiting for something else."""
+
+    exit_code = 2
+
+
+class LedgerConflict(PlanwrightError):
+    """A recorded effect and a new call share a key and differ in their arguments."""

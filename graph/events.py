@@ -1,0 +1,47 @@
+"""The event envelope, the same on the custom stream, in the journal and over the wire."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import JsonValue
+from typing_extensions import TypedDict
+
+EventType = Literal[
+    "run_start",
+    "user_message",
+    "agent_message",
+    "planning_decision",
+    "plan_created",
+    "plan_repaired",
+    "plan_verified",
+    "approval_requested",
+    "approval_resolved",
+    "plan_start",
+    "plan_step_start",
+    "plan_step_complete",
+    "plan_step_failed",
+    "plan_step_retry",
+    "plan_step_skipped",
+    "plan_complete",
+    "plan_failed",
+    "step_scored",
+    "verdict",
+    "tool_call_start",
+    "tool_call_end",
+    "llm_call",
+    "budget_update",
+    "run_end",
+]
+
+
+class Event(TypedDict):
+    """One thing that happened: `seq` counts up within a run, `ts` is UTC in ISO 8601."""
+
+    v: int
+    seq: int
+    ts: str
+    run_id: str
+    thread_id: str
+    type: EventType
+    data: dict[str, JsonValue]

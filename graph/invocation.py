@@ -1,0 +1,68 @@
+"""What one invocation of the graph carries beside the state: its run, its board and its events.
+
+The door makes it and puts it into the config, where every node and subgraph finds it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_stream_writer
+from pydantic import JsonValue
+
+from planwright.graph.board import Board
+from planwright.graph.events import Event, EventType
+from planwright.graph.run_context import RunContext
+
+CONFIG_KEY = "__planwright_invocation"
+
+Record = Callable[[Event, str], None]
+Clock = Callable[[], datetime]
+
+
+def utc_now() -> datetime:
+    """Read the clock, in UTC."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """One call of the graph for one run of one thread."""
+
+    run_id: str
+    thread_id: str
+    context: RunContext
+    board: Board
+    record: Record
+    lease_token: int
+    clock: Clock = utc_now
+    seq: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def emit(self, type_: EventType, data: dict[str, JsonValue], key: str) -> None:
+        """Send an event to the custom stream and to the journal.
+
+        The journal keeps one event a run and key, so a node that runs again after a crash
+        does not tell its story twice.
+        """
+        event = Event(
+            v=1,
+            seq=next(self.seq),
+            ts=self.clock().isoformat(timespec="milliseconds"),
+            run_id=self.run_id,
+            thread_id=self.thread_id,
+            type=type_,
+            data=data,
+        )
+        self.record(event, f"{type_}:{key}")
+        get_stream_writer()(event)
+
+
+def invocation_of(config: RunnableConfig) -> Invocation:
+    """Find the invocation a node runs in."""
+    found = config["configurable"][CONFIG_KEY]
+    assert isinstance(found, Invocation)
+    return found

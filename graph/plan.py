@@ -1,0 +1,127 @@
+"""The plan: a typed DAG of steps, frozen and hashed.
+
+Field names follow the seeds; the camelCase keys of S0 and S2 and the keys of S3
+(`task_objective`) and S4 (`tool`) are accepted on input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, Literal
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+
+from planwright.graph.canonical import sha256
+from planwright.graph.references import step_references
+from planwright.graph.risk import Effect, Mode, Risk
+
+Cascade = Literal["partial", "skip"]
+CLOSING = ("respond", "clarify")
+
+
+def _risk_word(value: object) -> object:
+    return "None" if value is None else value.capitalize() if isinstance(value, str) else value
+
+
+class Criterion(BaseModel):
+    """A CEL expression over `output` that has to hold, or a rubric in words."""
+
+    model_config = ConfigDict(frozen=True)
+    cel: str | None = None
+    rubric: str | None = None
+
+
+def _criterion(value: object) -> object:
+    return {"rubric": value} if isinstance(value, str) and value else value or None
+
+
+class PlanStep(BaseModel):
+    """One node of the plan: a single capability call, its inputs and what counts as success."""
+
+    model_config = ConfigDict(frozen=True, populate_by_name=True)
+
+    id: str = Field(min_length=1, max_length=64, coerce_numbers_to_str=True)
+    capability: str | None = Field(None, validation_alias=AliasChoices("capability", "tool", "toolName"))
+    params: dict[str, JsonValue] = Field(
+        default_factory=dict, validation_alias=AliasChoices("params", "arguments", "args")
+    )
+    description: str = Field("", validation_alias=AliasChoices("description", "task_objective"))
+    depends_on: tuple[str, ...] = Field((), validation_alias=AliasChoices("depends_on", "dependsOn"))
+    inputs: tuple[str, ...] = ()
+    context_key: str = Field("", validation_alias=AliasChoices("context_key", "contextKey"))
+    expected_output: str = Field("", validation_alias=AliasChoices("expected_output", "expectedOutput"))
+    success_criteria: Annotated[Criterion | None, BeforeValidator(_criterion)] = Field(
+        None, validation_alias=AliasChoices("success_criteria", "successCriteria")
+    )
+    estimated_risk: Annotated[Risk, BeforeValidator(_risk_word)] = Field(
+        "Low", validation_alias=AliasChoices("estimated_risk", "estimatedRisk")
+    )
+    approval_mode: Mode | None = Field(
+        None, validation_alias=AliasChoices("approval_mode", "approvalMode")
+    )
+    on_failed_dependency: Cascade | None = Field(
+        None, validation_alias=AliasChoices("on_failed_dependency", "onFailedDependency")
+    )
+    timeout_s: float | None = Field(None, gt=0, validation_alias=AliasChoices("timeout_s", "timeoutS"))
+
+    @property
+    def key(self) -> str:
+        """The name its output is published under."""
+        return self.context_key or self.id
+
+    @property
+    def closing(self) -> bool:
+        """Whether the step ends the run with words instead of doing something."""
+        return self.capability in CLOSING
+
+
+class Plan(BaseModel):
+    """A verified or proposed plan; `plan_hash` covers everything that can change what runs."""
+
+    model_config = ConfigDict(frozen=True, populate_by_name=True)
+
+    plan_id: str = Field("", validation_alias=AliasChoices("plan_id", "id"))
+    revision: int = 1
+    goal: str = ""
+    intent: str = ""
+    steps: tuple[PlanStep, ...] = ()
+    on_failed_dependency: Cascade = Field(
+        "partial", validation_alias=AliasChoices("on_failed_dependency", "onFailedDependency")
+    )
+
+    @cached_property
+    def plan_hash(self) -> str:
+        """Hash the plan without its name and revision, as 64 hex digits."""
+        return sha256(self.model_dump(mode="json", exclude={"plan_id", "revision", "intent"}))
+
+    @cached_property
+    def producers(self) -> Mapping[str, str]:
+        """Map each context key to the id of the step that publishes it."""
+        return {step.key: step.id for step in self.steps}
+
+    def dependencies(self, step: PlanStep) -> tuple[str, ...]:
+        """List the ids a step waits for: declared, by context key, and by reference."""
+        by_key = (self.producers[key] for key in step.inputs if key in self.producers)
+        return tuple(dict.fromkeys((*step.depends_on, *by_key, *step_references(step.params))))
+
+    @property
+    def work(self) -> tuple[PlanStep, ...]:
+        """The steps that call a capability (all but `respond` and `clarify`)."""
+        return tuple(step for step in self.steps if not step.closing)
+
+
+class CheckedStep(BaseModel):
+    """What verification found out about a step that may run."""
+
+    model_config = ConfigDict(frozen=True)
+
+    step: PlanStep
+    uid: str
+    needs: tuple[str, ...]
+    effect: Effect
+    mode: Mode
+    risk: Risk
+    gated: bool
+    reason: str = ""
+    cascade: Cascade = "partial"

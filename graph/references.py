@@ -1,0 +1,92 @@
+"""References in step arguments: `{{steps.<id>.output.<path>}}` and `{{input.<path>}}`.
+
+A reference indexes dicts and lists only, in one pass: what it brings in is never read
+for further references. A string that is one reference keeps the type it refers to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from pydantic import JsonValue
+
+from planwright.graph.canonical import canonical_json
+from planwright.graph.errors import CapabilityRejected
+
+_REFERENCE = re.compile(r"\{\{\s*([A-Za-z_][\w.\-\[\]]*)\s*\}\}")
+_ANY_BRACES = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+
+
+def strings(value: JsonValue) -> Iterator[str]:
+    """Walk every string inside a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from strings(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from strings(item)
+
+
+def step_references(params: Mapping[str, JsonValue]) -> tuple[str, ...]:
+    """List the step ids that arguments refer to, in order of appearance."""
+    paths = (_path(match[1]) for text in strings(dict(params)) for match in _REFERENCE.finditer(text))
+    return tuple(dict.fromkeys(path[1] for path in paths if path[0] == "steps" and len(path) > 1))
+
+
+def malformed_references(params: Mapping[str, JsonValue]) -> tuple[str, ...]:
+    """List what stands in double braces and is no reference we resolve."""
+    found = (match[0] for text in strings(dict(params)) for match in _ANY_BRACES.finditer(text))
+    return tuple(text for text in found if not _well_formed(text))
+
+
+def has_reference(value: JsonValue) -> bool:
+    """Say whether a value refers to anything."""
+    return any(_REFERENCE.search(text) for text in strings(value))
+
+
+def resolve(value: JsonValue, scope: Mapping[str, JsonValue]) -> JsonValue:
+    """Replace every reference in a value by what it refers to.
+
+    Raises CapabilityRejected when a reference leads nowhere.
+    """
+    if isinstance(value, str):
+        whole = _REFERENCE.fullmatch(value.strip())
+        if whole:
+            return _look_up(whole[1], scope)
+        return _REFERENCE.sub(lambda match: _as_text(_look_up(match[1], scope)), value)
+    if isinstance(value, list):
+        return [resolve(item, scope) for item in value]
+    if isinstance(value, dict):
+        return {key: resolve(item, scope) for key, item in value.items()}
+    return value
+
+
+def _path(reference: str) -> list[str]:
+    return reference.replace("[", ".").replace("]", "").split(".")
+
+
+def _well_formed(text: str) -> bool:
+    match = _REFERENCE.fullmatch(text)
+    if not match:
+        return False
+    path = _path(match[1])
+    return path[0] == "input" or (path[0] == "steps" and len(path) >= 3 and path[2] == "output")
+
+
+def _look_up(reference: str, scope: Mapping[str, JsonValue]) -> JsonValue:
+    value: JsonValue = dict(scope)
+    for part in _path(reference):
+        if isinstance(value, dict) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            raise CapabilityRejected(f"the reference {{{{{reference}}}}} leads nowhere: no `{part}` there")
+    return value
+
+
+def _as_text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else canonical_json(value)

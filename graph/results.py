@@ -1,0 +1,84 @@
+"""What a step, a score and a run end with."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+StepStatus = Literal["completed", "failed", "skipped", "rejected"]
+Ruling = Literal["accept", "retry", "replan", "escalate"]
+RunStatus = Literal[
+    "running",
+    "waiting",
+    "planned",
+    "completed",
+    "completed_with_skips",
+    "failed",
+    "refused",
+    "rejected",
+    "expired",
+    "escalated",
+    "budget_exceeded",
+    "cancelled",
+]
+TERMINAL: frozenset[RunStatus] = frozenset(
+    ("planned", "completed", "completed_with_skips", "failed", "refused")
+    + ("rejected", "expired", "escalated", "budget_exceeded", "cancelled")
+)
+
+
+class StepResult(BaseModel):
+    """How one step ended. A large output lies in the blob store, named by its hash."""
+
+    model_config = ConfigDict(frozen=True)
+    uid: str
+    step_id: str
+    capability: str
+    status: StepStatus
+    output: JsonValue = None
+    blob: str | None = None
+    code: str = ""
+    error: str = ""
+    attempts: int = 1
+    missing: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+class StepScore(BaseModel):
+    """The critic's marks for one step, each from 0 to 1; policy and safety are floors."""
+
+    model_config = ConfigDict(frozen=True)
+    step_id: str
+    policy: float
+    utility: float
+    safety: float
+    latency: float
+    cost: float
+    findings: tuple[str, ...] = ()
+
+
+class Verdict(BaseModel):
+    """The critic's ruling over a run, with the reason in words."""
+
+    model_config = ConfigDict(frozen=True)
+    run_id: str
+    plan_id: str
+    verdict: Ruling
+    reason: str = ""
+    step_scores: tuple[StepScore, ...] = ()
+    replan_attempts: int = 0
+
+
+class Finding(BaseModel):
+    """One thing verification or execution found wrong: a code, the step, and a fix."""
+
+    model_config = ConfigDict(frozen=True)
+    code: str
+    step_id: str = ""
+    message: str
+    fix: str = ""
+
+    def __str__(self) -> str:
+        where = f" [{self.step_id}]" if self.step_id else ""
+        return f"{self.code}{where}: {self.message}" + (f" ({self.fix})" if self.fix else "")

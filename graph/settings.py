@@ -1,0 +1,264 @@
+"""Every setting, from `planwright.toml`, then `PLANWRIGHT_…` in the environment, then flags.
+
+This is the only module that reads the environment. `PLANWRIGHT_PLANNING__MODE=always` overrides
+`[planning] mode`.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+from rapidfuzz import process
+
+from planwright.graph.errors import SetupError
+from planwright.graph.plan import Cascade
+from planwright.graph.risk import Risk
+from planwright.graph.run_context import PlanningMode
+
+FILE_NAME = "planwright.toml"
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Planning(_Section):
+    """When and how far to plan (S0, S1)."""
+
+    mode: PlanningMode = "auto"
+    threshold: int = 3
+    max_steps: int = Field(20, ge=1, le=1000)
+    replan_budget: int = Field(2, ge=0)
+    reclassify_budget: int = Field(1, ge=0)
+
+
+class Planner(_Section):
+    """How long and how often to ask for a plan (S3: 4 attempts, 2.0 backoff)."""
+
+    attempts: int = Field(4, ge=1)
+    backoff: float = Field(2.0, ge=1)
+    repairs: int = Field(2, ge=0)
+    timeout_s: tuple[float, float, float] = (5, 15, 30)
+
+
+class Execution(_Section):
+    """How steps run."""
+
+    order: Literal["dataflow", "waves"] = "dataflow"
+    step_retries: int = Field(2, ge=0)
+    run_retries: int = Field(10, ge=0)
+    retry_base_ms: float = Field(250, ge=0)
+    max_parallel_steps: int = Field(8, ge=1)
+    step_timeout_s: float = Field(120, gt=0)
+    on_failed_dependency: Cascade = "partial"
+
+
+class Tools(_Section):
+    """How many capabilities a model sees, and how much of a result."""
+
+    top_k: int = Field(10, ge=1)
+    result_limit: int = Field(8000, ge=100)
+
+
+class Approval(_Section):
+    """Which plans a person has to approve, and for how long a terminal waits."""
+
+    plan: Literal["risk", "always", "never"] = "risk"
+    plan_risk: Risk = "Medium"
+    plan_timeout_s: int = Field(600, ge=1)
+
+
+class RunBudget(_Section):
+    """Limits of one run; unset means no limit. `cost` is in US dollars."""
+
+    tokens: int | None = Field(None, ge=0)
+    tool_calls: int | None = Field(None, ge=0)
+    cost: Decimal | None = Field(None, ge=0)
+    wall_clock_s: float | None = Field(None, gt=0)
+
+
+class Budgets(_Section):
+    """Spending limits."""
+
+    run: RunBudget = RunBudget()
+
+
+class Provider(_Section):
+    """One OpenAI-compatible endpoint; lower priority numbers are tried first."""
+
+    model: str
+    base_url: str | None = None
+    api_key: SecretStr | None = None
+    api_key_env: str | None = None
+    priority: int = 100
+    capabilities: tuple[str, ...] = ("function_calling", "streaming")
+    context: int = 128_000
+    timeout_s: float = Field(60, gt=0)
+
+
+class Egress(_Section):
+    """Hosts that network capabilities may reach, as `host` or `host:port`."""
+
+    allow: tuple[str, ...] = ()
+
+
+class Channel(_Section):
+    """Where `channel.post` delivers to."""
+
+    url: str
+
+
+class Storage(_Section):
+    """Where runs are kept, relative to the workspace, and how long to wait for a lock."""
+
+    path: Path = Path(".planwright")
+    busy_timeout_s: float = Field(30, ge=0)
+
+
+class Sessions(_Section):
+    """How long things stay alive, in seconds."""
+
+    gate_ttl_s: int = Field(86_400, ge=1)
+    lease_s: float = Field(60, gt=0)
+
+
+class Sources(_Section):
+    """Where the built-in capabilities find their data, relative to the workspace."""
+
+    mail: Path = Path("mail")
+    tickets: Path = Path("tickets.db")
+
+
+class Capabilities(_Section):
+    """Python modules whose decorated functions join the registry, and names to leave out."""
+
+    modules: tuple[str, ...] = ()
+    prohibit: tuple[str, ...] = ()
+
+
+class Threads(_Section):
+    """What a new message does to a thread whose gate is open."""
+
+    new_input: Literal["refuse"] = "refuse"
+
+
+class Settings(BaseSettings):
+    """All settings of one workspace."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="PLANWRIGHT_", env_nested_delimiter="__", extra="forbid", frozen=True
+    )
+
+    workspace: Path = Path()
+    planning: Planning = Planning()
+    planner: Planner = Planner()
+    execution: Execution = Execution()
+    tools: Tools = Tools()
+    approval: Approval = Approval()
+    budgets: Budgets = Budgets()
+    providers: dict[str, Provider] = {}
+    egress: Egress = Egress()
+    channels: dict[str, Channel] = {}
+    storage: Storage = Storage()
+    sessions: Sessions = Sessions()
+    sources: Sources = Sources()
+    capabilities: Capabilities = Capabilities()
+    threads: Threads = Threads()
+
+    @property
+    def store_folder(self) -> Path:
+        """The folder of the databases and blobs."""
+        return self.workspace / self.storage.path
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Order the sources: flags, environment, file (which `load` passes as `_file`)."""
+        given = dict(init_settings())
+        file = given.pop("_file", {})
+        return (
+            InitSettingsSource(settings_cls, given),
+            env_settings,
+            InitSettingsSource(settings_cls, file),
+        )
+
+
+def load(workspace: Path | str = ".", **flags: Any) -> Settings:
+    """Read the settings of a workspace; `flags` override file and environment.
+
+    Raises SetupError, naming file and line, for a malformed file or an unknown key.
+    """
+    folder = Path(workspace).resolve()
+    if not folder.is_dir():
+        raise SetupError(f"there is no folder {folder}", f"create it first: mkdir -p {folder}")
+    path = folder / FILE_NAME
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SetupError(f"{path} is not valid TOML: {error}", f"mend that line of {path}") from error
+    content.pop("workspace", None)
+    try:
+        settings = Settings(_file=content, workspace=folder, **flags)  # type: ignore[call-arg]
+    except ValidationError as error:
+        raise SetupError(*_explain(error, path, text)) from error
+    return settings.model_copy(update={"providers": {**_implied_provider(), **settings.providers}})
+
+
+def api_key(provider: Provider) -> str | None:
+    """Read a provider's key: written in the settings, or in the environment variable it names."""
+    if provider.api_key is not None:
+        return provider.api_key.get_secret_value()
+    return os.environ.get(provider.api_key_env or "OPENAI_API_KEY")
+
+
+def _implied_provider() -> dict[str, Provider]:
+    """A key in the environment alone makes a provider, as users of OpenAI's libraries expect."""
+    if not os.environ.get("OPENAI_API_KEY"):
+        return {}
+    return {
+        "openai": Provider(
+            model=os.environ.get("OPENAI_MODEL", "gpt-5-mini"),
+            base_url=os.environ.get("OPENAI_BASE_URL"),
+            priority=1000,
+        )
+    }
+
+
+def _explain(error: ValidationError, path: Path, text: str) -> tuple[str, str]:
+    first = error.errors()[0]
+    loc = [str(part) for part in first["loc"]]
+    name = ".".join(loc)
+    line = next((n for n, row in enumerate(text.splitlines(), 1) if loc and loc[-1] in row), None)
+    where = f"{path}:{line}" if line else f"{path} or the environment"
+    if first["type"] == "extra_forbidden":
+        near = process.extractOne(name, sorted(_names(Settings)))
+        hint = f"did you mean `{near[0]}`?" if near else "remove it"
+        return f"{where}: there is no setting `{name}`", hint
+    return f"{where}: `{name}`: {first['msg'].lower()}", f"mend `{name}` and try again"
+
+
+def _names(model: type[BaseModel], prefix: str = "") -> set[str]:
+    names = set()
+    for key, field in model.model_fields.items():
+        names.add(prefix + key)
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            names |= _names(field.annotation, f"{prefix}{key}.")
+    return names

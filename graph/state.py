@@ -1,0 +1,112 @@
+"""The state that flows through the graph, and what goes in and comes out."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from langchain_core.messages import AnyMessage
+from langgraph.graph.message import add_messages
+from pydantic import BaseModel, ConfigDict
+from typing_extensions import TypedDict
+
+from planwright.graph.plan import CheckedStep, Plan
+from planwright.graph.results import Finding, RunStatus, StepResult, Verdict
+
+
+class ModelRoute(BaseModel):
+    """The provider and model that serve this run."""
+
+    model_config = ConfigDict(frozen=True)
+    provider: str
+    model: str
+    embedded: bool = False
+
+
+class PlanningDecision(BaseModel):
+    """Whether a request is planned as complex, by which mode, and what it scored."""
+
+    model_config = ConfigDict(frozen=True)
+    mode: str
+    score: int
+    planned: bool
+    complex: bool
+    signals: tuple[str, ...] = ()
+
+
+class Task(BaseModel):
+    """One self-contained task, as the planner sees it."""
+
+    model_config = ConfigDict(frozen=True)
+    task: str
+    depends_on_chat_history: bool = False
+    depends_on_memory: bool = False
+    memories: tuple[str, ...] = ()
+
+
+class Attempts(BaseModel):
+    """How often this run has planned again, of what its budgets allow."""
+
+    model_config = ConfigDict(frozen=True)
+    replans: int = 0
+    reclassifications: int = 0
+    plans: int = 0
+
+
+def merge_results(
+    left: dict[str, StepResult], right: dict[str, StepResult]
+) -> dict[str, StepResult]:
+    """Join settled steps by their uid, which is unique to a run and a step."""
+    return {**left, **right}
+
+
+class InputState(TypedDict):
+    """What a caller sends: the new messages of a conversation."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+class OutputState(TypedDict, total=False):
+    """What a caller gets back."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    answer: str
+    status: RunStatus
+    plan: Plan | None
+    verdict: Verdict | None
+
+
+class AgentState(TypedDict, total=False):
+    """Everything one run knows; `session_event` clears all but `messages` when a run begins."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    run_id: str
+    request: str
+    route: ModelRoute
+    tools: list[str]
+    decision: PlanningDecision
+    task: Task
+    shortlist: list[str]
+    context_hash: str
+    plan: Plan | None
+    checked: list[CheckedStep]
+    findings: list[Finding]
+    attempts: Attempts
+    gate_id: str
+    approved: bool
+    results: Annotated[dict[str, StepResult], merge_results]
+    verdict: Verdict | None
+    status: RunStatus
+    answer: str
+
+
+class StepTask(TypedDict):
+    """What `dispatch` sends to the node or lane that runs one step."""
+
+    run_id: str
+    plan_id: str
+    plan_hash: str
+    goal: str
+    index: int
+    total: int
+    checked: CheckedStep
+    awaits: tuple[str, ...]
