@@ -1,0 +1,1 @@
+"""The capabilities every workspace has."""

@@ -1,0 +1,88 @@
+"""The team channel: a webhook that honours an Idempotency-Key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import httpx
+from pydantic import BaseModel, Field, JsonValue
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.capability import Guide, capability
+from planwright.capabilities.policy import host_of, listed
+from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable
+
+
+class Receipt(BaseModel):
+    """What the channel answered."""
+
+    channel: str
+    status: int
+    message_id: str | None = None
+
+
+def _url(args: Mapping[str, JsonValue], call: CallContext) -> str:
+    name = str(args.get("channel", "team"))
+    found = call.settings.channels.get(name)
+    if found is None:
+        known = ", ".join(call.settings.channels) or "none"
+        raise CapabilityRejected(
+            f"there is no channel {name!r} (known: {known})",
+            f'add it to planwright.toml: [channels.{name}] url = "https://…"',
+        )
+    return found.url
+
+
+def _hosts(args: Mapping[str, JsonValue], call: CallContext) -> Sequence[str]:
+    return [host_of(_url(args, call))]
+
+
+def _listed_only(args: Mapping[str, JsonValue], call: CallContext) -> None:
+    for host in _hosts(args, call):
+        if not listed(host, call.settings.egress.allow):
+            raise CapabilityRejected(
+                f"channel.post may not reach {host}: it is not in egress.allow",
+                f'add it to planwright.toml: [egress] allow = ["{host}"]',
+            )
+
+
+@capability(
+    "channel.post",
+    mode="network",
+    risk="Medium",
+    effect="idempotent",
+    tags=("channel", "team", "post", "send", "notify", "announce", "message", "slack"),
+    guide=Guide("Posts a text to a channel; the default channel is the team's.", ("Send it to the team channel",), 60),
+    preflight=_listed_only,
+    hosts=_hosts,
+    timeout_s=20,
+)
+async def post(
+    text: Annotated[str, Field(description="the message", min_length=1, max_length=8000)],
+    call: CallContext,
+    channel: Annotated[str, Field(description="the channel's name in planwright.toml")] = "team",
+) -> Receipt:
+    """Post a message to a team channel."""
+    url = _url({"channel": channel}, call)
+    try:
+        async with call.http() as client:
+            reply = await client.post(
+                url, json={"text": text, "channel": channel}, headers={"Idempotency-Key": call.idempotency_key}
+            )
+    except httpx.TransportError as error:
+        raise CapabilityUnavailable(f"{host_of(url)} is unreachable: {type(error).__name__}") from error
+    if reply.status_code in (408, 425, 429) or reply.status_code >= 500:
+        raise CapabilityUnavailable(f"{host_of(url)} answered {reply.status_code}")
+    if reply.status_code >= 300:
+        raise CapabilityRejected(f"{host_of(url)} answered {reply.status_code}: {reply.text[:200]}")
+    return Receipt(channel=channel, status=reply.status_code, message_id=_message_id(reply))
+
+
+def _message_id(reply: httpx.Response) -> str | None:
+    try:
+        content = reply.json()
+    except ValueError:
+        return None
+    found = content.get("message_id") if isinstance(content, dict) else None
+    return None if found is None else str(found)

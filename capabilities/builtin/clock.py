@@ -1,0 +1,42 @@
+"""The time."""
+
+from __future__ import annotations
+
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import BaseModel
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.capability import Guide, capability
+from planwright.graph.errors import CapabilityRejected
+
+
+class Moment(BaseModel):
+    """A point in time, spelled in several ways."""
+
+    iso: str
+    date: str
+    time: str
+    weekday: str
+    timezone: str
+
+
+@capability(
+    "datetime.now",
+    mode="read_only",
+    tags=("time", "date", "day", "today", "clock", "now", "weekday"),
+    guide=Guide("Tells the current time and date.", ("What time is it?", "What day is today?"), 10),
+)
+def now(call: CallContext, timezone: str = "UTC") -> Moment:
+    """Tell the current date, time and weekday in a time zone."""
+    try:
+        moment = call.now().astimezone(ZoneInfo(timezone))
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise CapabilityRejected(f"there is no time zone {timezone!r}", "use a name like Europe/Berlin") from error
+    return Moment(
+        iso=moment.isoformat(timespec="seconds"),
+        date=moment.date().isoformat(),
+        time=moment.strftime("%H:%M"),
+        weekday=moment.strftime("%A"),
+        timezone=timezone,
+    )

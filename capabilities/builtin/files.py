@@ -1,0 +1,139 @@
+"""Files of the workspace, and none outside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatch
+from typing import Annotated
+
+from pydantic import BaseModel, Field, JsonValue
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.capability import Guide, capability
+from planwright.graph.errors import CapabilityRejected
+
+PathArgument = Annotated[str, Field(description="a path below the workspace", json_schema_extra={"format": "path"})]
+
+
+class Listing(BaseModel):
+    """Relative paths, sorted."""
+
+    files: list[str]
+    count: int
+
+
+class FileText(BaseModel):
+    """A file's content."""
+
+    path: str
+    text: str
+
+
+class Written(BaseModel):
+    """A file that was written."""
+
+    path: str
+    bytes: int
+
+
+class Line(BaseModel):
+    """A line that matched, counted from 1."""
+
+    path: str
+    line: int
+    text: str
+
+
+class Lines(BaseModel):
+    """The lines that matched."""
+
+    matches: list[Line]
+    count: int
+
+
+def inside(args: Mapping[str, JsonValue], call: CallContext) -> None:
+    """Refuse a path that may lead out of the workspace."""
+    path = args.get("path")
+    if isinstance(path, str):
+        call.workspace.check(path)
+
+
+@capability(
+    "files.list",
+    mode="read_only",
+    tags=("file", "folder", "directory", "list"),
+    guide=Guide("Lists files; `pattern` filters by name, e.g. *.md.", ("List the markdown files in notes",), 30),
+    preflight=inside,
+)
+def list_files(call: CallContext, path: PathArgument = ".", pattern: str = "*") -> Listing:
+    """List the files in a folder of the workspace and below it."""
+    found = [name for name in call.workspace.files(path) if fnmatch(name.rpartition("/")[2], pattern)]
+    return Listing(files=found, count=len(found))
+
+
+@capability(
+    "files.read",
+    mode="read_only",
+    tags=("file", "read", "open", "show", "content"),
+    guide=Guide(
+        "Reads one text file. A bare file name is looked for in the whole workspace.", ("Show me notes/roadmap.md",), 30
+    ),
+    preflight=inside,
+)
+def read(path: PathArgument, call: CallContext) -> FileText:
+    """Read a text file of the workspace."""
+    place = _find(path, call)
+    return FileText(path=place, text=call.workspace.read(place))
+
+
+@capability(
+    "files.write",
+    mode="local_write",
+    risk="Medium",
+    effect="idempotent",
+    tags=("file", "write", "save", "store"),
+    guide=Guide("Writes a text file, replacing it if it is there.", ("Save the summary to summary.md",), 30),
+    preflight=inside,
+)
+def write(path: PathArgument, text: str, call: CallContext) -> Written:
+    """Write a text into a file of the workspace, replacing what is there."""
+    return Written(path=path, bytes=call.workspace.write(path, text))
+
+
+@capability(
+    "files.search",
+    mode="read_only",
+    tags=("file", "search", "find", "grep", "mention"),
+    guide=Guide("Finds lines that hold a text.", ("Which notes mention pricing?",), 30),
+    preflight=inside,
+)
+def search(
+    query: Annotated[str, Field(description="the text to look for", min_length=1)],
+    call: CallContext,
+    path: PathArgument = ".",
+    limit: int = 50,
+) -> Lines:
+    """Search the files of the workspace for lines that hold a text, ignoring case."""
+    wanted = query.lower()
+    found: list[Line] = []
+    for name in call.workspace.files(path):
+        if name.endswith((".db", ".db-wal", ".db-shm", ".eml")) or "/cur/" in name or "/new/" in name:
+            continue
+        for number, row in enumerate(call.workspace.read(name).splitlines(), 1):
+            if wanted in row.lower():
+                found.append(Line(path=name, line=number, text=row.strip()[:300]))
+    return Lines(matches=found[:limit], count=len(found))
+
+
+def _find(path: str, call: CallContext) -> str:
+    """Follow a path, or find the one file of that bare name."""
+    if call.workspace.root.joinpath(*call.workspace.check(path)).is_file() or "/" in path:
+        return path
+    found = [name for name in call.workspace.files() if name.rpartition("/")[2] == path]
+    if len(found) != 1:
+        what = "no file" if not found else f"{len(found)} files"
+        raise CapabilityRejected(
+            f"there is {what} named {path} in the workspace" + (f": {', '.join(found[:4])}" if found else ""),
+            "name the whole path; files.list shows what is there",
+        )
+    return found[0]

@@ -1,0 +1,130 @@
+"""Text without a model: extractive summaries and typed values, the same every time."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from planwright.capabilities.capability import Guide, capability
+from planwright.graph.errors import CapabilityRejected
+
+Kind = Literal["amount", "date", "email", "url", "number", "phone"]
+
+_NUMBER = r"\d{1,3}(?:[.,' ]\d{3})+(?:[.,]\d{1,2})?|\d+(?:[.,]\d{1,2})?"
+_CURRENCY = r"EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|CAD|AUD|€|\$|£|¥"
+_PATTERNS: dict[Kind, str] = {
+    "amount": rf"(?:{_CURRENCY})\s?-?(?:{_NUMBER})|-?(?:{_NUMBER})\s?(?:{_CURRENCY})(?!\w)",
+    "date": r"\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b"
+    r"|\b\d{1,2}\.? (?:January|February|March|April|May|June|July|August|September|October|November"
+    r"|December)(?: \d{4})?\b|\b(?:January|February|March|April|May|June|July|August|September|October"
+    r"|November|December) \d{1,2}(?:, \d{4})?\b",
+    "email": r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+    "url": r"https?://[^\s<>\"')\]]+",
+    "number": rf"-?(?:{_NUMBER})",
+    "phone": r"\+\d[\d ()/-]{6,}\d",
+}
+_TOTAL = re.compile(r"\b(total due|amount due|balance due|grand total|total amount|total|balance)\b", re.IGNORECASE)
+_COMMON = frozenset(
+    "the a an and or of to in on for with is are was were be been it its this that these those as at by from"
+    " we you i our your they he she will would can could should has have had not but if so do does did".split()
+)
+
+
+class Extracted(BaseModel):
+    """The value most likely meant, and all that were found, in order."""
+
+    value: str
+    values: list[str]
+    kind: Kind
+
+
+class Summary(BaseModel):
+    """Sentences of the text itself."""
+
+    summary: str
+
+
+@capability(
+    "text.extract",
+    mode="read_only",
+    tags=("extract", "amount", "date", "address", "url", "link", "phone"),
+    guide=Guide(
+        "Finds an amount of money, date, e-mail address, URL, number or phone number in a text. "
+        "For an invoice, `amount` is the total due; quoted mail is ignored.",
+        ("What is the amount of the invoice?", "Extract the due date from the email"),
+        70,
+    ),
+)
+def extract(
+    text: Annotated[str, Field(description="the text to look in")],
+    kind: Annotated[Kind, Field(description="what to look for")] = "amount",
+) -> Extracted:
+    """Extract one typed value from a text."""
+    rows = [row for row in text.splitlines() if not row.lstrip().startswith(">")]
+    pattern = re.compile(_PATTERNS[kind])
+    found = [match[0].strip() for row in rows for match in pattern.finditer(row)]
+    if not found:
+        raise CapabilityRejected(f"the text holds no {kind}", "look at the text itself")
+    return Extracted(value=_meant(kind, rows, pattern) or found[0], values=found, kind=kind)
+
+
+@capability(
+    "text.summarize",
+    mode="read_only",
+    tags=("summarize", "summary", "summarise", "shorten", "gist"),
+    guide=Guide("Picks the most telling sentences of a text.", ("Summarize roadmap.md",), 70),
+)
+def summarize(
+    text: Annotated[str, Field(description="the text to shorten")],
+    sentences: Annotated[int, Field(ge=1, le=20, description="how many sentences to keep")] = 3,
+) -> Summary:
+    """Summarize a text by its most telling sentences, in their order."""
+    candidates = _sentences(text)
+    if not candidates:
+        raise CapabilityRejected("there is no text to summarize")
+    frequency = Counter(word for sentence in candidates for word in _telling(sentence))
+    weights = {
+        position: sum(frequency[word] for word in set(_telling(sentence))) / (4 + len(sentence.split()))
+        + (0.6 if position == 0 else 0)
+        + (3.0 if _TOTAL.search(sentence) and re.search(_PATTERNS["amount"], sentence) else 0)
+        for position, sentence in enumerate(candidates)
+    }
+    best = sorted(sorted(weights, key=lambda position: (-weights[position], position))[:sentences])
+    return Summary(summary=" ".join(candidates[position] for position in best))
+
+
+def _meant(kind: Kind, rows: list[str], pattern: re.Pattern[str]) -> str | None:
+    """For money, prefer the line that says total due; the last one of the strongest wording."""
+    if kind == "date":
+        due = (pattern.search(row) for row in rows if re.search(r"\bdue\b|\bdeadline\b|\bby\b", row, re.IGNORECASE))
+        return next((match[0] for match in due if match), None)
+    if kind != "amount":
+        return None
+    ranked: list[tuple[int, int, str]] = []
+    for number, row in enumerate(rows):
+        label, amounts = _TOTAL.search(row), pattern.findall(row)
+        if label and amounts and "subtotal" not in row.lower():
+            ranked.append((2 if "due" in label[1].lower() or "grand" in label[1].lower() else 1, number, amounts[-1]))
+    return max(ranked)[2].strip() if ranked else None
+
+
+def _sentences(text: str) -> list[str]:
+    """Split prose into sentences; headings and table rules are left out, list items stand alone."""
+    blocks: list[str] = []
+    for row in text.splitlines():
+        row = row.strip()
+        if not row or row.startswith((">", "#")) or not re.search(r"\w{2}", row):
+            blocks.append("")
+        elif re.match(r"[-*•]|\d+\.|\w[\w ]{0,24}:", row) or not blocks or not blocks[-1]:
+            blocks.append(re.sub(r"^[-*•]\s*(\[.\]\s*)?", "", row))
+        else:
+            blocks[-1] += " " + row
+    parts = (part for block in blocks for part in re.split(r"(?<=[.!?])\s+(?=[A-ZÄÖÜ0-9])", block))
+    return [part if part.endswith((".", "!", "?", ":")) else part + "." for part in parts if len(part) > 12]
+
+
+def _telling(sentence: str) -> list[str]:
+    return [word for word in re.findall(r"\w{3,}", sentence.lower()) if word not in _COMMON]

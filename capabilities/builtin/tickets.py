@@ -1,0 +1,113 @@
+"""Tickets in an SQLite database of the workspace.
+
+The effect's key is a unique column of the ticket itself, so that a ticket and the record of
+having made it are one transaction, whatever happens to the process.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.capability import Guide, capability
+from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable
+
+_TABLE = """CREATE TABLE IF NOT EXISTS tickets (
+    id INTEGER PRIMARY KEY, title TEXT NOT NULL, body TEXT NOT NULL DEFAULT '', amount TEXT,
+    status TEXT NOT NULL DEFAULT 'open', created_at TEXT NOT NULL, effect_key TEXT UNIQUE)"""
+
+
+class Ticket(BaseModel):
+    """One ticket."""
+
+    id: int
+    title: str
+    body: str = ""
+    amount: str | None = None
+    status: str = "open"
+    created_at: str = ""
+
+
+class Tickets(BaseModel):
+    """Tickets, newest first."""
+
+    tickets: list[Ticket]
+    count: int
+
+
+@capability(
+    "tickets.create",
+    mode="local_write",
+    risk="Medium",
+    effect="idempotent",
+    tags=("ticket", "create", "issue", "task"),
+    guide=Guide(
+        "Opens a ticket. `amount` is the sum of money it is about, if any.",
+        ("Create a ticket to review the quarterly report",),
+        50,
+    ),
+)
+def create(
+    title: Annotated[str, Field(description="what the ticket is about, in one line", min_length=1)],
+    call: CallContext,
+    body: Annotated[str, Field(description="details")] = "",
+    amount: Annotated[str | None, Field(description="a sum of money, with its currency")] = None,
+) -> Ticket:
+    """Create a ticket in the ticket database."""
+    with _open(call) as database:
+        database.execute("BEGIN IMMEDIATE")
+        database.execute(
+            "INSERT OR IGNORE INTO tickets (title, body, amount, created_at, effect_key) VALUES (?,?,?,?,?)",
+            (title, body, amount, call.now().isoformat(timespec="seconds"), call.idempotency_key),
+        )
+        row = database.execute(
+            "SELECT * FROM tickets WHERE effect_key = ?", (call.idempotency_key,)
+        ).fetchone()
+        database.execute("COMMIT")
+    return Ticket.model_validate(dict(row))
+
+
+@capability(
+    "tickets.list",
+    mode="read_only",
+    tags=("ticket", "list", "open", "closed", "issue"),
+    guide=Guide("Lists tickets by status, filtered by words of the title.", ("What tickets are open?",), 50),
+)
+def list_tickets(
+    call: CallContext,
+    status: Literal["open", "closed", "all"] = "open",
+    query: Annotated[str, Field(description="words the title must hold")] = "",
+) -> Tickets:
+    """List tickets of the ticket database."""
+    with _open(call) as database:
+        rows = database.execute(
+            "SELECT * FROM tickets WHERE (? = 'all' OR status = ?) ORDER BY id DESC", (status, status)
+        ).fetchall()
+    found = [Ticket.model_validate(dict(row)) for row in rows]
+    wanted = query.lower().split()
+    found = [ticket for ticket in found if all(word in ticket.title.lower() for word in wanted)]
+    return Tickets(tickets=found, count=len(found))
+
+
+@contextmanager
+def _open(call: CallContext) -> Iterator[sqlite3.Connection]:
+    path = call.settings.workspace / call.settings.sources.tickets
+    try:
+        database = sqlite3.connect(path, isolation_level=None, timeout=10)
+    except sqlite3.OperationalError as error:
+        raise CapabilityRejected(f"cannot open {path}: {error}", "set sources.tickets") from error
+    try:
+        database.row_factory = sqlite3.Row
+        database.execute(_TABLE)
+        yield database
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error):
+            raise CapabilityUnavailable(f"{path.name} is locked by another program") from error
+        raise CapabilityRejected(f"{path.name}: {error}") from error
+    finally:
+        database.close()

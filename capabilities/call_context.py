@@ -1,0 +1,38 @@
+"""What a capability function gets besides its arguments, if it asks for it by annotation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import httpx
+
+from planwright.capabilities.jail import Jail
+from planwright.checkpoints.memory import Memories
+from planwright.graph.invocation import Clock, utc_now
+from planwright.graph.settings import Settings
+
+
+@dataclass(frozen=True)
+class CallContext:
+    """The world as one call may see it: its workspace, network, memory, clock and key."""
+
+    settings: Settings
+    workspace: Jail
+    memories: Memories
+    clock: Clock = utc_now
+    tenant: str = "default"
+    run_id: str = ""
+    idempotency_key: str = ""
+
+    def now(self) -> datetime:
+        """Read the clock, in UTC."""
+        return self.clock()
+
+    def http(self, timeout_s: float = 20) -> httpx.AsyncClient:
+        """Open a client that follows no redirects and reads no proxies from the environment."""
+        return httpx.AsyncClient(timeout=timeout_s, follow_redirects=False, trust_env=False)
+
+    def for_call(self, tenant: str, run_id: str, key: str) -> CallContext:
+        """Bind the context to one call."""
+        return replace(self, tenant=tenant, run_id=run_id, idempotency_key=key)

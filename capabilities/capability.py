@@ -1,0 +1,157 @@
+"""The contract of a capability, and the decorator that declares one.
+
+A capability is an async or sync function with type hints and a docstring. What it may do is
+declared beside it; whatever is left out is assumed to be the worst.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError, create_model
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
+
+from planwright.capabilities.call_context import CallContext
+from planwright.graph.errors import SetupError
+from planwright.graph.risk import RISK_OF_MODE, Effect, Mode, Risk
+
+Function = Callable[..., Any]
+Preflight = Callable[[Mapping[str, JsonValue], CallContext], None]
+Hosts = Callable[[Mapping[str, JsonValue], CallContext], Sequence[str]]
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*")
+
+
+@dataclass(frozen=True)
+class Guide:
+    """What the planner is told about a capability: when to use it, with examples."""
+
+    instructions: str = ""
+    examples: tuple[str, ...] = ()
+    priority: int = 100
+
+
+@dataclass(frozen=True)
+class Capability:
+    """One thing that can be done. `declared` is false when its mode had to be assumed."""
+
+    name: str
+    description: str
+    function: Function
+    args: type[BaseModel]
+    result: TypeAdapter[Any]
+    mode: Mode
+    risk: Risk
+    effect: Effect
+    tags: tuple[str, ...] = ()
+    guide: Guide = Guide()
+    timeout_s: float | None = None
+    preflight: Preflight | None = None
+    hosts: Hosts | None = None
+    declared: bool = True
+    context_parameter: str | None = None
+    result_schema: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def args_schema(self) -> dict[str, Any]:
+        """The JSON schema of the arguments."""
+        return self.args.model_json_schema()
+
+    def fingerprint(self) -> list[object]:
+        """List what of the declaration decides how a plan runs; the registry hashes it."""
+        declared = [self.name, self.description, self.mode, self.risk, self.effect]
+        return [*declared, self.args_schema, self.guide.instructions]
+
+
+def capability(
+    name: str,
+    *,
+    mode: Mode | None = None,
+    risk: Risk | None = None,
+    effect: Effect | None = None,
+    tags: Sequence[str] = (),
+    guide: Guide = Guide(),  # noqa: B008 - frozen
+    timeout_s: float | None = None,
+    preflight: Preflight | None = None,
+    hosts: Hosts | None = None,
+) -> Callable[[Function], Capability]:
+    """Declare a function as a capability.
+
+    Left out, `mode` is `destructive` (a person decides every call), `risk` follows the mode,
+    and `effect` is `pure` for `read_only`, else `blind`. `preflight` raises CapabilityRejected
+    for arguments that could never be allowed; it runs before a plan is shown, and before a call.
+    Raises SetupError when the declaration is incomplete.
+    """
+
+    def declare(function: Function) -> Capability:
+        if not _NAME.fullmatch(name):
+            raise SetupError(f"`{name}` is no capability name", "write it as domain.verb, e.g. tickets.create")
+        if not (function.__doc__ or "").strip():
+            raise SetupError(f"capability {name} has no docstring", "say in its first line what it does")
+        resolved: Mode = mode or "destructive"
+        args, result, context = _signature(name, function)
+        return Capability(
+            name=name,
+            description=inspect.cleandoc(function.__doc__ or "").split("\n\n")[0].replace("\n", " "),
+            function=function,
+            args=args,
+            result=result,
+            mode=resolved,
+            risk=risk or RISK_OF_MODE[resolved],
+            effect=effect or ("pure" if resolved == "read_only" else "blind"),
+            tags=tuple(tags),
+            guide=guide,
+            timeout_s=timeout_s,
+            preflight=preflight,
+            hosts=hosts,
+            declared=mode is not None,
+            context_parameter=context,
+            result_schema=result.json_schema(),
+        )
+
+    return declare
+
+
+def check_arguments(capability: Capability, params: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Validate complete arguments and fill in defaults. Raises ValidationError."""
+    dumped: dict[str, JsonValue] = capability.args.model_validate(dict(params)).model_dump(mode="json")
+    return dumped
+
+
+def _signature(name: str, function: Function) -> tuple[type[BaseModel], TypeAdapter[Any], str | None]:
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except NameError as error:
+        raise SetupError(f"capability {name}: {error}", "import that type at the top of the module") from error
+    fields: dict[str, Any] = {}
+    context = None
+    for parameter in inspect.signature(function).parameters.values():
+        if hints.get(parameter.name) is CallContext:
+            context = parameter.name
+            continue
+        if parameter.name not in hints or parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+            raise SetupError(
+                f"capability {name}: `{parameter.name}` has no type hint", "give every argument a type"
+            )
+        required = parameter.default is inspect.Parameter.empty
+        fields[parameter.name] = (hints[parameter.name], ... if required else parameter.default)
+    if "return" not in hints:
+        raise SetupError(f"capability {name} does not say what it returns", "add a return type")
+    try:
+        model = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
+        model.model_json_schema()
+        result: TypeAdapter[Any] = TypeAdapter(hints["return"])
+        result.json_schema()
+    except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema) as error:
+        raise SetupError(f"capability {name}: {error}", "use types that JSON can hold") from error
+    return model, result, context
+
+
+def explain(error: ValidationError) -> str:
+    """Put a validation error on one line: which argument, and what is wrong with it."""
+    parts = [f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg'].lower()}" for e in error.errors()]
+    return "; ".join(parts[:4])

@@ -1,0 +1,211 @@
+"""The gateway: the only way to an effect.
+
+A call passes surface, plan, schema, policy and gate, budget and ledger, in this order, and
+fails closed at the first that refuses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import JsonValue, ValidationError
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
+from tenacity.wait import wait_exponential_jitter
+
+from planwright.capabilities import policy
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.capability import Capability, check_arguments, explain
+from planwright.capabilities.registry import Registry
+from planwright.checkpoints.budgets import Amount
+from planwright.checkpoints.gates import gate_id
+from planwright.checkpoints.ledger import EffectCall, Recorded
+from planwright.checkpoints.stores import Stores
+from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable, EffectInDoubt, GateError
+from planwright.graph.plan import CheckedStep
+from planwright.graph.settings import Settings
+
+OnRetry = Callable[[int, str], None]
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a call stands: whose run, which verified plan, which step."""
+
+    tenant: str
+    thread_id: str
+    run_id: str
+    plan_hash: str
+    checked: CheckedStep
+    lease_token: int
+    attempt: int = 1
+
+
+class Gateway:
+    """Carry out capability calls for verified steps."""
+
+    def __init__(self, registry: Registry, stores: Stores, settings: Settings, world: CallContext) -> None:
+        self.registry = registry
+        self.world = world
+        self._stores = stores
+        self._settings = settings
+
+    async def call(
+        self, name: str, params: dict[str, JsonValue], site: Site, on_retry: OnRetry
+    ) -> JsonValue:
+        """Make one call and return its result, recorded or new.
+
+        Raises CapabilityRejected (final), CapabilityUnavailable (after all retries),
+        EffectInDoubt, BudgetExceeded, LedgerConflict or RunError.
+        """
+        found = self.registry.get(name)
+        if found is None:
+            raise CapabilityRejected(f"there is no capability {name}")
+        if not await self._stores.runs.plan_may_run(site.run_id, site.plan_hash):
+            raise CapabilityRejected(f"{name} belongs to a plan that was not approved")
+        args = self._arguments(found, params)
+        await self._permit(found, args, site)
+        reservation = await self._reserve(name, site)
+        call = EffectCall(
+            tenant=site.tenant,
+            thread_id=site.thread_id,
+            run_id=site.run_id,
+            step_uid=site.checked.uid,
+            capability=name,
+            effect=found.effect,
+            args=args,
+            lease_token=site.lease_token,
+            attempt=site.attempt,
+        )
+        perform = self._performer(found, args, call, site, on_retry)
+        result = await (perform() if found.effect == "pure" else self._recorded(call, perform))
+        if reservation:
+            await self._stores.budgets.settle(reservation, Amount(calls=1))
+        return result
+
+    def _arguments(self, found: Capability, params: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        try:
+            args = check_arguments(found, params)
+        except ValidationError as error:
+            raise CapabilityRejected(f"{found.name} was given bad arguments: {explain(error)}") from error
+        if found.preflight:
+            found.preflight(args, self.world)
+        return args
+
+    async def _permit(self, found: Capability, args: dict[str, JsonValue], site: Site) -> None:
+        ruling = policy.decide(found, args, self.world)
+        if ruling.answer == "deny":
+            raise CapabilityRejected(f"the policy denies {found.name}: {ruling.reason}")
+        if ruling.answer == "ask" or found.mode == "destructive":
+            try:
+                gate = await self._stores.gates.read(
+                    gate_id(site.run_id, "step", site.checked.uid), self.world.now()
+                )
+            except GateError as error:
+                raise CapabilityRejected(f"{found.name} needs a person: {ruling.reason}") from error
+            if gate.status != "approved" or gate.shown.get("args") != args:
+                raise CapabilityRejected(f"nobody approved {found.name} with these arguments")
+
+    async def _reserve(self, name: str, site: Site) -> str | None:
+        limits = self._settings.budgets.run
+        if limits.tool_calls is None:
+            return None
+        return await self._stores.budgets.reserve(
+            site.run_id, site.tenant, name, "tool", Amount(calls=1), limits, self.world.now()
+        )
+
+    async def _recorded(self, call: EffectCall, perform: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
+        """Run an effect between its intent and its record, or answer from the record."""
+        ledger, now = self._stores.ledger, self.world.now
+        known = await ledger.intend(call, now())
+        if not known.fresh and (answer := _from_record(call, known)) is not None:
+            return answer[0]
+        if not known.fresh and call.effect != "idempotent":
+            await ledger.settle(call, "in_doubt", now(), error="the process ended before the answer came")
+            raise _in_doubt(call)
+        try:
+            result = await perform()
+        except EffectInDoubt as error:
+            await ledger.settle(call, "in_doubt", now(), error=str(error))
+            raise
+        except (CapabilityRejected, CapabilityUnavailable) as error:
+            await ledger.settle(call, "failed", now(), error=error.cause)
+            raise
+        await ledger.settle(call, "done", now(), result)
+        return result
+
+    def _performer(
+        self, found: Capability, args: dict[str, JsonValue], call: EffectCall, site: Site, on_retry: OnRetry
+    ) -> Callable[[], Awaitable[JsonValue]]:
+        context = self.world.for_call(site.tenant, site.run_id, call.key)
+        declared = found.timeout_s or self._settings.execution.step_timeout_s
+        timeout_s = site.checked.step.timeout_s or declared
+        execution = self._settings.execution
+
+        def tell(state: RetryCallState) -> None:
+            error = state.outcome.exception() if state.outcome else None
+            on_retry(state.attempt_number, error.cause if isinstance(error, CapabilityUnavailable) else "")
+
+        async def perform() -> JsonValue:
+            retrying = AsyncRetrying(
+                retry=retry_if_exception_type(CapabilityUnavailable),
+                stop=stop_after_attempt(1 + execution.step_retries),
+                wait=wait_exponential_jitter(execution.retry_base_ms / 1000, max=8, jitter=0.1),
+                before_sleep=tell,
+                reraise=True,
+            )
+            return await retrying(_invoke, found, args, context, timeout_s)
+
+        return perform
+
+
+async def _invoke(
+    found: Capability, args: dict[str, JsonValue], context: CallContext, timeout_s: float
+) -> JsonValue:
+    """Call the function once and check what it returns."""
+    keywords: dict[str, Any] = {name: value for name, value in found.args.model_validate(args)}
+    if found.context_parameter:
+        keywords[found.context_parameter] = context
+    try:
+        async with asyncio.timeout(timeout_s):
+            if inspect.iscoroutinefunction(found.function):
+                result = await found.function(**keywords)
+            else:
+                result = await asyncio.to_thread(found.function, **keywords)
+    except TimeoutError as error:
+        if found.effect == "blind":
+            raise EffectInDoubt(f"{found.name} did not answer within {timeout_s:g} s") from error
+        raise CapabilityUnavailable(f"{found.name} did not answer within {timeout_s:g} s") from error
+    except (CapabilityRejected, CapabilityUnavailable, EffectInDoubt):
+        raise
+    except Exception as error:  # noqa: BLE001 - a user's function may raise anything; it is final
+        if found.effect == "blind":
+            raise EffectInDoubt(f"{found.name} broke off: {type(error).__name__}: {error}") from error
+        raise CapabilityRejected(f"{found.name} failed: {type(error).__name__}: {error}") from error
+    try:
+        dumped: JsonValue = found.result.dump_python(found.result.validate_python(result), mode="json")
+    except ValidationError as error:
+        if found.effect == "blind":
+            raise EffectInDoubt(f"{found.name} returned what it does not declare") from error
+        raise CapabilityRejected(f"{found.name} returned what it does not declare: {explain(error)}") from error
+    return dumped
+
+
+def _from_record(call: EffectCall, known: Recorded) -> tuple[JsonValue] | None:
+    if known.status == "done":
+        return (known.result,)
+    if known.status == "failed":
+        raise CapabilityRejected(known.error)
+    if known.status == "in_doubt":
+        raise _in_doubt(call)
+    return None
+
+
+def _in_doubt(call: EffectCall) -> EffectInDoubt:
+    return EffectInDoubt(
+        f"nobody knows whether {call.capability} happened: the process ended in the middle of it",
+        f"look for it at the receiver (key {call.key[:16]}), then decide by hand",
+    )

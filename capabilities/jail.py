@@ -1,0 +1,127 @@
+"""The workspace jail: files below one folder, and no way out of it.
+
+A path is opened component by component, relative to the descriptor of its parent and without
+following links, so that a link swapped in between a check and its use leads nowhere.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+from planwright.graph.errors import CapabilityRejected
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Jail:
+    """Read and write files inside a folder."""
+
+    def __init__(self, root: Path, hidden: tuple[str, ...] = (".planwright", ".git")) -> None:
+        self.root = root.resolve()
+        self._hidden = hidden
+
+    def check(self, path: str) -> tuple[str, ...]:
+        """Split a path into its components. Raises CapabilityRejected when it may lead outside."""
+        if "\0" in path or "\\" in path:
+            raise _outside(path, "it holds a character no file name here has")
+        pure = PurePosixPath(path)
+        if pure.is_absolute() or path.startswith("~"):
+            raise _outside(path, "it is absolute")
+        if ".." in pure.parts:
+            raise _outside(path, "it climbs out with `..`")
+        if pure.parts and pure.parts[0] in self._hidden:
+            raise _outside(path, f"{pure.parts[0]} belongs to the program")
+        self._refuse_links(pure)
+        return pure.parts
+
+    def read(self, path: str, limit: int = 5_000_000) -> str:
+        """Read a text file."""
+        with self._parent(path) as (folder, name):
+            try:
+                descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+            except OSError as error:
+                raise _no_file(path, error) from error
+            with open(descriptor, "rb") as file:
+                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    raise CapabilityRejected(f"{path} is not a file")
+                data = file.read(limit + 1)
+        if len(data) > limit:
+            raise CapabilityRejected(f"{path} is larger than {limit // 1_000_000} MB")
+        return data.decode("utf-8", errors="replace")
+
+    def write(self, path: str, text: str) -> int:
+        """Write a text file in one step: readers see the old content or the new. Returns bytes."""
+        data = text.encode()
+        with self._parent(path, create=True) as (folder, name):
+            draft = f".{name}.{os.getpid()}.draft"
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+            try:
+                with open(os.open(draft, flags, 0o644, dir_fd=folder), "wb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+            except OSError as error:
+                raise CapabilityRejected(f"cannot write {path}: {error.strerror}") from error
+        return len(data)
+
+    def files(self, path: str = ".") -> Iterator[str]:
+        """Walk the files below a folder, as sorted relative paths; links and hidden files stay out."""
+        start = self.root.joinpath(*self.check(path))
+        if not start.is_dir():
+            raise CapabilityRejected(f"there is no folder {path} in the workspace")
+        for folder, subfolders, names in os.walk(start, followlinks=False):
+            subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
+            for name in sorted(names):
+                file = Path(folder, name)
+                if not name.startswith(".") and not file.is_symlink():
+                    yield file.relative_to(self.root).as_posix()
+
+    def _refuse_links(self, pure: PurePosixPath) -> None:
+        place = self.root
+        for part in pure.parts:
+            place = place / part
+            if place.is_symlink():
+                raise _outside(pure.as_posix(), f"{part} is a symbolic link")
+
+    @contextmanager
+    def _parent(self, path: str, create: bool = False) -> Iterator[tuple[int, str]]:
+        parts = self.check(path)
+        if not parts:
+            raise CapabilityRejected(f"`{path}` names no file")
+        folder = os.open(self.root, _FOLDER)
+        try:
+            for part in parts[:-1]:
+                folder = _enter(folder, part, path, create)
+            yield folder, parts[-1]
+        finally:
+            os.close(folder)
+
+
+def _enter(folder: int, part: str, path: str, create: bool) -> int:
+    try:
+        if create:
+            try:
+                os.mkdir(part, 0o755, dir_fd=folder)
+            except FileExistsError:
+                pass
+        inner = os.open(part, _FOLDER, dir_fd=folder)
+    except OSError as error:
+        raise _no_file(path, error) from error
+    os.close(folder)
+    return inner
+
+
+def _outside(path: str, why: str) -> CapabilityRejected:
+    return CapabilityRejected(
+        f"the path {path!r} is outside the workspace: {why}",
+        "name a file below the workspace folder, relative to it",
+    )
+
+
+def _no_file(path: str, error: OSError) -> CapabilityRejected:
+    return CapabilityRejected(f"cannot open {path}: {error.strerror}", "see what is there with: files.list")

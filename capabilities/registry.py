@@ -1,0 +1,123 @@
+"""The registry: everything that can be done, fixed while a run is on."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType, ModuleType
+
+from rapidfuzz import process
+
+from planwright.capabilities.capability import Capability
+from planwright.graph.canonical import sha256
+from planwright.graph.errors import SetupError
+
+BUILT_IN = ("clock", "memory", "files", "mail", "tickets", "channel", "text", "answer")
+ALWAYS = ("datetime.now", "memory.search")
+_WORD = re.compile(r"[a-z0-9]+")
+
+
+def words(text: str) -> set[str]:
+    """Split a text into lower-case words, without a plural s."""
+    return {word[:-1] if len(word) > 3 and word.endswith("s") else word for word in _WORD.findall(text.lower())}
+
+
+class Registry:
+    """An immutable set of capabilities, by name."""
+
+    def __init__(self, capabilities: Iterable[Capability], prohibit: Iterable[str] = ()) -> None:
+        left_out = set(prohibit)
+        by_name: dict[str, Capability] = {}
+        for found in capabilities:
+            if found.name in by_name:
+                raise SetupError(f"two capabilities are named {found.name}", "rename one of them")
+            if found.name not in left_out:
+                by_name[found.name] = found
+        self._by_name: Mapping[str, Capability] = MappingProxyType(by_name)
+        self._names = sorted(by_name)
+        self._index = _index(by_name[name] for name in self._names)
+        self.hash = sha256([by_name[name].fingerprint() for name in self._names])
+
+    def __iter__(self) -> Iterator[Capability]:
+        return (self._by_name[name] for name in self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def get(self, name: str) -> Capability | None:
+        """Look a capability up by its exact name."""
+        return self._by_name.get(name)
+
+    def near(self, name: str, limit: int = 3) -> tuple[str, ...]:
+        """Suggest the names nearest to one that does not exist."""
+        found = process.extract(name, self._names, limit=limit, score_cutoff=45)
+        return tuple(match[0] for match in found)
+
+    def rank(self, text: str, limit: int) -> list[str]:
+        """Name the capabilities that fit a text best (S1 tool filter).
+
+        A tag that occurs in the text counts 1.0, a word of the description 0.5; ties go by
+        name. `datetime.now` and `memory.search` are always among them.
+        """
+        scores: dict[int, float] = defaultdict(float)
+        for word in words(text):
+            for position, weight in self._index.get(word, ()):
+                scores[position] += weight
+        always = [name for name in ALWAYS if name in self._by_name]
+        best = sorted(scores, key=lambda position: (-scores[position], position))
+        ranked = [self._names[position] for position in best if self._names[position] not in always]
+        rest = [name for name in self._names if name not in ranked and name not in always]
+        return [*ranked, *rest][: limit - len(always)] + always
+
+
+def _index(capabilities: Iterable[Capability]) -> dict[str, list[tuple[int, float]]]:
+    index: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    for position, found in enumerate(capabilities):
+        tags = words(" ".join(found.tags))
+        for word in tags:
+            index[word].append((position, 1.0))
+        for word in words(found.description) - tags:
+            index[word].append((position, 0.5))
+    return dict(index)
+
+
+def load_registry(workspace: Path, modules: Iterable[str] = (), prohibit: Iterable[str] = ()) -> Registry:
+    """Collect the built-in capabilities and those of the user's modules.
+
+    Raises SetupError for a module that cannot be imported or declares none.
+    """
+    found: list[Capability] = []
+    for name in BUILT_IN:
+        found += _declared_in(importlib.import_module(f"planwright.capabilities.builtin.{name}"))
+    for name in modules:
+        declared = _declared_in(_import(name, workspace))
+        if not declared:
+            raise SetupError(
+                f"the module {name} declares no capability",
+                "decorate a function with @capability(…), or take it out of capabilities.modules",
+            )
+        found += declared
+    return Registry(found, prohibit)
+
+
+def _declared_in(module: ModuleType) -> list[Capability]:
+    return [value for value in vars(module).values() if isinstance(value, Capability)]
+
+
+def _import(name: str, workspace: Path) -> ModuleType:
+    if str(workspace) not in sys.path:
+        sys.path.insert(0, str(workspace))
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise SetupError(
+            f"cannot import {name}, listed in capabilities.modules: {error}",
+            f"put {name.replace('.', '/')}.py into {workspace}, or install the package it belongs to",
+        ) from error

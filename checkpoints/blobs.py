@@ -1,0 +1,45 @@
+"""Large values by content hash: `blobs/ab/cdef…`, written once and never changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from planwright.graph.errors import RunError
+
+
+class Blobs:
+    """A folder of immutable texts named by their sha256."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def put(self, text: str) -> str:
+        """Store a text durably and return its hash; storing it again costs nothing."""
+        data = text.encode()
+        digest = hashlib.sha256(data).hexdigest()
+        path = self._path(digest)
+        if path.exists():
+            return digest
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(f".{digest}.{os.getpid()}")
+        with draft.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+        return digest
+
+    def get(self, digest: str) -> str:
+        """Read a text. Raises RunError when it is gone or no longer matches its hash."""
+        try:
+            data = self._path(digest).read_bytes()
+        except OSError as error:
+            raise RunError(f"the recorded result {digest[:12]} is gone: {error}", "restore .planwright/blobs")
+        if hashlib.sha256(data).hexdigest() != digest:
+            raise RunError(f"the recorded result {digest[:12]} was changed", "restore .planwright/blobs")
+        return data.decode()
+
+    def _path(self, digest: str) -> Path:
+        return self._folder / digest[:2] / digest[2:]

@@ -1,0 +1,168 @@
+"""Gates: every pending human decision is a row, and a row takes exactly one answer."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from datetime import datetime, timedelta
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from planwright.checkpoints.database import Database
+from planwright.graph.canonical import canonical_json, sha256
+from planwright.graph.errors import GateError
+
+GateKind = Literal["plan", "step"]
+GateStatus = Literal["open", "approved", "rejected", "expired"]
+Answer = Literal["approve", "reject"]
+
+
+class Gate(BaseModel):
+    """One decision a person is asked for; `shown_hash` is the hash of what was shown."""
+
+    model_config = ConfigDict(frozen=True)
+    gate_id: str
+    thread_id: str
+    run_id: str
+    tenant: str
+    kind: GateKind
+    step_uid: str | None
+    shown_hash: str
+    shown: dict[str, JsonValue]
+    requested_at: datetime
+    expires_at: datetime
+    status: GateStatus
+    decided_at: datetime | None = None
+    decided_by: str | None = None
+    channel: str | None = None
+    reason: str | None = None
+
+
+class Decision(BaseModel):
+    """An answer to one gate."""
+
+    model_config = ConfigDict(frozen=True)
+    answer: Answer
+    decided_by: str
+    channel: str
+    reason: str = ""
+    shown_hash: str | None = None
+
+
+def gate_id(run_id: str, kind: GateKind, subject: str) -> str:
+    """Name the gate of a run and a plan hash or step: the same after a crash."""
+    return "gate_" + sha256([run_id, kind, subject])[:16]
+
+
+class Gates:
+    """The table of gates."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def open(self, gate: Gate) -> Gate:
+        """Write a gate down, or return the row that is already there."""
+
+        def job(connection: sqlite3.Connection) -> Gate:
+            connection.execute(
+                "INSERT OR IGNORE INTO gates (gate_id, thread_id, run_id, tenant, kind, step_uid,"
+                " shown_hash, shown, requested_at, expires_at, status) VALUES (?,?,?,?,?,?,?,?,?,?,'open')",
+                (gate.gate_id, gate.thread_id, gate.run_id, gate.tenant, gate.kind, gate.step_uid)
+                + (gate.shown_hash, canonical_json(gate.shown))
+                + (gate.requested_at.isoformat(), gate.expires_at.isoformat()),
+            )
+            return _read(connection, gate.gate_id)
+
+        return await self._database.run("gate", job)
+
+    async def read(self, gate_id: str, at: datetime) -> Gate:
+        """Read a gate, closing it first when its time is up."""
+
+        def job(connection: sqlite3.Connection) -> Gate:
+            _expire(connection, at)
+            return _read(connection, gate_id)
+
+        return await self._database.run("read", job)
+
+    async def decide(self, gate_id: str, decision: Decision, at: datetime) -> Gate:
+        """Accept the one answer a gate takes, in one transaction.
+
+        Raises GateError when the gate is unknown, answered, expired, or was shown with other
+        content than the answer names.
+        """
+        gate = await self._database.run("decision", lambda c: _decide(c, gate_id, decision, at))
+        if gate.status == "expired":
+            raise GateError(
+                f"gate {gate_id} expired at {gate.expires_at:%Y-%m-%d %H:%M:%S} UTC; nothing was run",
+                f"close the run with: planwright resume {gate.thread_id}",
+            )
+        return gate
+
+    async def of_thread(self, thread_id: str, at: datetime) -> list[Gate]:
+        """List the open gates of a thread, oldest first."""
+
+        def job(connection: sqlite3.Connection) -> list[Gate]:
+            _expire(connection, at)
+            query = "SELECT * FROM gates WHERE thread_id = ? AND status = 'open' ORDER BY requested_at, gate_id"
+            return [_gate(row) for row in connection.execute(query, (thread_id,))]
+
+        return await self._database.run("read", job)
+
+    async def extend(self, gate_id: str, seconds: float, at: datetime) -> None:
+        """Give an open gate a new time limit, from now."""
+        until = (at + timedelta(seconds=seconds)).isoformat()
+
+        def job(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "UPDATE gates SET expires_at=? WHERE gate_id=? AND status='open'", (until, gate_id)
+            )
+
+        await self._database.run("gate", job)
+
+
+def _expire(connection: sqlite3.Connection, at: datetime) -> None:
+    connection.execute(
+        "UPDATE gates SET status='expired', decided_at=? WHERE status='open' AND expires_at <= ?",
+        (at.isoformat(), at.isoformat()),
+    )
+
+
+def _decide(connection: sqlite3.Connection, gate_id: str, decision: Decision, at: datetime) -> Gate:
+    _expire(connection, at)
+    gate = _read(connection, gate_id)
+    if gate.status == "expired":
+        return gate  # committed as expired; the caller raises
+    if gate.status != "open":
+        raise GateError(
+            f"gate {gate_id} was already {gate.status} by {gate.decided_by}",
+            f"see what became of it: planwright show {gate.run_id}",
+        )
+    if decision.shown_hash is not None and decision.shown_hash != gate.shown_hash:
+        raise GateError(
+            f"the answer names plan_hash {decision.shown_hash[:12]}, the gate shows {gate.shown_hash[:12]}",
+            f"look at what is asked now: planwright show {gate.thread_id}",
+        )
+    connection.execute(
+        "UPDATE gates SET status=?, decided_at=?, decided_by=?, channel=?, reason=? WHERE gate_id=?",
+        (
+            "approved" if decision.answer == "approve" else "rejected",
+            at.isoformat(),
+            decision.decided_by,
+            decision.channel,
+            decision.reason,
+            gate_id,
+        ),
+    )
+    return _read(connection, gate_id)
+
+
+def _read(connection: sqlite3.Connection, gate_id: str) -> Gate:
+    row = connection.execute("SELECT * FROM gates WHERE gate_id = ?", (gate_id,)).fetchone()
+    if row is None:
+        raise GateError(f"there is no gate {gate_id}", "list what waits: planwright ls --waiting")
+    return _gate(row)
+
+
+def _gate(row: sqlite3.Row) -> Gate:
+    return Gate.model_validate({**dict(row), "shown": json.loads(row["shown"])})

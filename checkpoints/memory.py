@@ -1,0 +1,65 @@
+"""What users asked to be remembered, found again by full text (SQLite FTS5)."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from datetime import datetime
+
+from pydantic import BaseModel
+
+from planwright.checkpoints.database import Database
+
+
+class Memory(BaseModel):
+    """One remembered text."""
+
+    id: str
+    text: str
+    tags: list[str]
+    created_at: str
+
+
+class Memories:
+    """A tenant's memories."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def write(
+        self, id_: str, tenant: str, run_id: str, text: str, tags: list[str], at: datetime
+    ) -> Memory:
+        """Remember a text under an id; the same id again changes nothing."""
+        memory = Memory(id=id_, text=text, tags=tags, created_at=at.isoformat(timespec="seconds"))
+
+        def job(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "INSERT OR IGNORE INTO memories (id, tenant, run_id, text, tags, created_at)"
+                " VALUES (?,?,?,?,?,?)",
+                (id_, tenant, run_id, text, json.dumps(tags), memory.created_at),
+            )
+
+        await self._database.run("memory", job)
+        return memory
+
+    async def search(self, query: str, tenant: str, limit: int) -> list[Memory]:
+        """Find memories that share words with a query, best first; all, newest first, without words."""
+        words = re.findall(r"\w+", query)
+        match = " OR ".join(f'"{word}"*' for word in words)
+
+        def job(connection: sqlite3.Connection) -> list[sqlite3.Row]:
+            if not words:
+                newest = "SELECT * FROM memories WHERE tenant = ? ORDER BY rowid DESC LIMIT ?"
+                return connection.execute(newest, (tenant, limit)).fetchall()
+            ranked = (
+                "SELECT m.* FROM memories_fts JOIN memories m ON m.rowid = memories_fts.rowid"
+                " WHERE memories_fts MATCH ? AND m.tenant = ? ORDER BY rank LIMIT ?"
+            )
+            return connection.execute(ranked, (match, tenant, limit)).fetchall()
+
+        rows = await self._database.run("read", job)
+        return [
+            Memory(id=row["id"], text=row["text"], tags=json.loads(row["tags"]), created_at=row["created_at"])
+            for row in rows
+        ]

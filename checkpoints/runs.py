@@ -1,0 +1,197 @@
+"""Runs and their plans: what was asked, by whom it is being worked on, and how it ended.
+
+The run row is the truth about whether a run has ended; LangGraph's `next == ()` is not.
+A run is worked on by one process at a time: a lease with a fencing token, which the ledger
+checks at every intent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import uuid
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from planwright.checkpoints.database import Database
+from planwright.graph.errors import RunError
+from planwright.graph.plan import CheckedStep, Plan
+from planwright.graph.results import TERMINAL, RunStatus
+
+
+class Run(BaseModel):
+    """One request through the graph."""
+
+    model_config = ConfigDict(frozen=True)
+    run_id: str
+    thread_id: str
+    tenant: str
+    status: RunStatus
+    request: str
+    messages: list[dict[str, JsonValue]]
+    context: dict[str, JsonValue]
+    started_at: str
+    ended_at: str | None = None
+    answer: str | None = None
+    owner: str | None = None
+    lease_token: int = 0
+    lease_until: float = 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will happen in this run."""
+        return self.status in TERMINAL
+
+
+class RecordedPlan(BaseModel):
+    """A plan that passed verification; `gate_id` when a person has to approve it first."""
+
+    model_config = ConfigDict(frozen=True)
+    plan: Plan
+    checked: list[CheckedStep]
+    gate_id: str | None
+
+
+class Runs:
+    """The tables of runs and plans."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._owner = f"{os.getpid()}:{_started(os.getpid())}:{uuid.uuid4().hex[:8]}"
+
+    async def begin(self, run: Run) -> None:
+        """Write a run down before anything happens in it."""
+
+        def job(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "INSERT INTO runs (run_id, thread_id, tenant, status, request, messages, context, started_at)"
+                " VALUES (?,?,?,?,?,?,?,?)",
+                (run.run_id, run.thread_id, run.tenant, run.status, run.request)
+                + (json.dumps(run.messages), json.dumps(run.context), run.started_at),
+            )
+
+        await self._database.run("run", job)
+
+    async def latest(self, thread_id: str) -> Run | None:
+        """Find the newest run of a thread."""
+
+        def job(connection: sqlite3.Connection) -> sqlite3.Row | None:
+            query = "SELECT * FROM runs WHERE thread_id = ? ORDER BY started_at DESC, rowid DESC LIMIT 1"
+            row: sqlite3.Row | None = connection.execute(query, (thread_id,)).fetchone()
+            return row
+
+        row = await self._database.run("read", job)
+        return None if row is None else _run(row)
+
+    async def lease(self, run_id: str, seconds: float, now: float) -> int:
+        """Take a run for this process and return the fencing token.
+
+        Raises RunError while another live process holds it.
+        """
+        return await self._database.run(
+            "lease", lambda c: _take_lease(c, run_id, self._owner, now, now + seconds)
+        )
+
+    async def renew(self, run_id: str, token: int, until: float) -> None:
+        """Hold on to a leased run."""
+
+        def job(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "UPDATE runs SET lease_until=? WHERE run_id=? AND lease_token=?", (until, run_id, token)
+            )
+
+        await self._database.run("lease", job)
+
+    async def release(self, run_id: str, token: int) -> None:
+        """Let go of a leased run."""
+        await self.renew(run_id, token, 0)
+
+    async def set_status(self, run_id: str, status: RunStatus) -> None:
+        """Say that a run waits for a person, or runs again; an ended run stays ended."""
+
+        def job(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "UPDATE runs SET status=? WHERE run_id=? AND ended_at IS NULL", (status, run_id)
+            )
+
+        await self._database.run("status", job)
+
+    async def end(self, run_id: str, status: RunStatus, answer: str, at: datetime) -> None:
+        """Write down how a run ended, once."""
+
+        def job(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "UPDATE runs SET status=?, answer=?, ended_at=? WHERE run_id=? AND ended_at IS NULL",
+                (status, answer, at.isoformat(), run_id),
+            )
+
+        await self._database.run("end", job)
+
+    async def record_plan(self, run_id: str, tenant: str, recorded: RecordedPlan, at: datetime) -> None:
+        """Keep a verified plan; only plans kept here can be executed."""
+        plan, checked = recorded.plan, json.dumps([c.model_dump(mode="json") for c in recorded.checked])
+
+        def job(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "INSERT OR IGNORE INTO plans (run_id, tenant, plan_hash, revision, plan, checked, gate_id,"
+                " created_at) VALUES (?,?,?,?,?,?,?,?)",
+                (run_id, tenant, plan.plan_hash, plan.revision, plan.model_dump_json(), checked)
+                + (recorded.gate_id, at.isoformat()),
+            )
+
+        await self._database.run("plan", job)
+
+    async def plan_may_run(self, run_id: str, plan_hash: str) -> bool:
+        """Say whether a plan was verified and, where a person had to approve it, approved."""
+
+        def job(connection: sqlite3.Connection) -> bool:
+            row = connection.execute(
+                "SELECT p.gate_id IS NULL OR g.status = 'approved' FROM plans p"
+                " LEFT JOIN gates g ON g.gate_id = p.gate_id AND g.shown_hash = p.plan_hash"
+                " WHERE p.run_id = ? AND p.plan_hash = ?",
+                (run_id, plan_hash),
+            ).fetchone()
+            return bool(row and row[0])
+
+        return await self._database.run("read", job)
+
+
+def _take_lease(connection: sqlite3.Connection, run_id: str, owner: str, now: float, until: float) -> int:
+    row = connection.execute(
+        "SELECT owner, lease_token, lease_until, thread_id FROM runs WHERE run_id=?", (run_id,)
+    ).fetchone()
+    if row is None:
+        raise RunError(f"there is no run {run_id}", "list them: planwright ls")
+    if row["lease_until"] > now and _alive(row["owner"]):
+        raise RunError(
+            f"run {run_id} is being worked on by process {row['owner'].split(':')[0]}",
+            f"watch it with: planwright events {row['thread_id']}",
+        )
+    token = int(row["lease_token"]) + 1
+    connection.execute(
+        "UPDATE runs SET owner=?, lease_token=?, lease_until=? WHERE run_id=?", (owner, token, until, run_id)
+    )
+    return token
+
+
+def _alive(owner: str) -> bool:
+    """Say whether the process that holds a lease still runs (same pid, same start time)."""
+    pid, started, _ = owner.split(":")
+    return _started(int(pid)) == started
+
+
+def _started(pid: int) -> str:
+    """Read when a process started, in clock ticks since boot; empty when it is gone or unknown."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
+
+
+def _run(row: sqlite3.Row) -> Run:
+    return Run.model_validate(
+        {**dict(row), "messages": json.loads(row["messages"]), "context": json.loads(row["context"])}
+    )

@@ -1,0 +1,152 @@
+"""The checkpoint saver: LangGraph's SQLite tables and queries behind our one writer thread.
+
+The stock saver has no async methods, and the stock async saver fails from a second event loop.
+This one can be awaited from any loop and called without one; either reads the other's file.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+)
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+from planwright.checkpoints.database import Database
+from planwright.checkpoints.serde import AllowListedSerializer
+
+
+class _Tables(SqliteSaver):
+    """The stock saver's reads and writes on a connection whose transaction is ours."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__(connection, serde=AllowListedSerializer())
+
+    @contextmanager
+    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
+        """Lend a cursor without a commit: the writer thread commits."""
+        with closing(self.conn.cursor()) as cursor:
+            yield cursor
+
+
+class Saver(SqliteSaver):
+    """A durable LangGraph checkpointer for any event loop, and for none."""
+
+    def __init__(self, database: Database) -> None:
+        super(SqliteSaver, self).__init__(serde=AllowListedSerializer())
+        self.database = database
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Read one checkpoint, the newest unless the config names another."""
+        return self.database.call("get", lambda c: _Tables(c).get_tuple(config))
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """List checkpoints, newest first."""
+        return iter(
+            self.database.call(
+                "list", lambda c: [*_Tables(c).list(config, filter=filter, before=before, limit=limit)]
+            )
+        )
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Write a checkpoint and return when it is durable."""
+        return self.database.call(
+            "checkpoint", lambda c: _Tables(c).put(config, checkpoint, metadata, new_versions)
+        )
+
+    def put_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """Write what a finished task leaves behind before its superstep ends."""
+        self.database.call("writes", lambda c: _Tables(c).put_writes(config, writes, task_id, task_path))
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Delete every checkpoint of a thread."""
+        self.database.call("delete", lambda c: _Tables(c).delete_thread(thread_id))
+
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Read the history of delta channels."""
+        return self.database.call(
+            "history", lambda c: _Tables(c).get_delta_channel_history(config=config, channels=channels)
+        )
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Read one checkpoint, the newest unless the config names another."""
+        return await self.database.run("get", lambda c: _Tables(c).get_tuple(config))
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """List checkpoints, newest first."""
+        found = await self.database.run(
+            "list", lambda c: [*_Tables(c).list(config, filter=filter, before=before, limit=limit)]
+        )
+        for item in found:
+            yield item
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Write a checkpoint and return when it is durable."""
+        return await self.database.run(
+            "checkpoint", lambda c: _Tables(c).put(config, checkpoint, metadata, new_versions)
+        )
+
+    async def aput_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """Write what a finished task leaves behind before its superstep ends."""
+        await self.database.run("writes", lambda c: _Tables(c).put_writes(config, writes, task_id, task_path))
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Delete every checkpoint of a thread."""
+        await self.database.run("delete", lambda c: _Tables(c).delete_thread(thread_id))
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Read the history of delta channels."""
+        return await self.database.run(
+            "history", lambda c: _Tables(c).get_delta_channel_history(config=config, channels=channels)
+        )

@@ -1,0 +1,68 @@
+"""What may be read back from a checkpoint: an explicit list, and an error for anything else.
+
+Checkpoint bytes can name any importable class. LangGraph's own strict mode hangs on an
+environment switch read at import, and returns a blocked value as plain data with a log line;
+here the bytes are scanned first and a foreign type raises.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ormsgpack
+from langgraph.checkpoint.serde._msgpack import SAFE_MSGPACK_TYPES
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from planwright.graph import plan, results, state
+from planwright.graph.errors import SetupError
+
+ALLOWED: tuple[type, ...] = (
+    plan.Plan,
+    plan.PlanStep,
+    plan.Criterion,
+    plan.CheckedStep,
+    results.StepResult,
+    results.StepScore,
+    results.Verdict,
+    results.Finding,
+    state.ModelRoute,
+    state.PlanningDecision,
+    state.Task,
+    state.Attempts,
+)
+_NAMES = frozenset((kind.__module__, kind.__name__) for kind in ALLOWED) | SAFE_MSGPACK_TYPES
+_PLAIN = frozenset(("null", "empty", "bytes", "bytearray", "msgpack"))
+
+
+class AllowListedSerializer(JsonPlusSerializer):
+    """Write like LangGraph's serializer; read back only what the list allows."""
+
+    def __init__(self) -> None:
+        super().__init__(allowed_msgpack_modules=ALLOWED)
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        """Read a value. Raises SetupError when it holds a type outside the list."""
+        kind, payload = data
+        if kind not in _PLAIN:
+            raise _blocked(f"a value of kind `{kind}`")
+        if kind == "msgpack":
+            _scan(payload)
+        return super().loads_typed(data)
+
+
+def _scan(payload: bytes) -> None:
+    ormsgpack.unpackb(payload, ext_hook=_check, option=ormsgpack.OPT_NON_STR_KEYS)
+
+
+def _check(code: int, payload: bytes) -> None:
+    content = ormsgpack.unpackb(payload, ext_hook=_check, option=ormsgpack.OPT_NON_STR_KEYS)
+    named = isinstance(content, list | tuple) and len(content) >= 2
+    if named and isinstance(content[0], str) and (content[0], content[1]) not in _NAMES:
+        raise _blocked(f"the type {content[0]}.{content[1]}")
+
+
+def _blocked(what: str) -> SetupError:
+    return SetupError(
+        f"a checkpoint holds {what}, which this program never writes",
+        "the store was changed by something else: restore a backup, or begin a new thread",
+    )
