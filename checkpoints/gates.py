@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -108,17 +108,6 @@ class Gates:
             return [_gate(row) for row in connection.execute(query, (thread_id,))]
 
         return await self._database.run("read", job)
-
-    async def extend(self, gate_id: str, seconds: float, at: datetime) -> None:
-        """Give an open gate a new time limit, from now."""
-        until = (at + timedelta(seconds=seconds)).isoformat()
-
-        def job(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                "UPDATE gates SET expires_at=? WHERE gate_id=? AND status='open'", (until, gate_id)
-            )
-
-        await self._database.run("gate", job)
 
 
 def _expire(connection: sqlite3.Connection, at: datetime) -> None:

@@ -164,7 +164,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _receive(self, body: bytes | None) -> None:
         """Have the inbox take the request, then send what it answers."""
-        key = self.headers.get("Idempotency-Key", "").strip()
+        key = self.headers.get("Idempotency-Key", "")
         self._send(self.server.inbox.receive(Request(self.command, self.path, key, body)))
 
     def _read_body(self) -> bytes | None:

@@ -102,7 +102,7 @@ class Provider(_Section):
     api_key: SecretStr | None = None
     api_key_env: str | None = None
     priority: int = 100
-    capabilities: tuple[str, ...] = ("function_calling", "streaming")
+    capabilities: tuple[str, ...] = ("function_calling", "streaming", "json_mode")
     context: int = 128_000
     timeout_s: float = Field(60, gt=0)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
+import select
 import signal
 import socket
 import sqlite3
@@ -13,7 +15,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -42,6 +44,10 @@ def call(url: str, body: bytes, key: str | None, path: str = HOOK_PATH) -> tuple
         return response.status, json.loads(response.read())
 
 
+def connect(url: str) -> socket.socket:
+    return socket.create_connection((urlsplit(url).hostname, urlsplit(url).port), timeout=10)
+
+
 def get(url: str, path: str) -> int:
     connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=10)
     with closing(connection):
@@ -65,11 +71,20 @@ def gone_within(seconds: float, url: str) -> bool:
     return False
 
 
-def start(log: Path, *options: str) -> subprocess.Popen[str]:
+@contextmanager
+def start(log: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     command = [sys.executable, "-m", "planwright.demo.webhook", "--log", str(log), *options]
-    return subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process, process.stdout.readline()
+        finally:
+            process.kill()
+
+
+def ends_quietly(process: subprocess.Popen[str]) -> bool:
+    return (process.wait(timeout=10), *process.communicate()) == (0, "", "")
 
 
 def test_the_first_requests_fail_and_the_next_is_kept(tmp_path: Path) -> None:
@@ -157,6 +172,15 @@ def test_a_body_over_64_kib_is_refused(webhook: Webhook, size: int, status: int)
     assert rows(webhook.log, "SELECT count(*) FROM messages") == [(int(status == 200),)]
 
 
+def test_a_large_body_is_read_before_it_is_refused(webhook: Webhook) -> None:
+    with connect(webhook.url) as client:
+        client.sendall(b"POST /hooks/team HTTP/1.0\r\nContent-Length: 200000\r\n\r\n" + b"x" * 100_000)
+        answered_early, _, _ = select.select([client], [], [], 0.3)
+        assert not answered_early
+        client.sendall(b"x" * 100_000)
+        assert client.recv(4096).startswith(b"HTTP/1.0 413 ")
+
+
 def test_other_paths_are_not_found_and_use_up_no_fault(tmp_path: Path) -> None:
     with Webhook(tmp_path / "hook.db", faults=1) as webhook:
         assert call(webhook.url, GOOD, "k", path="/hooks/other")[0] == 404
@@ -171,44 +195,38 @@ def test_other_paths_are_not_found_and_use_up_no_fault(tmp_path: Path) -> None:
 
 
 def test_the_process_says_one_line_and_ends_when_stdin_closes(tmp_path: Path) -> None:
-    with start(tmp_path / "hook.db", "--faults", "0") as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        line = process.stdout.readline()
-        assert line.startswith("listening on http://127.0.0.1:")
+    with start(tmp_path / "hook.db", "--faults", "0") as (process, line):
+        assert re.fullmatch(r"listening on http://127\.0\.0\.1:\d+\n", line)
         url = line.split()[-1]
         # A client that hangs up before its answer must not make noise either.
-        with socket.create_connection((urlsplit(url).hostname, urlsplit(url).port), timeout=10) as rude:
+        with connect(url) as rude:
             rude.sendall(b"POST /hooks/team HTTP/1.0\r\nContent-Length: 9\r\n\r\n{")
         assert call(url, GOOD, "k")[0] == 200
         assert process.poll() is None
+        assert process.stdin is not None
         process.stdin.close()
-        assert process.wait(timeout=10) == 0
-        assert (process.stdout.read(), process.stderr.read()) == ("", "")
+        process.stdin = None
+        assert ends_quietly(process)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_process_quietly(tmp_path: Path, number: signal.Signals) -> None:
-    with start(tmp_path / "hook.db") as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        assert process.stdout.readline()
+    with start(tmp_path / "hook.db") as (process, _):
         process.send_signal(number)
-        assert process.wait(timeout=10) == 0
-        assert process.stderr.read() == ""
+        assert ends_quietly(process)
 
 
 def test_the_given_port_is_used(tmp_path: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    with start(tmp_path / "hook.db", "--port", str(port)) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stdout.readline() == f"listening on http://127.0.0.1:{port}\n"
-        process.stdin.close()
-        process.wait(timeout=10)
+    with start(tmp_path / "hook.db", "--port", str(port)) as (_, line):
+        assert line == f"listening on http://127.0.0.1:{port}\n"
+
+
+def test_the_program_fails_one_request_unless_told_otherwise(tmp_path: Path) -> None:
+    with start(tmp_path / "hook.db") as (_, line):
+        assert [call(line.split()[-1], GOOD, "k")[0] for _ in range(2)] == [503, 200]
 
 
 def test_nothing_listens_after_the_block(tmp_path: Path) -> None:
@@ -219,6 +237,8 @@ def test_nothing_listens_after_the_block(tmp_path: Path) -> None:
         url = webhook.url
         assert url.endswith("/hooks/team")
         assert get(url, "/health") == 200
+        began = time.monotonic()
+    assert time.monotonic() - began < service.STOP_SECONDS
     with pytest.raises(ConnectionRefusedError):
         get(url, "/health")
     with pytest.raises(RuntimeError, match="not running"):

@@ -1,0 +1,53 @@
+"""Our own records of a workspace: everything but LangGraph's checkpoints.
+
+Reading them needs neither langgraph nor langchain, so `planwright ls` and `show` are quick.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from planwright.checkpoints.blobs import Blobs
+from planwright.checkpoints.budgets import Budgets
+from planwright.checkpoints.database import Boundary, Database
+from planwright.checkpoints.gates import Gates
+from planwright.checkpoints.journal import Journal
+from planwright.checkpoints.ledger import Ledger
+from planwright.checkpoints.memory import Memories
+from planwright.checkpoints.migrations import MIGRATIONS
+from planwright.checkpoints.runs import Runs
+
+
+@dataclass(frozen=True)
+class Records:
+    """Where a workspace keeps what must survive. Nothing is opened before it is used."""
+
+    database: Database
+    runs: Runs
+    gates: Gates
+    ledger: Ledger
+    journal: Journal
+    budgets: Budgets
+    memories: Memories
+    blobs: Blobs
+
+    def close(self) -> None:
+        """Finish what is being written and close the file."""
+        self.database.close()
+
+
+def open_records(folder: Path, *, busy_timeout_s: float = 30, boundary: Boundary | None = None) -> Records:
+    """Put the records of a storage folder together."""
+    path = folder / "planwright.db"
+    database = Database(path, MIGRATIONS, busy_timeout_s=busy_timeout_s, boundary=boundary)
+    return Records(
+        database=database,
+        runs=Runs(database),
+        gates=Gates(database),
+        ledger=Ledger(database),
+        journal=Journal(database),
+        budgets=Budgets(database),
+        memories=Memories(database),
+        blobs=Blobs(folder / "blobs"),
+    )

@@ -1,0 +1,1 @@
+"""Who thinks: the router, the providers, the embedded offline planner, the scripted model."""

@@ -1,0 +1,63 @@
+"""Put results into words without a model: every line of the answer stands in a result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from planwright.models.offline.lexicon import COUNTS
+
+_LIMIT = 12
+
+
+def answer(results: list[dict[str, Any]]) -> str:
+    """Tell what the steps of a run brought, in their order, leaving out what only fed other steps."""
+    lines: list[str] = []
+    for result in results:
+        if result["status"] != "completed":
+            why = result.get("error") or result["status"]
+            lines.append(f"{result['description'] or result['capability']}: {result['status']} ({why})")
+        elif not result.get("used") or result.get("changed"):
+            lines.append(_tell(result))
+    return "\n".join(line for line in lines if line)
+
+
+def _tell(result: dict[str, Any]) -> str:
+    output, what = result["output"], result["description"] or result["capability"]
+    if not isinstance(output, dict):
+        return f"{what}: {output}"
+    listed = next((value for value in output.values() if isinstance(value, list)), None)
+    if listed is not None and "value" not in output:
+        return _tell_list(what, listed, output.get("count", len(listed)))
+    if set(output) >= {"iso", "weekday", "time"}:
+        return f"It is {output['weekday']}, {output['date']}, {output['time']} ({output['timezone']})."
+    for key in ("summary", "value", "text"):
+        if key in output and not result.get("changed"):
+            head = f"{what}:"
+            return f"{head} {output[key]}" if "\n" not in str(output[key]) else f"{head}\n{output[key]}"
+    facts = ", ".join(f"{key} {value}" for key, value in output.items() if value not in (None, "", [], {}))
+    return f"{what}: done ({facts})"
+
+
+def _tell_list(what: str, items: list[Any], count: int) -> str:
+    if not items:
+        return f"{what}: nothing found."
+    rows = [f"  - {_row(item)}" for item in items[:_LIMIT]]
+    more = count - len(rows)
+    tail = [f"  … and {more} more"] if more > 0 else []
+    word = next((name for name, number in COUNTS.items() if number == count and name not in ("single", "couple")), None)
+    return "\n".join([f"{what}: {word or count} found.", *rows, *tail])
+
+
+def _row(item: Any) -> str:
+    if not isinstance(item, dict):
+        return str(item)
+    if "subject" in item:
+        return f"{item['date'][:10]}  {item['sender']}: {item['subject']}"
+    if "title" in item:
+        amount = f" ({item['amount']})" if item.get("amount") else ""
+        return f"#{item['id']} {item['title']}{amount} [{item['status']}]"
+    if "line" in item:
+        return f"{item['path']}:{item['line']}: {item['text']}"
+    if "text" in item:
+        return str(item["text"])
+    return ", ".join(f"{key} {value}" for key, value in item.items())

@@ -1,0 +1,74 @@
+"""The embedded model as a LangChain chat model.
+
+It reads what any model reads: the role in the system prompt, the task, capabilities and results
+in the message. It is a planner without a language model behind it, and its name says so.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages.utils import count_tokens_approximately
+from langchain_core.outputs import ChatGeneration, ChatResult
+
+from planwright.models.offline.answering import answer
+from planwright.models.offline.planner import compose
+
+NAME = "planwright-offline"
+
+
+class OfflineModel(BaseChatModel):
+    """Plan and answer deterministically, offline; refuse everything else."""
+
+    @property
+    def _llm_type(self) -> str:
+        return NAME
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        text = _reply(messages)
+        usage = {"input_tokens": count_tokens_approximately(messages), "output_tokens": len(text) // 4 + 1}
+        message = AIMessage(
+            content=text,
+            usage_metadata={**usage, "total_tokens": sum(usage.values())},  # type: ignore[typeddict-item]
+            response_metadata={"model_name": NAME},
+        )
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+def _reply(messages: list[BaseMessage]) -> str:
+    system = "\n".join(str(message.content) for message in messages if message.type == "system")
+    prompt = "\n".join(str(message.content) for message in messages if message.type == "human")
+    role = re.search(r"^Role: (\w+)", system, re.MULTILINE)
+    match role[1] if role else "":
+        case "planner":
+            return json.dumps(_plan(prompt), ensure_ascii=False)
+        case "respond":
+            return answer(_section(prompt, "results"))
+        case "task_extraction":
+            return json.dumps({"task": _section(prompt, "newest"), "depends_on_chat_history": False})
+        case _:
+            return "I am the embedded planner. I plan and carry out tasks, but I cannot converse."
+
+
+def _plan(prompt: str) -> dict[str, Any]:
+    capabilities = _section(prompt, "capabilities")
+    wrong = _section(prompt, "findings")
+    if wrong:
+        return {"cannot": f"the only plan I know does not work: {wrong[0]}"}
+    return compose(_section(prompt, "task"), capabilities)
+
+
+def _section(prompt: str, name: str) -> Any:
+    match = re.search(rf"<{name}>\n(.*?)\n</{name}>", prompt, re.DOTALL)
+    return json.loads(match[1]) if match else None

@@ -1,0 +1,133 @@
+"""Read typed values out of a clause: paths, patterns, numbers, money, zones, words to look for."""
+
+from __future__ import annotations
+
+import re
+
+from planwright.models.offline.clauses import quoted
+from planwright.models.offline.lexicon import ACTIONS, COUNTS, DOMAINS, KINDS, PATTERNS, STOP_WORDS, ZONES
+
+FILE_NAME = r"(?:[\w~.-]*/)*[\w-][\w.-]*\.(?:md|txt|csv|json|html?|ya?ml|toml|py|log|ini|rst|tsv)\b"
+FILE = re.compile(rf"(?<![\w@/.])({FILE_NAME})")
+_ANY_PATH = re.compile(r"(?<![\w@:/])((?:\.{1,2}/|/|~/)[\w./-]+)")
+_FOLDER = re.compile(
+    r"\b(?:in|inside|under|within|from|of|through)\s+(?:the\s+|my\s+|our\s+)?([\w./-]+?)/?(?:\s+(?:folder|directory|dir))?"
+    r"(?=$|[\s,?])"
+)
+_NAMED_FOLDER = re.compile(r"\b(?:the\s+|my\s+)?([\w./-]+?)/?\s+(?:folder|directory)\b")
+_MONEY = re.compile(
+    r"(?:EUR|USD|GBP|CHF|€|\$|£)\s?\d[\d.,']*\d|(?:EUR|USD|GBP|CHF|€|\$|£)\s?\d"
+    r"|\d[\d.,']*\s?(?:EUR|USD|GBP|CHF|euros?|dollars?|€|\$|£)",
+    re.IGNORECASE,
+)
+_SENDER = re.compile(
+    r"\b(?:from|by|sent by|of)\s+(?:the\s+|our\s+|my\s+)?"
+    r"([A-Z][\w&.-]*(?:\s+[A-Z][\w&.-]*){0,2}|[\w.+-]+@[\w.-]+\w|[a-z]\w*(?=$|\s*[,?]|\s+(?:about|regarding|with|in|that|and)\b))"
+)
+_NOT_SENDERS = frozenset(
+    "january february march april may june july august september october november december monday tuesday wednesday"
+    " thursday friday saturday sunday yesterday today it them that this memory mail email inbox mailbox emails mails"
+    " last slack notes me us".split()
+)
+
+
+def file_path(text: str) -> str | None:
+    """Find a file's path or name."""
+    match = FILE.search(text) or _ANY_PATH.search(text)
+    return match[1] if match else None
+
+
+def folder(text: str) -> str | None:
+    """Find the folder a clause speaks of; None when it names none."""
+    for pattern in (_NAMED_FOLDER, _FOLDER):
+        for match in pattern.finditer(text):
+            name = match[1].strip("/")
+            plain = name.lower()
+            if plain in ("the", "my", "our", "this", "a", "workspace", "files", "file", "any", "all", "every"):
+                continue
+            if plain in DOMAINS and plain != "notes" and plain not in ("docs", "documents"):
+                continue
+            if pattern is _FOLDER and (FILE.search(name) or not _folder_like(match, text)):
+                continue
+            return name
+    return None
+
+
+def pattern(text: str) -> str | None:
+    """Read a file pattern: `*.md`, or the name of a file type."""
+    literal = re.search(r"(\*\.\w+|\w*\*\w*\.\w+)", text)
+    if literal:
+        return literal[1]
+    match = re.search(r"\.?\b(\w+)\s+(?:files|notes|documents|docs)\b", text, re.IGNORECASE)
+    return PATTERNS.get(match[1].lower()) if match else None
+
+
+def money(text: str) -> str | None:
+    """Find a sum of money."""
+    match = _MONEY.search(text)
+    return match[0].strip(" .,") if match else None
+
+
+def zone(text: str) -> str | None:
+    """Find a time zone, by its name or by a city."""
+    iana = re.search(r"\b([A-Z]\w+/[A-Z]\w+)\b", text)
+    if iana:
+        return iana[1]
+    low = text.lower()
+    return next((name for city, name in ZONES.items() if re.search(rf"\b{city}\b", low)), None)
+
+
+def count(text: str, noun: str) -> int | None:
+    """Find how many of a thing are wanted: `three sentences`, `5 emails`, `top 5`."""
+    number = r"(\d{1,3}|" + "|".join(COUNTS) + r")"
+    match = re.search(rf"\b{number}[\s-]+(?:\w+\s+)?{noun}", text, re.IGNORECASE) or re.search(
+        rf"\b(?:last|latest|top|first|newest)\s+{number}\b", text, re.IGNORECASE
+    )
+    if not match:
+        return None
+    return int(match[1]) if match[1].isdigit() else COUNTS[match[1].lower()]
+
+
+def kind(text: str) -> str | None:
+    """Find which typed value a clause asks for, by its longest name."""
+    low = text.lower()
+    for name in sorted(KINDS, key=lambda name: -len(name)):
+        if re.search(rf"\b{name}\b", low):
+            return KINDS[name]
+    return None
+
+
+def sender(text: str) -> str | None:
+    """Find who sent a message: `from Acme`."""
+    for match in _SENDER.finditer(text):
+        if match[1].split()[0].lower() not in _NOT_SENDERS | STOP_WORDS:
+            return match[1].rstrip(".")
+    return None
+
+
+def search_words(text: str, *, drop: tuple[str, ...] = ()) -> str:
+    """Keep the words worth searching for, in their order and spelling; a quotation stands alone."""
+    if found := quoted(text):
+        return " ".join(found)
+    gone = {word.lower() for phrase in drop for word in phrase.split()}
+    kept = [
+        word
+        for word in re.findall(r"[\w@.+#&'’-]*\w", text.replace("’", "'"))
+        if word.lower().removesuffix("'s") not in STOP_WORDS | gone and word.lower() not in DOMAINS
+    ]
+    return " ".join(word.removesuffix("'s") for word in kept)
+
+
+def without_verbs(text: str) -> str:
+    """Drop a leading verb of action from a text."""
+    for verb in sorted(ACTIONS, key=lambda verb: -len(verb)):
+        if text.lower().startswith(verb + " "):
+            return text[len(verb) + 1 :]
+    return text
+
+
+def _folder_like(match: re.Match[str], text: str) -> bool:
+    """A bare word after `in` is a folder when it is said to be, has a slash, or ends the clause in lower case."""
+    name = match[1]
+    said = text[match.end(1) :].lstrip("/").lstrip().startswith(("folder", "directory", "dir"))
+    return said or "/" in text[match.start(1) : match.end(1) + 1] or (name.islower() and name.isidentifier())

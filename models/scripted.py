@@ -1,0 +1,45 @@
+"""A chat model that replies from a list, in order: for tests, examples and dry demonstrations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from pydantic import Field, PrivateAttr
+
+
+class ScriptedModel(BaseChatModel):
+    """Reply with the next of `replies`; the last one is repeated. `asked` keeps what was sent."""
+
+    replies: list[str] = Field(min_length=1)
+    model_name: str = "scripted"
+    _asked: list[list[BaseMessage]] = PrivateAttr(default_factory=list)
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    @property
+    def asked(self) -> list[list[BaseMessage]]:
+        """What the model was asked so far."""
+        return self._asked
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        text = self.replies[min(len(self._asked), len(self.replies) - 1)]
+        self._asked.append(messages)
+        usage = {"input_tokens": 10, "output_tokens": 10, "total_tokens": 20}
+        message = AIMessage(
+            content=text,
+            usage_metadata=usage,  # type: ignore[arg-type]
+            response_metadata={"model_name": self.model_name},
+        )
+        return ChatResult(generations=[ChatGeneration(message=message)])

@@ -1,0 +1,33 @@
+"""The prompts: one markdown template each, filled strictly."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from string import Template
+
+from planwright.graph.canonical import sha256
+
+
+def render(name: str, **values: str) -> str:
+    """Fill a template. Raises KeyError for a placeholder without a value."""
+    return Template(_text(name)).substitute(values)
+
+
+def as_data(value: object) -> str:
+    """Spell a value as JSON that cannot close the tag it stands in."""
+    return json.dumps(value, ensure_ascii=False, default=str).replace("<", "\\u003c")
+
+
+@cache
+def prompts_hash() -> str:
+    """Hash all templates; it pins a run to the words its models were given."""
+    folder = files(__name__)
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".md"))
+    return sha256([[name, folder.joinpath(name).read_text("utf-8")] for name in names])
+
+
+@cache
+def _text(name: str) -> str:
+    return files(__name__).joinpath(f"{name}.md").read_text("utf-8")
