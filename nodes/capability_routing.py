@@ -1,0 +1,19 @@
+"""capability_routing: pick the provider and model that serve this run."""
+
+from __future__ import annotations
+
+from langchain_core.runnables import RunnableConfig
+
+from planwright.graph.invocation import invocation_of
+from planwright.graph.state import AgentState
+from planwright.models.router import Router
+from planwright.nodes.node import Node, Update
+
+
+def capability_routing(router: Router) -> Node[AgentState]:
+    """Route by the request's own choice, else by priority among the providers that can."""
+
+    async def capability_routing(state: AgentState, config: RunnableConfig) -> Update:
+        return {"route": router.route(invocation_of(config).context.provider)}
+
+    return capability_routing

@@ -1,0 +1,30 @@
+"""classification: which capabilities could serve a task, by one ranked search over the registry."""
+
+from __future__ import annotations
+
+from langchain_core.runnables import RunnableConfig
+
+from planwright.capabilities.registry import Registry
+from planwright.graph.results import Finding
+from planwright.graph.state import AgentState, Attempts
+from planwright.nodes.node import Node, Update
+
+SHORTLIST = 20
+
+
+def classification(registry: Registry) -> Node[AgentState]:
+    """Draw up the planner's shortlist; a second look takes the reason of the failure into account."""
+
+    async def classification(state: AgentState, config: RunnableConfig) -> Update:
+        rounds = state.get("attempts", Attempts()).reclassifications
+        return {"shortlist": shortlist(registry, state["task"].task, state.get("findings", []), rounds)}
+
+    return classification
+
+
+def shortlist(registry: Registry, task: str, findings: list[Finding], rounds: int) -> list[str]:
+    """Rank the registry for a task; every reclassification looks twice as far."""
+    reasons = " ".join(finding.message for finding in findings)
+    ranked = registry.rank(f"{task} {reasons}", SHORTLIST * 2**rounds)
+    closing = [name for name in ("respond", "clarify") if name in registry and name not in ranked]
+    return ranked + closing

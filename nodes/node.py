@@ -1,0 +1,41 @@
+"""What a node is, and how a failed one ends its run with an answer instead of a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping
+from typing import Any, Protocol, TypeVar
+
+from langchain_core.runnables import RunnableConfig
+
+from planwright.graph.errors import BudgetExceeded, PlanwrightError
+from planwright.graph.results import RunStatus
+from planwright.graph.state import AgentState
+
+Update = Mapping[str, Any]
+StateT = TypeVar("StateT", contravariant=True)
+
+
+class Node(Protocol[StateT]):
+    """An async function from state to a partial update of it."""
+
+    def __call__(self, state: StateT, config: RunnableConfig) -> Awaitable[Update]: ...
+
+
+def ending(status: RunStatus, error: PlanwrightError) -> Update:
+    """End a run with an answer that names cause and next step."""
+    return {"status": status, "answer": str(error)}
+
+
+def ends_run(node: Node[AgentState]) -> Node[AgentState]:
+    """Turn an error of ours into the end of the run. Interrupts and foreign errors pass through."""
+
+    async def guarded(state: AgentState, config: RunnableConfig) -> Update:
+        try:
+            return await node(state, config)
+        except BudgetExceeded as error:
+            return ending("budget_exceeded", error)
+        except PlanwrightError as error:
+            return ending("failed", error)
+
+    guarded.__name__ = getattr(node, "__name__", "node")
+    return guarded

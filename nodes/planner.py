@@ -1,0 +1,174 @@
+"""planner: one structured model call that turns a task into a plan. It has no side effects."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from pydantic import ValidationError
+
+from planwright.capabilities.capability import Capability, explain
+from planwright.capabilities.policy import VERSION as POLICY_VERSION
+from planwright.capabilities.registry import Registry
+from planwright.checkpoints.blobs import Blobs
+from planwright.graph.canonical import canonical_json
+from planwright.graph.errors import ModelOutputInvalid, ModelUnavailable, PlanInvalid
+from planwright.graph.invocation import Invocation, invocation_of
+from planwright.graph.plan import Plan
+from planwright.graph.settings import Settings
+from planwright.graph.state import AgentState, Attempts, Task
+from planwright.models.calling import Models, Prompt, read_json
+from planwright.nodes.node import Node, Update
+from planwright.nodes.task_extraction import history
+from planwright.prompts import as_data, prompts_hash, render
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What the model answered: a plan, questions, or the reason why there is none."""
+
+    plan: Plan | None = None
+    cannot: str = ""
+    repaired: bool = False
+
+
+def planner(models: Models, registry: Registry, blobs: Blobs, settings: Settings) -> Node[AgentState]:
+    """Freeze the compiled context, ask for a plan, and read the reply."""
+
+    async def planner(state: AgentState, config: RunnableConfig) -> Update:
+        invocation = invocation_of(config)
+        attempts = state.get("attempts", Attempts())
+        surface = [found for name in _shortlist(state) if (found := registry.get(name))]
+        context = compiled_context(state, surface, registry)
+        prompt = Prompt(
+            role="planner",
+            system=render("planner", max_steps=str(settings.planning.max_steps)),
+            user=_message(context),
+            json=True,
+            timeout_s=_timeout(state["decision"].score, settings.planner.timeout_s),
+        )
+        proposal = await _ask(models, state, prompt, invocation, settings, attempts.plans)
+        update = {
+            "attempts": attempts.model_copy(update={"plans": attempts.plans + 1}),
+            "context_hash": blobs.put(canonical_json(context)),
+        }
+        if proposal.plan is None:
+            return update | _refusal(state, proposal.cannot, registry)
+        plan = proposal.plan.model_copy(
+            update={"plan_id": f"plan_{uuid.uuid4().hex[:12]}", "revision": attempts.plans + 1}
+        )
+        data = {"plan_id": plan.plan_id, "goal": plan.goal, "steps": len(plan.steps), "repaired": proposal.repaired}
+        invocation.emit("plan_created", {**data, "context_hash": update["context_hash"]}, str(attempts.plans))
+        return update | {"plan": plan}
+
+    return planner
+
+
+def compiled_context(state: AgentState, surface: list[Capability], registry: Registry) -> dict[str, Any]:
+    """Gather everything the planner may see, and the versions it was made under."""
+    task = state.get("task") or Task(task=state["request"])
+    done = {
+        result.step_id: {"capability": result.capability, "status": result.status}
+        for result in state.get("results", {}).values()
+        if result.status == "completed"
+    }
+    return {
+        "task": task.task,
+        "history": history(state["messages"]) if task.depends_on_chat_history else [],
+        "memories": list(task.memories),
+        "capabilities": [describe(found) for found in sorted(surface, key=lambda c: (c.guide.priority, c.name))],
+        "done": done,
+        "findings": [str(finding) for finding in state.get("findings", [])],
+        "versions": {"prompts": prompts_hash(), "registry": registry.hash, "policy": POLICY_VERSION},
+    }
+
+
+def describe(found: Capability) -> dict[str, Any]:
+    """Describe one capability to a model: what it does, takes, returns and risks."""
+    schema = found.args_schema
+    return {
+        "name": found.name,
+        "description": found.description,
+        "guide": found.guide.instructions,
+        "examples": list(found.guide.examples),
+        "args": {"properties": schema.get("properties", {}), "required": schema.get("required", [])},
+        "result": sorted(found.result_schema.get("properties", {})),
+        "mode": found.mode,
+        "risk": found.risk,
+        "tags": list(found.tags),
+    }
+
+
+def read_proposal(text: str) -> Proposal:
+    """Read a planner's reply. Raises ModelOutputInvalid or PlanInvalid, saying what is wrong."""
+    value, repaired = read_json(text)
+    if value.get("cannot"):
+        return Proposal(cannot=str(value["cannot"]), repaired=repaired)
+    if value.get("clarify"):
+        questions = value["clarify"] if isinstance(value["clarify"], list) else [value["clarify"]]
+        asking = {"id": "s1", "capability": "clarify", "params": {"questions": [str(q) for q in questions[:4]]}}
+        value = {"goal": "Ask what is meant", "steps": [{**asking, "estimated_risk": "None"}]}
+    if not isinstance(value.get("steps"), list):
+        raise PlanInvalid("the object has no list `steps`", 'answer {"goal": …, "steps": […]}')
+    try:
+        return Proposal(Plan.model_validate(value), repaired=repaired)
+    except ValidationError as error:
+        raise PlanInvalid(f"the plan does not fit its schema: {explain(error)}", "mend exactly that") from error
+
+
+async def _ask(
+    models: Models, state: AgentState, prompt: Prompt, invocation: Invocation, settings: Settings, round_: int
+) -> Proposal:
+    """Ask until the reply can be read: transport errors with backoff, unreadable replies with the error."""
+    repairs, failures, asked = 0, 0, prompt
+    while True:
+        try:
+            text = await models.complete(state["route"], asked, invocation, f"planner:{round_}:{repairs}:{failures}")
+            return read_proposal(text)
+        except ModelUnavailable:
+            failures += 1
+            if failures >= settings.planner.attempts:
+                raise
+            await asyncio.sleep(0.25 * settings.planner.backoff ** (failures - 1))
+        except (ModelOutputInvalid, PlanInvalid) as error:
+            repairs += 1
+            if repairs > settings.planner.repairs:
+                cause = f"the planner's reply could not be read after {repairs} tries: {error.cause}"
+                raise ModelOutputInvalid(cause, "try again, or choose a stronger model") from error
+            invocation.emit("plan_repaired", {"error": error.cause, "try": repairs}, f"{round_}:{repairs}")
+            asked = Prompt(
+                prompt.role,
+                prompt.system,
+                f"{prompt.user}\nYour last reply was refused: {error}\n",
+                json=True,
+                timeout_s=prompt.timeout_s,
+            )
+
+
+def _shortlist(state: AgentState) -> list[str]:
+    names = state.get("shortlist") or state.get("tools", [])
+    return [*names, *(name for name in ("respond", "clarify") if name not in names)]
+
+
+def _message(context: dict[str, Any]) -> str:
+    names = ("task", "history", "memories", "capabilities", "done", "findings")
+    return render("planner_task", **{name: as_data(context[name]) for name in names})
+
+
+def _timeout(score: int, classes: tuple[float, float, float]) -> float:
+    """Pick the time limit of a task class: score ≤ 2, 3–4, ≥ 5 (S4: 5 to 30 s)."""
+    return classes[0] if score <= 2 else classes[1] if score <= 4 else classes[2]
+
+
+def _refusal(state: AgentState, reason: str, registry: Registry) -> Update:
+    rejected = next((f.message for f in state.get("findings", []) if f.code == "rejected"), None)
+    if rejected is not None:
+        return {"status": "rejected", "answer": f"The plan was rejected ({rejected}), and there is no other."}
+    if state.get("findings"):
+        listed = "\n".join(f"- {finding}" for finding in state["findings"])
+        return {"status": "failed", "answer": f"It did not work, and there is no other plan:\n{listed}"}
+    able = ", ".join(found.name for found in registry if not found.name.startswith(("respond", "clarify")))
+    return {"status": "failed", "answer": f"I cannot do that: {reason}.\nWhat I can do: {able}."}

@@ -1,0 +1,59 @@
+"""planning: decide whether a request is complex (S0, S1: the heuristic complexity classifier)."""
+
+from __future__ import annotations
+
+import re
+
+from langchain_core.runnables import RunnableConfig
+
+from planwright.graph.invocation import invocation_of
+from planwright.graph.run_context import PlanningMode
+from planwright.graph.settings import Planning
+from planwright.graph.state import AgentState, PlanningDecision
+from planwright.nodes.node import Node, Update
+
+VERBS = frozenset(
+    "search find create send write compare analyze check draft build email research read list summarize update"
+    " schedule fetch review post file save extract remember notify look make add open show".split()
+)
+_SEQUENCE = re.compile(r"\b(and then|after that|followed by|first|then|next|finally)\b", re.IGNORECASE)
+_MULTI_STEP = re.compile(r"\b(step by step|steps|plan|sequence)\b", re.IGNORECASE)
+_CLAUSE = re.compile(r"\s*(?:,\s*and\b|,|;|\band\b)\s*", re.IGNORECASE)
+
+
+def planning(settings: Planning) -> Node[AgentState]:
+    """Score the request and choose the way: the full planning pipeline or the short one."""
+
+    async def planning(state: AgentState, config: RunnableConfig) -> Update:
+        invocation = invocation_of(config)
+        mode = invocation.context.planning_mode or settings.mode
+        decision = decide(state["request"], mode, settings.threshold)
+        invocation.emit("planning_decision", decision.model_dump(mode="json"), "run")
+        return {"decision": decision}
+
+    return planning
+
+
+def decide(request: str, mode: PlanningMode, threshold: int = 3) -> PlanningDecision:
+    """Decide by mode, and by score where the mode is `auto`."""
+    score, signals = complexity(request)
+    return PlanningDecision(
+        mode=mode,
+        score=score,
+        planned=mode != "never",
+        complex=mode == "always" or (mode == "auto" and score >= threshold),
+        signals=signals,
+    )
+
+
+def complexity(request: str) -> tuple[int, tuple[str, ...]]:
+    """Score a request and name the signals: length, sequence, multi-step language, action verbs."""
+    words = re.findall(r"[a-z]+", request.lower())
+    heads = [part.split()[0].lower().strip(".") for part in _CLAUSE.split(request) if part.split()]
+    found = (
+        (1, "longer than 100 characters", len(request) > 100),
+        (2, "a sequence", bool(_SEQUENCE.search(request)) or sum(head in VERBS for head in heads) >= 3),
+        (2, "multi-step language", bool(_MULTI_STEP.search(request))),
+        (1, "two or more action verbs", len(VERBS.intersection(words)) >= 2),
+    )
+    return sum(points for points, _, hit in found if hit), tuple(name for _, name, hit in found if hit)

@@ -1,0 +1,159 @@
+"""The rules a plan has to pass. Each finding names a code, the step and a fix (SPEC 3.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import cel
+from pydantic import JsonValue, ValidationError
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.capability import Capability
+from planwright.capabilities.policy import Ruling, decide
+from planwright.capabilities.registry import Registry
+from planwright.graph.errors import CapabilityRejected
+from planwright.graph.plan import Plan, PlanStep
+from planwright.graph.references import has_reference, malformed_references, step_references, strings
+from planwright.graph.results import Finding
+from planwright.graph.risk import looser
+from planwright.graph.schedule import find_cycle
+from planwright.graph.settings import Settings
+
+
+def check(
+    plan: Plan, registry: Registry, settings: Settings, world: CallContext, calls_left: int | None = None
+) -> list[Finding]:
+    """Find everything that is wrong with a plan; an empty list means it may run."""
+    findings = [*_shape(plan, settings.planning.max_steps), *_graph(plan)]
+    for step in plan.steps:
+        findings += _step(plan, step, registry, world)
+    if calls_left is not None and len(plan.work) > calls_left:
+        fix = "raise budgets.run.tool_calls"
+        findings.append(
+            Finding(
+                code="budget_exceeded", message=f"{len(plan.work)} calls planned, {calls_left} left", fix=fix
+            )
+        )
+    return findings
+
+
+def ruling_of(found: Capability, step: PlanStep, world: CallContext) -> Ruling:
+    """Ask the policy about a step's arguments as far as they are known."""
+    return decide(found, step.params, world)
+
+
+def _shape(plan: Plan, max_steps: int) -> Iterator[Finding]:
+    if len(plan.steps) > max_steps + 1 or len(plan.work) > max_steps:
+        message = f"the plan has {len(plan.work)} steps, {max_steps} are allowed"
+        yield Finding(code="too_many_steps", message=message, fix="do less, or raise planning.max_steps")
+    seen: set[str] = set()
+    for step in plan.steps:
+        if step.id in seen:
+            yield Finding(
+                code="duplicate_id", step_id=step.id, message="two steps have this id", fix="give each its own"
+            )
+        seen.add(step.id)
+
+
+def _graph(plan: Plan) -> Iterator[Finding]:
+    order = {step.id: position for position, step in enumerate(plan.steps)}
+    keys = {step.key: position for position, step in enumerate(plan.steps)}
+    for position, step in enumerate(plan.steps):
+        for name in (*step.depends_on, *step_references(step.params)):
+            if name not in order:
+                fix = f"name one of {', '.join(order)}"
+                yield Finding(
+                    code="unknown_dependency", step_id=step.id, message=f"there is no step {name}", fix=fix
+                )
+        for name in step_references(step.params):
+            if order.get(name, -1) >= position:
+                message = f"it refers to {name}, which does not come before it"
+                yield Finding(code="forward_reference", step_id=step.id, message=message, fix="put it after that step")
+        for key in step.inputs:
+            if keys.get(key, position) >= position:
+                message = f"no earlier step publishes {key!r}"
+                yield Finding(code="missing_input", step_id=step.id, message=message, fix="add a step that does")
+    needs = {step.id: [n for n in plan.dependencies(step) if n in order] for step in plan.steps}
+    if cycle := find_cycle(needs):
+        path = " → ".join(cycle)
+        yield Finding(code="cycle", step_id=cycle[0], message=f"the steps wait for each other: {path}", fix="cut one edge")
+
+
+def _step(plan: Plan, step: PlanStep, registry: Registry, world: CallContext) -> Iterator[Finding]:
+    found = registry.get(step.capability or "")
+    if found is None:
+        near = ", ".join(registry.near(step.capability or step.description)) or "see planwright capabilities"
+        message = f"there is no capability {step.capability!r}"
+        yield Finding(code="unknown_capability", step_id=step.id, message=message, fix=f"nearest: {near}")
+        return
+    yield from _arguments(plan, step, found, registry)
+    if step.approval_mode and looser(step.approval_mode, found.mode):
+        message = f"it declares {step.approval_mode}, {found.name} is {found.mode}"
+        yield Finding(
+            code="approval_mode_mismatch", step_id=step.id, message=message, fix=f"declare {found.mode}"
+        )
+    try:
+        if found.preflight:
+            found.preflight(step.params, world)
+        ruling = ruling_of(found, step, world)
+    except CapabilityRejected as error:
+        yield Finding(code="not_permitted", step_id=step.id, message=error.cause, fix=error.next_step)
+        return
+    if ruling.answer == "deny":
+        yield Finding(code="not_permitted", step_id=step.id, message=ruling.reason, fix="leave it out")
+    if step.success_criteria and step.success_criteria.cel:
+        yield from _criterion(step, step.success_criteria.cel)
+
+
+def _arguments(plan: Plan, step: PlanStep, found: Capability, registry: Registry) -> Iterator[Finding]:
+    for text in malformed_references(step.params):
+        message = f"{text} is no reference"
+        yield Finding(code="bad_arguments", step_id=step.id, message=message, fix="write {{steps.<id>.output.<path>}}")
+    try:
+        found.args.model_validate(step.params)
+    except ValidationError as error:
+        for entry in error.errors():
+            value = _at(step.params, entry["loc"])
+            if entry["type"] not in ("missing", "extra_forbidden") and has_reference(value):
+                continue
+            name = ".".join(map(str, entry["loc"])) or "params"
+            known = ", ".join(found.args.model_fields)
+            message = f"{found.name}: {name}: {entry['msg'].lower()}"
+            yield Finding(code="bad_arguments", step_id=step.id, message=message, fix=f"it takes: {known}")
+    yield from _references(plan, step, registry)
+
+
+def _references(plan: Plan, step: PlanStep, registry: Registry) -> Iterator[Finding]:
+    """Check the first field of each reference against what the step it names returns."""
+    by_id = {other.id: other for other in plan.steps}
+    for text in strings(dict(step.params)):
+        for part in text.split("{{")[1:]:
+            path = part.split("}}")[0].strip().split(".")
+            source = by_id.get(path[1]) if len(path) > 3 and path[0] == "steps" else None
+            producer = registry.get(source.capability or "") if source else None
+            fields = producer.result_schema.get("properties") if producer else None
+            if producer and fields and path[3].split("[")[0] not in fields:
+                message = f"{producer.name} returns no {path[3]!r}"
+                fix = f"it returns: {', '.join(fields)}"
+                yield Finding(code="bad_arguments", step_id=step.id, message=message, fix=fix)
+
+
+def _criterion(step: PlanStep, expression: str) -> Iterator[Finding]:
+    try:
+        cel.compile(expression)
+    except ValueError as error:
+        message = f"success_criteria is not CEL: {str(error).splitlines()[0]}"
+        yield Finding(code="bad_arguments", step_id=step.id, message=message, fix="e.g. output.count > 0")
+
+
+def _at(params: dict[str, JsonValue], path: tuple[Any, ...]) -> JsonValue:
+    value: Any = params
+    for part in path:
+        if isinstance(value, dict | list) and not isinstance(part, str | int):
+            return None
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value  # type: ignore[no-any-return]

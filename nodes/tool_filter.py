@@ -1,0 +1,18 @@
+"""tool_filter: the capabilities that fit a request best; a simple request is planned from these."""
+
+from __future__ import annotations
+
+from langchain_core.runnables import RunnableConfig
+
+from planwright.capabilities.registry import Registry
+from planwright.graph.state import AgentState
+from planwright.nodes.node import Node, Update
+
+
+def tool_filter(registry: Registry, top_k: int) -> Node[AgentState]:
+    """Keep the `top_k` best capabilities, `datetime.now` and `memory.search` among them."""
+
+    async def tool_filter(state: AgentState, config: RunnableConfig) -> Update:
+        return {"tools": registry.rank(state["request"], top_k)}
+
+    return tool_filter

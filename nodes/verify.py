@@ -1,0 +1,163 @@
+"""verify: the critic reads a plan before anything runs. Rules only, no model (SPEC 3.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from langchain_core.runnables import RunnableConfig
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.registry import Registry
+from planwright.checkpoints.budgets import Budgets
+from planwright.checkpoints.gates import gate_id
+from planwright.checkpoints.runs import RecordedPlan, Runs
+from planwright.graph.canonical import sha256
+from planwright.graph.invocation import Invocation, invocation_of
+from planwright.graph.plan import CheckedStep, Plan, PlanStep
+from planwright.graph.results import Finding, StepResult
+from planwright.graph.risk import at_least, highest_risk
+from planwright.graph.schedule import waves
+from planwright.graph.settings import Approval, Settings
+from planwright.graph.state import AgentState, Attempts
+from planwright.nodes.node import Node, Update
+from planwright.nodes.rules import check, ruling_of
+
+Outcome = Literal["ok", "reclassify", "replan", "reject"]
+
+
+def verify(
+    registry: Registry, runs: Runs, budgets: Budgets, settings: Settings, world: CallContext
+) -> Node[AgentState]:
+    """Check a plan, name its steps for good, and keep it where the gateway looks."""
+
+    async def verify(state: AgentState, config: RunnableConfig) -> Update:
+        invocation = invocation_of(config)
+        plan = state["plan"]
+        assert plan is not None
+        plan, mended = close_plan(plan)
+        left = await _calls_left(budgets, settings, invocation)
+        findings = check(plan, registry, settings, world, left)
+        attempts = state.get("attempts", Attempts())
+        outcome = judge(findings, attempts, settings)
+        data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended}
+        listed = [finding.model_dump(mode="json") for finding in findings]
+        invocation.emit("plan_verified", {**data, "findings": listed}, str(attempts.plans))
+        if outcome != "ok":
+            return _again(outcome, findings, attempts)
+        checked = check_steps(plan, registry, world, invocation.run_id, state.get("results", {}), settings)
+        gate = None
+        if plan.work and needs_approval(checked, settings.approval):
+            gate = gate_id(invocation.run_id, "plan", plan.plan_hash)
+        if not invocation.context.dry_run:
+            recorded = RecordedPlan(plan=plan, checked=checked, gate_id=gate)
+            await runs.record_plan(invocation.run_id, invocation.context.tenant, recorded, invocation.clock())
+        update: dict[str, object] = {"plan": plan, "checked": checked, "gate_id": gate or "", "findings": []}
+        if invocation.context.dry_run:
+            update |= {"status": "planned", "answer": "This is the plan; nothing was run."}
+        return update
+
+    return verify
+
+
+def close_plan(plan: Plan) -> tuple[Plan, bool]:
+    """Give a plan that does not end with words a `respond` step (S3)."""
+    if plan.steps and plan.steps[-1].closing:
+        return plan, False
+    taken = {step.id for step in plan.steps}
+    name = next(name for n in range(len(taken) + 1) if (name := "respond" if n == 0 else f"respond_{n}") not in taken)
+    closing = PlanStep(
+        id=name,
+        capability="respond",
+        description="Answer the user",
+        depends_on=tuple(step.id for step in plan.steps),
+        estimated_risk="None",
+    )
+    return plan.model_copy(update={"steps": (*plan.steps, closing)}), True
+
+
+def judge(findings: list[Finding], attempts: Attempts, settings: Settings) -> Outcome:
+    """Decide what follows from the findings, within the budgets for trying again."""
+    if not findings:
+        return "ok"
+    if attempts.replans >= settings.planning.replan_budget:
+        return "reject"
+    unknown = any(finding.code == "unknown_capability" for finding in findings)
+    if unknown and attempts.reclassifications < settings.planning.reclassify_budget:
+        return "reclassify"
+    return "replan"
+
+
+def check_steps(
+    plan: Plan,
+    registry: Registry,
+    world: CallContext,
+    run_id: str,
+    results: Mapping[str, StepResult],
+    settings: Settings,
+) -> list[CheckedStep]:
+    """Fix uid, needs, mode, risk and gate of every step that does something.
+
+    The uid of a step that a re-plan leaves unchanged stays the same, so its result is kept; a
+    step that failed before gets a new one.
+    """
+    uids: dict[str, str] = {}
+    checked: list[CheckedStep] = []
+    by_id = {step.id: step for step in plan.work}
+    needs = {id_: [n for n in plan.dependencies(step) if n in by_id] for id_, step in by_id.items()}
+    for id_ in (id_ for wave in waves(needs) for id_ in wave):
+        step = by_id[id_]
+        found = registry.get(step.capability or "")
+        assert found is not None
+        needed = tuple(uids[n] for n in needs[id_])
+        uids[id_] = _uid(run_id, step, needed, results)
+        ruling = ruling_of(found, step, world)
+        checked.append(
+            CheckedStep(
+                step=step,
+                uid=uids[id_],
+                needs=needed,
+                effect=found.effect,
+                mode=found.mode,
+                risk=highest_risk(step.estimated_risk, found.risk),
+                gated=ruling.answer == "ask" or found.mode == "destructive" or step.approval_mode == "destructive",
+                reason=ruling.reason,
+                cascade=step.on_failed_dependency
+                or ("skip" if "skip" in (plan.on_failed_dependency, settings.execution.on_failed_dependency) else "partial"),
+            )
+        )
+    return checked
+
+
+def needs_approval(checked: list[CheckedStep], approval: Approval) -> bool:
+    """Say whether a person has to see the plan before it runs (SPEC 3.5)."""
+    if approval.plan != "risk":
+        return approval.plan == "always"
+    return any(step.gated or step.mode == "delegated" or at_least(step.risk, approval.plan_risk) for step in checked)
+
+
+def _uid(run_id: str, step: PlanStep, needs: tuple[str, ...], results: Mapping[str, StepResult]) -> str:
+    for again in range(100):
+        content = [run_id, step.id, step.capability, step.params, list(needs), again]
+        uid = "step_" + sha256(content)[:16]
+        if uid not in results or results[uid].status == "completed":
+            return uid
+    raise AssertionError("a step cannot fail a hundred times within its budgets")
+
+
+def _again(outcome: Outcome, findings: list[Finding], attempts: Attempts) -> Update:
+    if outcome == "reject":
+        listed = "\n".join(f"- {finding}" for finding in findings[:5])
+        return {"status": "refused", "findings": findings, "answer": f"The plan was refused:\n{listed}"}
+    tried = {"replans": attempts.replans + 1}
+    if outcome == "reclassify":
+        tried["reclassifications"] = attempts.reclassifications + 1
+    return {"findings": findings, "plan": None, "attempts": attempts.model_copy(update=tried)}
+
+
+async def _calls_left(budgets: Budgets, settings: Settings, invocation: Invocation) -> int | None:
+    limit = settings.budgets.run.tool_calls
+    if limit is None:
+        return None
+    spent = await budgets.spent(invocation.run_id, invocation.clock())
+    return limit - spent.calls
