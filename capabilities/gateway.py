@@ -99,7 +99,7 @@ class Gateway:
         ruling = policy.decide(found, args, self.world)
         if ruling.answer == "deny":
             raise CapabilityRejected(f"the policy denies {found.name}: {ruling.reason}")
-        if ruling.answer == "ask" or found.mode == "destructive":
+        if ruling.answer == "ask" or found.mode == "destructive" or site.checked.gated:
             try:
                 gate = await self._stores.gates.read(
                     gate_id(site.run_id, "step", site.checked.uid), self.world.now()

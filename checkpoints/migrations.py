@@ -12,6 +12,7 @@ CREATE TABLE runs (
     owner TEXT, lease_token INTEGER NOT NULL DEFAULT 0, lease_until REAL NOT NULL DEFAULT 0
 );
 CREATE INDEX runs_of_thread ON runs (thread_id, started_at);
+CREATE TABLE threads (thread_id TEXT PRIMARY KEY, tenant TEXT NOT NULL, title TEXT NOT NULL);
 CREATE TABLE plans (
     run_id TEXT NOT NULL, tenant TEXT NOT NULL, plan_hash TEXT NOT NULL, revision INTEGER NOT NULL,
     plan TEXT NOT NULL, checked TEXT NOT NULL, gate_id TEXT, created_at TEXT NOT NULL,

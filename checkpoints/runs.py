@@ -62,19 +62,6 @@ class Runs:
         self._database = database
         self._owner = f"{os.getpid()}:{_started(os.getpid())}:{uuid.uuid4().hex[:8]}"
 
-    async def begin(self, run: Run) -> None:
-        """Write a run down before anything happens in it."""
-
-        def job(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                "INSERT INTO runs (run_id, thread_id, tenant, status, request, messages, context, started_at)"
-                " VALUES (?,?,?,?,?,?,?,?)",
-                (run.run_id, run.thread_id, run.tenant, run.status, run.request)
-                + (json.dumps(run.messages), json.dumps(run.context), run.started_at),
-            )
-
-        await self._database.run("run", job)
-
     async def latest(self, thread_id: str) -> Run | None:
         """Find the newest run of a thread."""
 
@@ -86,14 +73,17 @@ class Runs:
         row = await self._database.run("read", job)
         return None if row is None else _run(row)
 
-    async def lease(self, run_id: str, seconds: float, now: float) -> int:
-        """Take a run for this process and return the fencing token.
+    async def lease(self, run: Run, seconds: float, now: float) -> int:
+        """Take a run for this process and return the fencing token; a new run is written down first.
 
-        Raises RunError while another live process holds it.
+        Raises RunError while another live process holds it, or another run of its thread is open.
         """
-        return await self._database.run(
-            "lease", lambda c: _take_lease(c, run_id, self._owner, now, now + seconds)
-        )
+
+        def job(connection: sqlite3.Connection) -> int:
+            _begin(connection, run)
+            return _take_lease(connection, run.run_id, self._owner, now, now + seconds)
+
+        return await self._database.run("lease", job)
 
     async def renew(self, run_id: str, token: int, until: float) -> None:
         """Hold on to a leased run."""
@@ -130,6 +120,18 @@ class Runs:
 
         await self._database.run("end", job)
 
+    async def set_title(self, thread_id: str, title: str) -> None:
+        """Name a thread, once."""
+
+        def job(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "INSERT OR IGNORE INTO threads (thread_id, tenant, title)"
+                " SELECT thread_id, tenant, ? FROM runs WHERE thread_id = ? LIMIT 1",
+                (title, thread_id),
+            )
+
+        await self._database.run("title", job)
+
     async def record_plan(self, run_id: str, tenant: str, recorded: RecordedPlan, at: datetime) -> None:
         """Keep a verified plan; only plans kept here can be executed."""
         plan, checked = recorded.plan, json.dumps([c.model_dump(mode="json") for c in recorded.checked])
@@ -157,6 +159,25 @@ class Runs:
             return bool(row and row[0])
 
         return await self._database.run("read", job)
+
+
+def _begin(connection: sqlite3.Connection, run: Run) -> None:
+    known = connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (run.run_id,)).fetchone()
+    if known:
+        return
+    query = "SELECT run_id FROM runs WHERE thread_id = ? AND ended_at IS NULL"
+    other = connection.execute(query, (run.thread_id,)).fetchone()
+    if other:
+        raise RunError(
+            f"run {other[0]} on thread {run.thread_id} has not ended",
+            f"finish it first: planwright resume {run.thread_id}",
+        )
+    connection.execute(
+        "INSERT INTO runs (run_id, thread_id, tenant, status, request, messages, context, started_at)"
+        " VALUES (?,?,?,?,?,?,?,?)",
+        (run.run_id, run.thread_id, run.tenant, run.status, run.request)
+        + (json.dumps(run.messages), json.dumps(run.context), run.started_at),
+    )
 
 
 def _take_lease(connection: sqlite3.Connection, run_id: str, owner: str, now: float, until: float) -> int:

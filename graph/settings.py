@@ -85,7 +85,6 @@ class RunBudget(_Section):
     tokens: int | None = Field(None, ge=0)
     tool_calls: int | None = Field(None, ge=0)
     cost: Decimal | None = Field(None, ge=0)
-    wall_clock_s: float | None = Field(None, gt=0)
 
 
 class Budgets(_Section):

@@ -1,0 +1,129 @@
+"""The agent: the compiled graph behind its door, and the ways to get one.
+
+`graph` (for LangGraph Studio and the server) is compiled bare: a host brings its own saver, and
+without one the workspace's store serves. `open_agent` and `build_graph` are the explicit forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import merge_configs
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph.state import CompiledStateGraph
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.capability import Capability
+from planwright.capabilities.jail import Jail
+from planwright.capabilities.registry import Registry, load_registry
+from planwright.checkpoints.stores import Stores, open_stores
+from planwright.graph.background import BackgroundLoop
+from planwright.graph.door import Door, thread_of
+from planwright.graph.invocation import Clock, utc_now
+from planwright.graph.pipeline import Parts, build_pipeline
+from planwright.graph.settings import Settings, load
+from planwright.models.calling import Models
+from planwright.models.router import Router
+
+
+class Agent(CompiledStateGraph[Any, Any, Any, Any]):
+    """A compiled LangGraph graph whose every entry passes the door.
+
+    Use it like any other: `invoke`, `ainvoke`, `stream`, `astream`, `get_state`; resume with
+    `Command(resume=…)` by thread id.
+    """
+
+    def __init__(self, *, door: Door, loop: BackgroundLoop, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.door = door
+        self.loop = loop
+
+    @property
+    def stores(self) -> Stores:
+        """Where this agent keeps its runs."""
+        return self.door.stores
+
+    def close(self) -> None:
+        """Write what is queued and close the files."""
+        self.door.stores.close()
+
+    async def astream(  # type: ignore[override]
+        self,
+        input: Any,
+        config: RunnableConfig | None = None,
+        *,
+        context: Any = None,
+        durability: Any = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[Any]:
+        """Stream a run, as LangGraph does. Durability is `sync` unless another is asked for."""
+        merged = merge_configs(self.config, config)
+        thread = thread_of(merged)
+        options = {"durability": durability or "sync", **kwargs}
+        if input is None and await self.door.ended(thread):
+            async for chunk in super().astream(None, merged, **options):
+                yield chunk
+            return
+        snapshot = await self.aget_state(merged)
+        async with self.door.enter(input, merged, context, snapshot) as entry:
+            async for chunk in super().astream(entry.input, entry.config, context=entry.context, **options):
+                yield chunk
+
+    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:  # type: ignore[override]
+        """Stream a run from code without an event loop."""
+        return self.loop.iterate(lambda: self.astream(input, config, **kwargs))
+
+    def _resolve_checkpointer(self, config: RunnableConfig) -> BaseCheckpointSaver[Any] | None:
+        """Fall back on the workspace's own store where no host brought a saver."""
+        return super()._resolve_checkpointer(config) or self.door.stores.saver
+
+
+def build_graph(
+    settings: Settings | None = None,
+    *,
+    model: BaseChatModel | None = None,
+    capabilities: Iterable[Capability] = (),
+    stores: Stores | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    clock: Clock = utc_now,
+) -> Agent:
+    """Build an agent from its parts; whatever is left out comes from the settings.
+
+    Raises SetupError for settings or capabilities that cannot be used.
+    """
+    chosen = settings or load()
+    kept = stores or open_stores(chosen.store_folder, busy_timeout_s=chosen.storage.busy_timeout_s)
+    modules = chosen.capabilities
+    registry = load_registry(chosen.workspace, modules.modules, modules.prohibit)
+    if given := list(capabilities):
+        registry = Registry([*registry, *given], modules.prohibit)
+    parts = Parts(
+        settings=chosen,
+        stores=kept,
+        registry=registry,
+        models=Models(Router(chosen, model), kept.budgets, chosen),
+        world=CallContext(chosen, Jail(chosen.workspace), kept.memories, clock),
+    )
+    compiled = build_pipeline(parts).compile(checkpointer=checkpointer, name="planwright")
+    compiled.__class__ = Agent  # compile() names its class itself; see DESIGN §3
+    assert isinstance(compiled, Agent)
+    compiled.door = Door(chosen, kept, clock)
+    compiled.loop = BackgroundLoop()
+    return compiled
+
+
+def open_agent(workspace: Path | str = ".", **options: Any) -> Agent:
+    """Open the agent of a workspace folder; `options` are those of `build_graph`."""
+    return build_graph(load(workspace), **options)
+
+
+def __getattr__(name: str) -> Any:
+    """Build `graph` when it is asked for, so that importing this module touches no file."""
+    if name == "graph":
+        globals()["graph"] = found = open_agent()
+        return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,103 @@
+"""Every form an answer may come in, bound to the one gate it is meant for.
+
+LangGraph delivers a scalar resume value to whichever gate asks next, and a wrong interrupt id
+as the answer itself. So nothing reaches it that is not bound to an open gate first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from planwright.checkpoints.gates import Decision, Gate
+from planwright.graph.errors import GateError
+
+_WORDS = {
+    **dict.fromkeys(("approve", "approved", "accept", "yes", "ok", "true"), "approve"),
+    **dict.fromkeys(("reject", "rejected", "deny", "no", "false", "ignore"), "reject"),
+}
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One decision and the gate it decides."""
+
+    gate: Gate
+    decision: Decision
+
+
+def bind(answer: Any, gates: Sequence[Gate], interrupts: Mapping[str, str], channel: str) -> list[Bound]:
+    """Bind an answer to open gates.
+
+    `interrupts` maps interrupt ids to gate ids. Accepts `{"decisions": […]}`, one decision, a
+    word, a boolean, the Agent Inbox form, and a map of any of these by interrupt or gate id.
+    Raises GateError for anything else, or when it is not clear which gate is meant.
+    """
+    if not gates:
+        raise GateError("nothing on this thread waits for a decision", "see what waits: planwright ls --waiting")
+    if isinstance(answer, Mapping) and (named := _named(answer, gates, interrupts)):
+        return [Bound(gate, read(form, channel)) for gate, form in named]
+    decision = read(answer, channel)
+    wanted = answer.get("gate_id") if isinstance(answer, Mapping) else None
+    if wanted is not None:
+        found = next((gate for gate in gates if gate.gate_id == wanted), None)
+        if found is None:
+            raise GateError(f"no open gate is named {wanted}", f"open: {_ids(gates)}")
+        return [Bound(found, decision)]
+    if len(gates) > 1:
+        raise GateError(
+            f"{len(gates)} gates are open, and the answer names none of them",
+            f"answer each by its id: {_ids(gates)}",
+        )
+    return [Bound(gates[0], decision)]
+
+
+def read(answer: Any, channel: str) -> Decision:
+    """Read one decision. Raises GateError when it is not exactly one that can be given here."""
+    form = answer
+    if isinstance(form, Mapping) and "decisions" in form:
+        form = {**form, "decisions": form["decisions"]}
+        listed = form["decisions"]
+        if not isinstance(listed, Sequence) or isinstance(listed, str) or len(listed) != 1:
+            raise GateError("a gate takes exactly one decision", 'send {"decisions": [{"type": "approve"}]}')
+        inner = listed[0] if isinstance(listed[0], Mapping) else {"type": listed[0]}
+        form = {**{key: value for key, value in form.items() if key != "decisions"}, **inner}
+    elif isinstance(form, Sequence) and not isinstance(form, str) and len(form) == 1:
+        form = form[0]
+    if isinstance(form, bool | str):
+        form = {"type": str(form)}
+    if not isinstance(form, Mapping) or not isinstance(form.get("type"), bool | str):
+        raise GateError("that is no decision", 'send {"decisions": [{"type": "approve"}]}, or "approve", or "reject"')
+    word = _WORDS.get(str(form["type"]).strip().lower())
+    if word is None:
+        raise GateError(f"{form['type']!r} is no answer to a gate", "answer approve or reject")
+    given = form.get("args")
+    reason = form.get("message") or form.get("reason") or (given if isinstance(given, str) else "")
+    return Decision(
+        answer="approve" if word == "approve" else "reject",
+        decided_by=str(form.get("decided_by") or channel),
+        channel=channel,
+        reason=str(reason or ""),
+        shown_hash=form.get("plan_hash"),
+    )
+
+
+def _named(
+    answer: Mapping[str, Any], gates: Sequence[Gate], interrupts: Mapping[str, str]
+) -> list[tuple[Gate, Any]]:
+    """Read a map by interrupt or gate id; empty when the mapping is a decision itself."""
+    if answer.keys() & {"type", "decisions"}:
+        return []
+    open_ = {gate.gate_id: gate for gate in gates}
+    named = []
+    for key, form in answer.items():
+        gate = open_.get(interrupts.get(str(key), str(key)))
+        if gate is None:
+            raise GateError(f"no open gate or interrupt is named {key!r}", f"open: {_ids(gates)}")
+        named.append((gate, form))
+    return named
+
+
+def _ids(gates: Sequence[Gate]) -> str:
+    return ", ".join(gate.gate_id for gate in gates)

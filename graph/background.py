@@ -1,0 +1,77 @@
+"""One event loop on a thread of its own, for callers without one.
+
+`invoke` and `stream` run the async graph here, so there is one implementation of everything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import queue
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+_END = object()
+
+
+class BackgroundLoop:
+    """An event loop that starts on first use and ends with the process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def iterate(self, make: Callable[[], AsyncIterator[T]]) -> Iterator[T]:
+        """Iterate an async iterator from a thread without a loop; the caller's contextvars go along.
+
+        Closing the iterator early cancels the work behind it and waits until it has ended.
+        """
+        items: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+        async def pump() -> None:
+            try:
+                async for item in make():
+                    items.put((item, None))
+                items.put((_END, None))
+            except BaseException as error:  # noqa: BLE001 - handed to the calling thread
+                items.put((_END, error))
+
+        task = self._start(pump())
+        try:
+            while True:
+                item, error = items.get()
+                if error is not None:
+                    raise error
+                if item is _END:
+                    return
+                yield item
+        finally:
+            self._stop(task)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        loop, context = self._running(), contextvars.copy_context()
+        started: queue.SimpleQueue[asyncio.Task[None]] = queue.SimpleQueue()
+        loop.call_soon_threadsafe(lambda: started.put(loop.create_task(work, context=context)))
+        return started.get()
+
+    def _stop(self, task: asyncio.Task[None]) -> None:
+        if task.done():
+            return
+        ended = threading.Event()
+        loop = task.get_loop()
+
+        def cancel() -> None:
+            task.add_done_callback(lambda _: ended.set())
+            task.cancel()
+
+        loop.call_soon_threadsafe(cancel)
+        ended.wait(timeout=30)
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                threading.Thread(target=self._loop.run_forever, name="planwright", daemon=True).start()
+            return self._loop

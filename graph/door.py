@@ -1,0 +1,242 @@
+"""The door: every entry into the graph is checked here, whoever calls it and from where.
+
+LangGraph starts a run on a resume of an unknown thread, restarts one on a new message over an
+open interrupt, and ignores a well-formed wrong interrupt id (all measured, DESIGN §5).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import uuid
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from langchain_core.messages import BaseMessage, convert_to_messages, messages_from_dict, messages_to_dict
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command, StateSnapshot
+from pydantic import TypeAdapter, ValidationError
+
+from planwright.checkpoints.gates import Gate
+from planwright.checkpoints.runs import Run
+from planwright.checkpoints.stores import Stores
+from planwright.graph.answers import bind
+from planwright.graph.board import Board
+from planwright.graph.errors import GateError, RunError, SetupError
+from planwright.graph.invocation import CONFIG_KEY, Clock, Invocation, utc_now
+from planwright.graph.run_context import RunContext
+from planwright.graph.settings import Settings
+
+MAX_REQUEST = 100_000
+_CONTEXT = TypeAdapter(RunContext)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What goes into LangGraph once the door has let it pass."""
+
+    input: Any
+    config: RunnableConfig
+    context: RunContext
+    run: Run
+
+
+class Door:
+    """Admit new requests, answers and recoveries; hold the lease of a run while it is worked on."""
+
+    def __init__(self, settings: Settings, stores: Stores, clock: Clock = utc_now) -> None:
+        self.settings = settings
+        self.stores = stores
+        self._clock = clock
+
+    @contextlib.asynccontextmanager
+    async def enter(
+        self, given: Any, config: RunnableConfig, context: Any, snapshot: StateSnapshot
+    ) -> AsyncIterator[Entry]:
+        """Check an entry, take the run's lease, and keep it until the invocation ends.
+
+        Raises SetupError, RunError or GateError; then nothing has changed.
+        """
+        thread_id = thread_of(config)
+        run, fresh = await self._run_for(given, thread_id, context)
+        token = await self._lease(run)
+        ticker = asyncio.create_task(self._renew(run.run_id, token))
+        try:
+            entered = await self._admit(given, run, fresh, config, snapshot, token)
+            yield entered
+            await self._leave(entered.run)
+        finally:
+            ticker.cancel()
+            await self.stores.runs.release(run.run_id, token)
+
+    async def ended(self, thread_id: str) -> bool:
+        """Say whether a thread has a run, and its newest one has ended."""
+        run = await self.stores.runs.latest(thread_id)
+        return run is not None and run.ended
+
+    async def _run_for(self, given: Any, thread_id: str, context: Any) -> tuple[Run, bool]:
+        run = await self.stores.runs.latest(thread_id)
+        if given is None or isinstance(given, Command):
+            if isinstance(given, Command) and (given.goto or given.update or given.resume is None):
+                raise GateError(
+                    "a Command may only resume: goto and update would go around the gates",
+                    'send Command(resume={"decisions": [{"type": "approve"}]})',
+                )
+            if run is None:
+                raise RunError(f"there is no thread {thread_id}", "list the threads: planwright ls")
+            return run, False
+        gates = await self.stores.gates.of_thread(thread_id, self._clock())
+        if run is not None and not run.ended:
+            raise _unfinished(run, gates)
+        return self._new_run(given, thread_id, context), True
+
+    def _new_run(self, given: Any, thread_id: str, context: Any) -> Run:
+        messages = read_messages(given)
+        chosen = read_context(context)
+        return Run(
+            run_id=f"run_{uuid.uuid4().hex[:16]}",
+            thread_id=thread_id,
+            tenant=chosen.tenant,
+            status="running",
+            request=messages[-1].text,
+            messages=messages_to_dict(messages),
+            context=asdict(chosen),
+            started_at=self._clock().isoformat(),
+        )
+
+    async def _lease(self, run: Run) -> int:
+        now = self._clock().timestamp()
+        return await self.stores.runs.lease(run, self.settings.sessions.lease_s, now)
+
+    async def _renew(self, run_id: str, token: int) -> None:
+        while True:
+            await asyncio.sleep(self.settings.sessions.lease_s / 3)
+            until = self._clock().timestamp() + self.settings.sessions.lease_s
+            await self.stores.runs.renew(run_id, token, until)
+
+    async def _admit(
+        self, given: Any, run: Run, fresh: bool, config: RunnableConfig, snapshot: StateSnapshot, token: int
+    ) -> Entry:
+        passed: Any = None
+        if isinstance(given, Command):
+            passed = await self._answer(given.resume, run, snapshot)
+        elif fresh or snapshot.created_at is None:
+            passed = {"messages": messages_from_dict(run.messages)}
+        if not fresh:
+            await self.stores.runs.set_status(run.run_id, "running")
+        context = read_context(run.context)
+        invocation = Invocation(
+            run_id=run.run_id,
+            thread_id=run.thread_id,
+            context=context,
+            board=Board(
+                await self.stores.ledger.settled_steps(run.run_id), self.settings.execution.max_parallel_steps
+            ),
+            record=lambda event, key: _forget(self.stores.journal.append(event, key, run.tenant)),
+            lease_token=token,
+            clock=self._clock,
+            seq=itertools.count(await self.stores.journal.last_seq(run.run_id) + 1),
+        )
+        configurable = {**config.get("configurable", {}), CONFIG_KEY: invocation}
+        return Entry(passed, {**config, "configurable": configurable}, context, run)
+
+    async def _answer(self, resume: Any, run: Run, snapshot: StateSnapshot) -> Command[Any] | None:
+        """Decide the gates an answer names, then resume exactly their interrupts."""
+        gates = await self.stores.gates.of_thread(run.thread_id, self._clock())
+        interrupts = {found.id: _gate_of(found.value) for found in snapshot.interrupts}
+        if not gates:
+            raise await self._nothing_open(run, interrupts)
+        bound = bind(resume, gates, interrupts, read_context(run.context).channel)
+        for item in bound:
+            await self.stores.gates.decide(item.gate.gate_id, item.decision, self._clock())
+        decided = {item.gate.gate_id: item.decision.answer for item in bound}
+        resumed = {id_: decided[gate] for id_, gate in interrupts.items() if gate in decided}
+        return Command(resume=resumed) if resumed else None
+
+    async def _nothing_open(self, run: Run, interrupts: Mapping[str, str]) -> GateError:
+        """Say why there is nothing to answer: answered before, expired, or never asked."""
+        for gate_id in interrupts.values():
+            gate = await self.stores.gates.read(gate_id, self._clock())
+            if gate.status == "expired":
+                return GateError(
+                    f"gate {gate_id} expired at {gate.expires_at:%Y-%m-%d %H:%M:%S} UTC; nothing was run",
+                    f"close the run with: planwright resume {run.thread_id}",
+                )
+        return GateError(
+            f"nothing on thread {run.thread_id} waits for a decision (its last run: {run.status})",
+            f"see how it went: planwright show {run.thread_id}",
+        )
+
+    async def _leave(self, run: Run) -> None:
+        """Note that a run waits; one that neither waits nor ended is a bug of ours."""
+        now = await self.stores.runs.latest(run.thread_id)
+        if now is None or now.ended:
+            return
+        gates = await self.stores.gates.of_thread(run.thread_id, self._clock())
+        if not gates:
+            raise RunError(
+                f"run {run.run_id} stopped with open steps and no open gate: this is a bug",
+                f"nothing is lost; try: planwright resume {run.thread_id}",
+            )
+        await self.stores.runs.set_status(run.run_id, "waiting")
+
+
+def thread_of(config: RunnableConfig) -> str:
+    """Read the thread id. Raises SetupError when the caller gave none."""
+    thread_id = config.get("configurable", {}).get("thread_id")
+    if not thread_id:
+        raise SetupError(
+            "a run needs a thread id", 'pass {"configurable": {"thread_id": str(uuid.uuid4())}} as the config'
+        )
+    return str(thread_id)
+
+
+def read_messages(given: Any) -> list[BaseMessage]:
+    """Read the new messages of an input. Raises SetupError for none, an empty or a huge one."""
+    listed = given.get("messages") if isinstance(given, Mapping) else None
+    try:
+        messages = convert_to_messages(listed if isinstance(listed, list | tuple) else [listed])
+    except (ValueError, TypeError, NotImplementedError) as error:
+        raise SetupError(
+            "the input holds no messages", 'pass {"messages": [{"role": "user", "content": "…"}]}'
+        ) from error
+    if not messages or messages[-1].type != "human" or not messages[-1].text.strip():
+        raise SetupError("the request is empty", 'say what to do: planwright run "What tickets are open?"')
+    if len(messages[-1].text) > MAX_REQUEST:
+        raise SetupError(
+            f"the request is {len(messages[-1].text):,} characters long, {MAX_REQUEST:,} are allowed",
+            "put the text into a file of the workspace and name the file instead",
+        )
+    return messages
+
+
+def read_context(context: Any) -> RunContext:
+    """Read the options of a run, from an object or from JSON. Raises SetupError for unknown ones."""
+    if isinstance(context, RunContext):
+        return context
+    try:
+        return _CONTEXT.validate_python(dict(context or {}))
+    except (ValidationError, TypeError, ValueError) as error:
+        raise SetupError(f"the run context is wrong: {error}", "see planwright.graph.RunContext") from error
+
+
+def _unfinished(run: Run, gates: list[Gate]) -> RunError:
+    if gates:
+        return RunError(
+            f"thread {run.thread_id} waits for a decision at gate {gates[0].gate_id}",
+            f"answer it first: planwright approve {gates[0].gate_id} (or reject)",
+        )
+    return RunError(
+        f"run {run.run_id} on thread {run.thread_id} has not ended",
+        f"finish it first: planwright resume {run.thread_id}",
+    )
+
+
+def _gate_of(value: Any) -> str:
+    return str(value.get("gate_id", "")) if isinstance(value, Mapping) else ""
+
+
+def _forget(_: object) -> None:
+    """Drop a future whose outcome a later, awaited write of the same queue will tell."""

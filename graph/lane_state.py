@@ -1,0 +1,30 @@
+"""The state of a lane: one gated step on its way. It shares only `results` with the outer state."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typing_extensions import TypedDict
+
+from planwright.graph.results import StepResult
+from planwright.graph.state import StepTask, merge_results
+
+
+class LaneInput(TypedDict):
+    """What `dispatch` sends to a lane."""
+
+    step_task: StepTask
+
+
+class LaneState(TypedDict, total=False):
+    """The step, its gate once it is open, and its result at the end."""
+
+    step_task: StepTask
+    gate_id: str
+    results: Annotated[dict[str, StepResult], merge_results]
+
+
+class LaneOutput(TypedDict, total=False):
+    """What a lane returns to the plan."""
+
+    results: Annotated[dict[str, StepResult], merge_results]

@@ -1,0 +1,120 @@
+"""The outer graph: nodes and edges, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Send
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.gateway import Gateway
+from planwright.capabilities.registry import Registry
+from planwright.checkpoints.stores import Stores
+from planwright.graph import routes
+from planwright.graph.lane import build_lane
+from planwright.graph.run_context import RunContext
+from planwright.graph.settings import Settings
+from planwright.graph.state import AgentState, InputState, OutputState
+from planwright.models.calling import Models
+from planwright.nodes.budget import budget
+from planwright.nodes.capability_routing import capability_routing
+from planwright.nodes.clarify import clarify
+from planwright.nodes.classification import classification
+from planwright.nodes.consolidate import consolidate
+from planwright.nodes.direct_step import direct_step
+from planwright.nodes.dispatch import dispatch, sends
+from planwright.nodes.node import ends_run
+from planwright.nodes.plan_approval import plan_approval
+from planwright.nodes.plan_gate import plan_gate
+from planwright.nodes.planner import planner
+from planwright.nodes.planning import planning
+from planwright.nodes.respond import respond
+from planwright.nodes.score import score
+from planwright.nodes.session_close import session_close
+from planwright.nodes.session_event import session_event
+from planwright.nodes.step_runner import StepRunner
+from planwright.nodes.task_extraction import task_extraction
+from planwright.nodes.tool_filter import tool_filter
+from planwright.nodes.verify import verify
+
+Pipeline = StateGraph[AgentState, RunContext, InputState, OutputState]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What the nodes depend on."""
+
+    settings: Settings
+    stores: Stores
+    registry: Registry
+    models: Models
+    world: CallContext
+
+
+def build_pipeline(parts: Parts) -> Pipeline:
+    """Wire the nodes of one run."""
+    graph: Pipeline = StateGraph(
+        AgentState, context_schema=RunContext, input_schema=InputState, output_schema=OutputState
+    )
+    _add_outer_zone(graph, parts)
+    _add_plan_zone(graph, parts)
+    _add_execution(graph, parts)
+    graph.add_node("respond", ends_run(respond(parts.models, parts.stores)))
+    graph.add_node("clarify", clarify())
+    graph.add_node("consolidate", consolidate(parts.stores.runs))
+    graph.add_node("session_close", session_close(parts.stores))
+    graph.add_edge("respond", "consolidate")
+    graph.add_edge("clarify", "consolidate")
+    graph.add_edge("consolidate", "session_close")
+    graph.add_edge("session_close", END)
+    return graph
+
+
+def _add_outer_zone(graph: Pipeline, parts: Parts) -> None:
+    settings = parts.settings
+    graph.add_node("session_event", session_event())
+    graph.add_node("budget", ends_run(budget(parts.stores.budgets, settings.budgets.run)))
+    graph.add_node("capability_routing", ends_run(capability_routing(parts.models.router)))
+    graph.add_node("tool_filter", tool_filter(parts.registry, settings.tools.top_k))
+    graph.add_node("planning", planning(settings.planning))
+    graph.add_edge(START, "session_event")
+    graph.add_edge("session_event", "budget")
+    graph.add_conditional_edges("budget", routes.after_budget)
+    graph.add_conditional_edges("capability_routing", routes.after_routing)
+    graph.add_edge("tool_filter", "planning")
+    graph.add_conditional_edges("planning", routes.after_planning)
+
+
+def _add_plan_zone(graph: Pipeline, parts: Parts) -> None:
+    stores, settings = parts.stores, parts.settings
+    graph.add_node("task_extraction", ends_run(task_extraction(parts.models, stores.memories)))
+    graph.add_node("classification", classification(parts.registry))
+    graph.add_node("planner", ends_run(planner(parts.models, parts.registry, stores.blobs, settings)))
+    graph.add_node("verify", ends_run(verify(parts.registry, stores.runs, stores.budgets, settings, parts.world)))
+    graph.add_node("plan_gate", plan_gate(stores.gates, settings))
+    graph.add_node("plan_approval", plan_approval(stores.gates, settings.planning.replan_budget))
+    graph.add_conditional_edges("task_extraction", routes.after_task)
+    graph.add_edge("classification", "planner")
+    graph.add_conditional_edges("planner", routes.after_planner)
+    graph.add_conditional_edges("verify", routes.after_verify)
+    graph.add_edge("plan_gate", "plan_approval")
+    graph.add_conditional_edges("plan_approval", routes.after_approval)
+
+
+def _add_execution(graph: Pipeline, parts: Parts) -> None:
+    stores, settings = parts.stores, parts.settings
+    gateway = Gateway(parts.registry, stores, settings, parts.world)
+    runner = StepRunner(gateway, stores, settings)
+
+    async def open_steps(state: AgentState) -> list[Send]:
+        return sends(state, settings.execution)
+
+    graph.add_node("dispatch", dispatch())
+    graph.add_node("direct_step", direct_step(runner), input_schema=None)
+    graph.add_node("lane", build_lane(runner, stores.gates, settings))
+    graph.add_node("score", score(stores, settings))
+    graph.add_conditional_edges("dispatch", open_steps, ["direct_step", "lane"])
+    graph.add_edge("direct_step", "score")
+    graph.add_edge("lane", "score")
+    graph.add_conditional_edges("score", routes.after_score)

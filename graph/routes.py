@@ -1,0 +1,89 @@
+"""Where to go next: pure functions from the state to the name of a node."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from planwright.graph.results import TERMINAL
+from planwright.graph.state import AgentState
+
+Closing = Literal["consolidate"]
+
+
+def ended(state: AgentState) -> bool:
+    """Say whether the run has its answer already."""
+    return state.get("status") in TERMINAL
+
+
+async def after_budget(state: AgentState) -> Literal["capability_routing"] | Closing:
+    """Go on while there is something to spend."""
+    return "consolidate" if ended(state) else "capability_routing"
+
+
+async def after_routing(state: AgentState) -> Literal["tool_filter"] | Closing:
+    """Go on with a model."""
+    return "consolidate" if ended(state) else "tool_filter"
+
+
+async def after_planning(state: AgentState) -> Literal["task_extraction", "planner", "respond"]:
+    """Plan at length, briefly, or not at all; a conversation always needs its task extracted."""
+    decision = state["decision"]
+    if not decision.planned:
+        return "respond"
+    conversation = sum(message.type == "human" for message in state["messages"]) > 1
+    return "task_extraction" if decision.complex or conversation else "planner"
+
+
+async def after_task(state: AgentState) -> Literal["classification"] | Closing:
+    """Classify the task."""
+    return "consolidate" if ended(state) else "classification"
+
+
+async def after_planner(state: AgentState) -> Literal["verify"] | Closing:
+    """Verify what the planner proposed."""
+    return "consolidate" if ended(state) or state.get("plan") is None else "verify"
+
+
+async def after_verify(
+    state: AgentState,
+) -> Literal["planner", "classification", "plan_gate", "dispatch", "respond", "clarify"] | Closing:
+    """Ask a person, run, answer, or plan again."""
+    if ended(state):
+        return "consolidate"
+    plan = state.get("plan")
+    if plan is None:
+        unknown = any(finding.code == "unknown_capability" for finding in state["findings"])
+        return "classification" if unknown and state.get("task") else "planner"
+    if not plan.work:
+        return "clarify" if plan.steps[-1].capability == "clarify" else "respond"
+    return "plan_gate" if state["gate_id"] else "dispatch"
+
+
+async def after_approval(state: AgentState) -> Literal["dispatch", "planner"] | Closing:
+    """Only an approval leads to execution."""
+    if ended(state):
+        return "consolidate"
+    return "dispatch" if state.get("approved") else "planner"
+
+
+async def after_score(state: AgentState) -> Literal["planner", "respond", "clarify"]:
+    """Plan again with what went wrong, or tell how it went."""
+    verdict, plan = state.get("verdict"), state.get("plan")
+    if verdict is not None and verdict.verdict == "replan":
+        return "planner"
+    asks = plan is not None and plan.steps[-1].capability == "clarify"
+    return "clarify" if asks else "respond"
+
+
+async def after_inputs(state: object) -> Literal["request_gate", "__end__"]:
+    """A step that was skipped, or had ended, needs no gate."""
+    return "__end__" if _has_result(state) else "request_gate"
+
+
+async def after_request(state: object) -> Literal["wait_gate", "__end__"]:
+    """A step whose arguments cannot be right is not put before a person."""
+    return "__end__" if _has_result(state) else "wait_gate"
+
+
+def _has_result(state: object) -> bool:
+    return isinstance(state, dict) and bool(state.get("results"))

@@ -1,0 +1,58 @@
+"""dispatch: send every open step of an approved plan on its way, all at once."""
+
+from __future__ import annotations
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Send
+
+from planwright.graph.invocation import invocation_of
+from planwright.graph.lane_state import LaneInput
+from planwright.graph.plan import CheckedStep
+from planwright.graph.schedule import waves
+from planwright.graph.settings import Execution
+from planwright.graph.state import AgentState, StepTask
+from planwright.nodes.node import Node, Update
+
+
+def dispatch() -> Node[AgentState]:
+    """Announce the start of a plan; the edge behind this node sends its steps."""
+
+    async def dispatch(state: AgentState, config: RunnableConfig) -> Update:
+        plan = state["plan"]
+        assert plan is not None
+        data = {"plan_id": plan.plan_id, "goal": plan.goal, "total": len(plan.work), "revision": plan.revision}
+        invocation_of(config).emit("plan_start", {**data, "plan_hash": plan.plan_hash}, plan.plan_id)
+        return {}
+
+    return dispatch
+
+
+def sends(state: AgentState, execution: Execution) -> list[Send]:
+    """One `Send` a step, in topological order: a gated step goes to its lane, any other to one node."""
+    plan, checked = state["plan"], state["checked"]
+    assert plan is not None
+    barriers = _barriers(checked) if execution.order == "waves" else {}
+    sent = []
+    for index, entry in enumerate(checked, 1):
+        task = StepTask(
+            run_id=state["run_id"],
+            plan_id=plan.plan_id,
+            plan_hash=plan.plan_hash,
+            goal=plan.goal,
+            index=index,
+            total=len(checked),
+            checked=entry,
+            awaits=barriers.get(entry.uid, entry.needs),
+        )
+        sent.append(Send("lane", LaneInput(step_task=task)) if entry.gated else Send("direct_step", task))
+    return sent
+
+
+def _barriers(checked: list[CheckedStep]) -> dict[str, tuple[str, ...]]:
+    """In waves (S0), a step waits for every step of the waves before its own."""
+    earlier: tuple[str, ...] = ()
+    barriers: dict[str, tuple[str, ...]] = {}
+    for wave in waves({entry.uid: entry.needs for entry in checked}):
+        barriers |= dict.fromkeys(wave, earlier)
+        earlier += wave
+    return barriers

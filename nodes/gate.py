@@ -1,0 +1,63 @@
+"""Waiting at a gate, for the plan as for a single step.
+
+The decision row of the gate itself is trusted, never the value that `interrupt()` returns: a
+scalar answer left over from another gate of the same superstep would otherwise open this one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langgraph.types import interrupt
+
+from planwright.checkpoints.gates import Gate, Gates
+from planwright.graph.invocation import Invocation
+
+RESPONSE_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "decisions": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": 1,
+            "items": {
+                "type": "object",
+                "properties": {"type": {"enum": ["approve", "reject"]}, "message": {"type": "string"}},
+                "required": ["type"],
+            },
+        }
+    },
+    "required": ["decisions"],
+}
+
+
+async def wait_for_decision(gates: Gates, gate_id: str, invocation: Invocation) -> Gate:
+    """Interrupt until the gate's row says how it was decided, and return the row."""
+    while (gate := await gates.read(gate_id, invocation.clock())).status == "open":
+        interrupt(request(gate), response_schema=RESPONSE_SCHEMA)
+    data: dict[str, Any] = {"gate_id": gate_id, "decision": gate.status, "reason": gate.reason}
+    invocation.emit("approval_resolved", {**data, "by": gate.decided_by, "channel": gate.channel}, gate_id)
+    return gate
+
+
+def request(gate: Gate) -> dict[str, Any]:
+    """Phrase a gate as LangChain's HITLRequest, with our keys beside it."""
+    action = "approve_plan" if gate.kind == "plan" else str(gate.shown["capability"])
+    args: dict[str, Any] = {"plan": gate.shown} if gate.kind == "plan" else {"args": gate.shown["args"]}
+    return {
+        "action_requests": [{"name": action, "args": args, "description": _describe(gate)}],
+        "review_configs": [{"action_name": action, "allowed_decisions": ["approve", "reject"]}],
+        "gate_id": gate.gate_id,
+        "kind": gate.kind,
+        "run_id": gate.run_id,
+        "thread_id": gate.thread_id,
+        "plan_hash": gate.shown_hash,
+        "expires_at": gate.expires_at.isoformat(),
+    }
+
+
+def _describe(gate: Gate) -> str:
+    if gate.kind == "plan":
+        steps: Any = gate.shown["steps"]
+        return f"Approve the plan: {gate.shown['goal']} ({len(steps)} steps, risk {gate.shown['risk']})"
+    return f"Approve {gate.shown['capability']}: {gate.shown['description']} ({gate.shown['reason']})"

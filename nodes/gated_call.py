@@ -1,0 +1,31 @@
+"""gated_call: make the call a person approved, or settle that it was not."""
+
+from __future__ import annotations
+
+from langchain_core.runnables import RunnableConfig
+
+from planwright.checkpoints.gates import Gates
+from planwright.graph.invocation import invocation_of
+from planwright.graph.lane_state import LaneState
+from planwright.nodes.node import Node, Update
+from planwright.nodes.step_runner import StepRunner
+
+
+def gated_call(runner: StepRunner, gates: Gates) -> Node[LaneState]:
+    """Act on the decision row of this lane's own gate."""
+
+    async def gated_call(state: LaneState, config: RunnableConfig) -> Update:
+        invocation, task = invocation_of(config), state["step_task"]
+        gate = await gates.read(state["gate_id"], invocation.clock())
+        if settled := invocation.board.settled(task["checked"].uid):
+            return {"results": {settled.uid: settled}}
+        if gate.status == "approved":
+            results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
+            result = await runner.run(task, results, invocation)
+        else:
+            why = gate.reason or ("nobody decided in time" if gate.status == "expired" else "no reason given")
+            rejected = runner.result(task, "rejected", code=gate.status, error=f"{gate.status}: {why}")
+            result = await runner.settle(task, rejected, invocation)
+        return {"results": {result.uid: result}}
+
+    return gated_call

@@ -1,0 +1,78 @@
+"""plan_gate: write down that a person has to decide over the whole plan."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+
+from planwright.checkpoints.gates import Gate, Gates
+from planwright.graph.invocation import Invocation, invocation_of
+from planwright.graph.plan import CheckedStep, Plan
+from planwright.graph.risk import highest_risk
+from planwright.graph.settings import Settings
+from planwright.graph.state import AgentState
+from planwright.nodes.node import Node, Update
+
+
+def plan_gate(gates: Gates, settings: Settings) -> Node[AgentState]:
+    """Open the plan's gate, once, with exactly what will be shown."""
+
+    async def plan_gate(state: AgentState, config: RunnableConfig) -> Update:
+        invocation, plan = invocation_of(config), state["plan"]
+        assert plan is not None
+        gate = open_gate(invocation, settings, state["gate_id"], plan.plan_hash, card(plan, state["checked"]))
+        await gates.open(gate)
+        data = {"gate_id": gate.gate_id, "kind": "plan", "plan_hash": plan.plan_hash}
+        invocation.emit("approval_requested", {**data, "expires_at": gate.expires_at.isoformat()}, gate.gate_id)
+        return {}
+
+    return plan_gate
+
+
+def open_gate(
+    invocation: Invocation,
+    settings: Settings,
+    gate_id: str,
+    shown_hash: str,
+    shown: dict[str, Any],
+    step_uid: str | None = None,
+) -> Gate:
+    """Make the row of a gate that opens now and closes by itself."""
+    now = invocation.clock()
+    ttl = invocation.context.gate_ttl_s or settings.sessions.gate_ttl_s
+    return Gate(
+        gate_id=gate_id,
+        thread_id=invocation.thread_id,
+        run_id=invocation.run_id,
+        tenant=invocation.context.tenant,
+        kind="plan" if step_uid is None else "step",
+        step_uid=step_uid,
+        shown_hash=shown_hash,
+        shown=shown,
+        requested_at=now,
+        expires_at=now + timedelta(seconds=ttl),
+        status="open",
+    )
+
+
+def card(plan: Plan, checked: list[CheckedStep]) -> dict[str, Any]:
+    """List what a person decides over: goal, steps in dependency order, risk, mode and gates."""
+    ids = {entry.uid: entry.step.id for entry in checked}
+    steps = [
+        {
+            "id": entry.step.id,
+            "capability": entry.step.capability,
+            "description": entry.step.description,
+            "params": entry.step.params,
+            "after": [ids[uid] for uid in entry.needs],
+            "risk": entry.risk,
+            "mode": entry.mode,
+            "effect": entry.effect,
+            "own_gate": entry.gated,
+        }
+        for entry in checked
+    ]
+    risk = highest_risk(*(entry.risk for entry in checked))
+    return {"goal": plan.goal, "plan_id": plan.plan_id, "revision": plan.revision, "risk": risk, "steps": steps}

@@ -1,0 +1,71 @@
+"""request_gate: write down that a person has to decide over one call, with its real arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from pydantic import JsonValue, ValidationError
+
+from planwright.capabilities.capability import check_arguments, explain
+from planwright.checkpoints.gates import Gates, gate_id
+from planwright.graph.canonical import sha256
+from planwright.graph.errors import CapabilityError, CapabilityRejected
+from planwright.graph.invocation import invocation_of
+from planwright.graph.lane_state import LaneState
+from planwright.graph.settings import Settings
+from planwright.graph.state import StepTask
+from planwright.nodes.node import Node, Update
+from planwright.nodes.plan_gate import open_gate
+from planwright.nodes.step_runner import StepRunner
+
+
+def request_gate(runner: StepRunner, gates: Gates, settings: Settings) -> Node[LaneState]:
+    """Open the gate of a step once its arguments are known; bad arguments end the lane instead."""
+
+    async def request_gate(state: LaneState, config: RunnableConfig) -> Update:
+        invocation, task = invocation_of(config), state["step_task"]
+        results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
+        try:
+            args = _arguments(runner, task, runner.arguments(task, results))
+        except CapabilityError as error:
+            failed = runner.result(task, "failed", code=error.code, error=error.cause)
+            return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
+        shown = card(task, args)
+        id_ = gate_id(invocation.run_id, "step", task["checked"].uid)
+        gate = open_gate(invocation, settings, id_, sha256(shown), shown, task["checked"].uid)
+        await gates.open(gate)
+        data = {"gate_id": id_, "kind": "step", "step_id": task["checked"].step.id, "plan_hash": gate.shown_hash}
+        invocation.emit("approval_requested", {**data, "expires_at": gate.expires_at.isoformat()}, id_)
+        return {"gate_id": id_}
+
+    return request_gate
+
+
+def card(task: StepTask, args: dict[str, JsonValue]) -> dict[str, Any]:
+    """List what a person decides over: the call, its resolved arguments, its risk, and why it asks."""
+    checked = task["checked"]
+    return {
+        "capability": checked.step.capability,
+        "step_id": checked.step.id,
+        "description": checked.step.description,
+        "args": args,
+        "risk": checked.risk,
+        "mode": checked.mode,
+        "effect": checked.effect,
+        "reason": checked.reason,
+        "plan_hash": task["plan_hash"],
+    }
+
+
+def _arguments(runner: StepRunner, task: StepTask, params: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    found = runner.gateway.registry.get(task["checked"].step.capability or "")
+    if found is None:
+        raise CapabilityRejected(f"there is no capability {task['checked'].step.capability}")
+    try:
+        args = check_arguments(found, params)
+    except ValidationError as error:
+        raise CapabilityRejected(f"{found.name} was given bad arguments: {explain(error)}") from error
+    if found.preflight:
+        found.preflight(args, runner.gateway.world)
+    return args

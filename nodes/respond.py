@@ -1,0 +1,77 @@
+"""respond: tell the user what came of it, from the results and from nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from pydantic import JsonValue
+
+from planwright.checkpoints.stores import Stores
+from planwright.graph.errors import ModelError
+from planwright.graph.invocation import invocation_of
+from planwright.graph.plan import CheckedStep
+from planwright.graph.results import StepResult
+from planwright.graph.state import AgentState
+from planwright.models.calling import Models, Prompt
+from planwright.models.offline.answering import answer
+from planwright.nodes.node import Node, Update
+from planwright.nodes.score import final_status
+from planwright.nodes.step_runner import full_output
+from planwright.prompts import as_data, render
+
+CLIP_TEXT, CLIP_LIST = 1500, 20
+
+
+def respond(models: Models, stores: Stores) -> Node[AgentState]:
+    """Write the answer with one model call; when that fails, the results speak for themselves."""
+
+    async def respond(state: AgentState, config: RunnableConfig) -> Update:
+        invocation = invocation_of(config)
+        checked = state.get("checked", [])
+        found = state.get("results", {})
+        results = {entry.uid: found[entry.uid] for entry in checked if entry.uid in found}
+        told = [tell(entry, results[entry.uid], checked, stores) for entry in checked if entry.uid in results]
+        if state["decision"].planned or told:
+            status = final_status(results, state.get("verdict"))
+        else:
+            status = "completed"
+        prompt = Prompt(
+            role="respond",
+            system=render("respond"),
+            user=render("respond_results", request=as_data(state["request"]), results=as_data(told)),
+        )
+        try:
+            text = await models.complete(state["route"], prompt, invocation, "respond")
+        except ModelError as error:
+            if not told:
+                raise
+            text = f"{answer(told)}\n(The model could not put this into words: {error.cause})"
+        return {"answer": text, "status": status}
+
+    return respond
+
+
+def tell(entry: CheckedStep, result: StepResult, checked: list[CheckedStep], stores: Stores) -> dict[str, Any]:
+    """Describe one result to the model that writes the answer."""
+    return {
+        "id": result.step_id,
+        "capability": result.capability,
+        "description": entry.step.description,
+        "status": result.status,
+        "output": clip(full_output(stores, result)) if result.status == "completed" else None,
+        "error": result.error,
+        "changed": entry.effect != "pure",
+        "used": any(entry.uid in other.needs for other in checked),
+    }
+
+
+def clip(value: JsonValue) -> JsonValue:
+    """Shorten long texts and lists, so that a result stays valid JSON of a bounded size."""
+    if isinstance(value, str):
+        return value if len(value) <= CLIP_TEXT else value[:CLIP_TEXT].rsplit(" ", 1)[0] + " […]"
+    if isinstance(value, list):
+        return [clip(item) for item in value[:CLIP_LIST]]
+    if isinstance(value, dict):
+        return {key: clip(item) for key, item in value.items()}
+    return value

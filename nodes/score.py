@@ -1,0 +1,134 @@
+"""score: the critic marks every step, rules over the run, and says how it ends (S4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import cel
+from langchain_core.runnables import RunnableConfig
+from pydantic import JsonValue
+
+from planwright.checkpoints.stores import Stores
+from planwright.graph.invocation import Invocation, invocation_of
+from planwright.graph.plan import CheckedStep, Plan
+from planwright.graph.results import Finding, Ruling, RunStatus, StepResult, StepScore, Verdict
+from planwright.graph.settings import Settings
+from planwright.graph.state import AgentState, Attempts
+from planwright.nodes.node import Node, Update
+from planwright.nodes.step_runner import full_output
+
+FINAL_CODES = frozenset(("rejected", "in_doubt", "budget_exceeded", "approved", "expired"))
+
+
+def score(stores: Stores, settings: Settings) -> Node[AgentState]:
+    """Score the steps of a plan and decide: accept, plan again, or escalate."""
+
+    async def score(state: AgentState, config: RunnableConfig) -> Update:
+        invocation, plan = invocation_of(config), state["plan"]
+        assert plan is not None
+        attempts, checked = state.get("attempts", Attempts()), state["checked"]
+        results = [state["results"][entry.uid] for entry in checked]
+        outputs = {r.uid: full_output(stores, r) for r in results if r.status == "completed"}
+        timeout_s = settings.execution.step_timeout_s
+        scores = [score_step(e, r, outputs.get(r.uid), timeout_s) for e, r in zip(checked, results, strict=True)]
+        left = settings.planning.replan_budget - attempts.replans
+        ruling, reason = rule(results, scores, left)
+        verdict = Verdict(
+            run_id=invocation.run_id,
+            plan_id=plan.plan_id,
+            verdict=ruling,
+            reason=reason,
+            step_scores=tuple(scores),
+            replan_attempts=attempts.replans,
+        )
+        _tell(invocation, plan, verdict, results)
+        if ruling == "replan":
+            findings = failures(results, scores)
+            tried = attempts.model_copy(update={"replans": attempts.replans + 1})
+            return {"verdict": verdict, "findings": findings, "attempts": tried, "approved": False}
+        return {"verdict": verdict, "status": "running"}
+
+    return score
+
+
+def score_step(checked: CheckedStep, result: StepResult, output: JsonValue, timeout_s: float) -> StepScore:
+    """Mark one step; `success_criteria` in CEL are evaluated over its output."""
+    if result.status != "completed":
+        floor = 0.0 if result.code in ("rejected", "in_doubt") and result.status == "failed" else 1.0
+        note = f"{result.status}: {result.error}"
+        return StepScore(
+            step_id=result.step_id, policy=floor, utility=0.0, safety=floor, latency=1.0, cost=1.0, findings=(note,)
+        )
+    holds, note = criterion_holds(checked, output)
+    limit = checked.step.timeout_s or timeout_s
+    return StepScore(
+        step_id=result.step_id,
+        policy=1.0,
+        utility=(1.0 if holds else 0.0) * (0.5 if result.missing else 1.0),
+        safety=1.0,
+        latency=round(max(0.0, 1 - result.seconds / limit), 3),
+        cost=1.0 if result.attempts == 1 else round(1 / result.attempts, 3),
+        findings=(note,) if note else (),
+    )
+
+
+def criterion_holds(checked: CheckedStep, output: JsonValue) -> tuple[bool, str]:
+    """Evaluate a step's CEL criterion; one that cannot be evaluated does not hold."""
+    criterion = checked.step.success_criteria
+    if criterion is None or criterion.cel is None:
+        return True, ""
+    try:
+        holds = cel.evaluate(criterion.cel, {"output": output})
+    except (ValueError, TypeError, LookupError, RuntimeError) as error:
+        return False, f"criterion {criterion.cel!r} cannot be evaluated: {error}"
+    return (True, "") if holds is True else (False, f"criterion {criterion.cel!r} does not hold")
+
+
+def rule(results: list[StepResult], scores: list[StepScore], replans_left: int) -> tuple[Ruling, str]:
+    """Rule over the run, with the reason in words."""
+    failed = [result for result in results if result.status == "failed"]
+    unmet = [mark for mark, result in zip(scores, results, strict=True) if result.status == "completed" and not mark.utility]
+    if not failed and not unmet:
+        left_out = [result.step_id for result in results if result.status != "completed"]
+        return "accept", f"left out: {', '.join(left_out)}" if left_out else "every step succeeded"
+    final = [result for result in failed if result.code in FINAL_CODES]
+    what = "; ".join([f"{r.step_id}: {r.error}" for r in failed] + [f"{m.step_id}: {m.findings[0]}" for m in unmet])
+    if final or replans_left <= 0:
+        return "escalate", what
+    return "replan", what
+
+
+def failures(results: list[StepResult], scores: list[StepScore]) -> list[Finding]:
+    """Tell the planner what went wrong."""
+    failed = [Finding(code=r.code or "failed", step_id=r.step_id, message=r.error) for r in results if r.status == "failed"]
+    unmet = [
+        Finding(code="criteria_not_met", step_id=mark.step_id, message=mark.findings[0])
+        for mark, result in zip(scores, results, strict=True)
+        if result.status == "completed" and not mark.utility and mark.findings
+    ]
+    return failed + unmet
+
+
+def final_status(results: Mapping[str, StepResult], verdict: Verdict | None) -> RunStatus:
+    """Name how a run ends, from its steps and the verdict."""
+    statuses = [result.status for result in results.values()]
+    if any(result.code == "budget_exceeded" for result in results.values()):
+        return "budget_exceeded"
+    if any(result.code == "in_doubt" for result in results.values()):
+        return "escalated"
+    if "failed" in statuses:
+        return "failed"
+    if verdict is not None and verdict.verdict != "accept":
+        return "escalated"
+    return "completed" if set(statuses) <= {"completed"} else "completed_with_skips"
+
+
+def _tell(invocation: Invocation, plan: Plan, verdict: Verdict, results: list[StepResult]) -> None:
+    key = f"{plan.plan_id}"
+    for mark in verdict.step_scores:
+        invocation.emit("step_scored", mark.model_dump(mode="json"), f"{key}:{mark.step_id}")
+    failed = [result.step_id for result in results if result.status == "failed"]
+    data = {"plan_id": plan.plan_id, "goal": plan.goal, "total": len(results), "failed": failed}
+    invocation.emit("plan_failed" if failed else "plan_complete", data, key)
+    about = {"plan_id": plan.plan_id, "verdict": verdict.verdict, "reason": verdict.reason}
+    invocation.emit("verdict", about, key)

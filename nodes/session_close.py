@@ -1,0 +1,28 @@
+"""session_close: the closing half of session_event. The run row, the journal and the thread agree."""
+
+from __future__ import annotations
+
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableConfig
+
+from planwright.checkpoints.stores import Stores
+from planwright.graph.invocation import invocation_of
+from planwright.graph.state import AgentState
+from planwright.nodes.node import Node, Update
+
+
+def session_close(stores: Stores) -> Node[AgentState]:
+    """Record the agent's message and how the run ended."""
+
+    async def session_close(state: AgentState, config: RunnableConfig) -> Update:
+        invocation = invocation_of(config)
+        answer, status = state.get("answer", ""), state.get("status", "failed")
+        now = invocation.clock()
+        spent = await stores.budgets.spent(invocation.run_id, now)
+        invocation.emit("agent_message", {"content": answer}, "run")
+        invocation.emit("budget_update", {**vars(spent)}, "run")
+        invocation.emit("run_end", {"status": status}, "run")
+        await stores.runs.end(invocation.run_id, status, answer, now)
+        return {"messages": [AIMessage(answer, id=f"answer_{invocation.run_id}")], "status": status}
+
+    return session_close
