@@ -28,7 +28,7 @@ from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable, E
 from planwright.graph.plan import CheckedStep
 from planwright.graph.settings import Settings
 
-OnRetry = Callable[[int, str], None]
+OnRetry = Callable[[int, str, str], None]
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,8 @@ class Gateway:
 
         def tell(state: RetryCallState) -> None:
             error = state.outcome.exception() if state.outcome else None
-            on_retry(state.attempt_number, error.cause if isinstance(error, CapabilityUnavailable) else "")
+            cause = error.cause if isinstance(error, CapabilityUnavailable) else ""
+            on_retry(state.attempt_number, cause, call.key)
 
         async def perform() -> JsonValue:
             retrying = AsyncRetrying(

@@ -25,3 +25,20 @@ def waves(needs: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
         batches.append(tuple(sorted(ready, key=list(needs).index)))
         sorter.done(*ready)
     return batches
+
+
+def topological(needs: Mapping[str, Sequence[str]]) -> list[str]:
+    """Order a DAG so that every step follows its dependencies, otherwise as it was written."""
+    ordered: list[str] = []
+    placed: set[str] = set()
+
+    def place(name: str) -> None:
+        if name not in placed:
+            placed.add(name)
+            for needed in needs[name]:
+                place(needed)
+            ordered.append(name)
+
+    for name in needs:
+        place(name)
+    return ordered

@@ -49,6 +49,7 @@ def request(gate: Gate) -> dict[str, Any]:
         "review_configs": [{"action_name": action, "allowed_decisions": ["approve", "reject"]}],
         "gate_id": gate.gate_id,
         "kind": gate.kind,
+        "shown": gate.shown,
         "run_id": gate.run_id,
         "thread_id": gate.thread_id,
         "plan_hash": gate.shown_hash,

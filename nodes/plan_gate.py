@@ -9,10 +9,9 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.checkpoints.gates import Gate, Gates
 from planwright.graph.invocation import Invocation, invocation_of
-from planwright.graph.plan import CheckedStep, Plan
-from planwright.graph.risk import highest_risk
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState
+from planwright.nodes.card import plan_card
 from planwright.nodes.node import Node, Update
 
 
@@ -22,7 +21,7 @@ def plan_gate(gates: Gates, settings: Settings) -> Node[AgentState]:
     async def plan_gate(state: AgentState, config: RunnableConfig) -> Update:
         invocation, plan = invocation_of(config), state["plan"]
         assert plan is not None
-        gate = open_gate(invocation, settings, state["gate_id"], plan.plan_hash, card(plan, state["checked"]))
+        gate = open_gate(invocation, settings, state["gate_id"], plan.plan_hash, plan_card(plan, state["checked"]))
         await gates.open(gate)
         data = {"gate_id": gate.gate_id, "kind": "plan", "plan_hash": plan.plan_hash}
         invocation.emit("approval_requested", {**data, "expires_at": gate.expires_at.isoformat()}, gate.gate_id)
@@ -55,24 +54,3 @@ def open_gate(
         expires_at=now + timedelta(seconds=ttl),
         status="open",
     )
-
-
-def card(plan: Plan, checked: list[CheckedStep]) -> dict[str, Any]:
-    """List what a person decides over: goal, steps in dependency order, risk, mode and gates."""
-    ids = {entry.uid: entry.step.id for entry in checked}
-    steps = [
-        {
-            "id": entry.step.id,
-            "capability": entry.step.capability,
-            "description": entry.step.description,
-            "params": entry.step.params,
-            "after": [ids[uid] for uid in entry.needs],
-            "risk": entry.risk,
-            "mode": entry.mode,
-            "effect": entry.effect,
-            "own_gate": entry.gated,
-        }
-        for entry in checked
-    ]
-    risk = highest_risk(*(entry.risk for entry in checked))
-    return {"goal": plan.goal, "plan_id": plan.plan_id, "revision": plan.revision, "risk": risk, "steps": steps}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue, ValidationError
 
@@ -15,6 +13,7 @@ from planwright.graph.invocation import invocation_of
 from planwright.graph.lane_state import LaneState
 from planwright.graph.settings import Settings
 from planwright.graph.state import StepTask
+from planwright.nodes.card import step_card
 from planwright.nodes.node import Node, Update
 from planwright.nodes.plan_gate import open_gate
 from planwright.nodes.step_runner import StepRunner
@@ -31,7 +30,7 @@ def request_gate(runner: StepRunner, gates: Gates, settings: Settings) -> Node[L
         except CapabilityError as error:
             failed = runner.result(task, "failed", code=error.code, error=error.cause)
             return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
-        shown = card(task, args)
+        shown = step_card(task, args)
         id_ = gate_id(invocation.run_id, "step", task["checked"].uid)
         gate = open_gate(invocation, settings, id_, sha256(shown), shown, task["checked"].uid)
         await gates.open(gate)
@@ -40,22 +39,6 @@ def request_gate(runner: StepRunner, gates: Gates, settings: Settings) -> Node[L
         return {"gate_id": id_}
 
     return request_gate
-
-
-def card(task: StepTask, args: dict[str, JsonValue]) -> dict[str, Any]:
-    """List what a person decides over: the call, its resolved arguments, its risk, and why it asks."""
-    checked = task["checked"]
-    return {
-        "capability": checked.step.capability,
-        "step_id": checked.step.id,
-        "description": checked.step.description,
-        "args": args,
-        "risk": checked.risk,
-        "mode": checked.mode,
-        "effect": checked.effect,
-        "reason": checked.reason,
-        "plan_hash": task["plan_hash"],
-    }
 
 
 def _arguments(runner: StepRunner, task: StepTask, params: dict[str, JsonValue]) -> dict[str, JsonValue]:

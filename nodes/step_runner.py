@@ -59,9 +59,9 @@ class StepRunner:
         _, missing = fate(checked.needs, results, checked.cascade)
         tries = [1]
 
-        def on_retry(attempt: int, cause: str) -> None:
+        def on_retry(attempt: int, cause: str, key: str) -> None:
             tries[0] = attempt + 1
-            data = {**self._about(task), "attempt": attempt, "error": cause}
+            data = {**self._about(task), "attempt": attempt, "error": cause, "idempotency_key": key}
             invocation.emit("plan_step_retry", data, f"{checked.uid}:{attempt}")
 
         async with board.slots:

@@ -17,9 +17,10 @@ from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.plan import CheckedStep, Plan, PlanStep
 from planwright.graph.results import Finding, StepResult
 from planwright.graph.risk import at_least, highest_risk
-from planwright.graph.schedule import waves
+from planwright.graph.schedule import topological
 from planwright.graph.settings import Approval, Settings
 from planwright.graph.state import AgentState, Attempts
+from planwright.nodes.card import plan_card
 from planwright.nodes.node import Node, Update
 from planwright.nodes.rules import check, ruling_of
 
@@ -41,11 +42,13 @@ def verify(
         attempts = state.get("attempts", Attempts())
         outcome = judge(findings, attempts, settings)
         data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended}
-        listed = [finding.model_dump(mode="json") for finding in findings]
-        invocation.emit("plan_verified", {**data, "findings": listed}, str(attempts.plans))
         if outcome != "ok":
+            listed = [finding.model_dump(mode="json") for finding in findings]
+            invocation.emit("plan_verified", {**data, "findings": listed}, str(attempts.plans))
             return _again(outcome, findings, attempts)
         checked = check_steps(plan, registry, world, invocation.run_id, state.get("results", {}), settings)
+        shown = plan_card(plan, checked)
+        invocation.emit("plan_verified", {**data, "findings": [], "plan": shown}, str(attempts.plans))
         gate = None
         if plan.work and needs_approval(checked, settings.approval):
             gate = gate_id(invocation.run_id, "plan", plan.plan_hash)
@@ -105,7 +108,7 @@ def check_steps(
     checked: list[CheckedStep] = []
     by_id = {step.id: step for step in plan.work}
     needs = {id_: [n for n in plan.dependencies(step) if n in by_id] for id_, step in by_id.items()}
-    for id_ in (id_ for wave in waves(needs) for id_ in wave):
+    for id_ in topological(needs):
         step = by_id[id_]
         found = registry.get(step.capability or "")
         assert found is not None

@@ -1,0 +1,49 @@
+# make demo, make test, make check: each sets up what it needs in .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: setup demo test check bench crash eval-offline docs lock clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml requirements-dev.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Planwright needs Python 3.11 or newer")'
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements-dev.txt
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
+	touch $(STAMP)
+
+demo: setup  ## Run the main job on a demo workspace
+	$(BIN)/planwright demo
+
+test: setup  ## Run the tests
+	$(BIN)/pytest -n 2
+
+check: setup  ## Lint, format, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	MYPYPATH=.typing $(BIN)/mypy
+	$(BIN)/pytest tests/test_layers.py tests/test_public_names.py
+
+bench: setup  ## Makespan over critical path, ours and as waves -> bench.json
+	$(BIN)/python -m benchmarks.makespan
+
+crash: setup  ## kill -9 at every boundary, then recover -> crash.json
+	$(BIN)/python -m benchmarks.crash
+
+eval-offline: setup  ## The embedded planner on written requests -> eval.json
+	$(BIN)/python -m benchmarks.eval_offline
+
+docs: setup  ## Draw the graph into docs/architecture.md
+	$(BIN)/python -m benchmarks.draw_graph
+
+lock: setup  ## Lock the dependencies, by hash and without hosts
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-emit-find-links --no-annotate --no-header --extra dev pyproject.toml --output-file requirements-dev.txt
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json

@@ -1,0 +1,146 @@
+"""Receivers that remember every arrival, so that a lost or a doubled effect shows.
+
+Two capabilities send to a receiver that honours their idempotency key, one to a file that knows
+no keys. `doubles` and `forgets` are receivers with a defect: they show that the harness can fail.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.capability import Capability, capability
+
+Fault = Literal["none", "doubles", "forgets"]
+FAULTS: tuple[Fault, ...] = ("none", "doubles", "forgets")
+
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS arrivals (key TEXT NOT NULL, name TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS applied (key TEXT UNIQUE, name TEXT NOT NULL)",
+)
+
+
+class Receipt(BaseModel):
+    """What a receiver answers."""
+
+    name: str
+    accepted: bool = True
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How often one effect arrived at its receiver, and how often it took place there."""
+
+    arrived: int
+    happened: int
+
+
+def receiving(fault: Fault = "none") -> list[Capability]:
+    """Declare the capabilities of the benchmark, with receivers that have a defect or none."""
+
+    @capability("bench.book", mode="local_write", risk="Medium", effect="idempotent")
+    def book(name: str, call: CallContext) -> Receipt:
+        """Book an entry with a receiver that honours the idempotency key."""
+        return receive(call.settings.workspace, name, call.idempotency_key, fault)
+
+    @capability("bench.notify", mode="local_write", risk="Medium", effect="idempotent")
+    async def notify(name: str, call: CallContext) -> Receipt:
+        """Notify a receiver that honours the idempotency key."""
+        return receive(call.settings.workspace, name, call.idempotency_key, fault)
+
+    @capability("bench.stamp", mode="local_write", risk="Medium", effect="blind")
+    def stamp(name: str, call: CallContext) -> Receipt:
+        """Append a line to a file that knows no keys."""
+        append(_stamps(call.settings.workspace), name)
+        return Receipt(name=name)
+
+    @capability("bench.pay", mode="destructive", effect="idempotent")
+    def pay(name: str, call: CallContext) -> Receipt:
+        """Pay by a receiver that honours the idempotency key; a person decides over every call."""
+        return receive(call.settings.workspace, name, call.idempotency_key, fault)
+
+    return [book, notify, stamp, pay]
+
+
+def receive(workspace: Path, name: str, key: str, fault: Fault) -> Receipt:
+    """Log an arrival durably, then apply it once for its key."""
+    with _receiver(workspace) as database:
+        database.execute("INSERT INTO arrivals (key, name) VALUES (?,?)", (key, name))
+        if fault == "forgets":
+            return Receipt(name=name)
+        applied = None if fault == "doubles" else key
+        database.execute("INSERT OR IGNORE INTO applied (key, name) VALUES (?,?)", (applied, name))
+    return Receipt(name=name)
+
+
+def append(path: Path, line: str) -> None:
+    """Append a line to a file, durably."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        os.write(descriptor, f"{line}\n".encode())
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def tally(workspace: Path, capability_name: str, name: str) -> Tally:
+    """Count one effect where it took place. Every effect is named once a plan."""
+    if capability_name == "files.write":
+        return _file(workspace, name)
+    if capability_name == "tickets.create":
+        return _rows(workspace / "tickets.db", "tickets", "title", name)
+    if capability_name == "memory.write":
+        return _rows(workspace / ".planwright" / "planwright.db", "memories", "text", name)
+    if capability_name == "bench.stamp":
+        path = _stamps(workspace)
+        lines = path.read_text().splitlines() if path.exists() else []
+        return Tally(lines.count(name), lines.count(name))
+    applied = _rows(workspace / "receiver.db", "applied", "name", name)
+    return Tally(_rows(workspace / "receiver.db", "arrivals", "name", name).arrived, applied.happened)
+
+
+def ticket_number(workspace: Path) -> int:
+    """Read the number of the newest ticket, 0 when there is none."""
+    path = workspace / "tickets.db"
+    if not path.exists():
+        return 0
+    with closing(sqlite3.connect(path)) as database:
+        return int(database.execute("SELECT coalesce(max(id), 0) FROM tickets").fetchone()[0])
+
+
+def _file(workspace: Path, name: str) -> Tally:
+    """Look for a written file; text that names another ticket than the one there is counts as lost."""
+    path = workspace / name
+    text = path.read_text() if path.exists() else ""
+    right = text == (f"ticket {ticket_number(workspace)}" if name.startswith("ticket") else name)
+    return Tally(int(right), int(right))
+
+
+def _rows(path: Path, table: str, column: str, value: str) -> Tally:
+    if not path.exists():
+        return Tally(0, 0)
+    with closing(sqlite3.connect(path)) as database:
+        known = database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+        query = f"SELECT count(*) FROM {table} WHERE {column} = ?"
+        count = int(database.execute(query, (value,)).fetchone()[0]) if known else 0
+    return Tally(count, count)
+
+
+def _stamps(workspace: Path) -> Path:
+    return workspace / "stamps.txt"
+
+
+@contextmanager
+def _receiver(workspace: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(workspace / "receiver.db", isolation_level=None, timeout=10)) as database:
+        for statement in _TABLES:
+            database.execute(statement)
+        yield database

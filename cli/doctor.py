@@ -1,0 +1,115 @@
+"""Look at the workspace itself: what can be done in it, and whether all it needs is there."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from planwright.capabilities.policy import host_of, listed
+from planwright.capabilities.registry import Registry, load_registry
+from planwright.checkpoints.records import open_records
+from planwright.cli import views
+from planwright.graph.errors import PlanwrightError, SetupError
+from planwright.graph.settings import Settings, api_key, load
+
+
+def show_capabilities(name: str | None, workspace: Path, as_json: bool) -> int:
+    """List the registry, or one capability in full."""
+    registry = _registry(load(workspace))
+    if name is not None:
+        return _show_one(registry, name)
+    rows = [
+        {"name": c.name, "mode": c.mode, "risk": c.risk, "effect": c.effect, "description": c.description}
+        for c in registry
+    ]
+    if as_json:
+        print(json.dumps(rows, indent=2))
+        return 0
+    table = Table("name", "mode", "risk", "effect", "what it does", box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*row.values())
+    Console(file=sys.stdout, highlight=False).print(table)
+    return 0
+
+
+def examine(workspace: Path) -> int:
+    """Check everything a run would need, and say what to mend."""
+    console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    problems = 0
+    for name, check in _checks(workspace):
+        try:
+            console.print(views.label(name, f"ok   {check()}", "green"))
+        except PlanwrightError as error:
+            problems += 1
+            console.print(views.label(name, f"!!   {error.cause}", "red"))
+            console.print(views.label("", f"     {error.next_step}"))
+    return 1 if problems else 0
+
+
+def _checks(workspace: Path) -> Iterator[tuple[str, Callable[[], str]]]:
+    yield "python", lambda: f"{sys.version.split()[0]}, SQLite {sqlite3.sqlite_version}"
+    yield "settings", lambda: f"{load(workspace).workspace}"
+    try:
+        settings = load(workspace)
+    except SetupError:
+        return
+    yield "store", lambda: _store(settings)
+    yield "registry", lambda: f"{len(_registry(settings))} capabilities"
+    yield "mail", lambda: _folder(settings.workspace / settings.sources.mail / "cur", "sources.mail")
+    for name, channel in settings.channels.items():
+        yield "channel", lambda name=name, url=channel.url: _channel(settings, name, url)  # type: ignore[misc]
+    for name in settings.providers:
+        yield "provider", lambda name=name: _provider(settings, name)  # type: ignore[misc]
+    if not settings.providers:
+        yield "provider", lambda: "none; the embedded planner serves"
+
+
+def _store(settings: Settings) -> str:
+    records = open_records(settings.store_folder, busy_timeout_s=2)
+    try:
+        count = records.database.call("read", lambda c: c.execute("SELECT count(*) FROM runs").fetchone()[0])
+    finally:
+        records.close()
+    return f"{settings.store_folder} ({count} runs)"
+
+
+def _folder(path: Path, setting: str) -> str:
+    if not path.is_dir():
+        raise SetupError(f"there is no maildir at {path.parent}", f"set {setting} if you want to search mail")
+    return f"{sum(1 for _ in path.iterdir())} messages read in {path.parent}"
+
+
+def _channel(settings: Settings, name: str, url: str) -> str:
+    if not listed(host_of(url), settings.egress.allow):
+        raise SetupError(f"{name} posts to {host_of(url)}, not in egress.allow", f'[egress] allow = ["{host_of(url)}"]')
+    return f"{name} → {host_of(url)}"
+
+
+def _provider(settings: Settings, name: str) -> str:
+    provider = settings.providers[name]
+    if api_key(provider) is None and provider.base_url is None:
+        raise SetupError(f"provider {name} has no key", f"set providers.{name}.api_key_env")
+    return f"{name}: {provider.model} at {provider.base_url or 'api.openai.com'}"
+
+
+def _registry(settings: Settings) -> Registry:
+    chosen = settings.capabilities
+    return load_registry(settings.workspace, chosen.modules, chosen.prohibit)
+
+
+def _show_one(registry: Registry, name: str) -> int:
+    found = registry.get(name)
+    if found is None:
+        near = ", ".join(registry.near(name)) or "none is near"
+        raise SetupError(f"there is no capability {name}", f"nearest: {near}")
+    shown: dict[str, Any] = {"name": found.name, "description": found.description, "mode": found.mode}
+    shown |= {"risk": found.risk, "effect": found.effect, "guide": found.guide.instructions}
+    print(json.dumps({**shown, "args": found.args_schema, "result": found.result_schema}, indent=2))
+    return 0

@@ -1,0 +1,149 @@
+"""Look at what is recorded: runs, plans, steps, effects, gates and events. Reads only."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from sqlite_utils import Database
+
+from planwright.cli import views
+from planwright.graph.errors import GateError, RunError
+from planwright.graph.settings import Settings, load
+
+_RUNS = """SELECT r.*, coalesce(t.title, substr(r.request, 1, 60)) AS title FROM runs r
+    LEFT JOIN threads t ON t.thread_id = r.thread_id
+    WHERE (:waiting = 0 OR r.status = 'waiting') ORDER BY r.started_at DESC LIMIT 200"""
+
+
+def show_runs(workspace: Path, waiting: bool, as_json: bool) -> int:
+    """List runs, the newest first."""
+    rows = list(_open(load(workspace)).query(_RUNS, {"waiting": int(waiting)}))
+    if as_json:
+        wanted = ("thread_id", "run_id", "status", "started_at", "ended_at", "title", "request")
+        print(json.dumps([{name: row[name] for name in wanted} for row in rows], ensure_ascii=False, indent=2))
+    elif rows:
+        _console().print(views.runs_table(rows))
+    else:
+        print("no runs" + (" wait for a decision" if waiting else ' yet; begin one: planwright run "…"'))
+    return 0
+
+
+def show_run(thread: str, workspace: Path, as_json: bool) -> int:
+    """Show one run in full."""
+    settings = load(workspace)
+    found = report(settings, str(find_run(settings, thread)["run_id"]))
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False, indent=2))
+        return 0
+    console = _console()
+    console.print(views.label("run", f"{found['run_id']} on thread {found['thread_id']}"))
+    console.print(views.label("request", found["request"]))
+    console.print(views.label("status", found["status"]))
+    for gate in found["gates"]:
+        by = f" by {gate['decided_by']} via {gate['channel']}" if gate["decided_by"] else ""
+        reason = f": {gate['reason']}" if gate["reason"] else ""
+        console.print(views.label("gate", f"{gate['gate_id']} ({gate['kind']}) {gate['status']}{by}{reason}"))
+    for step in found["steps"]:
+        said = step["error"] or json.dumps(step["output"], ensure_ascii=False)[:200]
+        console.print(views.label("step", f"{step['step_id']:<4} {step['capability']:<16} {step['status']:<10} {said}"))
+    for effect in found["effects"]:
+        line = f"{effect['capability']:<16} {effect['status']:<8} key {effect['key'][:16]}… {effect['error'] or ''}"
+        console.print(views.label("effect", line))
+    if found["usage"]:
+        console.print(views.label("usage", views.usage(found["usage"])))
+    if found["answer"]:
+        console.print(views.label("answer", found["answer"]))
+    return 0
+
+
+def show_events(thread: str, workspace: Path, as_json: bool) -> int:
+    """Print the journal of a run."""
+    settings = load(workspace)
+    run = find_run(settings, thread)
+    for row in _open(settings).query("SELECT * FROM journal WHERE run_id = ? ORDER BY seq", (run["run_id"],)):
+        if as_json:
+            event = {name: row[name] for name in ("seq", "ts", "run_id", "thread_id", "type")}
+            print(json.dumps({"v": 1, **event, "data": json.loads(row["data"])}, ensure_ascii=False))
+        else:
+            data = views.safe(row["data"])
+            short = data if len(data) <= 160 else data[:159] + "…"
+            print(f"{row['seq']:>4}  {row['ts'][11:23]}  {row['type']:<20} {short}")
+    return 0
+
+
+def find_run(settings: Settings, thread: str) -> dict[str, Any]:
+    """Find a run by its id, or the newest of a thread. Raises RunError when there is none."""
+    query = "SELECT * FROM runs WHERE run_id = :id OR thread_id = :id ORDER BY started_at DESC LIMIT 1"
+    for row in _open(settings).query(query, {"id": thread}):
+        return row
+    raise RunError(f"there is no thread or run {thread}", "list them: planwright ls")
+
+
+def find_gate(settings: Settings, which: str | None) -> dict[str, Any]:
+    """Find the gate an answer is for. Raises GateError when that is none or not exactly one."""
+    rows = list(
+        _open(settings).query(
+            "SELECT * FROM gates WHERE (:id IS NULL AND status = 'open') OR gate_id = :id"
+            " OR (thread_id = :id AND status = 'open') ORDER BY requested_at",
+            {"id": which},
+        )
+    )
+    if len(rows) == 1:
+        return rows[0]
+    if not rows:
+        what = f"no gate or waiting thread is named {which}" if which else "nothing waits for a decision"
+        raise GateError(what, "see what waits: planwright ls --waiting")
+    listed = ", ".join(row["gate_id"] for row in rows[:5])
+    raise GateError(f"{len(rows)} gates are open: {listed}", "name one: planwright approve GATE")
+
+
+def report(settings: Settings, run_id: str) -> dict[str, Any]:
+    """Gather all that is recorded of a run."""
+    database = _open(settings)
+    run = next(database.query("SELECT * FROM runs WHERE run_id = ?", (run_id,)))
+    wanted = ("run_id", "thread_id", "tenant", "status", "request", "answer", "started_at", "ended_at")
+    plan = next(database.query("SELECT plan FROM plans WHERE run_id = ? ORDER BY rowid DESC", (run_id,)), None)
+    return {
+        **{name: run[name] for name in wanted},
+        "plan": json.loads(plan["plan"]) if plan else None,
+        "verdict": _newest(database, run_id, "verdict"),
+        "gates": list(
+            database.query(
+                "SELECT gate_id, kind, status, shown_hash AS plan_hash, expires_at, decided_by, channel, reason"
+                " FROM gates WHERE run_id = ? ORDER BY requested_at",
+                (run_id,),
+            )
+        ),
+        "steps": [
+            json.loads(row["result"])
+            for row in database.query("SELECT result FROM steps WHERE run_id = ? ORDER BY ended_at", (run_id,))
+        ],
+        "effects": list(
+            database.query(
+                "SELECT key, capability, effect, status, error FROM effects WHERE run_id = ? ORDER BY intended_at",
+                (run_id,),
+            )
+        ),
+        "usage": _newest(database, run_id, "budget_update"),
+    }
+
+
+def _newest(database: Database, run_id: str, kind: str) -> Any:
+    query = "SELECT data FROM journal WHERE run_id = ? AND type = ? ORDER BY seq DESC LIMIT 1"
+    return next((json.loads(row["data"]) for row in database.query(query, (run_id, kind))), None)
+
+
+def _open(settings: Settings) -> Database:
+    path = settings.store_folder / "planwright.db"
+    if not path.is_file():
+        raise RunError(f"there are no runs in {settings.workspace} yet", 'begin one: planwright run "…"')
+    return Database(sqlite3.connect(f"file:{path}?mode=ro", uri=True))
+
+
+def _console() -> Console:
+    return Console(file=sys.stdout, highlight=False, soft_wrap=True)

@@ -1,0 +1,172 @@
+"""The commands. Each loads what it needs when it is called, so that `--help` and `ls` are quick."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from planwright.graph.errors import PlanwrightError
+
+app = typer.Typer(
+    name="planwright",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Plan, approve, run, resume and replay work that has consequences.",
+)
+
+Folder = Annotated[Path, typer.Option("--workspace", "-w", help="The workspace folder.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
+NoInput = Annotated[bool, typer.Option("--no-input", help="Never ask; exit 3 when a decision is needed.")]
+Request = Annotated[str, typer.Argument(help="What to do, in plain words.")]
+Thread = Annotated[str, typer.Argument(help="A thread or run id.")]
+Which = Annotated[str | None, typer.Argument(help="A gate or thread id; may be left out when one gate is open.")]
+Mode = Literal["auto", "always", "never"]
+HERE = Path()
+
+
+@app.command()
+def run(
+    request: Request,
+    workspace: Folder = HERE,
+    thread: Annotated[str | None, typer.Option(help="Go on with this thread.")] = None,
+    planning: Annotated[Mode | None, typer.Option(help="When to plan.")] = None,
+    provider: Annotated[str | None, typer.Option(help="The provider to use.")] = None,
+    json: Json = False,
+    no_input: NoInput = False,
+) -> None:
+    """Plan a request, ask for approval, run it and print the answer."""
+    from planwright.cli.drive import Terminal, start
+
+    raise typer.Exit(start(request, workspace, thread, planning, provider, Terminal(json, no_input)))
+
+
+@app.command()
+def plan(
+    request: Request,
+    workspace: Folder = HERE,
+    provider: Annotated[str | None, typer.Option(help="The provider to use.")] = None,
+    json: Json = False,
+) -> None:
+    """Show the verified plan of a request, and run nothing."""
+    from planwright.cli.drive import Terminal, dry_run
+
+    raise typer.Exit(dry_run(request, workspace, provider, Terminal(json, no_input=True)))
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Option(help="Where the demo workspace lives.")] = Path("planwright-demo"),
+    no_input: NoInput = False,
+) -> None:
+    """Run the main job on a demo workspace: mail, tickets, notes and a team channel."""
+    from planwright.cli.demo import demonstrate
+
+    raise typer.Exit(demonstrate(folder, no_input))
+
+
+@app.command()
+def approve(
+    which: Which = None,
+    workspace: Folder = HERE,
+    plan_hash: Annotated[str | None, typer.Option(help="Refuse unless this is what is shown.")] = None,
+    json: Json = False,
+    no_input: NoInput = False,
+) -> None:
+    """Approve what waits at a gate, and go on."""
+    from planwright.cli.drive import Terminal, answer
+
+    decision = {"type": "approve", "plan_hash": plan_hash}
+    raise typer.Exit(answer(which, decision, workspace, Terminal(json, no_input)))
+
+
+@app.command()
+def reject(
+    which: Which = None,
+    workspace: Folder = HERE,
+    reason: Annotated[str, typer.Option("--reason", "-r", help="Why; the planner is told.")] = "",
+    json: Json = False,
+    no_input: NoInput = False,
+) -> None:
+    """Reject what waits at a gate; with a reason, another plan may follow."""
+    from planwright.cli.drive import Terminal, answer
+
+    decision = {"type": "reject", "message": reason}
+    raise typer.Exit(answer(which, decision, workspace, Terminal(json, no_input)))
+
+
+@app.command()
+def resume(thread: Thread, workspace: Folder = HERE, json: Json = False, no_input: NoInput = False) -> None:
+    """Go on with a run that was interrupted, or close one whose gate has expired."""
+    from planwright.cli.drive import Terminal, recover
+
+    raise typer.Exit(recover(thread, workspace, Terminal(json, no_input)))
+
+
+@app.command("ls")
+def list_threads(
+    workspace: Folder = HERE,
+    waiting: Annotated[bool, typer.Option("--waiting", help="Only what waits for a decision.")] = False,
+    json: Json = False,
+) -> None:
+    """List the runs of a workspace, the newest first."""
+    from planwright.cli.inspect import show_runs
+
+    raise typer.Exit(show_runs(workspace, waiting, json))
+
+
+@app.command()
+def show(thread: Thread, workspace: Folder = HERE, json: Json = False) -> None:
+    """Show one run: its plan, steps, effects, gates and answer."""
+    from planwright.cli.inspect import show_run
+
+    raise typer.Exit(show_run(thread, workspace, json))
+
+
+@app.command()
+def events(thread: Thread, workspace: Folder = HERE, json: Json = False) -> None:
+    """Print the journal of a run, one event a line."""
+    from planwright.cli.inspect import show_events
+
+    raise typer.Exit(show_events(thread, workspace, json))
+
+
+@app.command()
+def capabilities(
+    name: Annotated[str | None, typer.Argument(help="Show this one in full.")] = None,
+    workspace: Folder = HERE,
+    json: Json = False,
+) -> None:
+    """List what can be done, with mode, risk and effect class."""
+    from planwright.cli.doctor import show_capabilities
+
+    raise typer.Exit(show_capabilities(name, workspace, json))
+
+
+@app.command()
+def doctor(workspace: Folder = HERE) -> None:
+    """Check settings, store, sources and providers of a workspace."""
+    from planwright.cli.doctor import examine
+
+    raise typer.Exit(examine(workspace))
+
+
+def main() -> None:
+    """Run a command; a refusal of ours is two lines on stderr, never a traceback."""
+    try:
+        app()
+    except PlanwrightError as error:
+        sys.stderr.write(f"error: {error.cause}\n")
+        if error.next_step:
+            sys.stderr.write(f"  next: {error.next_step}\n")
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; nothing is lost: planwright ls, then planwright resume THREAD\n")
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

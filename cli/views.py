@@ -1,0 +1,140 @@
+"""How things look in a terminal: pure functions from recorded data to what rich can print."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+RISK_STYLE = {"None": "dim", "Low": "green", "Medium": "yellow", "High": "red", "Critical": "bold red"}
+MICRO_CENTS_PER_DOLLAR = 100_000_000
+
+
+def label(name: str, text: str, style: str = "") -> Text:
+    """Put a fact behind its name, aligned with its neighbours."""
+    return Text.assemble((f"{name:<11}", "bold cyan"), (safe(text), style))
+
+
+def safe(text: object) -> str:
+    """Make a text printable: control and bidirectional characters show as escapes, not as effects."""
+    return "".join(c if c == "\n" or (c.isprintable() and c not in _BIDI) else repr(c)[1:-1] for c in str(text))
+
+
+_BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f")
+
+
+def model_line(route: Mapping[str, Any]) -> Text:
+    """Say which model serves; the embedded one says what it is not."""
+    if route["embedded"]:
+        text = f"{route['model']}: embedded planner, not a language model. Add a real one: OPENAI_API_KEY, or"
+        return label("model", f"{text} [providers.<id>] in planwright.toml", "yellow")
+    return label("model", f"{route['model']} ({route['provider']})")
+
+
+def plan_view(card: Mapping[str, Any]) -> RenderableType:
+    """Show a plan: its steps in dependency order, what they do with what, risk, mode and gates."""
+    head = label("plan", f"{card['goal']}")
+    rows: list[RenderableType] = [head]
+    for step in card["steps"]:
+        after = f" after {', '.join(step['after'])}" if step["after"] else ""
+        gate = "  own gate" if step["own_gate"] else ""
+        rows.append(
+            Text.assemble(
+                (f"  {safe(step['id']):<4}", "bold"),
+                (f"{safe(step['capability']):<16}", ""),
+                (f"{step['risk']:<9}", RISK_STYLE[step["risk"]]),
+                (f"{step['mode']:<12}", "dim"),
+                (after, "dim"),
+                (gate, "bold red"),
+            )
+        )
+        for name, value in step["params"].items():
+            spelled = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            rows.append(Text(f"        {name}: {safe(spelled)}", "dim"))
+    rows.append(label("risk", str(card["risk"]), RISK_STYLE[str(card["risk"])]))
+    return Group(*rows)
+
+
+def call_view(card: Mapping[str, Any]) -> RenderableType:
+    """Show one call that waits for a decision, with its arguments as they will be sent."""
+    rows: list[RenderableType] = [
+        label("gate", f"{card['capability']}: {card['description']}"),
+        label("why", str(card["reason"])),
+        label("risk", f"{card['risk']} ({card['mode']}, {card['effect']})", RISK_STYLE[str(card["risk"])]),
+    ]
+    for name, value in card["args"].items():
+        spelled = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        rows.append(Text(f"           {name}: {safe(spelled)}"))
+    return Group(*rows)
+
+
+def event_line(event: Mapping[str, Any]) -> RenderableType | None:
+    """Show an event of a run while it happens; None for those that have no line of their own."""
+    data = event["data"]
+    match event["type"]:
+        case "planning_decision":
+            return label("planning", _planning(data))
+        case "plan_verified":
+            return _verified(data)
+        case "plan_repaired":
+            return label("repair", f"the planner's reply was refused: {data['error']}", "yellow")
+        case "approval_resolved":
+            reason = f": {data['reason']}" if data.get("reason") else ""
+            return label("gate", f"{data['decision']} by {data['by']}{reason}")
+        case "plan_step_start":
+            return _step("…", data, "started", "dim")
+        case "plan_step_complete":
+            return _step("✓", data, f"done in {data['seconds']:.2f} s", "green")
+        case "plan_step_failed":
+            return _step("✗", data, f"failed: {data['error']}", "red")
+        case "plan_step_skipped":
+            return _step("-", data, f"{data['status']}: {data['error']}", "yellow")
+        case "plan_step_retry":
+            key = str(data["idempotency_key"])[:12]
+            return _step("↻", data, f"{data['error']}; trying again under the same key {key}…", "yellow")
+        case "verdict":
+            return label("verdict", f"{data['verdict']}: {data['reason']}")
+        case "budget_update":
+            return label("usage", usage(data))
+    return None
+
+
+def usage(spent: Mapping[str, Any]) -> str:
+    """Sum up model calls, tokens and cost; a price nobody knows is never shown as 0."""
+    cost = f"${spent['cost'] / MICRO_CENTS_PER_DOLLAR:.4f}"
+    if spent["unpriced"]:
+        cost = "unpriced" if spent["unpriced"] == spent["model_calls"] else f"{cost} and {spent['unpriced']} unpriced"
+    calls = spent["model_calls"]
+    return f"{calls} model call{'s' * (calls != 1)}, {spent['tokens']:,} tokens, cost {cost}"
+
+
+def runs_table(rows: list[dict[str, Any]]) -> Table:
+    """List runs."""
+    table = Table("thread", "status", "started", "request", box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        started = str(row["started_at"])[:16].replace("T", " ")
+        table.add_row(row["thread_id"], row["status"], started, safe(row["title"]))
+    return table
+
+
+def _planning(data: Mapping[str, Any]) -> str:
+    kind = "complex" if data["complex"] else "simple" if data["planned"] else "not planned"
+    why = ", ".join(data["signals"]) or "no signal"
+    return f"{kind} (mode {data['mode']}, score {data['score']}: {why})"
+
+
+def _verified(data: Mapping[str, Any]) -> RenderableType:
+    if data["outcome"] == "ok":
+        checked = label("verified", "ok: every capability, argument, reference and dependency holds", "green")
+        return Group(plan_view(data["plan"]), checked)
+    findings = [f"{f['code']} [{f['step_id']}]: {f['message']} ({f['fix']})" for f in data["findings"]]
+    return label("verified", f"{data['outcome']}: " + "; ".join(findings), "red")
+
+
+def _step(mark: str, data: Mapping[str, Any], text: str, style: str) -> Text:
+    name = f"{safe(data['step_id']):<4}{safe(data['capability']):<16}"
+    return Text.assemble((f"  {mark} ", style), (name, "bold"), (safe(text), style))

@@ -1,0 +1,48 @@
+"""What a person decides over, as plain data: the card of a plan and the card of one call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import JsonValue
+
+from planwright.graph.plan import CheckedStep, Plan
+from planwright.graph.risk import highest_risk
+from planwright.graph.state import StepTask
+
+
+def plan_card(plan: Plan, checked: list[CheckedStep]) -> dict[str, Any]:
+    """List goal, steps in dependency order, arguments, risk, mode and own gates."""
+    ids = {entry.uid: entry.step.id for entry in checked}
+    steps = [
+        {
+            "id": entry.step.id,
+            "capability": entry.step.capability,
+            "description": entry.step.description,
+            "params": entry.step.params,
+            "after": [ids[uid] for uid in entry.needs],
+            "risk": entry.risk,
+            "mode": entry.mode,
+            "effect": entry.effect,
+            "own_gate": entry.gated,
+        }
+        for entry in checked
+    ]
+    risk = highest_risk(*(entry.risk for entry in checked))
+    return {"goal": plan.goal, "plan_id": plan.plan_id, "revision": plan.revision, "risk": risk, "steps": steps}
+
+
+def step_card(task: StepTask, args: dict[str, JsonValue]) -> dict[str, Any]:
+    """List one call with its resolved arguments, its risk, and why it asks."""
+    checked = task["checked"]
+    return {
+        "capability": checked.step.capability,
+        "step_id": checked.step.id,
+        "description": checked.step.description,
+        "args": args,
+        "risk": checked.risk,
+        "mode": checked.mode,
+        "effect": checked.effect,
+        "reason": checked.reason,
+        "plan_hash": task["plan_hash"],
+    }
