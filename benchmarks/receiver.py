@@ -92,46 +92,33 @@ def append(path: Path, line: str) -> None:
 
 
 def tally(workspace: Path, capability_name: str, name: str) -> Tally:
-    """Count one effect where it took place. Every effect is named once a plan."""
+    """Count one effect where it took place. A name occurs once in a plan."""
+    receiver = workspace / "receiver.db"
     if capability_name == "files.write":
-        return _file(workspace, name)
+        path = workspace / name
+        written = int(path.exists() and path.read_text() == name)
+        return Tally(written, written)
     if capability_name == "tickets.create":
-        return _rows(workspace / "tickets.db", "tickets", "title", name)
+        tickets = _rows(workspace / "tickets.db", "tickets", "title", name)
+        return Tally(tickets, tickets)
     if capability_name == "memory.write":
-        return _rows(workspace / ".planwright" / "planwright.db", "memories", "text", name)
+        memories = _rows(workspace / ".planwright" / "planwright.db", "memories", "text", name)
+        return Tally(memories, memories)
     if capability_name == "bench.stamp":
-        path = _stamps(workspace)
-        lines = path.read_text().splitlines() if path.exists() else []
-        return Tally(lines.count(name), lines.count(name))
-    applied = _rows(workspace / "receiver.db", "applied", "name", name)
-    return Tally(_rows(workspace / "receiver.db", "arrivals", "name", name).arrived, applied.happened)
+        stamps = _stamps(workspace)
+        lines = stamps.read_text().splitlines().count(name) if stamps.exists() else 0
+        return Tally(lines, lines)
+    return Tally(_rows(receiver, "arrivals", "name", name), _rows(receiver, "applied", "name", name))
 
 
-def ticket_number(workspace: Path) -> int:
-    """Read the number of the newest ticket, 0 when there is none."""
-    path = workspace / "tickets.db"
+def _rows(path: Path, table: str, column: str, value: str) -> int:
     if not path.exists():
         return 0
     with closing(sqlite3.connect(path)) as database:
-        return int(database.execute("SELECT coalesce(max(id), 0) FROM tickets").fetchone()[0])
-
-
-def _file(workspace: Path, name: str) -> Tally:
-    """Look for a written file; text that names another ticket than the one there is counts as lost."""
-    path = workspace / name
-    text = path.read_text() if path.exists() else ""
-    right = text == (f"ticket {ticket_number(workspace)}" if name.startswith("ticket") else name)
-    return Tally(int(right), int(right))
-
-
-def _rows(path: Path, table: str, column: str, value: str) -> Tally:
-    if not path.exists():
-        return Tally(0, 0)
-    with closing(sqlite3.connect(path)) as database:
-        known = database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+        if not database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone():
+            return 0
         query = f"SELECT count(*) FROM {table} WHERE {column} = ?"
-        count = int(database.execute(query, (value,)).fetchone()[0]) if known else 0
-    return Tally(count, count)
+        return int(database.execute(query, (value,)).fetchone()[0])
 
 
 def _stamps(workspace: Path) -> Path:

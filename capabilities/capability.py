@@ -89,7 +89,9 @@ def capability(
 
     def declare(function: Function) -> Capability:
         if not _NAME.fullmatch(name):
-            raise SetupError(f"`{name}` is no capability name", "write it as domain.verb, e.g. tickets.create")
+            raise SetupError(
+                f"`{name}` is no capability name", "write it as domain.verb, e.g. tickets.create"
+            )
         if not (function.__doc__ or "").strip():
             raise SetupError(f"capability {name} has no docstring", "say in its first line what it does")
         resolved: Mode = mode or "destructive"
@@ -126,7 +128,9 @@ def _signature(name: str, function: Function) -> tuple[type[BaseModel], TypeAdap
     try:
         hints = get_type_hints(function, include_extras=True)
     except NameError as error:
-        raise SetupError(f"capability {name}: {error}", "import that type at the top of the module") from error
+        raise SetupError(
+            f"capability {name}: {error}", "import that type at the top of the module"
+        ) from error
     fields: dict[str, Any] = {}
     context = None
     for parameter in inspect.signature(function).parameters.values():

@@ -53,9 +53,7 @@ class Gateway:
         self._stores = stores
         self._settings = settings
 
-    async def call(
-        self, name: str, params: dict[str, JsonValue], site: Site, on_retry: OnRetry
-    ) -> JsonValue:
+    async def call(self, name: str, params: dict[str, JsonValue], site: Site, on_retry: OnRetry) -> JsonValue:
         """Make one call and return its result, recorded or new.
 
         Raises CapabilityRejected (final), CapabilityUnavailable (after all retries),
@@ -191,7 +189,9 @@ async def _invoke(
     except ValidationError as error:
         if found.effect == "blind":
             raise EffectInDoubt(f"{found.name} returned what it does not declare") from error
-        raise CapabilityRejected(f"{found.name} returned what it does not declare: {explain(error)}") from error
+        raise CapabilityRejected(
+            f"{found.name} returned what it does not declare: {explain(error)}"
+        ) from error
     return dumped
 
 

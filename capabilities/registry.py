@@ -23,7 +23,9 @@ _WORD = re.compile(r"[a-z0-9]+")
 
 def words(text: str) -> set[str]:
     """Split a text into lower-case words, without a plural s."""
-    return {word[:-1] if len(word) > 3 and word.endswith("s") else word for word in _WORD.findall(text.lower())}
+    return {
+        word[:-1] if len(word) > 3 and word.endswith("s") else word for word in _WORD.findall(text.lower())
+    }
 
 
 class Registry:

@@ -45,7 +45,14 @@ class Budgets:
         self._ttl_s = reservation_ttl_s
 
     async def reserve(
-        self, run_id: str, tenant: str, provider: str, kind: str, amount: Amount, limits: RunBudget, at: datetime
+        self,
+        run_id: str,
+        tenant: str,
+        provider: str,
+        kind: str,
+        amount: Amount,
+        limits: RunBudget,
+        at: datetime,
     ) -> str:
         """Set aside the worst case of a call and return the reservation's id.
 

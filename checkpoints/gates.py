@@ -104,7 +104,9 @@ class Gates:
 
         def job(connection: sqlite3.Connection) -> list[Gate]:
             _expire(connection, at)
-            query = "SELECT * FROM gates WHERE thread_id = ? AND status = 'open' ORDER BY requested_at, gate_id"
+            query = (
+                "SELECT * FROM gates WHERE thread_id = ? AND status = 'open' ORDER BY requested_at, gate_id"
+            )
             return [_gate(row) for row in connection.execute(query, (thread_id,))]
 
         return await self._database.run("read", job)

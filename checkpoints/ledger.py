@@ -83,9 +83,7 @@ class Ledger:
         row = (status, canonical_json(result), error, at.isoformat(), call.key)
 
         def job(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                "UPDATE effects SET status=?, result=?, error=?, ended_at=? WHERE key=?", row
-            )
+            connection.execute("UPDATE effects SET status=?, result=?, error=?, ended_at=? WHERE key=?", row)
 
         await self._database.run(status, job)
 
@@ -116,7 +114,9 @@ class Ledger:
 def _intend(connection: sqlite3.Connection, call: EffectCall, at: datetime) -> Recorded:
     run = connection.execute("SELECT lease_token FROM runs WHERE run_id = ?", (call.run_id,)).fetchone()
     if run is None or run[0] != call.lease_token:
-        raise RunError(f"run {call.run_id} was taken over by another process", "planwright show " + call.run_id)
+        raise RunError(
+            f"run {call.run_id} was taken over by another process", "planwright show " + call.run_id
+        )
     row = connection.execute("SELECT * FROM effects WHERE key = ?", (call.key,)).fetchone()
     if row is None:
         connection.execute(

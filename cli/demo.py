@@ -27,17 +27,27 @@ _HEADER = "# Written by `planwright demo`. The webhook runs only while the demo 
 def demonstrate(folder: Path, no_input: bool) -> int:
     """Write the workspace, start the webhook, run the job, and show what happened outside."""
     if folder.exists() and any(folder.iterdir()) and not is_demo_workspace(folder):
-        raise SetupError(f"{folder} is not empty and no demo workspace", "choose another: planwright demo --folder DIR")
+        raise SetupError(
+            f"{folder} is not empty and no demo workspace", "choose another: planwright demo --folder DIR"
+        )
     write_workspace(folder)
     terminal = Terminal(as_json=False, no_input=no_input)
     say = terminal.screen.print
-    say(views.label("demo", f"workspace {folder}: a mailbox, tickets.db, notes (yours to look at and change)"))
+    say(
+        views.label("demo", f"workspace {folder}: a mailbox, tickets.db, notes (yours to look at and change)")
+    )
     with Webhook(folder / "webhook.db", faults=1) as webhook:
         _configure(folder, webhook.url)
         say(views.label("webhook", f"{webhook.url}, its own process; its first answer will be a 503"))
         say(views.label("request", REQUEST))
         if not terminal.interactive:
-            say(views.label("note", "no terminal to ask at: the demo approves its own plan in its own workspace", "yellow"))
+            say(
+                views.label(
+                    "note",
+                    "no terminal to ask at: the demo approves its own plan in its own workspace",
+                    "yellow",
+                )
+            )
         message = {"messages": [{"role": "user", "content": REQUEST}]}
         context = RunContext(channel="demo", provider="embedded", planning_mode="auto")
         approver = None if terminal.interactive else _approve_own(folder)

@@ -32,7 +32,9 @@ def show_capabilities(name: str | None, workspace: Path, as_json: bool) -> int:
     if as_json:
         print(json.dumps(rows, indent=2))
         return 0
-    table = Table("name", "mode", "risk", "effect", "what it does", box=None, pad_edge=False, header_style="bold")
+    table = Table(
+        "name", "mode", "risk", "effect", "what it does", box=None, pad_edge=False, header_style="bold"
+    )
     for row in rows:
         table.add_row(*row.values())
     Console(file=sys.stdout, highlight=False).print(table)
@@ -88,7 +90,9 @@ def _folder(path: Path, setting: str) -> str:
 
 def _channel(settings: Settings, name: str, url: str) -> str:
     if not listed(host_of(url), settings.egress.allow):
-        raise SetupError(f"{name} posts to {host_of(url)}, not in egress.allow", f'[egress] allow = ["{host_of(url)}"]')
+        raise SetupError(
+            f"{name} posts to {host_of(url)}, not in egress.allow", f'[egress] allow = ["{host_of(url)}"]'
+        )
     return f"{name} → {host_of(url)}"
 
 

@@ -169,7 +169,9 @@ def _ask(waiting: Mapping[str, Any], terminal: Terminal) -> dict[str, str]:
     try:
         typed = input("           [y] approve   [n] reject   or type why not: ").strip()
     except EOFError as error:
-        raise GateError("nobody answered", f"answer later: planwright approve {waiting['gate_id']}") from error
+        raise GateError(
+            "nobody answered", f"answer later: planwright approve {waiting['gate_id']}"
+        ) from error
     if typed.lower() in ("y", "yes"):
         return {"type": "approve", "decided_by": who()}
     reason = "" if typed.lower() in ("", "n", "no") else typed
@@ -181,7 +183,9 @@ def _say_how_to_answer(waiting: Mapping[str, Any], where: str, terminal: Termina
         terminal.screen.print(views.call_view(waiting["shown"]))
     terminal.screen.print(views.label("waiting", _question(waiting)))
     terminal.screen.print(views.label("approve", f"planwright approve {waiting['gate_id']}{where}"))
-    terminal.screen.print(views.label("reject", f'planwright reject {waiting["gate_id"]}{where} --reason "…"'))
+    terminal.screen.print(
+        views.label("reject", f'planwright reject {waiting["gate_id"]}{where} --reason "…"')
+    )
 
 
 def _question(waiting: Mapping[str, Any]) -> str:

@@ -25,7 +25,9 @@ def show_runs(workspace: Path, waiting: bool, as_json: bool) -> int:
     rows = list(_open(load(workspace)).query(_RUNS, {"waiting": int(waiting)}))
     if as_json:
         wanted = ("thread_id", "run_id", "status", "started_at", "ended_at", "title", "request")
-        print(json.dumps([{name: row[name] for name in wanted} for row in rows], ensure_ascii=False, indent=2))
+        print(
+            json.dumps([{name: row[name] for name in wanted} for row in rows], ensure_ascii=False, indent=2)
+        )
     elif rows:
         _console().print(views.runs_table(rows))
     else:
@@ -50,7 +52,9 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
         console.print(views.label("gate", f"{gate['gate_id']} ({gate['kind']}) {gate['status']}{by}{reason}"))
     for step in found["steps"]:
         said = step["error"] or json.dumps(step["output"], ensure_ascii=False)[:200]
-        console.print(views.label("step", f"{step['step_id']:<4} {step['capability']:<16} {step['status']:<10} {said}"))
+        console.print(
+            views.label("step", f"{step['step_id']:<4} {step['capability']:<16} {step['status']:<10} {said}")
+        )
     for effect in found["effects"]:
         line = f"{effect['capability']:<16} {effect['status']:<8} key {effect['key'][:16]}… {effect['error'] or ''}"
         console.print(views.label("effect", line))
@@ -107,7 +111,9 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
     database = _open(settings)
     run = next(database.query("SELECT * FROM runs WHERE run_id = ?", (run_id,)))
     wanted = ("run_id", "thread_id", "tenant", "status", "request", "answer", "started_at", "ended_at")
-    plan = next(database.query("SELECT plan FROM plans WHERE run_id = ? ORDER BY rowid DESC", (run_id,)), None)
+    plan = next(
+        database.query("SELECT plan FROM plans WHERE run_id = ? ORDER BY rowid DESC", (run_id,)), None
+    )
     return {
         **{name: run[name] for name in wanted},
         "plan": json.loads(plan["plan"]) if plan else None,
@@ -121,7 +127,9 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
         ),
         "steps": [
             json.loads(row["result"])
-            for row in database.query("SELECT result FROM steps WHERE run_id = ? ORDER BY ended_at", (run_id,))
+            for row in database.query(
+                "SELECT result FROM steps WHERE run_id = ? ORDER BY ended_at", (run_id,)
+            )
         ],
         "effects": list(
             database.query(

@@ -23,7 +23,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on std
 NoInput = Annotated[bool, typer.Option("--no-input", help="Never ask; exit 3 when a decision is needed.")]
 Request = Annotated[str, typer.Argument(help="What to do, in plain words.")]
 Thread = Annotated[str, typer.Argument(help="A thread or run id.")]
-Which = Annotated[str | None, typer.Argument(help="A gate or thread id; may be left out when one gate is open.")]
+Which = Annotated[
+    str | None, typer.Argument(help="A gate or thread id; may be left out when one gate is open.")
+]
 Mode = Literal["auto", "always", "never"]
 HERE = Path()
 

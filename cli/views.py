@@ -21,7 +21,9 @@ def label(name: str, text: str, style: str = "") -> Text:
 
 def safe(text: object) -> str:
     """Make a text printable: control and bidirectional characters show as escapes, not as effects."""
-    return "".join(c if c == "\n" or (c.isprintable() and c not in _BIDI) else repr(c)[1:-1] for c in str(text))
+    return "".join(
+        c if c == "\n" or (c.isprintable() and c not in _BIDI) else repr(c)[1:-1] for c in str(text)
+    )
 
 
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f")
@@ -107,7 +109,11 @@ def usage(spent: Mapping[str, Any]) -> str:
     """Sum up model calls, tokens and cost; a price nobody knows is never shown as 0."""
     cost = f"${spent['cost'] / MICRO_CENTS_PER_DOLLAR:.4f}"
     if spent["unpriced"]:
-        cost = "unpriced" if spent["unpriced"] == spent["model_calls"] else f"{cost} and {spent['unpriced']} unpriced"
+        cost = (
+            "unpriced"
+            if spent["unpriced"] == spent["model_calls"]
+            else f"{cost} and {spent['unpriced']} unpriced"
+        )
     calls = spent["model_calls"]
     return f"{calls} model call{'s' * (calls != 1)}, {spent['tokens']:,} tokens, cost {cost}"
 

@@ -51,7 +51,7 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         """Write what is queued and close the files."""
         self.door.stores.close()
 
-    async def astream(  # type: ignore[override]
+    async def astream(
         self,
         input: Any,
         config: RunnableConfig | None = None,
@@ -73,7 +73,7 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
             async for chunk in super().astream(entry.input, entry.config, context=entry.context, **options):
                 yield chunk
 
-    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:  # type: ignore[override]
+    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Stream a run from code without an event loop."""
         return self.loop.iterate(lambda: self.astream(input, config, **kwargs))
 

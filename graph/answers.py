@@ -35,7 +35,9 @@ def bind(answer: Any, gates: Sequence[Gate], interrupts: Mapping[str, str], chan
     Raises GateError for anything else, or when it is not clear which gate is meant.
     """
     if not gates:
-        raise GateError("nothing on this thread waits for a decision", "see what waits: planwright ls --waiting")
+        raise GateError(
+            "nothing on this thread waits for a decision", "see what waits: planwright ls --waiting"
+        )
     if isinstance(answer, Mapping) and (named := _named(answer, gates, interrupts)):
         return [Bound(gate, read(form, channel)) for gate, form in named]
     decision = read(answer, channel)
@@ -68,7 +70,9 @@ def read(answer: Any, channel: str) -> Decision:
     if isinstance(form, bool | str):
         form = {"type": str(form)}
     if not isinstance(form, Mapping) or not isinstance(form.get("type"), bool | str):
-        raise GateError("that is no decision", 'send {"decisions": [{"type": "approve"}]}, or "approve", or "reject"')
+        raise GateError(
+            "that is no decision", 'send {"decisions": [{"type": "approve"}]}, or "approve", or "reject"'
+        )
     word = _WORDS.get(str(form["type"]).strip().lower())
     if word is None:
         raise GateError(f"{form['type']!r} is no answer to a gate", "answer approve or reject")

@@ -195,7 +195,7 @@ def thread_of(config: RunnableConfig) -> str:
 
 def read_messages(given: Any) -> list[BaseMessage]:
     """Read the new messages of an input. Raises SetupError for none, an empty or a huge one."""
-    listed = given.get("messages") if isinstance(given, Mapping) else None
+    listed: Any = given.get("messages") if isinstance(given, Mapping) else None
     try:
         messages = convert_to_messages(listed if isinstance(listed, list | tuple) else [listed])
     except (ValueError, TypeError, NotImplementedError) as error:

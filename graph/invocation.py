@@ -6,13 +6,13 @@ The door makes it and puts it into the config, where every node and subgraph fin
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_stream_writer
-from pydantic import JsonValue
 
 from planwright.graph.board import Board
 from planwright.graph.events import Event, EventType
@@ -42,7 +42,7 @@ class Invocation:
     clock: Clock = utc_now
     seq: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
-    def emit(self, type_: EventType, data: dict[str, JsonValue], key: str) -> None:
+    def emit(self, type_: EventType, data: Mapping[str, Any], key: str) -> None:
         """Send an event to the custom stream and to the journal.
 
         The journal keeps one event a run and key, so a node that runs again after a crash
@@ -55,7 +55,7 @@ class Invocation:
             run_id=self.run_id,
             thread_id=self.thread_id,
             type=type_,
-            data=data,
+            data=dict(data),
         )
         self.record(event, f"{type_}:{key}")
         get_stream_writer()(event)

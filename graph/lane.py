@@ -18,7 +18,9 @@ from planwright.nodes.step_runner import StepRunner
 from planwright.nodes.wait_gate import wait_gate
 
 
-def build_lane(runner: StepRunner, gates: Gates, settings: Settings) -> CompiledStateGraph[Any, Any, Any, Any]:
+def build_lane(
+    runner: StepRunner, gates: Gates, settings: Settings
+) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Wire await_inputs → request_gate → wait_gate → gated_call."""
     lane = StateGraph(LaneState, input_schema=LaneInput, output_schema=LaneOutput)
     lane.add_node("await_inputs", await_inputs(runner))

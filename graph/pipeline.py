@@ -91,7 +91,9 @@ def _add_plan_zone(graph: Pipeline, parts: Parts) -> None:
     graph.add_node("task_extraction", ends_run(task_extraction(parts.models, stores.memories)))
     graph.add_node("classification", classification(parts.registry))
     graph.add_node("planner", ends_run(planner(parts.models, parts.registry, stores.blobs, settings)))
-    graph.add_node("verify", ends_run(verify(parts.registry, stores.runs, stores.budgets, settings, parts.world)))
+    graph.add_node(
+        "verify", ends_run(verify(parts.registry, stores.runs, stores.budgets, settings, parts.world))
+    )
     graph.add_node("plan_gate", plan_gate(stores.gates, settings))
     graph.add_node("plan_approval", plan_approval(stores.gates, settings.planning.replan_budget))
     graph.add_conditional_edges("task_extraction", routes.after_task)

@@ -57,9 +57,7 @@ class PlanStep(BaseModel):
     estimated_risk: Annotated[Risk, BeforeValidator(_risk_word)] = Field(
         "Low", validation_alias=AliasChoices("estimated_risk", "estimatedRisk")
     )
-    approval_mode: Mode | None = Field(
-        None, validation_alias=AliasChoices("approval_mode", "approvalMode")
-    )
+    approval_mode: Mode | None = Field(None, validation_alias=AliasChoices("approval_mode", "approvalMode"))
     on_failed_dependency: Cascade | None = Field(
         None, validation_alias=AliasChoices("on_failed_dependency", "onFailedDependency")
     )

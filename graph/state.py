@@ -52,9 +52,7 @@ class Attempts(BaseModel):
     plans: int = 0
 
 
-def merge_results(
-    left: dict[str, StepResult], right: dict[str, StepResult]
-) -> dict[str, StepResult]:
+def merge_results(left: dict[str, StepResult], right: dict[str, StepResult]) -> dict[str, StepResult]:
     """Join settled steps by their uid, which is unique to a run and a step."""
     return {**left, **right}
 

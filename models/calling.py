@@ -112,5 +112,7 @@ def read_json(text: str) -> tuple[dict[str, Any], bool]:
     except json.JSONDecodeError:
         value, repaired = json_repair.loads(body), True
     if not isinstance(value, dict) or not value:
-        raise ModelOutputInvalid("the reply is not one JSON object", "answer with one JSON object and nothing else")
+        raise ModelOutputInvalid(
+            "the reply is not one JSON object", "answer with one JSON object and nothing else"
+        )
     return value, repaired

@@ -15,7 +15,9 @@ def price(route: ModelRoute, input_tokens: int, output_tokens: int) -> int | Non
     from genai_prices import Usage, calc_price  # a large table: loaded only when a provider is used
 
     try:
-        priced = calc_price(Usage(input_tokens=input_tokens, output_tokens=output_tokens), model_ref=route.model)
+        priced = calc_price(
+            Usage(input_tokens=input_tokens, output_tokens=output_tokens), model_ref=route.model
+        )
     except LookupError:
         return None
     return int(Decimal(priced.total_price) * MICRO_CENTS_PER_DOLLAR)

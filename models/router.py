@@ -33,14 +33,18 @@ class Router:
         replaced by it. Raises SetupError when the choice is unknown or nobody can what is needed.
         """
         if self._given is not None:
-            return ModelRoute(provider=GIVEN, model=getattr(self._given, "model_name", type(self._given).__name__))
+            return ModelRoute(
+                provider=GIVEN, model=getattr(self._given, "model_name", type(self._given).__name__)
+            )
         if provider == EMBEDDED.provider:
             return EMBEDDED
         providers = self._settings.providers
         if provider is not None:
             if provider not in providers:
                 known = ", ".join(providers) or "none is configured"
-                raise SetupError(f"there is no provider {provider!r} ({known})", f"add [providers.{provider}]")
+                raise SetupError(
+                    f"there is no provider {provider!r} ({known})", f"add [providers.{provider}]"
+                )
             return ModelRoute(provider=provider, model=providers[provider].model)
         if not providers:
             return EMBEDDED
@@ -60,7 +64,11 @@ class Router:
     def chat_model(self, route: ModelRoute) -> BaseChatModel:
         """Return the chat model of a route, made on first use."""
         if route.provider not in self._models:
-            from planwright.models.openai_compatible import chat_model  # langchain_openai takes seconds to load
+            from planwright.models.openai_compatible import (
+                chat_model,
+            )  # langchain_openai takes seconds to load
 
-            self._models[route.provider] = chat_model(route.provider, self._settings.providers[route.provider])
+            self._models[route.provider] = chat_model(
+                route.provider, self._settings.providers[route.provider]
+            )
         return self._models[route.provider]

@@ -39,7 +39,7 @@ class ScriptedModel(BaseChatModel):
         usage = {"input_tokens": 10, "output_tokens": 10, "total_tokens": 20}
         message = AIMessage(
             content=text,
-            usage_metadata=usage,  # type: ignore[arg-type]
+            usage_metadata=usage,
             response_metadata={"model_name": self.model_name},
         )
         return ChatResult(generations=[ChatGeneration(message=message)])

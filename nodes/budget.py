@@ -22,7 +22,9 @@ def budget(budgets: Budgets, limits: RunBudget) -> Node[AgentState]:
         if limit is None:
             return {}
         error = BudgetExceeded(
-            limit, f"{limit} is reached; no model was called", f"raise {limit} in planwright.toml, then run again"
+            limit,
+            f"{limit} is reached; no model was called",
+            f"raise {limit} in planwright.toml, then run again",
         )
         return ending("budget_exceeded", error)
 
@@ -33,4 +35,6 @@ def reached(spent: Spent, limits: RunBudget) -> str | None:
     """Name the first limit with nothing left."""
     cost = None if limits.cost is None else int(limits.cost * MICRO_CENTS_PER_DOLLAR)
     pairs = (("tokens", spent.tokens, limits.tokens), ("cost", spent.cost, cost))
-    return next((f"budgets.run.{name}" for name, used, limit in pairs if limit is not None and used >= limit), None)
+    return next(
+        (f"budgets.run.{name}" for name, used, limit in pairs if limit is not None and used >= limit), None
+    )

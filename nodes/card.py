@@ -29,7 +29,13 @@ def plan_card(plan: Plan, checked: list[CheckedStep]) -> dict[str, Any]:
         for entry in checked
     ]
     risk = highest_risk(*(entry.risk for entry in checked))
-    return {"goal": plan.goal, "plan_id": plan.plan_id, "revision": plan.revision, "risk": risk, "steps": steps}
+    return {
+        "goal": plan.goal,
+        "plan_id": plan.plan_id,
+        "revision": plan.revision,
+        "risk": risk,
+        "steps": steps,
+    }
 
 
 def step_card(task: StepTask, args: dict[str, JsonValue]) -> dict[str, Any]:

@@ -11,7 +11,9 @@ from planwright.graph.invocation import invocation_of
 from planwright.graph.state import AgentState
 from planwright.nodes.node import Node, Update
 
-_POLITE = re.compile(r"^(please|can you|could you|would you|i need you to|hi|hello|hey)\b[\s,]*", re.IGNORECASE)
+_POLITE = re.compile(
+    r"^(please|can you|could you|would you|i need you to|hi|hello|hey)\b[\s,]*", re.IGNORECASE
+)
 
 
 def consolidate(runs: Runs) -> Node[AgentState]:

@@ -20,7 +20,12 @@ def dispatch() -> Node[AgentState]:
     async def dispatch(state: AgentState, config: RunnableConfig) -> Update:
         plan = state["plan"]
         assert plan is not None
-        data = {"plan_id": plan.plan_id, "goal": plan.goal, "total": len(plan.work), "revision": plan.revision}
+        data = {
+            "plan_id": plan.plan_id,
+            "goal": plan.goal,
+            "total": len(plan.work),
+            "revision": plan.revision,
+        }
         invocation_of(config).emit("plan_start", {**data, "plan_hash": plan.plan_hash}, plan.plan_id)
         return {}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable
 from typing import Any, Protocol, TypeVar
 
 from langchain_core.runnables import RunnableConfig
@@ -11,7 +11,7 @@ from planwright.graph.errors import BudgetExceeded, PlanwrightError
 from planwright.graph.results import RunStatus
 from planwright.graph.state import AgentState
 
-Update = Mapping[str, Any]
+Update = dict[str, Any]
 StateT = TypeVar("StateT", contravariant=True)
 
 

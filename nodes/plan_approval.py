@@ -35,4 +35,7 @@ def rule(gate: Gate, attempts: Attempts, replan_budget: int) -> Update:
         tried = attempts.model_copy(update={"replans": attempts.replans + 1})
         return {"plan": None, "findings": [finding], "attempts": tried, "approved": False}
     because = f": {reason}" if reason else ""
-    return {"status": "rejected", "answer": f"The plan was rejected by {gate.decided_by}{because}. Nothing was run."}
+    return {
+        "status": "rejected",
+        "answer": f"The plan was rejected by {gate.decided_by}{because}. Nothing was run.",
+    }

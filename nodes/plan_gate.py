@@ -21,10 +21,14 @@ def plan_gate(gates: Gates, settings: Settings) -> Node[AgentState]:
     async def plan_gate(state: AgentState, config: RunnableConfig) -> Update:
         invocation, plan = invocation_of(config), state["plan"]
         assert plan is not None
-        gate = open_gate(invocation, settings, state["gate_id"], plan.plan_hash, plan_card(plan, state["checked"]))
+        gate = open_gate(
+            invocation, settings, state["gate_id"], plan.plan_hash, plan_card(plan, state["checked"])
+        )
         await gates.open(gate)
         data = {"gate_id": gate.gate_id, "kind": "plan", "plan_hash": plan.plan_hash}
-        invocation.emit("approval_requested", {**data, "expires_at": gate.expires_at.isoformat()}, gate.gate_id)
+        invocation.emit(
+            "approval_requested", {**data, "expires_at": gate.expires_at.isoformat()}, gate.gate_id
+        )
         return {}
 
     return plan_gate

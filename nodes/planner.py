@@ -60,7 +60,12 @@ def planner(models: Models, registry: Registry, blobs: Blobs, settings: Settings
         plan = proposal.plan.model_copy(
             update={"plan_id": f"plan_{uuid.uuid4().hex[:12]}", "revision": attempts.plans + 1}
         )
-        data = {"plan_id": plan.plan_id, "goal": plan.goal, "steps": len(plan.steps), "repaired": proposal.repaired}
+        data = {
+            "plan_id": plan.plan_id,
+            "goal": plan.goal,
+            "steps": len(plan.steps),
+            "repaired": proposal.repaired,
+        }
         invocation.emit("plan_created", {**data, "context_hash": update["context_hash"]}, str(attempts.plans))
         return update | {"plan": plan}
 
@@ -79,7 +84,9 @@ def compiled_context(state: AgentState, surface: list[Capability], registry: Reg
         "task": task.task,
         "history": history(state["messages"]) if task.depends_on_chat_history else [],
         "memories": list(task.memories),
-        "capabilities": [describe(found) for found in sorted(surface, key=lambda c: (c.guide.priority, c.name))],
+        "capabilities": [
+            describe(found) for found in sorted(surface, key=lambda c: (c.guide.priority, c.name))
+        ],
         "done": done,
         "findings": [str(finding) for finding in state.get("findings", [])],
         "versions": {"prompts": prompts_hash(), "registry": registry.hash, "policy": POLICY_VERSION},
@@ -109,14 +116,20 @@ def read_proposal(text: str) -> Proposal:
         return Proposal(cannot=str(value["cannot"]), repaired=repaired)
     if value.get("clarify"):
         questions = value["clarify"] if isinstance(value["clarify"], list) else [value["clarify"]]
-        asking = {"id": "s1", "capability": "clarify", "params": {"questions": [str(q) for q in questions[:4]]}}
+        asking = {
+            "id": "s1",
+            "capability": "clarify",
+            "params": {"questions": [str(q) for q in questions[:4]]},
+        }
         value = {"goal": "Ask what is meant", "steps": [{**asking, "estimated_risk": "None"}]}
     if not isinstance(value.get("steps"), list):
         raise PlanInvalid("the object has no list `steps`", 'answer {"goal": …, "steps": […]}')
     try:
         return Proposal(Plan.model_validate(value), repaired=repaired)
     except ValidationError as error:
-        raise PlanInvalid(f"the plan does not fit its schema: {explain(error)}", "mend exactly that") from error
+        raise PlanInvalid(
+            f"the plan does not fit its schema: {explain(error)}", "mend exactly that"
+        ) from error
 
 
 async def _ask(
@@ -126,7 +139,9 @@ async def _ask(
     repairs, failures, asked = 0, 0, prompt
     while True:
         try:
-            text = await models.complete(state["route"], asked, invocation, f"planner:{round_}:{repairs}:{failures}")
+            text = await models.complete(
+                state["route"], asked, invocation, f"planner:{round_}:{repairs}:{failures}"
+            )
             return read_proposal(text)
         except ModelUnavailable:
             failures += 1

@@ -34,7 +34,12 @@ def request_gate(runner: StepRunner, gates: Gates, settings: Settings) -> Node[L
         id_ = gate_id(invocation.run_id, "step", task["checked"].uid)
         gate = open_gate(invocation, settings, id_, sha256(shown), shown, task["checked"].uid)
         await gates.open(gate)
-        data = {"gate_id": id_, "kind": "step", "step_id": task["checked"].step.id, "plan_hash": gate.shown_hash}
+        data = {
+            "gate_id": id_,
+            "kind": "step",
+            "step_id": task["checked"].step.id,
+            "plan_hash": gate.shown_hash,
+        }
         invocation.emit("approval_requested", {**data, "expires_at": gate.expires_at.isoformat()}, id_)
         return {"gate_id": id_}
 

@@ -52,7 +52,9 @@ def respond(models: Models, stores: Stores) -> Node[AgentState]:
     return respond
 
 
-def tell(entry: CheckedStep, result: StepResult, checked: list[CheckedStep], stores: Stores) -> dict[str, Any]:
+def tell(
+    entry: CheckedStep, result: StepResult, checked: list[CheckedStep], stores: Stores
+) -> dict[str, Any]:
     """Describe one result to the model that writes the answer."""
     return {
         "id": result.step_id,

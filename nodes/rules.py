@@ -51,7 +51,10 @@ def _shape(plan: Plan, max_steps: int) -> Iterator[Finding]:
     for step in plan.steps:
         if step.id in seen:
             yield Finding(
-                code="duplicate_id", step_id=step.id, message="two steps have this id", fix="give each its own"
+                code="duplicate_id",
+                step_id=step.id,
+                message="two steps have this id",
+                fix="give each its own",
             )
         seen.add(step.id)
 
@@ -69,15 +72,24 @@ def _graph(plan: Plan) -> Iterator[Finding]:
         for name in step_references(step.params):
             if order.get(name, -1) >= position:
                 message = f"it refers to {name}, which does not come before it"
-                yield Finding(code="forward_reference", step_id=step.id, message=message, fix="put it after that step")
+                yield Finding(
+                    code="forward_reference", step_id=step.id, message=message, fix="put it after that step"
+                )
         for key in step.inputs:
             if keys.get(key, position) >= position:
                 message = f"no earlier step publishes {key!r}"
-                yield Finding(code="missing_input", step_id=step.id, message=message, fix="add a step that does")
+                yield Finding(
+                    code="missing_input", step_id=step.id, message=message, fix="add a step that does"
+                )
     needs = {step.id: [n for n in plan.dependencies(step) if n in order] for step in plan.steps}
     if cycle := find_cycle(needs):
         path = " → ".join(cycle)
-        yield Finding(code="cycle", step_id=cycle[0], message=f"the steps wait for each other: {path}", fix="cut one edge")
+        yield Finding(
+            code="cycle",
+            step_id=cycle[0],
+            message=f"the steps wait for each other: {path}",
+            fix="cut one edge",
+        )
 
 
 def _step(plan: Plan, step: PlanStep, registry: Registry, world: CallContext) -> Iterator[Finding]:
@@ -109,7 +121,9 @@ def _step(plan: Plan, step: PlanStep, registry: Registry, world: CallContext) ->
 def _arguments(plan: Plan, step: PlanStep, found: Capability, registry: Registry) -> Iterator[Finding]:
     for text in malformed_references(step.params):
         message = f"{text} is no reference"
-        yield Finding(code="bad_arguments", step_id=step.id, message=message, fix="write {{steps.<id>.output.<path>}}")
+        yield Finding(
+            code="bad_arguments", step_id=step.id, message=message, fix="write {{steps.<id>.output.<path>}}"
+        )
     try:
         found.args.model_validate(step.params)
     except ValidationError as error:

@@ -30,7 +30,9 @@ def score(stores: Stores, settings: Settings) -> Node[AgentState]:
         results = [state["results"][entry.uid] for entry in checked]
         outputs = {r.uid: full_output(stores, r) for r in results if r.status == "completed"}
         timeout_s = settings.execution.step_timeout_s
-        scores = [score_step(e, r, outputs.get(r.uid), timeout_s) for e, r in zip(checked, results, strict=True)]
+        scores = [
+            score_step(e, r, outputs.get(r.uid), timeout_s) for e, r in zip(checked, results, strict=True)
+        ]
         left = settings.planning.replan_budget - attempts.replans
         ruling, reason = rule(results, scores, left)
         verdict = Verdict(
@@ -57,7 +59,13 @@ def score_step(checked: CheckedStep, result: StepResult, output: JsonValue, time
         floor = 0.0 if result.code in ("rejected", "in_doubt") and result.status == "failed" else 1.0
         note = f"{result.status}: {result.error}"
         return StepScore(
-            step_id=result.step_id, policy=floor, utility=0.0, safety=floor, latency=1.0, cost=1.0, findings=(note,)
+            step_id=result.step_id,
+            policy=floor,
+            utility=0.0,
+            safety=floor,
+            latency=1.0,
+            cost=1.0,
+            findings=(note,),
         )
     holds, note = criterion_holds(checked, output)
     limit = checked.step.timeout_s or timeout_s
@@ -87,12 +95,18 @@ def criterion_holds(checked: CheckedStep, output: JsonValue) -> tuple[bool, str]
 def rule(results: list[StepResult], scores: list[StepScore], replans_left: int) -> tuple[Ruling, str]:
     """Rule over the run, with the reason in words."""
     failed = [result for result in results if result.status == "failed"]
-    unmet = [mark for mark, result in zip(scores, results, strict=True) if result.status == "completed" and not mark.utility]
+    unmet = [
+        mark
+        for mark, result in zip(scores, results, strict=True)
+        if result.status == "completed" and not mark.utility
+    ]
     if not failed and not unmet:
         left_out = [result.step_id for result in results if result.status != "completed"]
         return "accept", f"left out: {', '.join(left_out)}" if left_out else "every step succeeded"
     final = [result for result in failed if result.code in FINAL_CODES]
-    what = "; ".join([f"{r.step_id}: {r.error}" for r in failed] + [f"{m.step_id}: {m.findings[0]}" for m in unmet])
+    what = "; ".join(
+        [f"{r.step_id}: {r.error}" for r in failed] + [f"{m.step_id}: {m.findings[0]}" for m in unmet]
+    )
     if final or replans_left <= 0:
         return "escalate", what
     return "replan", what
@@ -100,7 +114,11 @@ def rule(results: list[StepResult], scores: list[StepScore], replans_left: int) 
 
 def failures(results: list[StepResult], scores: list[StepScore]) -> list[Finding]:
     """Tell the planner what went wrong."""
-    failed = [Finding(code=r.code or "failed", step_id=r.step_id, message=r.error) for r in results if r.status == "failed"]
+    failed = [
+        Finding(code=r.code or "failed", step_id=r.step_id, message=r.error)
+        for r in results
+        if r.status == "failed"
+    ]
     unmet = [
         Finding(code="criteria_not_met", step_id=mark.step_id, message=mark.findings[0])
         for mark, result in zip(scores, results, strict=True)

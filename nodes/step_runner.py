@@ -28,7 +28,9 @@ class StepRunner:
         self._stores = stores
         self._limit = settings.tools.result_limit
 
-    async def inputs(self, task: StepTask, invocation: Invocation) -> tuple[StepResult | None, dict[str, StepResult]]:
+    async def inputs(
+        self, task: StepTask, invocation: Invocation
+    ) -> tuple[StepResult | None, dict[str, StepResult]]:
         """Wait for what a step needs. Returns its result when it has ended already, or is skipped."""
         checked = task["checked"]
         if settled := invocation.board.settled(checked.uid):
@@ -41,7 +43,9 @@ class StepRunner:
             return await self.settle(task, skipped, invocation), {}
         return None, results
 
-    def arguments(self, task: StepTask, results: dict[str, StepResult], request: str = "") -> dict[str, JsonValue]:
+    def arguments(
+        self, task: StepTask, results: dict[str, StepResult], request: str = ""
+    ) -> dict[str, JsonValue]:
         """Resolve a step's arguments. Raises CapabilityRejected for a reference that leads nowhere."""
         outputs: dict[str, JsonValue] = {
             result.step_id: {"output": self._output(result)}

@@ -25,11 +25,15 @@ def task_extraction(models: Models, memories: Memories) -> Node[AgentState]:
         remembered = await recall(memories, state["request"], invocation)
         earlier = history(state["messages"])
         if not earlier:
-            return {"task": Task(task=state["request"], memories=remembered, depends_on_memory=bool(remembered))}
+            return {
+                "task": Task(task=state["request"], memories=remembered, depends_on_memory=bool(remembered))
+            }
         prompt = Prompt(
             role="task_extraction",
             system=render("task_extraction"),
-            user=render("task_extraction_messages", history=as_data(earlier), newest=as_data(state["request"])),
+            user=render(
+                "task_extraction_messages", history=as_data(earlier), newest=as_data(state["request"])
+            ),
             json=True,
         )
         reply, _ = read_json(await models.complete(state["route"], prompt, invocation, "task_extraction"))

@@ -68,7 +68,9 @@ def close_plan(plan: Plan) -> tuple[Plan, bool]:
     if plan.steps and plan.steps[-1].closing:
         return plan, False
     taken = {step.id for step in plan.steps}
-    name = next(name for n in range(len(taken) + 1) if (name := "respond" if n == 0 else f"respond_{n}") not in taken)
+    name = next(
+        name for n in range(len(taken) + 1) if (name := "respond" if n == 0 else f"respond_{n}") not in taken
+    )
     closing = PlanStep(
         id=name,
         capability="respond",
@@ -123,10 +125,16 @@ def check_steps(
                 effect=found.effect,
                 mode=found.mode,
                 risk=highest_risk(step.estimated_risk, found.risk),
-                gated=ruling.answer == "ask" or found.mode == "destructive" or step.approval_mode == "destructive",
+                gated=ruling.answer == "ask"
+                or found.mode == "destructive"
+                or step.approval_mode == "destructive",
                 reason=ruling.reason,
                 cascade=step.on_failed_dependency
-                or ("skip" if "skip" in (plan.on_failed_dependency, settings.execution.on_failed_dependency) else "partial"),
+                or (
+                    "skip"
+                    if "skip" in (plan.on_failed_dependency, settings.execution.on_failed_dependency)
+                    else "partial"
+                ),
             )
         )
     return checked
@@ -136,7 +144,9 @@ def needs_approval(checked: list[CheckedStep], approval: Approval) -> bool:
     """Say whether a person has to see the plan before it runs (SPEC 3.5)."""
     if approval.plan != "risk":
         return approval.plan == "always"
-    return any(step.gated or step.mode == "delegated" or at_least(step.risk, approval.plan_risk) for step in checked)
+    return any(
+        step.gated or step.mode == "delegated" or at_least(step.risk, approval.plan_risk) for step in checked
+    )
 
 
 def _uid(run_id: str, step: PlanStep, needs: tuple[str, ...], results: Mapping[str, StepResult]) -> str:

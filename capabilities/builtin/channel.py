@@ -53,7 +53,9 @@ def _listed_only(args: Mapping[str, JsonValue], call: CallContext) -> None:
     risk="Medium",
     effect="idempotent",
     tags=("channel", "team", "post", "send", "notify", "announce", "message", "slack"),
-    guide=Guide("Posts a text to a channel; the default channel is the team's.", ("Send it to the team channel",), 60),
+    guide=Guide(
+        "Posts a text to a channel; the default channel is the team's.", ("Send it to the team channel",), 60
+    ),
     preflight=_listed_only,
     hosts=_hosts,
     timeout_s=20,
@@ -68,7 +70,9 @@ async def post(
     try:
         async with call.http() as client:
             reply = await client.post(
-                url, json={"text": text, "channel": channel}, headers={"Idempotency-Key": call.idempotency_key}
+                url,
+                json={"text": text, "channel": channel},
+                headers={"Idempotency-Key": call.idempotency_key},
             )
     except httpx.TransportError as error:
         raise CapabilityUnavailable(f"{host_of(url)} is unreachable: {type(error).__name__}") from error

@@ -32,7 +32,9 @@ def now(call: CallContext, timezone: str = "UTC") -> Moment:
     try:
         moment = call.now().astimezone(ZoneInfo(timezone))
     except (ZoneInfoNotFoundError, ValueError) as error:
-        raise CapabilityRejected(f"there is no time zone {timezone!r}", "use a name like Europe/Berlin") from error
+        raise CapabilityRejected(
+            f"there is no time zone {timezone!r}", "use a name like Europe/Berlin"
+        ) from error
     return Moment(
         iso=moment.isoformat(timespec="seconds"),
         date=moment.date().isoformat(),

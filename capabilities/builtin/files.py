@@ -12,7 +12,9 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Guide, capability
 from planwright.graph.errors import CapabilityRejected
 
-PathArgument = Annotated[str, Field(description="a path below the workspace", json_schema_extra={"format": "path"})]
+PathArgument = Annotated[
+    str, Field(description="a path below the workspace", json_schema_extra={"format": "path"})
+]
 
 
 class Listing(BaseModel):
@@ -62,7 +64,9 @@ def inside(args: Mapping[str, JsonValue], call: CallContext) -> None:
     "files.list",
     mode="read_only",
     tags=("file", "folder", "directory", "list"),
-    guide=Guide("Lists files; `pattern` filters by name, e.g. *.md.", ("List the markdown files in notes",), 30),
+    guide=Guide(
+        "Lists files; `pattern` filters by name, e.g. *.md.", ("List the markdown files in notes",), 30
+    ),
     preflight=inside,
 )
 def list_files(call: CallContext, path: PathArgument = ".", pattern: str = "*") -> Listing:
@@ -76,7 +80,9 @@ def list_files(call: CallContext, path: PathArgument = ".", pattern: str = "*") 
     mode="read_only",
     tags=("file", "read", "open", "show", "content"),
     guide=Guide(
-        "Reads one text file. A bare file name is looked for in the whole workspace.", ("Show me notes/roadmap.md",), 30
+        "Reads one text file. A bare file name is looked for in the whole workspace.",
+        ("Show me notes/roadmap.md",),
+        30,
     ),
     preflight=inside,
 )

@@ -26,7 +26,9 @@ _PATTERNS: dict[Kind, str] = {
     "number": rf"-?(?:{_NUMBER})",
     "phone": r"\+\d[\d ()/-]{6,}\d",
 }
-_TOTAL = re.compile(r"\b(total due|amount due|balance due|grand total|total amount|total|balance)\b", re.IGNORECASE)
+_TOTAL = re.compile(
+    r"\b(total due|amount due|balance due|grand total|total amount|total|balance)\b", re.IGNORECASE
+)
 _COMMON = frozenset(
     "the a an and or of to in on for with is are was were be been it its this that these those as at by from"
     " we you i our your they he she will would can could should has have had not but if so do does did".split()
@@ -99,7 +101,11 @@ def summarize(
 def _meant(kind: Kind, rows: list[str], pattern: re.Pattern[str]) -> str | None:
     """For money, prefer the line that says total due; the last one of the strongest wording."""
     if kind == "date":
-        due = (pattern.search(row) for row in rows if re.search(r"\bdue\b|\bdeadline\b|\bby\b", row, re.IGNORECASE))
+        due = (
+            pattern.search(row)
+            for row in rows
+            if re.search(r"\bdue\b|\bdeadline\b|\bby\b", row, re.IGNORECASE)
+        )
         return next((match[0] for match in due if match), None)
     if kind != "amount":
         return None
@@ -107,7 +113,9 @@ def _meant(kind: Kind, rows: list[str], pattern: re.Pattern[str]) -> str | None:
     for number, row in enumerate(rows):
         label, amounts = _TOTAL.search(row), pattern.findall(row)
         if label and amounts and "subtotal" not in row.lower():
-            ranked.append((2 if "due" in label[1].lower() or "grand" in label[1].lower() else 1, number, amounts[-1]))
+            ranked.append(
+                (2 if "due" in label[1].lower() or "grand" in label[1].lower() else 1, number, amounts[-1])
+            )
     return max(ranked)[2].strip() if ranked else None
 
 

@@ -80,7 +80,9 @@ def create(draft: Draft, clause: Clause) -> None:
         _create_ticket(draft, text)
     elif domain(text) == "memory" or re.search(r"\bto (?:your |my )?memory\b", text):
         remember(draft, clause)
-    elif slots.file_path(text) and re.match(r"(?:a |the |new |text |markdown )*(file|note)\b", text, re.IGNORECASE):
+    elif slots.file_path(text) and re.match(
+        r"(?:a |the |new |text |markdown )*(file|note)\b", text, re.IGNORECASE
+    ):
         save(draft, clause)
     elif asks_for_summary(text) and (slots.file_path(text) or draft.topic or mentions_mail(text)):
         summarize(draft, clause)
@@ -105,8 +107,12 @@ def save(draft: Draft, clause: Clause) -> None:
         raise NeedsAnswer("Into which file should I write it?")
     what = text[: target.start()] + text[target.end() :] if target else text.replace(path, "")
     what = re.sub(r"\b(?:a |the |new |text |markdown )*(?:file|note)\b\s*(?:called|named)?", " ", what)
-    spelled = re.search(r"(?:\bwith (?:the (?:text|content|line|words?))|\bsaying|\bcontaining|\bthat says|:)\s*(.+)$", what)
-    body = content(draft, clause, (spelled[1] if spelled else what).strip(" ,.:`\"'") if not quoted(what) else what)
+    spelled = re.search(
+        r"(?:\bwith (?:the (?:text|content|line|words?))|\bsaying|\bcontaining|\bthat says|:)\s*(.+)$", what
+    )
+    body = content(
+        draft, clause, (spelled[1] if spelled else what).strip(" ,.:`\"'") if not quoted(what) else what
+    )
     draft.add("files.write", f"Save to {path}", path=path, text=body)
     return None
 
@@ -121,7 +127,11 @@ def send(draft: Draft, clause: Clause) -> None:
         what = text[: later[-1].start()] + " " + text[later[-1].end() :]
     else:
         raise CannotPlan(f"I can post to the team channel, but not {clause.verb} {text!r}")
-    what = re.sub(r"^\s*(?:a message|a note|an update|a quick note|a heads-up|word)?\s*(?:saying|that says|that|with|about|:)?\s*", "", what)
+    what = re.sub(
+        r"^\s*(?:a message|a note|an update|a quick note|a heads-up|word)?\s*(?:saying|that says|that|with|about|:)?\s*",
+        "",
+        what,
+    )
     body = content(draft, clause, what.strip(" ,.:") if not quoted(what) else what)
     draft.add("channel.post", "Post to the team channel", text=body)
 
@@ -160,7 +170,9 @@ def extract(draft: Draft, clause: Clause) -> None:
 def remember(draft: Draft, clause: Clause) -> None:
     """Keep a fact."""
     text = re.sub(r"\b(?:(?:in|to|into) (?:your |my |the )?memory)\b[\s:]*", " ", clause.rest).strip()
-    text = re.sub(r"^(?:a note |of |down )?(?:that\b|:|for later\b|this\b\s*:|the fact that\b)?[\s:]*", "", text).strip()
+    text = re.sub(
+        r"^(?:a note |of |down )?(?:that\b|:|for later\b|this\b\s*:|the fact that\b)?[\s:]*", "", text
+    ).strip()
     fact = content(draft, clause, text)
     draft.add("memory.write", "Remember it", text=fact)
 
@@ -169,7 +181,22 @@ def recall(draft: Draft, clause: Clause) -> None:
     """Search what was remembered."""
     about = re.search(r"\b(?:about|regarding|on|for|concerning)\s+(.+)$", clause.text, re.IGNORECASE)
     text = about[1] if about else _MEMORY.sub(" ", clause.rest)
-    words = slots.search_words(text, drop=("remember", "remembered", "memory", "memories", "know", "told", "tell", "told", "asked", "i've", "recall"))
+    words = slots.search_words(
+        text,
+        drop=(
+            "remember",
+            "remembered",
+            "memory",
+            "memories",
+            "know",
+            "told",
+            "tell",
+            "told",
+            "asked",
+            "i've",
+            "recall",
+        ),
+    )
     step = draft.add("memory.search", f"Search the memory for {words or 'everything'}", query=words)
     draft.set_topic(step, "matches.0.text", "memory")
 
@@ -203,7 +230,12 @@ def _create_ticket(draft: Draft, text: str) -> None:
         source = source_of(draft, after)
         if source is not None:
             body = summarized(draft, after, source).reference
-    elif (kind := slots.kind(after)) and kind != "amount" and draft.topic and re.search(r"\b(?:with|the|its)\b", after):
+    elif (
+        (kind := slots.kind(after))
+        and kind != "amount"
+        and draft.topic
+        and re.search(r"\b(?:with|the|its)\b", after)
+    ):
         body = extracted(draft, kind, draft.topic).reference
     elif draft.topic and refers_back(after):
         body = draft.topic.reference
@@ -218,15 +250,35 @@ def _create_ticket(draft: Draft, text: str) -> None:
 def _title(after: str) -> str:
     if found := quoted(after):
         return found[0]
-    text = re.sub(r"\b(?:titled|called|named|entitled|with the title|with title|saying|that says)\b\s*:?", "", after)
+    text = re.sub(
+        r"\b(?:titled|called|named|entitled|with the title|with title|saying|that says)\b\s*:?", "", after
+    )
     tail = r"\s*\b(?:with|including|containing|and include|using)\s+(?:the|its|a|that|an)\b.*$|\s*\b(?:for|over|of|amount)?\s*(?:an? )?(?:amount (?:of )?)?$"
     text = re.sub(tail, "", text, flags=re.IGNORECASE)
     money = slots.money(text)
     if money:
-        text = re.sub(rf"\s*,?\s*(?:\b(?:with|for|over|of)\s+)?(?:an? |the )?(?:amount\s*(?:of|:)?\s*)?{re.escape(money)}", "", text)
-    text = re.sub(r"^(?:to|for|about|on|that|regarding|concerning|:)\s+", "", text.strip(" ,:-"), flags=re.IGNORECASE)
+        text = re.sub(
+            rf"\s*,?\s*(?:\b(?:with|for|over|of)\s+)?(?:an? |the )?(?:amount\s*(?:of|:)?\s*)?{re.escape(money)}",
+            "",
+            text,
+        )
+    text = re.sub(
+        r"^(?:to|for|about|on|that|regarding|concerning|:)\s+", "", text.strip(" ,:-"), flags=re.IGNORECASE
+    )
     plain = text.strip(" ,.:-").lower()
-    if plain in ("it", "this", "that", "them", "me", "us", "", "the amount", "the total", "the result", "the results"):
+    if plain in (
+        "it",
+        "this",
+        "that",
+        "them",
+        "me",
+        "us",
+        "",
+        "the amount",
+        "the total",
+        "the result",
+        "the results",
+    ):
         return ""
     return _sentence_case(re.sub(r"^(?:the|a|an)\s+", "", text.strip(" ,.:-"), flags=re.IGNORECASE))
 
@@ -241,11 +293,17 @@ def _sentences(text: str) -> int | None:
 
 def _asked_kind(text: str) -> str | None:
     """Find the value a clause asks for; words that only describe a mail do not count."""
-    if re.search(r"\b(how much|what(?:'s| is) the|the amount|the total|due date|get the|when is|when are)\b", text, re.IGNORECASE):
+    if re.search(
+        r"\b(how much|what(?:'s| is) the|the amount|the total|due date|get the|when is|when are)\b",
+        text,
+        re.IGNORECASE,
+    ):
         if re.search(r"\bwhen\b", text, re.IGNORECASE):
             return "date"
         return slots.kind(text)
-    wanted = re.match(r"(?:me\s+)?(?:the|its|all|any)?\s*(.+?)(?:\s+(?:of|from|in|on)\b|$)", text, re.IGNORECASE)
+    wanted = re.match(
+        r"(?:me\s+)?(?:the|its|all|any)?\s*(.+?)(?:\s+(?:of|from|in|on)\b|$)", text, re.IGNORECASE
+    )
     return slots.kind(wanted[1]) if wanted and not mentions_mail(wanted[1]) else None
 
 
@@ -267,7 +325,10 @@ def _look_in_files(draft: Draft, clause: Clause) -> None:
     mention = _MENTION.search(clause.rest) if searching or re.search(r"\bmention|\bcontain", text) else None
     path = slots.file_path(text)
     if mention and not (path and path in mention[1] and not quoted(mention[1])):
-        words = re.split(r"\s+\b(?:in|inside|within|across|through|under)\b\s+(?:the |my |our |all |any )*[\w./]*", mention[1])[0]
+        words = re.split(
+            r"\s+\b(?:in|inside|within|across|through|under)\b\s+(?:the |my |our |all |any )*[\w./]*",
+            mention[1],
+        )[0]
         query = slots.search_words(words) if not quoted(words) else quoted(words)[0]
         if query:
             place = path or (folder if folder else _folder_noun(text))
@@ -284,7 +345,9 @@ def _look_in_files(draft: Draft, clause: Clause) -> None:
     if clause.action == "search" and not pattern and not re.search(r"\bfiles?\b", text):
         raise CannotPlan(f"I do not know what to look for in {text!r}")
     place = folder or _folder_noun(text)
-    step = draft.add("files.list", f"List the files in {place or 'the workspace'}", path=place, pattern=pattern)
+    step = draft.add(
+        "files.list", f"List the files in {place or 'the workspace'}", path=place, pattern=pattern
+    )
     draft.set_topic(step, "", "files")
 
 

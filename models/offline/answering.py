@@ -44,7 +44,10 @@ def _tell_list(what: str, items: list[Any], count: int) -> str:
     rows = [f"  - {_row(item)}" for item in items[:_LIMIT]]
     more = count - len(rows)
     tail = [f"  … and {more} more"] if more > 0 else []
-    word = next((name for name, number in COUNTS.items() if number == count and name not in ("single", "couple")), None)
+    word = next(
+        (name for name, number in COUNTS.items() if number == count and name not in ("single", "couple")),
+        None,
+    )
     return "\n".join([f"{what}: {word or count} found.", *rows, *tail])
 
 

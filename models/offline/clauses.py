@@ -26,7 +26,8 @@ _GERUND = re.compile(r"^(\w+?)(?:ing)\b")
 _VERBS = sorted((*ACTIONS, *UNSUPPORTED), key=lambda verb: -len(verb))
 _STARTS = re.compile(r"^(" + "|".join(re.escape(verb) for verb in _VERBS) + r")\b(?!['’.-]\w)", re.IGNORECASE)
 _QUESTION = re.compile(
-    r"^(what|which|who|when|where|how|is|are|do|does|did|have|has|any|whats|what's|was|were|why)\b", re.IGNORECASE
+    r"^(what|which|who|when|where|how|is|are|do|does|did|have|has|any|whats|what's|was|were|why)\b",
+    re.IGNORECASE,
 )
 
 
@@ -98,8 +99,14 @@ def _is_noun(before: str, following: str) -> bool:
     """Say whether a word that could be a verb is one of a list of nouns: `notes, file and text`."""
     verb = _STARTS.match(following)
     rest = following[verb.end() :].strip(" ,") if verb else ""
-    return not rest or bool(re.match(r"(in|of|from|to|for|on|is|are|that)\b", rest)) and bool(
-        verb and verb[1].lower() in ("email", "mail", "note", "file", "order", "message", "report", "update", "log")
+    return (
+        not rest
+        or bool(re.match(r"(in|of|from|to|for|on|is|are|that)\b", rest))
+        and bool(
+            verb
+            and verb[1].lower()
+            in ("email", "mail", "note", "file", "order", "message", "report", "update", "log")
+        )
     )
 
 

@@ -18,7 +18,10 @@ _REFERS_BACK = re.compile(
     r"|file|files|email|emails|mail|message|messages|note|notes|matches|lines|tickets|outcome|information|info))\b",
     re.IGNORECASE,
 )
-_SUMMARY = re.compile(r"\b(?:(?:a|the|its|their|this|that|short|brief)\s+)+(?:\w+[\s-]){0,2}?(summary|gist|recap)\b", re.IGNORECASE)
+_SUMMARY = re.compile(
+    r"\b(?:(?:a|the|its|their|this|that|short|brief)\s+)+(?:\w+[\s-]){0,2}?(summary|gist|recap)\b",
+    re.IGNORECASE,
+)
 
 
 class CannotPlan(Exception):
@@ -124,13 +127,19 @@ def search_mail(draft: Draft, text: str) -> Source:
 def source_of(draft: Draft, text: str, *, fallback: bool = True) -> Source | None:
     """Find or make the step whose text a clause speaks of: a file, a mail, tickets, or `it`."""
     if path := slots.file_path(text):
-        written = next((s for s in draft.steps if s["capability"] == "files.write" and s["params"]["path"] == path), None)
+        written = next(
+            (s for s in draft.steps if s["capability"] == "files.write" and s["params"]["path"] == path), None
+        )
         if written is None:
             return draft.set_topic(draft.add("files.read", f"Read {path}", path=path), "text", path)
-    described = slots.sender(text) or slots.search_words(text, drop=("summary", "amount", "total", "due", "date"))
+    described = slots.sender(text) or slots.search_words(
+        text, drop=("summary", "amount", "total", "due", "date")
+    )
     if mentions_mail(text) and described and not (draft.topic and _same_thing(draft.topic.label, text)):
         return search_mail(draft, text)
-    if re.search(r"\btickets\b", text, re.IGNORECASE) and not (draft.topic and draft.topic.label == "tickets"):
+    if re.search(r"\btickets\b", text, re.IGNORECASE) and not (
+        draft.topic and draft.topic.label == "tickets"
+    ):
         return list_tickets(draft, text)
     return draft.topic if fallback else None
 
@@ -141,9 +150,15 @@ def list_tickets(draft: Draft, text: str) -> Source:
     status = next((s for s in ("closed", "open", "all") if re.search(rf"\b{s}\b", low)), None)
     status = "closed" if re.search(r"\b(done|finished|resolved)\b", low) else status
     status = "all" if re.search(r"\b(every|open and closed|closed and open)\b", low) else status
-    about = re.search(r"\b(?:about|mention\w*|for|regarding|concerning|on|with|contain\w*|called|named)\s+(.+)$", text)
-    query = slots.search_words(about[1], drop=("ticket", "tickets", "title", "open", "closed")) if about else ""
-    step = draft.add("tickets.list", f"List {status or 'open'} tickets", status=status or "open", query=query or None)
+    about = re.search(
+        r"\b(?:about|mention\w*|for|regarding|concerning|on|with|contain\w*|called|named)\s+(.+)$", text
+    )
+    query = (
+        slots.search_words(about[1], drop=("ticket", "tickets", "title", "open", "closed")) if about else ""
+    )
+    step = draft.add(
+        "tickets.list", f"List {status or 'open'} tickets", status=status or "open", query=query or None
+    )
     return draft.set_topic(step, "", "tickets")
 
 
@@ -202,5 +217,7 @@ def _kinds_in(text: str) -> list[str]:
 
 def _same_thing(label: str, text: str) -> bool:
     """Say whether a clause describes the current topic again rather than something new."""
-    described = slots.search_words(text, drop=("summary", "amount", "total", "due", "date", "short", "brief")).lower()
+    described = slots.search_words(
+        text, drop=("summary", "amount", "total", "due", "date", "short", "brief")
+    ).lower()
     return all(word in label.lower() for word in described.split())

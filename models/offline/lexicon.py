@@ -10,7 +10,16 @@ KNOWN = frozenset(
 ACTIONS: dict[str, str] = {
     **dict.fromkeys(
         ("search", "find", "look for", "look up", "look through", "look in", "locate", "hunt for", "dig up")
-        + ("pull up", "search for", "grep", "search through", "go through", "dig through", "scan", "track down"),
+        + (
+            "pull up",
+            "search for",
+            "grep",
+            "search through",
+            "go through",
+            "dig through",
+            "scan",
+            "track down",
+        ),
         "search",
     ),
     **dict.fromkeys(("check", "get", "get me", "fetch", "grab", "see", "check for", "check in"), "get"),
@@ -33,7 +42,16 @@ ACTIONS: dict[str, str] = {
     ),
     **dict.fromkeys(("extract", "pull out", "pull", "pick out", "take", "parse out", "lift"), "extract"),
     **dict.fromkeys(
-        ("remember", "memorize", "memorise", "note", "keep in mind", "note down", "make a note", "don't forget")
+        (
+            "remember",
+            "memorize",
+            "memorise",
+            "note",
+            "keep in mind",
+            "note down",
+            "make a note",
+            "don't forget",
+        )
         + ("remember that", "keep"),
         "remember",
     ),
@@ -59,7 +77,18 @@ DOMAINS: dict[str, str] = {
     **dict.fromkeys(("email", "emails", "e-mail", "e-mails", "mail", "mails", "inbox", "mailbox"), "mail"),
     **dict.fromkeys(("ticket", "tickets"), "tickets"),
     **dict.fromkeys(
-        ("file", "files", "folder", "directory", "notes", "workspace", "docs", "documents", "document", "note"),
+        (
+            "file",
+            "files",
+            "folder",
+            "directory",
+            "notes",
+            "workspace",
+            "docs",
+            "documents",
+            "document",
+            "note",
+        ),
         "files",
     ),
     **dict.fromkeys(("channel", "team", "#team", "slack", "everyone", "colleagues"), "channel"),
@@ -73,14 +102,24 @@ KINDS: dict[str, str] = {
         "amount",
     ),
     **dict.fromkeys(
-        ("due date", "date", "dates", "deadline", "delivery date", "start date", "departure date", "when"), "date"
+        ("due date", "date", "dates", "deadline", "delivery date", "start date", "departure date", "when"),
+        "date",
     ),
     **dict.fromkeys(
-        ("email address", "email addresses", "e-mail address", "contact address", "contact email", "mail address"),
+        (
+            "email address",
+            "email addresses",
+            "e-mail address",
+            "contact address",
+            "contact email",
+            "mail address",
+        ),
         "email",
     ),
     **dict.fromkeys(("url", "urls", "link", "links", "web address", "website"), "url"),
-    **dict.fromkeys(("phone number", "phone numbers", "phone", "telephone number", "number to call"), "phone"),
+    **dict.fromkeys(
+        ("phone number", "phone numbers", "phone", "telephone number", "number to call"), "phone"
+    ),
     **dict.fromkeys(("invoice number", "order number", "number", "numbers", "figure"), "number"),
 }
 
@@ -103,14 +142,37 @@ ZONES: dict[str, str] = {
     **{"utc": "UTC", "gmt": "UTC", "berlin": "Europe/Berlin", "london": "Europe/London"},
     **{"paris": "Europe/Paris", "madrid": "Europe/Madrid", "rome": "Europe/Rome", "zurich": "Europe/Zurich"},
     **{"vienna": "Europe/Vienna", "amsterdam": "Europe/Amsterdam", "stockholm": "Europe/Stockholm"},
-    **{"lisbon": "Europe/Lisbon", "dublin": "Europe/Dublin", "warsaw": "Europe/Warsaw", "oslo": "Europe/Oslo"},
+    **{
+        "lisbon": "Europe/Lisbon",
+        "dublin": "Europe/Dublin",
+        "warsaw": "Europe/Warsaw",
+        "oslo": "Europe/Oslo",
+    },
     **{"new york": "America/New_York", "boston": "America/New_York", "chicago": "America/Chicago"},
-    **{"denver": "America/Denver", "los angeles": "America/Los_Angeles", "san francisco": "America/Los_Angeles"},
+    **{
+        "denver": "America/Denver",
+        "los angeles": "America/Los_Angeles",
+        "san francisco": "America/Los_Angeles",
+    },
     **{"seattle": "America/Los_Angeles", "toronto": "America/Toronto", "sao paulo": "America/Sao_Paulo"},
     **{"tokyo": "Asia/Tokyo", "singapore": "Asia/Singapore", "sydney": "Australia/Sydney"},
-    **{"mumbai": "Asia/Kolkata", "delhi": "Asia/Kolkata", "dubai": "Asia/Dubai", "hong kong": "Asia/Hong_Kong"},
-    **{"shanghai": "Asia/Shanghai", "seoul": "Asia/Seoul", "istanbul": "Europe/Istanbul", "cairo": "Africa/Cairo"},
-    **{"melbourne": "Australia/Melbourne", "auckland": "Pacific/Auckland", "johannesburg": "Africa/Johannesburg"},
+    **{
+        "mumbai": "Asia/Kolkata",
+        "delhi": "Asia/Kolkata",
+        "dubai": "Asia/Dubai",
+        "hong kong": "Asia/Hong_Kong",
+    },
+    **{
+        "shanghai": "Asia/Shanghai",
+        "seoul": "Asia/Seoul",
+        "istanbul": "Europe/Istanbul",
+        "cairo": "Africa/Cairo",
+    },
+    **{
+        "melbourne": "Australia/Melbourne",
+        "auckland": "Pacific/Auckland",
+        "johannesburg": "Africa/Johannesburg",
+    },
 }
 
 COUNTS: dict[str, int] = {

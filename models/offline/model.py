@@ -40,7 +40,7 @@ class OfflineModel(BaseChatModel):
         usage = {"input_tokens": count_tokens_approximately(messages), "output_tokens": len(text) // 4 + 1}
         message = AIMessage(
             content=text,
-            usage_metadata={**usage, "total_tokens": sum(usage.values())},  # type: ignore[typeddict-item]
+            usage_metadata={**usage, "total_tokens": sum(usage.values())},
             response_metadata={"model_name": NAME},
         )
         return ChatResult(generations=[ChatGeneration(message=message)])

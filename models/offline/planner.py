@@ -25,7 +25,10 @@ _BY_ACTION: dict[str, Callable[[Draft, Clause], None]] = {
     "remember": actions.remember,
     "recall": actions.recall,
 }
-_VAGUE = re.compile(r"^(do|handle|fix|finish|process|make|send|take care of|deal with|continue)?\s*(it|that|this|them|something|stuff|things?)?$", re.IGNORECASE)
+_VAGUE = re.compile(
+    r"^(do|handle|fix|finish|process|make|send|take care of|deal with|continue)?\s*(it|that|this|them|something|stuff|things?)?$",
+    re.IGNORECASE,
+)
 
 
 def compose(task: str, capabilities: list[dict[str, Any]]) -> dict[str, Any]:
@@ -69,7 +72,9 @@ def _add(draft: Draft, part: Clause) -> None:
 
 def _ask_or_refuse(draft: Draft, part: Clause) -> None:
     """Take a clause without a verb of action as a question, unless it asks for a deed."""
-    wish = re.match(r"^(?:there (?:should|must) be|a|an|the|some|any|all|my|our)\s+(.+)$", part.text, re.IGNORECASE)
+    wish = re.match(
+        r"^(?:there (?:should|must) be|a|an|the|some|any|all|my|our)\s+(.+)$", part.text, re.IGNORECASE
+    )
     inner = clause(wish[1]) if wish else part
     if inner.verb in UNSUPPORTED and not part.question:
         raise CannotPlan(f"I cannot {inner.verb} anything")
@@ -110,7 +115,11 @@ def _value(name: str, declared: dict[str, Any], text: str, quotes: list[str]) ->
     kind = declared.get("type")
     for word in (name, name.replace("_", " "), *name.split("_")):
         match = re.search(rf"\b{re.escape(word)}\s*(?:=|:|of|is)?\s*([\w.@/+-]*\w)", text, re.IGNORECASE)
-        if match and kind == "string" and match[1].lower() not in ("to", "for", "with", "and", "in", "the", "of"):
+        if (
+            match
+            and kind == "string"
+            and match[1].lower() not in ("to", "for", "with", "and", "in", "the", "of")
+        ):
             return match[1]
     numbers = re.findall(r"-?\d+(?:\.\d+)?", text)
     if kind in ("integer", "number") and numbers:

@@ -43,7 +43,19 @@ def folder(text: str) -> str | None:
         for match in pattern.finditer(text):
             name = match[1].strip("/")
             plain = name.lower()
-            if plain in ("the", "my", "our", "this", "a", "workspace", "files", "file", "any", "all", "every"):
+            if plain in (
+                "the",
+                "my",
+                "our",
+                "this",
+                "a",
+                "workspace",
+                "files",
+                "file",
+                "any",
+                "all",
+                "every",
+            ):
                 continue
             if plain in DOMAINS and plain != "notes" and plain not in ("docs", "documents"):
                 continue

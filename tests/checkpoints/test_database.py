@@ -1,0 +1,258 @@
+"""The one-writer database: group commit, neighbours, locks, migrations."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from planwright.checkpoints.database import Database
+from planwright.graph.errors import SetupError
+
+TABLE = ("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT UNIQUE)",)
+LIMIT = 10
+
+Insert = Callable[[sqlite3.Connection], None]
+
+
+def insert(text: str) -> Insert:
+    def job(connection: sqlite3.Connection) -> None:
+        connection.execute("INSERT INTO notes (text) VALUES (?)", (text,))
+
+    return job
+
+
+def texts(path: Path) -> list[str]:
+    """Read the committed rows, as another program would."""
+    with closing(sqlite3.connect(path)) as db:
+        return [row[0] for row in db.execute("SELECT text FROM notes ORDER BY id")]
+
+
+@contextmanager
+def held_up(database: Database) -> Iterator[None]:
+    """Keep the writer busy inside the block, so that later jobs queue up behind it."""
+    entered, leave = threading.Event(), threading.Event()
+
+    def wait(_: sqlite3.Connection) -> None:
+        entered.set()
+        assert leave.wait(LIMIT)
+
+    blocking = database.submit("wait", wait)
+    assert entered.wait(LIMIT)
+    try:
+        yield
+    finally:
+        leave.set()
+        blocking.result(LIMIT)
+
+
+@contextmanager
+def locked_by_another_process(path: Path) -> Iterator[None]:
+    """Hold the write lock of a file in a second process."""
+    script = (
+        "import sqlite3, sys\n"
+        f"db = sqlite3.connect({str(path)!r}, isolation_level=None)\n"
+        "db.execute('BEGIN IMMEDIATE')\n"
+        "print('locked', flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "locked\n"
+        yield
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    opened = Database(tmp_path / "notes.db", TABLE, busy_timeout_s=10)
+    yield opened
+    opened.close()
+
+
+def test_jobs_that_wait_are_committed_together(tmp_path: Path) -> None:
+    reached: list[str] = []
+    database = Database(tmp_path / "notes.db", TABLE, boundary=reached.append)
+    with held_up(database):
+        futures = [database.submit("note", insert(f"n{n}")) for n in range(50)]
+    for future in futures:
+        future.result(LIMIT)
+    database.close()
+    assert len(texts(database.path)) == 50
+    assert [name.split(" ")[1] for name in reached] == ["before", "after", "before", "after"]
+    assert reached[2].count("note") == 50
+
+
+def test_jobs_of_many_threads_are_all_kept(database: Database) -> None:
+    def write(thread: int) -> None:
+        for n in range(25):
+            database.call("note", insert(f"{thread}-{n}"))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(8)))
+    assert len(set(texts(database.path))) == 200
+
+
+def test_nobody_hears_of_a_write_before_it_is_committed(tmp_path: Path) -> None:
+    seen: list[tuple[str, int, bool]] = []
+    futures: list[Future[None]] = []
+
+    def look(name: str) -> None:
+        if "note" in name:
+            seen.append((name.split(" ")[1], len(texts(database.path)), futures[0].done()))
+
+    database = Database(tmp_path / "notes.db", TABLE, boundary=look)
+    with held_up(database):
+        futures.append(database.submit("note", insert("a")))
+    futures[0].result(LIMIT)
+    database.close()
+    assert seen == [("before", 0, False), ("after", 1, False)]
+
+
+@pytest.mark.parametrize("failure", [ValueError("no"), sqlite3.IntegrityError("no"), KeyboardInterrupt()])
+def test_a_failing_job_is_rolled_back_and_its_neighbours_are_kept(
+    database: Database, failure: BaseException
+) -> None:
+    def fail(connection: sqlite3.Connection) -> None:
+        insert("half a job")(connection)
+        raise failure
+
+    with held_up(database):
+        before = database.submit("note", insert("before"))
+        failing = database.submit("note", fail)
+        after = database.submit("note", insert("after"))
+    with pytest.raises(type(failure)):
+        failing.result(LIMIT)
+    before.result(LIMIT)
+    after.result(LIMIT)
+    assert texts(database.path) == ["before", "after"]
+
+
+async def test_a_cancelled_wait_leaves_the_writer_alive(database: Database) -> None:
+    with held_up(database):
+        waiting = asyncio.create_task(database.run("note", insert("nobody waits for this")))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+    later = database.submit("note", insert("later"))
+    await asyncio.to_thread(later.result, 3)
+    assert "later" in texts(database.path)
+
+
+def test_later_jobs_never_overtake_earlier_ones(database: Database) -> None:
+    with held_up(database):
+        futures = [database.submit("note", insert(str(n))) for n in range(30)]
+    for future in futures:
+        future.result(LIMIT)
+    assert texts(database.path) == [str(n) for n in range(30)]
+
+
+def test_a_job_can_be_awaited_from_two_event_loops_and_called_from_none(database: Database) -> None:
+    asyncio.run(database.run("note", insert("first loop")))
+    database.call("note", insert("no loop"))
+    asyncio.run(database.run("note", insert("second loop")))
+    assert texts(database.path) == ["first loop", "no loop", "second loop"]
+
+
+def test_close_writes_what_is_queued_and_a_later_job_opens_again(database: Database) -> None:
+    with held_up(database):
+        futures = [database.submit("note", insert(str(n))) for n in range(5)]
+        closing_ = threading.Thread(target=database.close)
+        closing_.start()
+    closing_.join(LIMIT)
+    assert all(future.done() for future in futures)
+    assert len(texts(database.path)) == 5
+    database.call("note", insert("again"))
+    assert len(texts(database.path)) == 6
+
+
+def test_a_lock_of_another_process_names_the_file_and_what_to_do(tmp_path: Path) -> None:
+    database = Database(tmp_path / "notes.db", TABLE, busy_timeout_s=0.1)
+    database.call("note", insert("before"))
+    with locked_by_another_process(database.path), pytest.raises(SetupError) as refused:
+        database.call("note", insert("while locked"))
+    assert refused.value.cause == f"{database.path} is locked by another program"
+    assert "close that program" in refused.value.next_step
+    database.call("note", insert("after"))
+    database.close()
+    assert texts(database.path) == ["before", "after"]
+
+
+def test_a_file_that_is_locked_when_it_is_opened_names_the_file_and_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    database = Database(path, TABLE, busy_timeout_s=0.1)
+    with locked_by_another_process(path), pytest.raises(SetupError, match="is locked by another program"):
+        database.call("note", insert("while locked"))
+    database.call("note", insert("after"))
+    database.close()
+    assert texts(path) == ["after"]
+
+
+def test_a_folder_that_cannot_be_made_is_a_setup_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    database = Database(tmp_path / "file" / "notes.db", TABLE)
+    with pytest.raises(SetupError, match="cannot write to") as refused:
+        database.call("note", insert("a"))
+    assert "storage.path" in refused.value.next_step
+
+
+def test_a_file_that_is_no_database_is_a_setup_error(tmp_path: Path) -> None:
+    (tmp_path / "notes.db").write_bytes(b"this is a letter, not a database" * 50)
+    with pytest.raises(SetupError, match="failed") as refused:
+        Database(tmp_path / "notes.db", TABLE).call("note", insert("a"))
+    assert str(tmp_path / "notes.db") in refused.value.cause
+    assert refused.value.next_step
+
+
+def test_migrations_run_once_however_many_open_the_file_at_the_same_time(tmp_path: Path) -> None:
+    migrations = (*TABLE, "INSERT INTO notes (text) VALUES ('migrated')")
+    databases = [Database(tmp_path / "notes.db", migrations, busy_timeout_s=10) for _ in range(6)]
+    together = threading.Barrier(6)
+
+    def open_at_once(database: Database) -> int:
+        together.wait(LIMIT)
+        return database.call("read", lambda c: int(c.execute("SELECT count(*) FROM notes").fetchone()[0]))
+
+    with ThreadPoolExecutor(6) as pool:
+        assert list(pool.map(open_at_once, databases)) == [1] * 6
+    for database in databases:
+        database.close()
+
+
+def test_an_old_file_gets_only_the_migrations_it_lacks(tmp_path: Path) -> None:
+    old = Database(tmp_path / "notes.db", TABLE)
+    old.call("note", insert("kept"))
+    old.close()
+    new = Database(tmp_path / "notes.db", (*TABLE, "ALTER TABLE notes ADD COLUMN tag TEXT DEFAULT 'new'"))
+    rows = new.call("read", lambda c: [tuple(r) for r in c.execute("SELECT text, tag FROM notes")])
+    new.close()
+    assert rows == [("kept", "new")]
+
+
+def test_a_migration_that_fails_changes_nothing_and_leaves_no_lock(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    broken = Database(path, (*TABLE, "CREATE TABLE broken (;"), busy_timeout_s=0.1)
+    with pytest.raises(SetupError) as refused:
+        broken.call("note", insert("a"))
+    mended = Database(path, TABLE, busy_timeout_s=0.1)
+    mended.call("note", insert("b"))
+    mended.close()
+    assert texts(path) == ["b"]
+    assert str(path) in refused.value.cause
+
+
+def test_writes_are_synced_to_disk_before_they_count(database: Database) -> None:
+    def settings(connection: sqlite3.Connection) -> tuple[str, int]:
+        mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
+        return str(mode), int(connection.execute("PRAGMA synchronous").fetchone()[0])
+
+    assert database.call("read", settings) == ("wal", 2)
