@@ -1,7 +1,8 @@
 """`make eval-offline`: the embedded planner on written requests, planned by the real graph.
 
-`offline_requests.jsonl` was written beside the planner; `offline_requests_heldout.jsonl` was
-written by somebody else before there was one, and nothing was tuned on it.
+`offline_requests.jsonl` was written beside the planner and `…_tuning.jsonl` by somebody who had
+not seen it; the planner was tuned on both. `…_heldout.jsonl` was written before there was a
+planner, and nothing was tuned on it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,11 @@ from planwright.graph.run_context import RunContext
 from planwright.graph.settings import load
 
 HERE = Path(__file__).parent
-SETS = {"own": HERE / "offline_requests.jsonl", "held out": HERE / "offline_requests_heldout.jsonl"}
+SETS = {
+    "own": HERE / "offline_requests.jsonl",
+    "tuning": HERE / "offline_requests_tuning.jsonl",
+    "held out": HERE / "offline_requests_heldout.jsonl",
+}
 EFFECTS = frozenset(("memory.write", "files.write", "tickets.create", "channel.post"))
 REQUIRED = 0.85
 
@@ -94,7 +99,15 @@ def _value_fits(name: str, wanted: Any, step: PlanStep, plan: Plan) -> bool:
         "kind": "amount",
         "channel": "team",
     }
-    return (given or default.get(name, "")).lower().rstrip("/") == str(wanted).lower().rstrip("/")
+    value = (given or default.get(name, "")).lower().rstrip("/")
+    return value == str(wanted).lower().rstrip("/") or _number(value) == _number(str(wanted)) is not None
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def plan_for(agent: Agent, request: str) -> Plan | None:
@@ -138,7 +151,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--show", action="store_true", help="print what went wrong on our own set")
     shown = parser.parse_args().show
-    results = {name: evaluate(path, shown and name == "own") for name, path in SETS.items()}
+    results = {name: evaluate(path, shown and name != "held out") for name, path in SETS.items()}
     table = Table("set", "requests", "right", "share", "wrong effects")
     flat: dict[str, float] = {}
     for name, result in results.items():

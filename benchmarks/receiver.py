@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, JsonValue
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, capability
@@ -22,6 +22,7 @@ from planwright.capabilities.capability import Capability, capability
 Fault = Literal["none", "doubles", "forgets"]
 FAULTS: tuple[Fault, ...] = ("none", "doubles", "forgets")
 
+_ARGUMENT = {"files.write": "path", "tickets.create": "title", "memory.write": "text"}
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS arrivals (key TEXT NOT NULL, name TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS applied (key TEXT UNIQUE, name TEXT NOT NULL)",
@@ -41,6 +42,47 @@ class Tally:
 
     arrived: int
     happened: int
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One step of a plan and what it leaves behind: its name is looked for at the receiver."""
+
+    id: str
+    capability: str
+    name: str
+    after: tuple[str, ...] = ()
+    text: str = ""
+
+    def step(self) -> dict[str, JsonValue]:
+        """Write the step as a planner would."""
+        params: dict[str, JsonValue] = {_ARGUMENT.get(self.capability, "name"): self.name}
+        if self.capability == "files.write":
+            params["text"] = self.text or self.name
+        return {
+            "id": self.id,
+            "capability": self.capability,
+            "params": params,
+            "depends_on": list(self.after),
+        }
+
+    def tally(self, workspace: Path) -> Tally:
+        """Count the effect where it took place."""
+        receiver = workspace / "receiver.db"
+        if self.capability == "files.write":
+            path = workspace / self.name
+            return Tally(*[int(path.exists() and path.read_text() == self.name)] * 2)
+        if self.capability == "tickets.create":
+            return Tally(*[_rows(workspace / "tickets.db", "tickets", "title", self.name)] * 2)
+        if self.capability == "memory.write":
+            store = workspace / ".planwright" / "planwright.db"
+            return Tally(*[_rows(store, "memories", "text", self.name)] * 2)
+        if self.capability == "bench.stamp":
+            stamps = _stamps(workspace)
+            lines = stamps.read_text().splitlines() if stamps.exists() else []
+            return Tally(*[lines.count(self.name)] * 2)
+        arrived = _rows(receiver, "arrivals", "name", self.name)
+        return Tally(arrived, _rows(receiver, "applied", "name", self.name))
 
 
 def receiving(fault: Fault = "none") -> list[Capability]:
@@ -89,26 +131,6 @@ def append(path: Path, line: str) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def tally(workspace: Path, capability_name: str, name: str) -> Tally:
-    """Count one effect where it took place. A name occurs once in a plan."""
-    receiver = workspace / "receiver.db"
-    if capability_name == "files.write":
-        path = workspace / name
-        written = int(path.exists() and path.read_text() == name)
-        return Tally(written, written)
-    if capability_name == "tickets.create":
-        tickets = _rows(workspace / "tickets.db", "tickets", "title", name)
-        return Tally(tickets, tickets)
-    if capability_name == "memory.write":
-        memories = _rows(workspace / ".planwright" / "planwright.db", "memories", "text", name)
-        return Tally(memories, memories)
-    if capability_name == "bench.stamp":
-        stamps = _stamps(workspace)
-        lines = stamps.read_text().splitlines().count(name) if stamps.exists() else 0
-        return Tally(lines, lines)
-    return Tally(_rows(receiver, "arrivals", "name", name), _rows(receiver, "applied", "name", name))
 
 
 def _rows(path: Path, table: str, column: str, value: str) -> int:

@@ -25,13 +25,13 @@ async def after_routing(state: AgentState) -> Literal["tool_filter"] | Closing:
     return "consolidate" if ended(state) else "tool_filter"
 
 
-async def after_planning(state: AgentState) -> Literal["task_extraction", "planner", "respond"]:
+async def after_planning(state: AgentState) -> Literal["task_extraction", "classification", "respond"]:
     """Plan at length, briefly, or not at all; a conversation always needs its task extracted."""
     decision = state["decision"]
     if not decision.planned:
         return "respond"
     conversation = sum(message.type == "human" for message in state["messages"]) > 1
-    return "task_extraction" if decision.complex or conversation else "planner"
+    return "task_extraction" if decision.complex or conversation else "classification"
 
 
 async def after_task(state: AgentState) -> Literal["classification"] | Closing:
@@ -53,7 +53,7 @@ async def after_verify(
     plan = state.get("plan")
     if plan is None:
         unknown = any(finding.code == "unknown_capability" for finding in state["findings"])
-        return "classification" if unknown and state.get("task") else "planner"
+        return "classification" if unknown else "planner"
     if not plan.work:
         return "clarify" if plan.steps[-1].capability == "clarify" else "respond"
     return "plan_gate" if state["gate_id"] else "dispatch"

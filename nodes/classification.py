@@ -17,7 +17,8 @@ def classification(registry: Registry) -> Node[AgentState]:
 
     async def classification(state: AgentState, config: RunnableConfig) -> Update:
         rounds = state.get("attempts", Attempts()).reclassifications
-        return {"shortlist": shortlist(registry, state["task"].task, state.get("findings", []), rounds)}
+        ranked = shortlist(registry, state["task"].task, state.get("findings", []), rounds)
+        return {"shortlist": list(dict.fromkeys([*state["tools"], *ranked]))}
 
     return classification
 

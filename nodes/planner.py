@@ -19,7 +19,7 @@ from planwright.graph.errors import ModelOutputInvalid, ModelUnavailable, PlanIn
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.plan import Plan
 from planwright.graph.settings import Settings
-from planwright.graph.state import AgentState, Attempts, Task
+from planwright.graph.state import AgentState, Attempts
 from planwright.models.calling import Models, Prompt, read_json
 from planwright.nodes.node import Node, Update
 from planwright.nodes.task_extraction import history
@@ -41,7 +41,7 @@ def planner(models: Models, registry: Registry, blobs: Blobs, settings: Settings
     async def planner(state: AgentState, config: RunnableConfig) -> Update:
         invocation = invocation_of(config)
         attempts = state.get("attempts", Attempts())
-        surface = [found for name in _shortlist(state) if (found := registry.get(name))]
+        surface = [found for name in state["shortlist"] if (found := registry.get(name))]
         context = compiled_context(state, surface, registry)
         prompt = Prompt(
             role="planner",
@@ -74,7 +74,7 @@ def planner(models: Models, registry: Registry, blobs: Blobs, settings: Settings
 
 def compiled_context(state: AgentState, surface: list[Capability], registry: Registry) -> dict[str, Any]:
     """Gather everything the planner may see, and the versions it was made under."""
-    task = state.get("task") or Task(task=state["request"])
+    task = state["task"]
     done = {
         result.step_id: {"capability": result.capability, "status": result.status}
         for result in state.get("results", {}).values()
@@ -161,11 +161,6 @@ async def _ask(
                 json=True,
                 timeout_s=prompt.timeout_s,
             )
-
-
-def _shortlist(state: AgentState) -> list[str]:
-    names = state.get("shortlist") or state.get("tools", [])
-    return [*names, *(name for name in ("respond", "clarify") if name not in names)]
 
 
 def _message(context: dict[str, Any]) -> str:

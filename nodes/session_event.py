@@ -7,7 +7,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
 
 from planwright.graph.invocation import invocation_of
-from planwright.graph.state import AgentState, Attempts
+from planwright.graph.state import AgentState, Attempts, Task
 from planwright.nodes.node import Node, Update
 
 
@@ -23,6 +23,7 @@ def session_event() -> Node[AgentState]:
         return {
             "run_id": invocation.run_id,
             "request": request,
+            "task": Task(task=request),
             "status": "running",
             "plan": None,
             "checked": [],

@@ -1,4 +1,4 @@
-"""tool_filter: the capabilities that fit a request best; a simple request is planned from these."""
+"""tool_filter: the capabilities that fit a request best; the planner's shortlist begins with them."""
 
 from __future__ import annotations
 

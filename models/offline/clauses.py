@@ -5,30 +5,43 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from planwright.models.offline.lexicon import ACTIONS, UNSUPPORTED
+from rapidfuzz import fuzz
 
-_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|`[^`]*`|(?<!\w)'[^']{2,}'(?!\w)")
-_POLITE = re.compile(
-    r"^(?:(?:please|kindly|hey|hi|hello|ok|okay|so|well|also|now|first|firstly|finally|lastly|next|then|afterwards"
-    r"|after that|secondly|and|but|thanks|thank you|can you|could you|would you|will you|can we|would you mind"
-    r"|i need you to|i want you to|i'd like you to|i would like you to|i need to|i want to|i'd like to|i need|i want"
-    r"|i'd like|i would like to|let's|lets|go ahead and|help me|to|quickly|just|quick question|use that to"
-    r"|once done|once that's done|when done|with that|planwright|be so kind as to)\b[\s,:!-]*)+",
+from planwright.models.offline.lexicon import ACTIONS, CORRECTABLE, PARTICIPLES, POLITE, UNSUPPORTED
+
+_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|`[^`]*`|(?<!\w)'[^']{2,}'(?!\w)|(?<!\w)‘[^’]{2,}’(?!\w)")
+_POLITE = re.compile(rf"^(?:(?:{'|'.join(POLITE)})(?=[\s,:!-]|$)[\s,:!-]*)+", re.IGNORECASE)
+_TRAILING = re.compile(
+    r"(?:[\s,]+(?:please|pls|thanks|thank you|thx|too|as well|also|for me|right away|asap|right now))+$",
     re.IGNORECASE,
 )
-_BREAK = re.compile(
+_HARD_BREAK = re.compile(
     r"\s*(?:[.;!?]+(?=\s|$)|,?\s+(?:and\s+)?(?:then|after that|afterwards|followed by|next|finally|lastly)\b[,:]?"
-    r"|,\s*and\s+also\b|\s+as well as\b)\s*",
+    r"|,\s*and\s+also\b|\s+as well as\b|\s+[-–—]\s+(?=(?:and|then)\b))\s*",
     re.IGNORECASE,
 )
-_SOFT_BREAK = re.compile(r"\s*(?:,\s*and\b|,|\band\b|&|\bplus\b)\s+", re.IGNORECASE)
-_GERUND = re.compile(r"^(\w+?)(?:ing)\b")
+_SOFT_BREAK = re.compile(r"\s*(?:,\s*(?:and|but)\b|,|:|\band\b|&|\bplus\b)\s+", re.IGNORECASE)
 _VERBS = sorted((*ACTIONS, *UNSUPPORTED), key=lambda verb: -len(verb))
-_STARTS = re.compile(r"^(" + "|".join(re.escape(verb) for verb in _VERBS) + r")\b(?!['’.-]\w)", re.IGNORECASE)
+_STARTS = re.compile(rf"^({'|'.join(re.escape(verb) for verb in _VERBS)})\b(?!['’.-]\w)", re.IGNORECASE)
 _QUESTION = re.compile(
-    r"^(what|which|who|when|where|how|is|are|do|does|did|have|has|any|whats|what's|was|were|why)\b",
+    r"^(what|which|who|when|where|how|is|are|do|does|did|have|has|any|what['’]?s|was|were|why|whether|if|anything"
+    r"|anyone|anybody|when['’]s|where['’]s|who['’]s)\b",
     re.IGNORECASE,
 )
+_NEW_QUESTION = re.compile(
+    r"^(what|which|how (?:many|much)|do (?:i|we)|are there|is there|when|where|who)\b", re.IGNORECASE
+)
+_PASSIVE = re.compile(
+    rf"^(?P<what>.+?)\s+(?P<be>(?:should|must|has to|needs? to|to|can)\s+be\s+)?(?P<verb>{'|'.join(PARTICIPLES)})\b(?P<rest>.*)$",
+    re.IGNORECASE,
+)
+_ONE_TICKET = re.compile(
+    r"(?:up )?(?:a|an|another|one|new|me a|us a)\b(?:\s+[\w-]+){0,3}?\s+tickets?\b(?!s)", re.IGNORECASE
+)
+_WISH = re.compile(
+    r"\b(?:i(?:['’]d| would)? (?:like|want|need|love)|i want|i need)\s+(?!to\b|you\b)", re.IGNORECASE
+)
+_BEFORE = re.compile(r"^before (?:you |we )?(?P<later>.+?),\s*(?P<sooner>.+)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -45,23 +58,41 @@ class Clause:
 def split(request: str) -> list[Clause]:
     """Split a request into clauses; quoted text is never split."""
     hidden, quotes = _hide_quotes(" ".join(request.split()))
+    hidden = _correct(hidden)
+    turned = _BEFORE.match(hidden)
     pieces: list[str] = []
-    for hard in _BREAK.split(hidden):
-        pieces += _split_softly(hard)
-    return [clause(_show_quotes(piece, quotes)) for piece in pieces if re.search(r"\w|\x00", piece)]
+    for hard in [turned["later"], turned["sooner"]] if turned else _HARD_BREAK.split(hidden):
+        pieces += _split_softly(_active(hard))
+    numbered = [
+        re.sub("\x00", lambda _: f"\x00{next(numbers)}\x00", p)
+        for numbers in [iter(range(99))]
+        for p in pieces
+    ]
+    return [clause(_show_quotes(piece, quotes)) for piece in numbered if re.search(r"\w", piece)]
+
+
+def reverses(request: str) -> bool:
+    """Say whether a request names its last effect first: `before you post it, save it`."""
+    return bool(_BEFORE.match(request.strip()))
 
 
 def clause(text: str) -> Clause:
     """Read the verb a piece of text begins with, past any politeness."""
-    plain = _strip(text)
+    plain = strip(text)
     start = _STARTS.match(plain)
-    if start:
+    if start and not _adjective(start[1], plain[start.end() :]):
         verb = start[1].lower()
+        rest = plain[start.end() :].strip(" ,:")
+        if verb == "open" and _ONE_TICKET.match(rest):
+            return Clause(plain, verb, "create", rest)
         return Clause(plain, verb, ACTIONS.get(verb), plain[start.end() :].strip(" ,:"))
-    stem = _from_gerund(plain)
-    if stem:
-        return stem
-    return Clause(plain, "", None, plain, question=bool(_QUESTION.match(plain)))
+    gerund = re.match(r"^(\w+?)ing\b", plain)
+    for stem in (gerund[1].lower(), f"{gerund[1].lower()}e", gerund[1].lower()[:-1]) if gerund else ():
+        if stem in ACTIONS or stem in UNSUPPORTED:
+            return Clause(plain, stem, ACTIONS.get(stem), plain[gerund.end() :].strip() if gerund else "")
+    return Clause(
+        plain, "", None, plain, question=bool(_QUESTION.match(plain)) or text.rstrip().endswith("?")
+    )
 
 
 def quoted(text: str) -> list[str]:
@@ -69,52 +100,110 @@ def quoted(text: str) -> list[str]:
     return [match[0][1:-1].strip() for match in _QUOTED.finditer(text)]
 
 
-def _strip(text: str) -> str:
-    return _POLITE.sub("", text.strip(" ,.;:!?")).strip(" ,.;:!?")
+def strip(text: str) -> str:
+    """Drop politeness before a text, and punctuation around it."""
+    plain = _POLITE.sub("", text.strip(" ,.;:!?-–—")).strip(" ,;:!?-–—").removesuffix(".")
+    return _TRAILING.sub("", plain)
 
 
-def _from_gerund(plain: str) -> Clause | None:
-    match = _GERUND.match(plain)
-    if not match:
-        return None
-    for verb in (match[1].lower(), match[1].lower() + "e", match[1].lower()[:-1]):
-        if verb in ACTIONS:
-            return Clause(plain, verb, ACTIONS[verb], plain[match.end() :].strip())
-    return None
+def _active(piece: str) -> str:
+    """Turn `the tickets should be saved to a.txt` into `save the tickets to a.txt`."""
+    wished = _WISH.search(piece[:24])
+    body = piece[wished.end() :] if wished else piece
+    passive = _PASSIVE.match(body.strip(" ,.?!"))
+    if passive and (passive["be"] or wished) and not _STARTS.match(strip(body)):
+        verb = PARTICIPLES[passive["verb"].lower()]
+        return f"{verb} {strip(passive['what'])}{passive['rest']}"
+    return piece
 
 
 def _split_softly(piece: str) -> list[str]:
-    """Split at a comma or `and` only where an action verb follows."""
+    """Split at a comma, colon or `and` only where an action or a new question follows."""
     parts: list[str] = []
     start = 0
     for match in _SOFT_BREAK.finditer(piece):
-        following = _strip(piece[match.end() :])
-        if _STARTS.match(following) and not _is_noun(piece[: match.start()], following):
+        following = strip(piece[match.end() :])
+        verb = _STARTS.match(following)
+        begins = bool(verb) and not _is_noun(piece[start : match.start()], match[0], following)
+        asks = "and" in match[0] and bool(_NEW_QUESTION.match(following))
+        if (begins or asks) and strip(piece[start : match.start()]):
             parts.append(piece[start : match.start()])
             start = match.end()
     return [*parts, piece[start:]]
 
 
-def _is_noun(before: str, following: str) -> bool:
-    """Say whether a word that could be a verb is one of a list of nouns: `notes, file and text`."""
-    verb = _STARTS.match(following)
-    rest = following[verb.end() :].strip(" ,") if verb else ""
-    return (
-        not rest
-        or bool(re.match(r"(in|of|from|to|for|on|is|are|that)\b", rest))
-        and bool(
-            verb
-            and verb[1].lower()
-            in ("email", "mail", "note", "file", "order", "message", "report", "update", "log")
-        )
+def _adjective(verb: str, rest: str) -> bool:
+    """Say whether a word is no verb here: `open tickets`, `open or closed`, `email address`."""
+    after = rest.strip().lower()
+    if verb.lower() in ("open", "closed", "close"):
+        return bool(re.match(r"(or|and|tickets|ones|issues|items)\b", after)) or not after
+    if verb.lower() in ("email", "e-mail", "mail", "mails", "emails", "phone"):
+        return bool(re.match(r"(address|number|from|about|by|with|regarding|in)\b", after)) or not after
+    return verb.lower() in ("note", "notes", "file", "order", "report", "log") and bool(
+        re.match(r"(from|about)\b", after)
     )
 
 
+def _is_noun(before: str, mark: str, following: str) -> bool:
+    """Say whether a word that could be a verb is one of a list of nouns, or part of a message."""
+    verb = _STARTS.match(following)
+    if verb is None:
+        return True
+    rest = following[verb.end() :].strip(" ,.")
+    if _adjective(verb[1], rest):
+        return True
+    if mark.strip() == ":":
+        return not re.search(r"\b(it|them|this|that|these|those)\b", following)
+    says = re.search(r"\b(?:remember|say|saying|tell|that|know|note|mind)\b", strip(before), re.IGNORECASE)
+    if says and verb[1].lower() in UNSUPPORTED and mark.strip() in ("and", "&"):
+        return not re.search(r"\b(?:the team|it)$", strip(before))
+    if not rest:
+        return verb[1].lower() in (
+            "note",
+            "file",
+            "order",
+            "message",
+            "report",
+            "update",
+            "log",
+            "text",
+            "record",
+        )
+    plain = (
+        "email",
+        "mail",
+        "note",
+        "file",
+        "order",
+        "message",
+        "report",
+        "update",
+        "log",
+        "text",
+        "record",
+        "check",
+    )
+    return bool(re.match(r"(in|of|from|for|on|is|are|that)\b", rest)) and verb[1].lower() in plain
+
+
+def _correct(text: str) -> str:
+    """Mend a slip in a word that matters: `tiket`, `summerize`, `emial`."""
+
+    def mend(match: re.Match[str]) -> str:
+        word = match[0].lower()
+        known_word = {word, word.removesuffix("s")} & (CORRECTABLE | ACTIONS.keys() | UNSUPPORTED)
+        if known_word:
+            return match[0]
+        best = max(CORRECTABLE, key=lambda known: fuzz.ratio(word, known))
+        close = fuzz.ratio(word, best) >= 88 or (sorted(word) == sorted(best))
+        return best if close and word[0] == best[0] and not match[0][0].isupper() else match[0]
+
+    return re.sub(r"(?<![\w./@-])[a-z]{4,}(?![\w/@.-]*[\w/@])", mend, text)
+
+
 def _hide_quotes(text: str) -> tuple[str, list[str]]:
-    quotes = [match[0] for match in _QUOTED.finditer(text)]
-    hidden = _QUOTED.sub("\x00", text)
-    return hidden, quotes
+    return _QUOTED.sub("\x00", text), [match[0] for match in _QUOTED.finditer(text)]
 
 
 def _show_quotes(piece: str, quotes: list[str]) -> str:
-    return re.sub("\x00", lambda _: quotes.pop(0), piece)
+    return re.sub("\x00(\\d+)\x00", lambda match: quotes[int(match[1])], piece)

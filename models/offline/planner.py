@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from typing import Any
 
-from planwright.models.offline import actions
-from planwright.models.offline.clauses import Clause, clause, quoted, split
+from planwright.models.offline import looking, making
+from planwright.models.offline.clauses import Clause, clause, quoted, reverses, split, strip
 from planwright.models.offline.draft import CannotPlan, Draft, NeedsAnswer
-from planwright.models.offline.lexicon import KNOWN, NAME_VERBS, UNSUPPORTED
+from planwright.models.offline.lexicon import KNOWN, NAME_VERBS, UNSUPPORTED, VAGUE
 
 _BY_ACTION: dict[str, Callable[[Draft, Clause], None]] = {
-    "search": actions.look,
-    "get": actions.look,
-    "list": actions.look,
-    "show": actions.look,
-    "read": actions.look,
-    "create": actions.create,
-    "save": actions.save,
-    "send": actions.send,
-    "summarize": actions.summarize,
-    "extract": actions.extract,
-    "remember": actions.remember,
-    "recall": actions.recall,
+    **dict.fromkeys(("search", "get", "list", "show", "read"), looking.look),
+    "extract": looking.extract,
+    "recall": looking.recall,
+    "create": making.create,
+    "save": making.save,
+    "copy": making.copy,
+    "send": making.send,
+    "summarize": making.summarize,
+    "remember": making.remember,
 }
-_VAGUE = re.compile(
-    r"^(do|handle|fix|finish|process|make|send|take care of|deal with|continue)?\s*(it|that|this|them|something|stuff|things?)?$",
+_FRAGMENT = re.compile(
+    r"^(?:the|a|an|any|all|my|our|your|open|closed|latest|newest|last|recent|current|today|today's|time|date|unread|list|new|every"
+    r"|emails?|e-?mails?|mails?|tickets?|files?|notes?|markdown|messages?|amount|total|due|summary|invoices?|#?\w*['’]s|[\w./-]+\.\w{2,4}"
+    r"|what|anything|contents?)\b",
     re.IGNORECASE,
+)
+_WHAT_HAPPENED = re.compile(r"^(?:i|we) (?:asked|told) you to (?:remember|keep)", re.IGNORECASE)
+_LOOK_IT_UP = re.compile(
+    r"^(?:look|find|check|search)\s+(?:it|that)\s+(?:up\s+)?in\s+(?:my|the)\s+(\w+)", re.IGNORECASE
 )
 
 
@@ -38,11 +42,11 @@ def compose(task: str, capabilities: list[dict[str, Any]]) -> dict[str, Any]:
     cannot be done is not begun.
     """
     draft = Draft({str(item["name"]): item for item in capabilities})
-    clauses = split(task)
-    if not clauses or _VAGUE.match(clauses[0].text) and len(clauses) == 1:
+    words = re.findall(r"[a-z']+", task.lower())
+    if all(word in VAGUE for word in words):
         return {"clarify": ["What exactly should I do, and with what?"]}
     try:
-        for part in clauses:
+        for part in _merged(split(task)):
             before = len(draft.steps)
             _add(draft, part)
             if len(draft.steps) > before:
@@ -53,10 +57,34 @@ def compose(task: str, capabilities: list[dict[str, Any]]) -> dict[str, Any]:
         return {"cannot": str(reason)}
     if not draft.steps:
         return {"cannot": "I found nothing in it that I can do"}
-    _demand_what_is_used(draft.steps)
-    closing = {"id": f"s{len(draft.steps) + 1}", "capability": "respond", "params": {}}
-    closing |= {"description": "Answer the user", "depends_on": [step["id"] for step in draft.steps]}
-    return {"goal": task, "steps": [*draft.steps, closing | {"estimated_risk": "None"}]}
+    return _finished(task, draft.steps)
+
+
+def _finished(task: str, steps: list[dict[str, Any]]) -> dict[str, Any]:
+    if reverses(task):
+        changing = [
+            step for step in steps if step["capability"] in ("files.write", "channel.post", "tickets.create")
+        ]
+        for later, sooner in itertools.pairwise(changing):
+            later["depends_on"] = [*later.get("depends_on", ()), sooner["id"]]
+    _demand_what_is_used(steps)
+    closing = {"id": f"s{len(steps) + 1}", "capability": "respond", "params": {}, "estimated_risk": "None"}
+    closing |= {"description": "Answer the user", "depends_on": [step["id"] for step in steps]}
+    return {"goal": task, "steps": [*steps, closing]}
+
+
+def _merged(clauses: list[Clause]) -> list[Clause]:
+    """Join a question with the clause that only says where its answer is."""
+    merged: list[Clause] = []
+    for part in clauses:
+        before = merged[-1] if merged else None
+        where = _LOOK_IT_UP.match(part.text)
+        if before and before.question and (where or _WHAT_HAPPENED.match(part.text)):
+            place = f"in my {where[1]}" if where else "did I tell you"
+            merged[-1] = Clause(f"{before.text} {place}", "", None, f"{before.text} {place}", question=True)
+        else:
+            merged.append(part)
+    return merged
 
 
 def _add(draft: Draft, part: Clause) -> None:
@@ -66,19 +94,14 @@ def _add(draft: Draft, part: Clause) -> None:
         _BY_ACTION[part.action](draft, part)
     elif part.verb in UNSUPPORTED:
         raise CannotPlan(f"I cannot {part.verb} anything")
-    elif part.question or not part.verb:
-        _ask_or_refuse(draft, part)
-
-
-def _ask_or_refuse(draft: Draft, part: Clause) -> None:
-    """Take a clause without a verb of action as a question, unless it asks for a deed."""
-    wish = re.match(
-        r"^(?:there (?:should|must) be|a|an|the|some|any|all|my|our)\s+(.+)$", part.text, re.IGNORECASE
-    )
-    inner = clause(wish[1]) if wish else part
-    if inner.verb in UNSUPPORTED and not part.question:
-        raise CannotPlan(f"I cannot {inner.verb} anything")
-    actions.ask(draft, part)
+    elif kept := re.search(
+        r"\s*[-–—,]\s*(?:please\s+)?(?:keep|remember|note) (?:that|this|it)\b.*$", part.text
+    ):
+        making.remember(draft, clause(f"remember {strip(part.text[: kept.start()])}"))
+    elif part.question or _FRAGMENT.match(part.text):
+        looking.look(draft, part)
+    else:
+        raise CannotPlan(f"I do not understand {part.text!r}")
 
 
 def _add_declared(draft: Draft, part: Clause) -> bool:

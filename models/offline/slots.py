@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from planwright.models.offline.clauses import quoted
-from planwright.models.offline.lexicon import ACTIONS, COUNTS, DOMAINS, KINDS, PATTERNS, STOP_WORDS, ZONES
+from planwright.models.offline.lexicon import COUNTS, DOMAINS, PATTERNS, STOP_WORDS, ZONES
 
 FILE_NAME = r"(?:[\w~.-]*/)*[\w-][\w.-]*\.(?:md|txt|csv|json|html?|ya?ml|toml|py|log|ini|rst|tsv)\b"
 FILE = re.compile(rf"(?<![\w@/.])({FILE_NAME})")
@@ -24,6 +24,15 @@ _SENDER = re.compile(
     r"\b(?:from|by|sent by|of)\s+(?:the\s+|our\s+|my\s+)?"
     r"([A-Z][\w&.-]*(?:\s+[A-Z][\w&.-]*){0,2}|[\w.+-]+@[\w.-]+\w|[a-z]\w*(?=$|\s*[,?]|\s+(?:about|regarding|with|in|that|and)\b))"
 )
+_NO_FOLDER = frozenset(
+    "the my our this that it a workspace files file any all every there them which what".split()
+)
+_SENT_US = re.compile(
+    r"\b(?:did|has|have|had)\s+(?P<did>[A-Z][\w&.-]*(?:\s+[A-Z][\w&.-]*)*)\s+(?:ever |already |also )?"
+    r"(?:send|sent|write|written|mail|mailed|email|emailed|get back|reply|replied|charge|charged|bill|billed|ask|asked)"
+    r"|(?P<mailed>[A-Z][\w&.-]*(?:\s+[A-Z][\w&.-]*)*)\s+(?:sent|mailed|emailed|wrote|charged|billed)\b"
+    r"|\b(?P<whose>[A-Z][\w&.-]*(?:\s+[A-Z][\w&.-]*)*)['’]s\s+(?:\w+\s+){0,2}?(?:e-?mails?|mails?|messages?|newsletters?|invoices?|reminders?)"
+)
 _NOT_SENDERS = frozenset(
     "january february march april may june july august september october november december monday tuesday wednesday"
     " thursday friday saturday sunday yesterday today it them that this memory mail email inbox mailbox emails mails"
@@ -32,7 +41,10 @@ _NOT_SENDERS = frozenset(
 
 
 def file_path(text: str) -> str | None:
-    """Find a file's path or name."""
+    """Find a file's path or name; a quoted one may hold spaces."""
+    for spelled in quoted(text):
+        if re.fullmatch(r"[\w ./-]+\.\w{1,5}", spelled):
+            return spelled
     match = FILE.search(text) or _ANY_PATH.search(text)
     return match[1] if match else None
 
@@ -43,19 +55,7 @@ def folder(text: str) -> str | None:
         for match in pattern.finditer(text):
             name = match[1].strip("/")
             plain = name.lower()
-            if plain in (
-                "the",
-                "my",
-                "our",
-                "this",
-                "a",
-                "workspace",
-                "files",
-                "file",
-                "any",
-                "all",
-                "every",
-            ):
+            if plain in _NO_FOLDER:
                 continue
             if plain in DOMAINS and plain != "notes" and plain not in ("docs", "documents"):
                 continue
@@ -70,14 +70,21 @@ def pattern(text: str) -> str | None:
     literal = re.search(r"(\*\.\w+|\w*\*\w*\.\w+)", text)
     if literal:
         return literal[1]
-    match = re.search(r"\.?\b(\w+)\s+(?:files|notes|documents|docs)\b", text, re.IGNORECASE)
-    return PATTERNS.get(match[1].lower()) if match else None
+    for match in re.finditer(r"\.?\b([A-Za-z]+)(?:\s+(?:files?|notes|documents|docs)|s)\b", text):
+        word = match[1].lower()
+        plain_plural = " " not in match[0] and word in ("text", "log")
+        if word in PATTERNS and not plain_plural:
+            return PATTERNS[word]
+    return None
 
 
 def money(text: str) -> str | None:
-    """Find a sum of money."""
+    """Find a sum of money, with a currency or after the word amount."""
     match = _MONEY.search(text)
-    return match[0].strip(" .,") if match else None
+    if match:
+        return match[0].strip(" .,")
+    plain = re.search(r"\bamount\s*(?:of|is|:|=)?\s*(\d[\d.,']*)", text, re.IGNORECASE)
+    return plain[1].strip(".,") if plain else None
 
 
 def zone(text: str) -> str | None:
@@ -100,17 +107,12 @@ def count(text: str, noun: str) -> int | None:
     return int(match[1]) if match[1].isdigit() else COUNTS[match[1].lower()]
 
 
-def kind(text: str) -> str | None:
-    """Find which typed value a clause asks for, by its longest name."""
-    low = text.lower()
-    for name in sorted(KINDS, key=lambda name: -len(name)):
-        if re.search(rf"\b{name}\b", low):
-            return KINDS[name]
-    return None
-
-
 def sender(text: str) -> str | None:
-    """Find who sent a message: `from Acme`."""
+    """Find who sent a message: `from Acme`, `did Acme write`, `Acme's last mail`."""
+    for match in _SENT_US.finditer(text):
+        name = next(filter(None, match.groups()))
+        if name.split()[0].lower() not in _NOT_SENDERS | STOP_WORDS:
+            return name
     for match in _SENDER.finditer(text):
         if match[1].split()[0].lower() not in _NOT_SENDERS | STOP_WORDS:
             return match[1].rstrip(".")
@@ -128,14 +130,6 @@ def search_words(text: str, *, drop: tuple[str, ...] = ()) -> str:
         if word.lower().removesuffix("'s") not in STOP_WORDS | gone and word.lower() not in DOMAINS
     ]
     return " ".join(word.removesuffix("'s") for word in kept)
-
-
-def without_verbs(text: str) -> str:
-    """Drop a leading verb of action from a text."""
-    for verb in sorted(ACTIONS, key=lambda verb: -len(verb)):
-        if text.lower().startswith(verb + " "):
-            return text[len(verb) + 1 :]
-    return text
 
 
 def _folder_like(match: re.Match[str], text: str) -> bool:

@@ -1,0 +1,295 @@
+"""The embedded planner makes: summaries, tickets, files, messages, memories."""
+
+from __future__ import annotations
+
+import re
+
+from planwright.models.offline import slots
+from planwright.models.offline.clauses import Clause, quoted
+from planwright.models.offline.draft import (
+    CannotPlan,
+    Draft,
+    NeedsAnswer,
+    Source,
+    extracted,
+    source_of,
+    summarized,
+)
+from planwright.models.offline.lexicon import OUT_OF_REACH
+from planwright.models.offline.looking import _TIME, look_at_clock
+from planwright.models.offline.phrases import (
+    asks_for_summary,
+    domain,
+    is_reference,
+    is_sentence,
+    kinds,
+    mentions_mail,
+    refers_back,
+)
+
+_TEAM = r"(?:#?team(?:['’]s)?(?:\s+slack)?(?:\s+(?:channel|chat))?|(?:team\s+)?channel|slack(?:\s+channel)?|everyone|colleagues)"
+_TO_TEAM = re.compile(
+    rf"\s*\b(?:to|in|into|on|onto|with|at|for|via)\s+(?:the\s+|our\s+|my\s+)?{_TEAM}\b(?:\s+(?:channel|chat))?",
+    re.IGNORECASE,
+)
+_TEAM_FIRST = re.compile(
+    rf"^(?:(?:to|in|on)\s+)?(?:the\s+|our\s+|my\s+)?{_TEAM}(?![\w'’-])(?:\s+(?:in|on)\s+(?:the\s+)?(?:#?team|channel|slack|company)(?![\w-]))?\s*(?:know\b|a (?:message|note)\b)?[\s,:]*"
+    r"(?P<that>that\b|about\b|saying\b|:)?\s*",
+    re.IGNORECASE,
+)
+_WRAPPING = re.compile(
+    r"^\s*(?:(?:(?:a|an|the|this)\s+)?(?:quick |short |brief )?(?:message|note|update|heads-up|word|line|reminder)\b)?\s*"
+    r"(?:saying|that says|which says|that reads|reading|that|with the text|with|about|:)?\s*",
+    re.IGNORECASE,
+)
+_ELSEWHERE = re.compile(
+    rf"\b(?:in|into|on|onto|to|via|by|from)\s+(?:my |the |our |a |an |his |her )?(?:{OUT_OF_REACH})\b",
+    re.IGNORECASE,
+)
+_PRIVATE = re.compile(r"\b(?:dm|direct message|private(?:ly)?|in person)\b", re.IGNORECASE)
+
+
+def content(draft: Draft, clause: Clause, text: str) -> str:
+    """Decide what text a clause wants written, posted or kept: quoted, referred to, or spelled out.
+
+    Raises NeedsAnswer when it is about something nobody has mentioned.
+    """
+    text = text.strip(" ,.:")
+    if found := [q for q in quoted(text) if not slots.file_path(f'"{q}"')]:
+        return found[-1]
+    if draft.focus and (not text or is_reference(text)):
+        return draft.focus.reference
+    if not is_sentence(text) and (parts := _parts(draft, text)):
+        return " ".join(parts)
+    if not text or is_reference(text):
+        raise NeedsAnswer(f"What should I {clause.verb or 'do'}?")
+    if re.match(r"(?:the|my|our|its|their)\b", text, re.IGNORECASE) and not is_sentence(text):
+        raise NeedsAnswer(f"What do you mean by {text!r}?")
+    return text
+
+
+def _parts(draft: Draft, text: str) -> list[str]:
+    """List references to everything a noun phrase names: a made thing's id, values, a summary, a source."""
+    if draft.made and (field := re.search(r"\b(?:its|the|ticket)\s+(?:ticket\s+)?(id|title|number)\b", text)):
+        return [f"{{{{steps.{draft.made.step}.output.{'title' if field[1] == 'title' else 'id'}}}}}"]
+    if _TIME.search(text):
+        before = len(draft.steps)
+        look_at_clock(draft, Clause(text, "", None, text))
+        return [draft.focus.reference] if draft.focus and len(draft.steps) > before else []
+    if asks_for_summary(text):
+        source = source_of(draft, text)
+        if source is None:
+            raise NeedsAnswer("What should be summarized?")
+        return [summarized(draft, text, source).reference]
+    wanted = kinds(text)
+    if wanted and (source := source_of(draft, text)):
+        return [extracted(draft, name, source).reference for name in wanted]
+    if slots.FILE.search(text) or mentions_mail(text) or re.search(r"\btickets\b", text, re.IGNORECASE):
+        found = source_of(draft, text)
+        return [found.reference] if found else []
+    if draft.focus and re.match(r"(?:the|its|their|that|this|those)\b", text, re.IGNORECASE):
+        return [draft.focus.reference]
+    return []
+
+
+def summarize(draft: Draft, clause: Clause) -> None:
+    """Summarize a file, a mail, tickets, a quotation, or what came before."""
+    text = clause.rest
+    if found := [q for q in quoted(text) if not slots.file_path(f'"{q}"')]:
+        count = slots.count(text, "(?:sentences?|lines?)")
+        step = draft.add("text.summarize", "Summarize the text", text=found[0], sentences=count)
+        draft.summary = draft.set_topic(step, "summary", "summary")
+        return
+    source = source_of(draft, text)
+    if source is None:
+        raise NeedsAnswer("What should I summarize? Name a file, or what to look for in the mail.")
+    summarized(draft, text, source)
+
+
+def create(draft: Draft, clause: Clause) -> None:
+    """Create a ticket, a file, a summary or a memory."""
+    text = clause.rest
+    head = re.match(r"(?:[\w-]+\s+){0,3}?tickets?\b", text, re.IGNORECASE)
+    if head and not head[0].lower().endswith("tickets"):
+        _create_ticket(draft, text)
+    elif domain(text) == "memory" or re.search(r"\bto (?:your |my )?memory\b", text):
+        remember(draft, clause)
+    elif slots.file_path(text) and re.match(
+        r"(?:a |the |new |text |markdown )*(file|note)\b", text, re.IGNORECASE
+    ):
+        save(draft, clause)
+    elif asks_for_summary(text) and (slots.file_path(text) or draft.topic or mentions_mail(text)):
+        summarize(draft, clause)
+    else:
+        raise CannotPlan(f"I cannot create {text!r}")
+
+
+def save(draft: Draft, clause: Clause) -> None:
+    """Write a text into a file."""
+    text = clause.rest
+    _refuse_elsewhere(text)
+    target = re.search(
+        rf"\b(?:to|into|in|as|under|at|called|named)\s+(?:a\s+|the\s+|new\s+|text\s+|markdown\s+|file\s+)*"
+        rf"(?:called\s+|named\s+)?[`\"']?({slots.FILE_NAME}|\.{{0,2}}/[\w./-]+)[`\"']?",
+        text,
+    )
+    path = target[1] if target else slots.file_path(text)
+    if path is None:
+        return _save_without_file(draft, clause)
+    what = f"{text[: target.start()]} {text[target.end() :]}" if target else text.replace(path, "")
+    what = re.sub(r"\b(?:a |the |new |text |markdown )*(?:file|note)\b\s*(?:called|named)?", " ", what)
+    spelled = re.search(
+        r"(?:\bwith (?:the (?:text|contents?|lines?|words?)|it saying)|\bsaying|\bcontaining|\bthat says|:)\s*(.+)$",
+        what,
+    )
+    body = content(draft, clause, spelled[1] if spelled and not quoted(what) else what)
+    step = draft.add("files.write", f"Save to {path}", path=path, text=body)
+    draft.made = Source(step, "path", path)
+    return None
+
+
+def _save_without_file(draft: Draft, clause: Clause) -> None:
+    text = clause.rest
+    if re.search(r"\bmemory\b", text, re.IGNORECASE) or clause.verb in ("keep", "record"):
+        return remember(draft, clause)
+    if _TO_TEAM.search(text):
+        return send(draft, clause)
+    if draft.focus and (not text or is_reference(text) or asks_for_summary(text)):
+        raise NeedsAnswer("Into which file should I write it?")
+    raise CannotPlan(f"I cannot {clause.verb} {text!r} without a file to write to")
+
+
+def copy(draft: Draft, clause: Clause) -> None:
+    """Copy one file into another."""
+    paths = [match[1] for match in slots.FILE.finditer(clause.rest)]
+    if len(paths) != 2:
+        raise CannotPlan(f"I cannot copy {clause.rest!r}")
+    source = draft.set_topic(draft.add("files.read", f"Read {paths[0]}", path=paths[0]), "text", paths[0])
+    draft.add("files.write", f"Save to {paths[1]}", path=paths[1], text=source.reference)
+
+
+def send(draft: Draft, clause: Clause) -> None:
+    """Post to the team channel; nobody else can be reached."""
+    text = clause.rest
+    _refuse_elsewhere(text)
+    unquoted = re.sub(r"\"[^\"]*\"|“[^”]*”", '""', text)
+    first, later = _TEAM_FIRST.match(text), list(_TO_TEAM.finditer(text))
+    if _PRIVATE.search(unquoted) or re.search(r"\bto (?!Slack\b|Team\b)[A-Z][\w.]*|\bto [\w.+-]+@", unquoted):
+        raise CannotPlan(f"I can post to the team channel, but I cannot reach anybody alone: {text!r}")
+    if first and first.end():
+        what = text[first.end() :]
+        literal = bool(first["that"]) and not is_reference(what) and first["that"].lower() != "about"
+    elif later:
+        if re.match(r"[A-Z][a-z]+\s+(?!channel)[a-z]", text) and clause.verb in (
+            "send",
+            "tell",
+            "message",
+            "ping",
+        ):
+            raise CannotPlan(f"I can post to the team channel, but not to one person: {text!r}")
+        what = f"{text[: later[-1].start()]} {text[later[-1].end() :]}".strip()
+        wrapped = _WRAPPING.match(what)
+        literal = bool(wrapped and re.search(r"saying|says|that|reads|:", wrapped[0]))
+        what = what[wrapped.end() :] if wrapped else what
+    else:
+        raise CannotPlan(f"I can post to the team channel, but not {clause.verb} {text!r}")
+    if literal and not quoted(what) and what.strip():
+        body = what.strip(" ,:")
+    else:
+        body = content(draft, clause, what)
+    draft.made = Source(
+        draft.add("channel.post", "Post to the team channel", text=body), "message_id", "message"
+    )
+
+
+def remember(draft: Draft, clause: Clause) -> None:
+    """Keep a fact as it was said, or what came before."""
+    text = re.sub(r"\b(?:(?:in|to|into) (?:your |my |the )?memory)\b[\s:]*", " ", clause.rest).strip()
+    text = re.sub(
+        r"^(?:a note |of |down )?(?:that\b|:|for later\b|this\b\s*:|the fact that\b|in mind\b)?[\s:]*(?:that\b)?\s*",
+        "",
+        text,
+    )
+    tag = re.search(r",?\s*(?:and\s+)?tag(?:ged)?\s+(?:it|that|this)?\s*(?:with|as)\s+(\w+)\s*$", text)
+    if tag:
+        text = text[: tag.start()]
+    fact = text.strip() if is_sentence(text) and not is_reference(text) else content(draft, clause, text)
+    draft.add("memory.write", "Remember it", text=fact, tags=[tag[1]] if tag else None)
+
+
+def _create_ticket(draft: Draft, text: str) -> None:
+    after = re.split(r"\btickets?\b", text, maxsplit=1, flags=re.IGNORECASE)[1].strip(" :,-")
+    focus_is_amount = bool(draft.focus and draft.focus.label == "amount")
+    amount = slots.money(after)
+    if amount is None and re.search(r"\b(amount|total|sum|price|figure)\b", after, re.IGNORECASE):
+        source = source_of(draft, after)
+        if source is None:
+            raise NeedsAnswer("Which amount should the ticket name?")
+        amount = extracted(draft, "amount", source).reference
+    elif (
+        amount is None
+        and focus_is_amount
+        and draft.focus
+        and refers_back(re.sub(r"\b(?:that|this) \w", "", after))
+    ):
+        amount = draft.focus.reference
+    title = _title(after) or (_sentence_case(draft.topic.label) if draft.topic else "")
+    if not title:
+        raise NeedsAnswer("What should the ticket be about?")
+    body = _ticket_body(draft, after, amount)
+    step = draft.add("tickets.create", f"Create the ticket: {title}", title=title, body=body, amount=amount)
+    draft.made = Source(step, "id", "ticket")
+
+
+def _ticket_body(draft: Draft, after: str, amount: str | None) -> str | None:
+    if asks_for_summary(after):
+        source = source_of(draft, after)
+        return summarized(draft, after, source).reference if source else None
+    wanted = [name for name in kinds(after) if name != "amount"]
+    if wanted and draft.topic:
+        return " ".join(extracted(draft, name, draft.topic).reference for name in wanted)
+    if draft.topic and draft.topic.path.startswith("messages"):
+        return "Mail: {{steps." + draft.topic.step + ".output.messages.0.subject}}"
+    if draft.focus and amount is None and refers_back(after):
+        return draft.focus.reference
+    return None
+
+
+def _title(after: str) -> str:
+    if found := quoted(after):
+        return found[0]
+    text = re.sub(
+        r"\b(?:titled|called|named|entitled|with the title|with title|saying|that says|subject)\b\s*:?",
+        "",
+        after,
+    )
+    money = slots.money(text)
+    if money:
+        before = r"\s*,?\s*(?:\b(?:with|for|over|of|at)\s+)?(?:an? |the )?(?:amount\s*(?:of|is|:)?\s*)?"
+        text = re.sub(rf"{before}{re.escape(money)}", "", text)
+    tail = r"\s*,?\s*\b(?:with|including|containing|and include|using|from)\s+(?:the|its|a|that|an|it|them|this)\b.*$"
+    text = re.sub(tail, "", text, flags=re.IGNORECASE)
+    text = re.sub(
+        r"^(?:to|for|about|on|that|regarding|concerning|over|:)\s+",
+        "",
+        text.strip(" ,:-"),
+        flags=re.IGNORECASE,
+    )
+    text = re.sub(r"\s+(?:for|about|on|to) (?:it|this|that)$", "", text.strip(" ,:-"))
+    if (
+        not text
+        or is_reference(text)
+        or re.fullmatch(r"(?:for|about|to|on)?\s*(?:it|them|me|us|this|that)?", text)
+    ):
+        return ""
+    return _sentence_case(re.sub(r"^(?:the|a|an)\s+", "", text.strip(" ,.:-"), flags=re.IGNORECASE))
+
+
+def _sentence_case(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _refuse_elsewhere(text: str) -> None:
+    unquoted = re.sub(r"\"[^\"]*\"|“[^”]*”", '""', text)
+    if found := _ELSEWHERE.search(unquoted):
+        raise CannotPlan(f"I cannot reach {found[0].split()[-1]!r}")

@@ -1,0 +1,127 @@
+"""The effect ledger: one key, one call; fencing; replays."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from planwright.checkpoints.ledger import EffectCall, Status
+from planwright.checkpoints.stores import Stores
+from planwright.graph.errors import LedgerConflict, RunError
+from planwright.graph.results import StepResult
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+Begin = Callable[..., Awaitable[int]]
+CALL = EffectCall(
+    tenant="acme",
+    thread_id="thread_1",
+    run_id="run_1",
+    step_uid="step_1",
+    capability="tickets.create",
+    effect="idempotent",
+    args={"title": "a", "amount": "EUR 1"},
+    lease_token=1,
+)
+
+
+async def test_a_new_effect_is_written_down_as_an_intent(stores: Stores, begin: Begin) -> None:
+    assert await begin() == 1
+    recorded = await stores.ledger.intend(CALL, NOW)
+    assert (recorded.status, recorded.fresh) == ("intent", True)
+
+
+async def test_an_effect_without_an_end_is_known_as_an_old_intent(stores: Stores, begin: Begin) -> None:
+    await begin()
+    await stores.ledger.intend(CALL, NOW)
+    again = await stores.ledger.intend(CALL, NOW)
+    assert (again.status, again.fresh) == ("intent", False)
+
+
+@pytest.mark.parametrize(
+    ("status", "result", "error"),
+    [("done", {"id": 7, "tags": ["ü", None]}, ""), ("failed", None, "no such host"), ("in_doubt", None, "?")],
+)
+async def test_a_settled_effect_is_replayed_from_its_record(
+    stores: Stores, begin: Begin, status: Status, result: dict[str, int] | None, error: str
+) -> None:
+    await begin()
+    await stores.ledger.intend(CALL, NOW)
+    await stores.ledger.settle(CALL, status, NOW, result, error)
+    known = await stores.ledger.intend(CALL, NOW)
+    assert (known.status, known.fresh, known.result, known.error) == (status, False, result, error)
+
+
+async def test_the_same_key_with_other_arguments_is_a_conflict(stores: Stores, begin: Begin) -> None:
+    await begin()
+    await stores.ledger.intend(CALL, NOW)
+    with pytest.raises(LedgerConflict, match=r"tickets\.create was recorded .* with other arguments"):
+        await stores.ledger.intend(replace(CALL, args={"title": "b"}), NOW)
+
+
+async def test_the_order_of_arguments_makes_no_conflict(stores: Stores, begin: Begin) -> None:
+    await begin()
+    await stores.ledger.intend(CALL, NOW)
+    turned = replace(CALL, args=dict(reversed(CALL.args.items())))
+    assert not (await stores.ledger.intend(turned, NOW)).fresh
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"tenant": "other"},
+        {"thread_id": "thread_2"},
+        {"step_uid": "step_2"},
+        {"attempt": 2},
+        {"ordinal": 2},
+        {"capability": "tickets.close"},
+    ],
+    ids=lambda other: next(iter(other)),
+)
+async def test_another_call_has_another_key(stores: Stores, begin: Begin, other: dict[str, str]) -> None:
+    await begin()
+    await stores.ledger.intend(CALL, NOW)
+    assert (await stores.ledger.intend(replace(CALL, **other), NOW)).fresh  # type: ignore[arg-type]
+
+
+def test_a_key_is_64_hex_digits_and_the_same_every_time() -> None:
+    assert CALL.key == replace(CALL, args={}, lease_token=9).key
+    assert len(CALL.key) == 64
+    assert int(CALL.key, 16) > 0
+
+
+async def test_an_old_lease_may_not_begin_an_effect(stores: Stores, begin: Begin) -> None:
+    old = await begin(now=1000)
+    await stores.runs.release("run_1", old)
+    new = await begin(now=1001)
+    with pytest.raises(RunError, match="run_1 was taken over by another process"):
+        await stores.ledger.intend(replace(CALL, lease_token=old), NOW)
+    assert (await stores.ledger.intend(replace(CALL, lease_token=new), NOW)).fresh
+
+
+async def test_an_old_lease_may_not_read_a_recorded_effect_either(stores: Stores, begin: Begin) -> None:
+    old = await begin(now=1000)
+    await stores.ledger.intend(CALL, NOW)
+    await stores.ledger.settle(CALL, "done", NOW, 1)
+    await begin(now=2000)
+    with pytest.raises(RunError):
+        await stores.ledger.intend(replace(CALL, lease_token=old), NOW)
+
+
+async def test_an_effect_of_an_unknown_run_is_refused(stores: Stores, begin: Begin) -> None:
+    await begin()
+    with pytest.raises(RunError):
+        await stores.ledger.intend(replace(CALL, run_id="run_2"), NOW)
+
+
+async def test_a_settled_step_is_kept_once_and_comes_back_as_it_was(stores: Stores, begin: Begin) -> None:
+    await begin()
+    first = StepResult(uid="u1", step_id="s1", capability="c", status="completed", output={"n": [1, "ö"]})
+    second = StepResult(uid="u2", step_id="s2", capability="c", status="failed", code="rejected", error="no")
+    await stores.ledger.settle_step("run_1", "acme", first, NOW)
+    await stores.ledger.settle_step("run_1", "acme", second, NOW.replace(hour=13))
+    await stores.ledger.settle_step("run_1", "acme", first.model_copy(update={"output": "other"}), NOW)
+    await stores.ledger.settle_step("run_2", "acme", first, NOW)
+    assert await stores.ledger.settled_steps("run_1") == [first, second]

@@ -1,0 +1,145 @@
+"""The saver: LangGraph's conformance suite, any event loop and none, and the stock saver's file."""
+
+from __future__ import annotations
+
+import asyncio
+import operator
+import sqlite3
+import uuid
+from collections.abc import AsyncGenerator
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.conformance import checkpointer_test, validate
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command, interrupt
+from typing_extensions import TypedDict
+
+from planwright.checkpoints.saver import Saver
+from planwright.checkpoints.stores import Stores, open_stores
+
+BASE = {"put", "put_writes", "get_tuple", "list", "delete_thread"}
+NOT_IMPLEMENTED = {"delete_for_runs", "copy_thread", "prune"}
+
+
+class Words(TypedDict):
+    words: Annotated[list[str], operator.add]
+
+
+def build(saver: BaseCheckpointSaver[Any]) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Build a graph of two nodes; the second asks a person."""
+
+    def first(state: Words) -> Words:
+        return {"words": ["first"]}
+
+    def second(state: Words) -> Words:
+        return {"words": [str(interrupt("which word?"))]}
+
+    graph = StateGraph(Words)
+    graph.add_node("first", first)
+    graph.add_node("second", second)
+    graph.add_edge(START, "first")
+    graph.add_edge("first", "second")
+    graph.add_edge("second", END)
+    return graph.compile(checkpointer=saver)
+
+
+def thread() -> RunnableConfig:
+    return {"configurable": {"thread_id": str(uuid.uuid4())}}
+
+
+async def test_the_saver_passes_langgraphs_conformance_suite(tmp_path: Path) -> None:
+    @checkpointer_test(name="planwright")
+    async def factory() -> AsyncGenerator[BaseCheckpointSaver[Any], None]:
+        stores = open_stores(tmp_path / uuid.uuid4().hex)
+        yield stores.saver
+        stores.close()
+
+    report = await validate(factory)
+    failures = [line for result in report.results.values() for line in result.failures]
+    assert failures == []
+    assert report.passed_all_base()
+    passed = {name for name, result in report.results.items() if result.passed}
+    missing = {name for name, result in report.results.items() if not result.detected}
+    assert (passed, missing) == (BASE, NOT_IMPLEMENTED)
+    assert sum(result.tests_passed for result in report.results.values()) >= 50
+
+
+def test_a_thread_is_begun_on_one_event_loop_and_ended_on_another(stores: Stores) -> None:
+    graph, config = build(stores.saver), thread()
+    asyncio.run(graph.ainvoke({"words": []}, config))
+    result = asyncio.run(graph.ainvoke(Command(resume="second"), config))
+    assert result["words"] == ["first", "second"]
+
+
+def test_a_thread_is_begun_without_an_event_loop_and_ended_on_one(stores: Stores) -> None:
+    graph, config = build(stores.saver), thread()
+    graph.invoke({"words": []}, config)
+    result = asyncio.run(graph.ainvoke(Command(resume="second"), config))
+    assert result["words"] == ["first", "second"]
+    assert graph.get_state(config).values["words"] == ["first", "second"]
+
+
+async def test_the_sync_methods_work_beside_a_running_event_loop(stores: Stores) -> None:
+    graph, config = build(stores.saver), thread()
+    await graph.ainvoke({"words": []}, config)
+    found = stores.saver.get_tuple(config)
+    assert found is not None
+    assert found.checkpoint["channel_values"]["words"] == ["first"]
+    listed = [item async for item in stores.saver.alist(config)]
+    assert [item.config for item in stores.saver.list(config)] == [item.config for item in listed]
+
+
+def test_a_reopened_file_goes_on_where_it_stood(tmp_path: Path) -> None:
+    config = thread()
+    first = open_stores(tmp_path)
+    build(first.saver).invoke({"words": []}, config)
+    first.close()
+    second = open_stores(tmp_path)
+    assert build(second.saver).invoke(Command(resume="later"), config)["words"] == ["first", "later"]
+    second.close()
+
+
+def test_the_stock_saver_reads_our_file_and_goes_on(tmp_path: Path) -> None:
+    config, stores = thread(), open_stores(tmp_path)
+    build(stores.saver).invoke({"words": []}, config)
+    written = list(stores.saver.list(config))
+    stores.close()
+    with closing(sqlite3.connect(tmp_path / "checkpoints.db", check_same_thread=False)) as connection:
+        stock = SqliteSaver(connection)
+        assert list(stock.list(config)) == written
+        assert build(stock).invoke(Command(resume="stock"), config)["words"] == ["first", "stock"]
+
+
+def test_our_saver_reads_the_stock_savers_file_and_goes_on(tmp_path: Path) -> None:
+    config = thread()
+    with closing(sqlite3.connect(tmp_path / "checkpoints.db", check_same_thread=False)) as connection:
+        stock = SqliteSaver(connection)
+        build(stock).invoke({"words": []}, config)
+        written = list(stock.list(config))
+    stores = open_stores(tmp_path)
+    assert list(stores.saver.list(config)) == written
+    assert build(stores.saver).invoke(Command(resume="ours"), config)["words"] == ["first", "ours"]
+    stores.close()
+
+
+def test_a_deleted_thread_is_gone_and_others_stay(stores: Stores) -> None:
+    graph, gone, kept = build(stores.saver), thread(), thread()
+    graph.invoke({"words": []}, gone)
+    graph.invoke({"words": []}, kept)
+    stores.saver.delete_thread(gone["configurable"]["thread_id"])
+    assert stores.saver.get_tuple(gone) is None
+    assert stores.saver.get_tuple(kept) is not None
+
+
+@pytest.mark.parametrize("unknown", ["nobody", "' OR 1=1 --"])
+def test_an_unknown_thread_has_no_checkpoint(stores: Stores, unknown: str) -> None:
+    build(stores.saver).invoke({"words": []}, thread())
+    assert isinstance(stores.saver, Saver)
+    assert stores.saver.get_tuple({"configurable": {"thread_id": unknown, "checkpoint_ns": ""}}) is None

@@ -1,0 +1,138 @@
+"""Every form of an answer, bound to the one gate it is meant for."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from planwright.checkpoints.gates import Gate
+from planwright.graph.answers import bind
+from planwright.graph.errors import GateError
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+HASH = "a" * 64
+
+
+def gate(name: str) -> Gate:
+    return Gate(
+        gate_id=name,
+        thread_id="t",
+        run_id="r",
+        tenant="acme",
+        kind="step",
+        step_uid="u",
+        shown_hash=HASH,
+        shown={},
+        requested_at=NOW,
+        expires_at=NOW,
+        status="open",
+    )
+
+
+ONE, TWO = [gate("gate_a")], [gate("gate_a"), gate("gate_b")]
+INTERRUPTS = {"int_a": "gate_a", "int_b": "gate_b"}
+
+APPROVALS: list[Any] = [
+    "approve", "approved", "accept", "yes", "ok", "true", "Approve", "  YES \n", True, ["approve"], [True],
+    {"type": "approve"}, {"type": "accept", "args": None}, {"type": True}, [{"type": "accept", "args": None}],
+    {"decisions": ["approve"]}, {"decisions": [True]}, {"decisions": [{"type": "approve"}]},
+    {"decisions": ({"type": "approve"},)}, {"decisions": [{"type": "approve"}], "plan_hash": HASH},
+    {"gate_id": "gate_a", "type": "approve"}, {"gate_id": "gate_a", "decisions": [{"type": "approve"}]},
+    {"int_a": "approve"}, {"gate_a": True}, {"gate_a": {"decisions": [{"type": "approve"}]}},
+]  # fmt: skip
+REJECTIONS: list[Any] = [
+    "reject", "rejected", "deny", "no", "false", "ignore", "REJECT", False, ["no"], {"type": "reject"},
+    {"type": False}, {"decisions": [False]}, {"decisions": [{"type": "reject", "message": "why"}]},
+    [{"type": "ignore", "args": None}], {"int_a": "reject"}, {"gate_a": {"type": "reject"}},
+]  # fmt: skip
+REFUSED: list[Any] = [
+    None, "", " ", "maybe", "approve it", "approve, reject", "approve\0", 0, 1, 1.0, b"approve", object(), [], [[]],
+    [None], ["approve", "approve"], [["approve"]], {}, {"type": None}, {"type": 1}, {"type": ["approve"]},
+    {"type": "edit", "args": {}}, {"type": "response", "args": "text"}, {"type": ""}, {"types": "approve"},
+    {"decisions": []}, {"decisions": None}, {"decisions": "approve"}, {"decisions": {"type": "approve"}},
+    {"decisions": [{}]}, {"decisions": [None]}, {"decisions": [1]},
+    {"decisions": [{"type": "approve"}, {"type": "approve"}]}, {"decisions": [{"decisions": ["approve"]}]},
+    {"gate_x": "approve"}, {"int_a": "perhaps"}, {"int_a": None}, {"int_a": {}}, {"gate_id": "gate_x", "type": "approve"},
+    {"gate_id": 5, "type": "approve"}, {"message": "approve"}, {1: "approve"}, {None: "approve"},
+    {"type": "approve", "plan_hash": 5}, {"decisions": [{"type": "approve", "plan_hash": ["x"]}]},
+    {"type": "reject", "decisions": [{"type": "approve"}]}, {"int_a": "approve", "gate_a": "reject"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", APPROVALS, ids=repr)
+def test_a_form_that_approves(form: Any) -> None:
+    (bound,) = bind(form, ONE, INTERRUPTS, "terminal")
+    assert (bound.gate.gate_id, bound.decision.answer) == ("gate_a", "approve")
+
+
+@pytest.mark.parametrize("form", REJECTIONS, ids=repr)
+def test_a_form_that_rejects(form: Any) -> None:
+    (bound,) = bind(form, ONE, INTERRUPTS, "terminal")
+    assert (bound.gate.gate_id, bound.decision.answer) == ("gate_a", "reject")
+
+
+@pytest.mark.parametrize("form", REFUSED, ids=lambda form: ascii(form)[:60])
+def test_a_form_that_is_no_answer_is_refused(form: Any) -> None:
+    with pytest.raises(GateError) as refused:
+        bind(form, ONE, INTERRUPTS, "terminal")
+    assert refused.value.next_step
+
+
+@pytest.mark.parametrize("form", ["approve", True, {"type": "approve"}, {"decisions": ["approve"]}], ids=repr)
+def test_a_bare_answer_over_two_gates_is_refused_with_their_names(form: Any) -> None:
+    with pytest.raises(GateError, match="2 gates are open") as refused:
+        bind(form, TWO, INTERRUPTS, "terminal")
+    assert refused.value.next_step == "answer each by its id: gate_a, gate_b"
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ({"int_b": "approve"}, {"gate_b": "approve"}),
+        ({"gate_b": "reject"}, {"gate_b": "reject"}),
+        ({"int_a": True, "gate_b": False}, {"gate_a": "approve", "gate_b": "reject"}),
+        ({"gate_id": "gate_b", "type": "approve"}, {"gate_b": "approve"}),
+        ({"gate_id": "gate_b", "decisions": ["no"]}, {"gate_b": "reject"}),
+    ],
+    ids=repr,
+)
+def test_an_answer_by_name_reaches_exactly_the_gates_it_names(form: Any, expected: dict[str, str]) -> None:
+    bound = bind(form, TWO, INTERRUPTS, "terminal")
+    assert {item.gate.gate_id: item.decision.answer for item in bound} == expected
+
+
+def test_one_wrong_name_refuses_the_whole_answer() -> None:
+    with pytest.raises(GateError, match="gate_x"):
+        bind({"gate_a": "approve", "gate_x": "approve"}, TWO, INTERRUPTS, "terminal")
+
+
+def test_an_answer_without_an_open_gate_is_refused() -> None:
+    with pytest.raises(GateError, match="nothing on this thread waits"):
+        bind("approve", [], {}, "terminal")
+
+
+@pytest.mark.parametrize(
+    ("form", "reason"),
+    [
+        ({"type": "reject", "message": "too dear"}, "too dear"),
+        ({"type": "reject", "reason": "too dear"}, "too dear"),
+        ({"type": "ignore", "args": "too dear"}, "too dear"),
+        ({"decisions": [{"type": "reject", "message": "too dear"}]}, "too dear"),
+        ({"decisions": ["reject"], "message": "too dear"}, "too dear"),
+        ("reject", ""),
+    ],
+    ids=repr,
+)
+def test_a_reason_travels_along(form: Any, reason: str) -> None:
+    (bound,) = bind(form, ONE, INTERRUPTS, "terminal")
+    assert bound.decision.reason == reason
+
+
+def test_who_decided_what_and_through_which_door_travels_along() -> None:
+    form = {"decisions": [{"type": "approve"}], "decided_by": "sam", "plan_hash": HASH}
+    (bound,) = bind(form, ONE, INTERRUPTS, "studio")
+    assert (bound.decision.decided_by, bound.decision.channel, bound.decision.shown_hash) == ("sam", "studio", HASH)
+    (plain,) = bind("approve", ONE, INTERRUPTS, "studio")
+    assert (plain.decision.decided_by, plain.decision.shown_hash) == ("studio", None)

@@ -1,0 +1,126 @@
+"""Where a run goes next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+
+from planwright.graph import routes
+from planwright.graph.plan import Plan
+from planwright.graph.results import TERMINAL, Finding, StepResult, Verdict
+from planwright.graph.state import AgentState, PlanningDecision, Task
+
+
+def plan(*capabilities: str) -> Plan:
+    return Plan.model_validate({"steps": [{"id": str(n), "tool": name} for n, name in enumerate(capabilities)]})
+
+
+def state(**values: Any) -> AgentState:
+    return AgentState(**values)  # type: ignore[typeddict-item]
+
+
+def decision(planned: bool, complex_: bool) -> PlanningDecision:
+    return PlanningDecision(mode="auto", score=0, planned=planned, complex=complex_)
+
+
+ONE = [HumanMessage("a")]
+TWO = [HumanMessage("a"), AIMessage("b"), HumanMessage("c")]
+UNKNOWN = Finding(code="unknown_capability", message="m")
+CYCLE = Finding(code="cycle", message="m")
+RESULT = StepResult(uid="u", step_id="s", capability="c", status="failed")
+
+
+@pytest.mark.parametrize("status", sorted(TERMINAL))
+async def test_a_run_that_has_ended_goes_nowhere_but_to_its_end(status: str) -> None:
+    ended = state(status=status, plan=plan("a.b", "respond"), gate_id="", approved=True)
+    ways = (
+        routes.after_budget,
+        routes.after_routing,
+        routes.after_task,
+        routes.after_planner,
+        routes.after_verify,
+        routes.after_approval,
+    )
+    assert [await way(ended) for way in ways] == ["consolidate"] * 6
+
+
+@pytest.mark.parametrize("status", ["running", "waiting", None])
+async def test_a_run_that_goes_on_passes_the_outer_zone(status: str | None) -> None:
+    going = state() if status is None else state(status=status)
+    assert await routes.after_budget(going) == "capability_routing"
+    assert await routes.after_routing(going) == "tool_filter"
+    assert await routes.after_task(going) == "classification"
+
+
+@pytest.mark.parametrize(
+    ("planned", "complex_", "messages", "expected"),
+    [
+        (False, False, ONE, "respond"),
+        (False, True, TWO, "respond"),
+        (True, False, ONE, "planner"),
+        (True, True, ONE, "task_extraction"),
+        (True, False, TWO, "task_extraction"),
+    ],
+    ids=["not planned", "never planned", "simple", "complex", "a conversation"],
+)
+async def test_planning_chooses_the_way(planned: bool, complex_: bool, messages: list[Any], expected: str) -> None:
+    given = state(decision=decision(planned, complex_), messages=messages)
+    assert await routes.after_planning(given) == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"plan": plan("a.b", "respond"), "gate_id": ""}, "dispatch"),
+        ({"plan": plan("a.b", "respond"), "gate_id": "gate_1"}, "plan_gate"),
+        ({"plan": plan("respond"), "gate_id": ""}, "respond"),
+        ({"plan": plan("clarify"), "gate_id": ""}, "clarify"),
+        ({"plan": None, "findings": [UNKNOWN], "task": Task(task="t")}, "classification"),
+        ({"plan": None, "findings": [UNKNOWN]}, "planner"),
+        ({"plan": None, "findings": [CYCLE], "task": Task(task="t")}, "planner"),
+    ],
+    ids=["run", "ask", "answer", "clarify", "look further", "nothing to look through", "plan again"],
+)
+async def test_verification_leads_to_a_person_to_work_to_words_or_back(
+    values: dict[str, Any], expected: str
+) -> None:
+    assert await routes.after_verify(state(status="running", **values)) == expected
+
+
+async def test_a_planner_without_a_plan_ends_the_run() -> None:
+    assert await routes.after_planner(state(plan=None)) == "consolidate"
+    assert await routes.after_planner(state(plan=plan("respond"))) == "verify"
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [({"approved": True}, "dispatch"), ({"approved": False}, "planner"), ({}, "planner")],
+    ids=["approved", "rejected", "undecided"],
+)
+async def test_only_an_approval_leads_to_execution(values: dict[str, Any], expected: str) -> None:
+    assert await routes.after_approval(state(status="running", **values)) == expected
+
+
+@pytest.mark.parametrize(
+    ("ruling", "closing", "expected"),
+    [
+        ("replan", "respond", "planner"),
+        ("accept", "respond", "respond"),
+        ("escalate", "respond", "respond"),
+        ("accept", "clarify", "clarify"),
+        ("replan", "clarify", "planner"),
+    ],
+)
+async def test_the_verdict_leads_back_to_the_planner_or_to_words(ruling: str, closing: str, expected: str) -> None:
+    verdict = Verdict.model_validate({"run_id": "r", "plan_id": "p", "verdict": ruling})
+    assert await routes.after_score(state(verdict=verdict, plan=plan("a.b", closing))) == expected
+
+
+@pytest.mark.parametrize(
+    ("lane", "ends"), [({"results": {"u": RESULT}}, True), ({"results": {}}, False), ({}, False)]
+)
+async def test_a_lane_ends_when_its_step_has_a_result(lane: dict[str, Any], ends: bool) -> None:
+    assert await routes.after_inputs(lane) == ("__end__" if ends else "request_gate")
+    assert await routes.after_request(lane) == ("__end__" if ends else "wait_gate")

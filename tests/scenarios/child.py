@@ -1,0 +1,95 @@
+"""One process of a scene: enter the graph some times, print what came out, and perhaps die.
+
+The only argument is a JSON object: `workspace`, `thread`, `entries` (each `how` and either
+`message`, `resume` or neither), `replies` of the scripted model (none: the embedded planner),
+and `die` (end with SIGKILL right after the last entry).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command
+
+from planwright.graph import build_graph, open_agent
+from planwright.graph.agent import Agent
+from planwright.graph.errors import PlanwrightError
+from planwright.graph.settings import load
+from planwright.models.scripted import ScriptedModel
+
+MODES = ["updates", "custom"]
+
+
+def given(entry: dict[str, Any]) -> Any:
+    """Read what goes into the graph."""
+    if "message" in entry:
+        return {"messages": [("user", entry["message"])]}
+    return Command(resume=entry["resume"]) if "resume" in entry else None
+
+
+def enter(agent: Agent, entry: dict[str, Any], config: RunnableConfig) -> dict[str, Any]:
+    """Enter the graph once, in the way the entry names."""
+    if entry["how"] == "invoke":
+        return report(agent.invoke(given(entry), config))
+    if entry["how"] == "ainvoke":
+        return report(asyncio.run(agent.ainvoke(given(entry), config)))
+    if entry["how"] == "stream":
+        return gathered(list(agent.stream(given(entry), config, stream_mode=MODES)))
+
+    async def collect() -> list[Any]:
+        return [chunk async for chunk in agent.astream(given(entry), config, stream_mode=MODES)]
+
+    return gathered(asyncio.run(collect()))
+
+
+def report(output: dict[str, Any]) -> dict[str, Any]:
+    """Report a whole output."""
+    waiting = output.get("__interrupt__", ())
+    return {
+        "answer": output.get("answer", ""),
+        "status": output.get("status", ""),
+        "waiting": [found.value for found in waiting],
+        "events": [],
+    }
+
+
+def gathered(chunks: list[Any]) -> dict[str, Any]:
+    """Report the chunks of a stream."""
+    output: dict[str, Any] = {}
+    for mode, chunk in chunks:
+        if mode == "updates":
+            for name, update in chunk.items():
+                output |= {"__interrupt__": update} if name == "__interrupt__" else update or {}
+    return report(output) | {"events": [chunk for mode, chunk in chunks if mode == "custom"]}
+
+
+def main(job: dict[str, Any]) -> dict[str, Any]:
+    """Carry out a job and return the report of it."""
+    workspace = Path(job["workspace"])
+    config: RunnableConfig = {"configurable": {"thread_id": job["thread"]}}
+    model = ScriptedModel(replies=job["replies"]) if job.get("replies") else None
+    agent = build_graph(load(workspace), model=model) if model else open_agent(workspace)
+    outputs = []
+    for entry in job["entries"]:
+        try:
+            outputs.append(enter(agent, entry, config))
+        except PlanwrightError as error:
+            outputs.append({"refused": f"{type(error).__name__}: {error}"})
+    if not job.get("die"):
+        agent.close()
+    asked = [[message.text for message in call] for call in model.asked] if model else []
+    return {"outputs": outputs, "asked": asked}
+
+
+if __name__ == "__main__":
+    order = json.loads(sys.argv[1])
+    print(json.dumps(main(order)), flush=True)
+    if order.get("die"):
+        os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,151 @@
+"""A scene: one workspace, its agents and processes, and the record of what was really done."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command
+
+from planwright.graph.agent import Agent, build_graph
+from planwright.graph.settings import load
+from planwright.models.scripted import ScriptedModel
+
+HERE = Path(__file__).parent
+CHILD_S = 60
+TOML = """
+[capabilities]
+modules = ["scenario_work"]
+[planning]
+mode = "always"
+[execution]
+retry_base_ms = 1
+"""
+
+
+@dataclass
+class Scene:
+    """What a scenario is played in."""
+
+    workspace: Path
+    thread: str = field(default_factory=lambda: str(uuid.uuid4()))
+    agents: list[Agent] = field(default_factory=list)
+
+    @property
+    def config(self) -> RunnableConfig:
+        """The config of this scene's thread."""
+        return {"configurable": {"thread_id": self.thread}}
+
+    @property
+    def done(self) -> list[str]:
+        """What the capabilities wrote down, in order, over all processes."""
+        path = self.workspace / "done.log"
+        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+    def step(self, id_: str, capability: str, *after: str, **params: Any) -> dict[str, Any]:
+        """Write one step of a plan; its `name` is its id unless it has parameters of its own."""
+        return {
+            "id": id_,
+            "capability": capability,
+            "params": params or {"name": id_},
+            "depends_on": list(after),
+        }
+
+    def plan(self, *steps: dict[str, Any], **more: Any) -> str:
+        """Write a planner's reply."""
+        return json.dumps({"goal": "Do it", "steps": list(steps), **more})
+
+    def agent(
+        self, *replies: str, model: BaseChatModel | None = None, clock: Any = None, **sections: Any
+    ) -> Agent:
+        """Build an agent over this scene's workspace; it is closed when the scene ends."""
+        options = {"clock": clock} if clock else {}
+        chosen = model or ScriptedModel(replies=list(replies))
+        agent = build_graph(load(self.workspace, **sections), model=chosen, **options)
+        self.agents.append(agent)
+        return agent
+
+    def ask(self, agent: Agent, message: str = "Do it") -> dict[str, Any]:
+        """Send a request on this scene's thread."""
+        output: dict[str, Any] = agent.invoke({"messages": [("user", message)]}, self.config)
+        return output
+
+    def answer(self, agent: Agent, resume: Any) -> dict[str, Any]:
+        """Resume this scene's thread with an answer."""
+        output: dict[str, Any] = agent.invoke(Command(resume=resume), self.config)
+        return output
+
+    def decide(self, agent: Agent, decision: str, message: str = "") -> dict[str, Any]:
+        """Resume with one bare decision, in LangChain's form."""
+        return self.answer(agent, {"decisions": [{"type": decision, "message": message}]})
+
+    def recover(self, agent: Agent) -> dict[str, Any]:
+        """Recover this scene's thread without an answer."""
+        output: dict[str, Any] = agent.invoke(None, self.config)
+        return output
+
+    def waiting(self, agent: Agent) -> dict[str, str]:
+        """Map what the open gates ask about (a step id, or `plan`) to their gate ids."""
+        values = [found.value for found in agent.get_state(self.config).interrupts]
+        return {value["shown"].get("step_id", "plan"): value["gate_id"] for value in values}
+
+    def rows(self, query: str, *values: Any) -> list[dict[str, Any]]:
+        """Read rows of the scene's own records, from outside the program."""
+        path = self.workspace / ".planwright" / "planwright.db"
+        with closing(sqlite3.connect(path)) as connection:
+            connection.row_factory = sqlite3.Row
+            return [dict(row) for row in connection.execute(query, values)]
+
+    def journal(self) -> list[dict[str, Any]]:
+        """Read the journal of this scene's thread, in order."""
+        found = self.rows(
+            "SELECT j.* FROM journal j JOIN runs r USING (run_id) WHERE j.thread_id = ?"
+            " ORDER BY r.started_at, j.seq",
+            self.thread,
+        )
+        return [
+            {"v": 1, **{key: row[key] for key in ("seq", "ts", "run_id", "thread_id", "type")}}
+            | {"data": json.loads(row["data"])}
+            for row in found
+        ]
+
+    def child(self, *entries: dict[str, Any], script: str = "child.py", **job: Any) -> dict[str, Any]:
+        """Play entries in a process of their own and return its report; `die=True` expects SIGKILL."""
+        order = {"workspace": str(self.workspace), "thread": self.thread, "entries": list(entries), **job}
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("PLANWRIGHT_", "OPENAI_"))}
+        ended = subprocess.run(
+            [sys.executable, "-W", "error", str(HERE / script), json.dumps(order)],
+            capture_output=True,
+            text=True,
+            timeout=CHILD_S,
+            check=False,
+            env=clean,
+        )
+        expected = -9 if job.get("die") else 0
+        assert ended.returncode == expected, ended.stderr
+        report: dict[str, Any] = json.loads(ended.stdout or "{}")
+        return report
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    """A fresh workspace whose registry holds `scenario_work` beside what is built in."""
+    shutil.copy(HERE / "scenario_work.py", tmp_path)
+    (tmp_path / "planwright.toml").write_text(TOML, encoding="utf-8")
+    opened = Scene(tmp_path)
+    yield opened
+    for agent in opened.agents:
+        agent.close()

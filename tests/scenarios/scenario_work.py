@@ -1,0 +1,87 @@
+"""Capabilities that write down, durably, every time they are carried out.
+
+The scenes copy this file into their workspace, where `capabilities.modules` names it, so the
+processes of one scene and the test itself all load it as a user's own module.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from pydantic import BaseModel
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.capability import capability
+from planwright.graph.errors import CapabilityUnavailable
+
+
+class Done(BaseModel):
+    """What was done, and the how manieth time it was."""
+
+    text: str
+    turn: int
+
+
+def note(call: CallContext, line: str) -> int:
+    """Append a line to the record and say how often it stands there now."""
+    path = call.settings.workspace / "done.log"
+    with path.open("a", encoding="utf-8") as file:
+        file.write(f"{line}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    return path.read_text(encoding="utf-8").splitlines().count(line)
+
+
+def die_if_told(call: CallContext, name: str) -> None:
+    """End this process like a power cut, the first time only, when the scene asked for it."""
+    order = call.settings.workspace / f"die-{name}"
+    if order.exists():
+        note(call, f"began {name}")
+        order.unlink()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@capability("work.read", mode="read_only", tags=("read",))
+def read(name: str, call: CallContext) -> Done:
+    """Read something."""
+    turn = note(call, name)
+    return Done(text=f"{name}, reading {turn}", turn=turn)
+
+
+@capability("work.write", mode="local_write", effect="idempotent", tags=("write",))
+def write(name: str, call: CallContext, text: str = "") -> Done:
+    """Write something down."""
+    turn = note(call, f"{name}:{text}" if text else name)
+    return Done(text=f"{name} written", turn=turn)
+
+
+@capability("work.destroy", mode="destructive", tags=("destroy",))
+def destroy(name: str, call: CallContext, text: str = "") -> Done:
+    """Destroy something; nobody can ask afterwards whether it happened."""
+    die_if_told(call, name)
+    turn = note(call, f"{name}:{text}" if text else name)
+    return Done(text=f"{name} destroyed", turn=turn)
+
+
+@capability("work.wipe", mode="destructive", effect="idempotent", tags=("wipe",))
+def wipe(name: str, call: CallContext) -> Done:
+    """Wipe something; doing it twice is doing it once."""
+    die_if_told(call, name)
+    return Done(text=f"{name} wiped", turn=note(call, name))
+
+
+@capability("work.fail", mode="read_only", tags=("fail",))
+def fail(name: str, call: CallContext) -> Done:
+    """Fail for good."""
+    note(call, name)
+    raise ValueError(f"{name} is broken")
+
+
+@capability("work.flaky", mode="read_only", tags=("flaky",))
+def flaky(name: str, failures: int, call: CallContext) -> Done:
+    """Be unavailable some times, then work."""
+    turn = note(call, name)
+    if turn <= failures:
+        raise CapabilityUnavailable(f"{name} is overloaded")
+    return Done(text=f"{name} at last", turn=turn)

@@ -1,0 +1,28 @@
+"""What users import stays where it is, and importing it stays cheap."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import planwright.graph
+
+
+def test_the_public_names_of_graph_load_on_first_use() -> None:
+    assert planwright.graph.__all__ == ["RunContext", "Settings", "build_graph", "open_agent"]
+    for name in planwright.graph.__all__:
+        assert callable(getattr(planwright.graph, name))
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nope'"):
+        _ = planwright.graph.nope
+
+
+@pytest.mark.parametrize("module", ["planwright.cli.main", "planwright.cli.inspect", "planwright.cli.views"])
+def test_looking_at_runs_loads_neither_langgraph_nor_langchain(module: str) -> None:
+    program = f"import sys, {module}; print([m for m in sys.modules if m.startswith(('langgraph', 'langchain'))])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "[]"
