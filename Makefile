@@ -39,7 +39,7 @@ eval-offline: setup  ## The embedded planner on written requests -> eval.json
 	$(BIN)/python -m benchmarks.eval_offline
 
 docs: setup  ## Draw the graph into docs/architecture.md
-	$(BIN)/python -m benchmarks.draw_graph
+	$(BIN)/python docs/draw_graph.py
 
 lock: setup  ## Lock the dependencies, by hash and without hosts
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

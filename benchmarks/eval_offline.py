@@ -47,7 +47,7 @@ class Mark:
 
 def mark(case: Mapping[str, Any], plan: Plan | None) -> Mark:
     """Compare a plan with what a case expects."""
-    steps = [step for step in plan.work] if plan else []
+    steps = list(plan.work) if plan else []
     effects = [step.capability or "" for step in steps if step.capability in EFFECTS]
     expect = case["expect"]
     if isinstance(expect, str):
@@ -175,7 +175,8 @@ def main() -> None:
     }
     Path("eval.json").write_text(json.dumps(flat, indent=2) + "\n")
     print(
-        f"eval-offline: {right:.0f} of {requests:.0f} right ({right / requests:.1%}), {wrong:.0f} wrong effects"
+        f"eval-offline: {right:.0f} of {requests:.0f} right ({right / requests:.1%}),"
+        f" {wrong:.0f} wrong effects"
     )
     sys.exit(0 if right / requests >= REQUIRED and wrong == 0 else 1)
 

@@ -74,7 +74,7 @@ def capability(
     risk: Risk | None = None,
     effect: Effect | None = None,
     tags: Sequence[str] = (),
-    guide: Guide = Guide(),  # noqa: B008 - frozen
+    guide: Guide = Guide(),
     timeout_s: float | None = None,
     preflight: Preflight | None = None,
     hosts: Hosts | None = None,

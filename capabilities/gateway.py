@@ -165,7 +165,7 @@ async def _invoke(
     found: Capability, args: dict[str, JsonValue], context: CallContext, timeout_s: float
 ) -> JsonValue:
     """Call the function once and check what it returns."""
-    keywords: dict[str, Any] = {name: value for name, value in found.args.model_validate(args)}
+    keywords: dict[str, Any] = dict(found.args.model_validate(args))
     if found.context_parameter:
         keywords[found.context_parameter] = context
     try:
@@ -180,7 +180,7 @@ async def _invoke(
         raise CapabilityUnavailable(f"{found.name} did not answer within {timeout_s:g} s") from error
     except (CapabilityRejected, CapabilityUnavailable, EffectInDoubt):
         raise
-    except Exception as error:  # noqa: BLE001 - a user's function may raise anything; it is final
+    except Exception as error:  # a user's function may raise anything; it is final
         if found.effect == "blind":
             raise EffectInDoubt(f"{found.name} broke off: {type(error).__name__}: {error}") from error
         raise CapabilityRejected(f"{found.name} failed: {type(error).__name__}: {error}") from error

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from planwright.graph.errors import CapabilityRejected
@@ -105,10 +105,8 @@ class Jail:
 def _enter(folder: int, part: str, path: str, create: bool) -> int:
     try:
         if create:
-            try:
+            with suppress(FileExistsError):
                 os.mkdir(part, 0o755, dir_fd=folder)
-            except FileExistsError:
-                pass
         inner = os.open(part, _FOLDER, dir_fd=folder)
     except OSError as error:
         raise _no_file(path, error) from error

@@ -53,7 +53,7 @@ def host_of(url: str) -> str:
 
 
 def _network(capability: Capability, args: Mapping[str, JsonValue], context: CallContext) -> Ruling:
-    if capability.hosts is None or has_reference(dict(args)) and not capability.preflight:
+    if capability.hosts is None or (has_reference(dict(args)) and not capability.preflight):
         return Ruling("ask", "the host it reaches is not known beforehand")
     hosts = capability.hosts(args, context)
     unlisted = [host for host in hosts if not listed(host, context.settings.egress.allow)]

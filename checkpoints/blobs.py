@@ -36,7 +36,8 @@ class Blobs:
         try:
             data = self._path(digest).read_bytes()
         except OSError as error:
-            raise RunError(f"the recorded result {digest[:12]} is gone: {error}", "restore .planwright/blobs")
+            cause = f"the recorded result {digest[:12]} is gone: {error}"
+            raise RunError(cause, "restore .planwright/blobs from a backup") from error
         if hashlib.sha256(data).hexdigest() != digest:
             raise RunError(f"the recorded result {digest[:12]} was changed", "restore .planwright/blobs")
         return data.decode()

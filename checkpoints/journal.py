@@ -9,7 +9,10 @@ from concurrent.futures import Future
 from planwright.checkpoints.database import Database
 from planwright.graph.events import Event
 
-_INSERT = "INSERT OR IGNORE INTO journal (run_id, thread_id, tenant, seq, ts, type, key, data) VALUES (?,?,?,?,?,?,?,?)"
+_INSERT = (
+    "INSERT OR IGNORE INTO journal (run_id, thread_id, tenant, seq, ts, type, key, data)"
+    " VALUES (?,?,?,?,?,?,?,?)"
+)
 
 
 class Journal:

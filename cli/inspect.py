@@ -56,8 +56,8 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
             views.label("step", f"{step['step_id']:<4} {step['capability']:<16} {step['status']:<10} {said}")
         )
     for effect in found["effects"]:
-        line = f"{effect['capability']:<16} {effect['status']:<8} key {effect['key'][:16]}… {effect['error'] or ''}"
-        console.print(views.label("effect", line))
+        said = f"key {effect['key'][:16]}… {effect['error'] or ''}"
+        console.print(views.label("effect", f"{effect['capability']:<16} {effect['status']:<8} {said}"))
     if found["usage"]:
         console.print(views.label("usage", views.usage(found["usage"])))
     if found["answer"]:
@@ -120,8 +120,8 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
         "verdict": _newest(database, run_id, "verdict"),
         "gates": list(
             database.query(
-                "SELECT gate_id, kind, status, shown_hash AS plan_hash, expires_at, decided_by, channel, reason"
-                " FROM gates WHERE run_id = ? ORDER BY requested_at",
+                "SELECT gate_id, kind, status, shown_hash AS plan_hash, expires_at, decided_by, channel,"
+                " reason FROM gates WHERE run_id = ? ORDER BY requested_at",
                 (run_id,),
             )
         ),
@@ -133,7 +133,8 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
         ],
         "effects": list(
             database.query(
-                "SELECT key, capability, effect, status, error FROM effects WHERE run_id = ? ORDER BY intended_at",
+                "SELECT key, capability, effect, status, error FROM effects WHERE run_id = ?"
+                " ORDER BY intended_at",
                 (run_id,),
             )
         ),

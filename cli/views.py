@@ -120,7 +120,10 @@ def usage(spent: Mapping[str, Any]) -> str:
 
 def runs_table(rows: list[dict[str, Any]]) -> Table:
     """List runs."""
-    table = Table("thread", "status", "started", "request", box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("thread", "status", "started"):
+        table.add_column(name, no_wrap=True, min_width=len(name))
+    table.add_column("request", no_wrap=True, overflow="ellipsis", ratio=1)
     for row in rows:
         started = str(row["started_at"])[:16].replace("T", " ")
         table.add_row(row["thread_id"], row["status"], started, safe(row["title"]))

@@ -1,4 +1,7 @@
-"""Where to go next: pure functions from the state to the name of a node."""
+"""Where to go next: pure functions from the state to the name of a node.
+
+LangGraph draws the edges from the `Literal` each one returns; a union of two is not drawn.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,18 @@ from typing import Literal
 from planwright.graph.results import TERMINAL
 from planwright.graph.state import AgentState
 
-Closing = Literal["consolidate"]
-
 
 def ended(state: AgentState) -> bool:
     """Say whether the run has its answer already."""
     return state.get("status") in TERMINAL
 
 
-async def after_budget(state: AgentState) -> Literal["capability_routing"] | Closing:
+async def after_budget(state: AgentState) -> Literal["capability_routing", "consolidate"]:
     """Go on while there is something to spend."""
     return "consolidate" if ended(state) else "capability_routing"
 
 
-async def after_routing(state: AgentState) -> Literal["tool_filter"] | Closing:
+async def after_routing(state: AgentState) -> Literal["tool_filter", "consolidate"]:
     """Go on with a model."""
     return "consolidate" if ended(state) else "tool_filter"
 
@@ -34,19 +35,19 @@ async def after_planning(state: AgentState) -> Literal["task_extraction", "class
     return "task_extraction" if decision.complex or conversation else "classification"
 
 
-async def after_task(state: AgentState) -> Literal["classification"] | Closing:
+async def after_task(state: AgentState) -> Literal["classification", "consolidate"]:
     """Classify the task."""
     return "consolidate" if ended(state) else "classification"
 
 
-async def after_planner(state: AgentState) -> Literal["verify"] | Closing:
+async def after_planner(state: AgentState) -> Literal["verify", "consolidate"]:
     """Verify what the planner proposed."""
     return "consolidate" if ended(state) or state.get("plan") is None else "verify"
 
 
 async def after_verify(
     state: AgentState,
-) -> Literal["planner", "classification", "plan_gate", "dispatch", "respond", "clarify"] | Closing:
+) -> Literal["planner", "classification", "plan_gate", "dispatch", "respond", "clarify", "consolidate"]:
     """Ask a person, run, answer, or plan again."""
     if ended(state):
         return "consolidate"
@@ -59,7 +60,7 @@ async def after_verify(
     return "plan_gate" if state["gate_id"] else "dispatch"
 
 
-async def after_approval(state: AgentState) -> Literal["dispatch", "planner"] | Closing:
+async def after_approval(state: AgentState) -> Literal["dispatch", "planner", "consolidate"]:
     """Only an approval leads to execution."""
     if ended(state):
         return "consolidate"

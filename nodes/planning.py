@@ -13,8 +13,8 @@ from planwright.graph.state import AgentState, PlanningDecision
 from planwright.nodes.node import Node, Update
 
 VERBS = frozenset(
-    "search find create send write compare analyze check draft build email research read list summarize update"
-    " schedule fetch review post file save extract remember notify look make add open show".split()
+    "search find create send write compare analyze check draft build email research read list summarize"
+    " update schedule fetch review post file save extract remember notify look make add open show".split()
 )
 _SEQUENCE = re.compile(r"\b(and then|after that|followed by|first|then|next|finally)\b", re.IGNORECASE)
 _MULTI_STEP = re.compile(r"\b(step by step|steps|plan|sequence)\b", re.IGNORECASE)

@@ -29,7 +29,12 @@ FLOORS = (
 
 def floor(module: str) -> int:
     """Find the floor a module lives on, 0 being the top."""
-    homes = [(len(name), n) for n, names in enumerate(FLOORS) for name in names if f"{module}.".startswith(f"{name}.")]
+    homes = [
+        (len(name), n)
+        for n, names in enumerate(FLOORS)
+        for name in names
+        if f"{module}.".startswith(f"{name}.")
+    ]
     return max(homes)[1]
 
 
@@ -40,7 +45,11 @@ def imports(path: Path) -> list[str]:
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and id(node) not in lazily_typed:
-            found += [node.module] if node.module.count(".") > 1 else [f"{node.module}.{a.name}" for a in node.names]
+            found += (
+                [node.module]
+                if node.module.count(".") > 1
+                else [f"{node.module}.{a.name}" for a in node.names]
+            )
     return [name.removeprefix("planwright.") for name in found if name.startswith("planwright.")]
 
 
@@ -65,13 +74,18 @@ def test_a_file_can_be_read_in_one_sitting(path: Path) -> None:
     long = [
         node.name
         for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (node.end_lineno or 0) - node.lineno >= 50
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or 0) - node.lineno >= 50
     ]
     assert not long, f"functions over 50 lines: {long}"
 
 
 def test_only_settings_reads_the_environment() -> None:
-    readers = [p.relative_to(ROOT) for p in SOURCES if re.search(r"os\.environ|os\.getenv|getenv\(", p.read_text("utf-8"))]
+    readers = [
+        p.relative_to(ROOT)
+        for p in SOURCES
+        if re.search(r"os\.environ|os\.getenv|getenv\(", p.read_text("utf-8"))
+    ]
     assert readers == [Path("graph/settings.py")]
 
 

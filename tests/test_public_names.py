@@ -23,6 +23,10 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 @pytest.mark.parametrize("module", ["planwright.cli.main", "planwright.cli.inspect", "planwright.cli.views"])
 def test_looking_at_runs_loads_neither_langgraph_nor_langchain(module: str) -> None:
-    program = f"import sys, {module}; print([m for m in sys.modules if m.startswith(('langgraph', 'langchain'))])"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    program = (
+        f"import sys, {module}; print([m for m in sys.modules if m.startswith(('langgraph', 'langchain'))])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
     assert done.stdout.strip() == "[]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 
@@ -63,11 +64,8 @@ def split(request: str) -> list[Clause]:
     pieces: list[str] = []
     for hard in [turned["later"], turned["sooner"]] if turned else _HARD_BREAK.split(hidden):
         pieces += _split_softly(_active(hard))
-    numbered = [
-        re.sub("\x00", lambda _: f"\x00{next(numbers)}\x00", p)
-        for numbers in [iter(range(99))]
-        for p in pieces
-    ]
+    numbers = itertools.count()
+    numbered = [re.sub("\x00", lambda _: f"\x00{next(numbers)}\x00", piece) for piece in pieces]
     return [clause(_show_quotes(piece, quotes)) for piece in numbered if re.search(r"\w", piece)]
 
 

@@ -110,7 +110,7 @@ def count(text: str, noun: str) -> int | None:
 def sender(text: str) -> str | None:
     """Find who sent a message: `from Acme`, `did Acme write`, `Acme's last mail`."""
     for match in _SENT_US.finditer(text):
-        name = next(filter(None, match.groups()))
+        name: str = next(filter(None, match.groups()))
         if name.split()[0].lower() not in _NOT_SENDERS | STOP_WORDS:
             return name
     for match in _SENDER.finditer(text):

@@ -38,7 +38,9 @@ def test_nothing_but_the_text_is_left_behind(tmp_path: Path) -> None:
     assert [file for file in tmp_path.rglob("*") if file.is_file()] == [path_of(tmp_path, digest)]
 
 
-@pytest.mark.parametrize("change", [b"", b"other", TEXT.encode() + b" "], ids=["emptied", "replaced", "longer"])
+@pytest.mark.parametrize(
+    "change", [b"", b"other", TEXT.encode() + b" "], ids=["emptied", "replaced", "longer"]
+)
 def test_a_changed_file_is_refused(tmp_path: Path, change: bytes) -> None:
     blobs = Blobs(tmp_path)
     digest = blobs.put(TEXT)

@@ -97,7 +97,9 @@ async def test_an_answer_that_comes_too_late_is_refused_and_the_gate_stays_close
 
 async def test_a_gate_is_open_until_the_moment_it_expires(stores: Stores) -> None:
     await stores.gates.open(gate())
-    assert (await stores.gates.decide("gate_a", APPROVE, LATER - timedelta(microseconds=1))).status == "approved"
+    assert (
+        await stores.gates.decide("gate_a", APPROVE, LATER - timedelta(microseconds=1))
+    ).status == "approved"
 
 
 async def test_an_expiry_does_not_touch_a_decided_gate(stores: Stores) -> None:
@@ -109,7 +111,9 @@ async def test_an_expiry_does_not_touch_a_decided_gate(stores: Stores) -> None:
 async def test_an_answer_that_names_another_hash_is_refused_and_the_gate_stays_open(stores: Stores) -> None:
     await stores.gates.open(gate())
     stale = APPROVE.model_copy(update={"shown_hash": "b" * 64})
-    with pytest.raises(GateError, match="the answer names plan_hash bbbbbbbbbbbb, the gate shows aaaaaaaaaaaa"):
+    with pytest.raises(
+        GateError, match="the answer names plan_hash bbbbbbbbbbbb, the gate shows aaaaaaaaaaaa"
+    ):
         await stores.gates.decide("gate_a", stale, NOW)
     assert (await stores.gates.read("gate_a", NOW)).status == "open"
 

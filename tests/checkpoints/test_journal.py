@@ -35,7 +35,9 @@ def test_a_second_event_of_the_same_key_is_left_out(stores: Stores) -> None:
 def test_another_run_may_use_the_same_key(stores: Stores) -> None:
     stores.journal.append(event(1), "start:s1", "acme")
     stores.journal.append(event(1, run_id="run_2"), "start:s1", "acme").result(10)
-    count = stores.database.call("read", lambda c: int(c.execute("SELECT count(*) FROM journal").fetchone()[0]))
+    count = stores.database.call(
+        "read", lambda c: int(c.execute("SELECT count(*) FROM journal").fetchone()[0])
+    )
     assert count == 2
 
 

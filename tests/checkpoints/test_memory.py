@@ -48,7 +48,11 @@ async def test_an_odd_query_never_raises(memories: Memories, query: str) -> None
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(query=st.text(alphabet=st.one_of(st.sampled_from(string.punctuation + " abAB"), st.characters()), max_size=40))
+@given(
+    query=st.text(
+        alphabet=st.one_of(st.sampled_from(string.punctuation + " abAB"), st.characters()), max_size=40
+    )
+)
 async def test_no_text_is_a_query_that_raises(memories: Memories, query: str) -> None:
     await fill(memories)
     assert len(await memories.search(query, "acme", 2)) <= 2

@@ -25,7 +25,9 @@ CRITERION = plan.Criterion(cel="output.count > 0")
 CHECKED = plan.CheckedStep(
     step=STEP, uid="step_1", needs=("step_0",), effect="pure", mode="read_only", risk="Low", gated=False
 )
-SCORE = results.StepScore(step_id="s1", policy=1, utility=0.5, safety=1, latency=1, cost=1, findings=("late",))
+SCORE = results.StepScore(
+    step_id="s1", policy=1, utility=0.5, safety=1, latency=1, cost=1, findings=("late",)
+)
 SAMPLES: dict[type, Any] = {
     plan.Plan: plan.Plan(plan_id="plan_1", goal="g", steps=(STEP,)),
     plan.PlanStep: STEP.model_copy(update={"success_criteria": CRITERION}),
@@ -108,7 +110,16 @@ def test_a_plain_value_comes_back_as_it_was(value: Any) -> None:
         ext(0, "builtins", "set", [ext(0, "os", "system", "true")]),
         ext(99, "os", "system", "true"),
     ],
-    ids=["single", "positional", "keyword", "pydantic1", "pydantic2", "nested", "inside an allowed type", "code"],
+    ids=[
+        "single",
+        "positional",
+        "keyword",
+        "pydantic1",
+        "pydantic2",
+        "nested",
+        "inside an allowed type",
+        "code",
+    ],
 )
 def test_a_foreign_type_is_refused_with_its_name(payload: Any) -> None:
     with pytest.raises(SetupError, match=r"os\.system|subprocess\.Popen|settings\.Settings") as refused:

@@ -48,7 +48,7 @@ REJECTIONS: list[Any] = [
     [{"type": "ignore", "args": None}], {"int_a": "reject"}, {"gate_a": {"type": "reject"}},
 ]  # fmt: skip
 REFUSED: list[Any] = [
-    None, "", " ", "maybe", "approve it", "approve, reject", "approve\0", 0, 1, 1.0, b"approve", object(), [], [[]],
+    None, "", " ", "maybe", "approve it", "approve, reject", "approve\0", 0, 1, 1.0, b"approve", ..., [], [[]],
     [None], ["approve", "approve"], [["approve"]], {}, {"type": None}, {"type": 1}, {"type": ["approve"]},
     {"type": "edit", "args": {}}, {"type": "response", "args": "text"}, {"type": ""}, {"types": "approve"},
     {"decisions": []}, {"decisions": None}, {"decisions": "approve"}, {"decisions": {"type": "approve"}},
@@ -133,6 +133,10 @@ def test_a_reason_travels_along(form: Any, reason: str) -> None:
 def test_who_decided_what_and_through_which_door_travels_along() -> None:
     form = {"decisions": [{"type": "approve"}], "decided_by": "sam", "plan_hash": HASH}
     (bound,) = bind(form, ONE, INTERRUPTS, "studio")
-    assert (bound.decision.decided_by, bound.decision.channel, bound.decision.shown_hash) == ("sam", "studio", HASH)
+    assert (bound.decision.decided_by, bound.decision.channel, bound.decision.shown_hash) == (
+        "sam",
+        "studio",
+        HASH,
+    )
     (plain,) = bind("approve", ONE, INTERRUPTS, "studio")
     assert (plain.decision.decided_by, plain.decision.shown_hash) == ("studio", None)

@@ -112,7 +112,11 @@ def test_dependencies_are_declared_by_key_and_by_reference_each_once() -> None:
             "steps": [
                 {"id": "s1", "context_key": "invoice"},
                 {"id": "s2", "depends_on": ["s1"], "inputs": ["invoice", "unknown"]},
-                {"id": "s3", "depends_on": ["s2"], "params": {"a": "{{steps.s1.output.x}} {{steps.s2.output}}"}},
+                {
+                    "id": "s3",
+                    "depends_on": ["s2"],
+                    "params": {"a": "{{steps.s1.output.x}} {{steps.s2.output}}"},
+                },
                 {"id": "s4", "inputs": ["s3"]},
             ]
         }

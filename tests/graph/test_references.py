@@ -67,7 +67,12 @@ def test_references_inside_a_text_become_text(text: str, expected: str) -> None:
 
 
 def test_references_are_found_at_any_depth_and_never_in_keys() -> None:
-    value: JsonValue = {"a": [{"b": "{{steps.s1.output.count}}"}], "{{input.request}}": 1, "n": None, "t": True}
+    value: JsonValue = {
+        "a": [{"b": "{{steps.s1.output.count}}"}],
+        "{{input.request}}": 1,
+        "n": None,
+        "t": True,
+    }
     assert resolve(value, SCOPE) == {"a": [{"b": 3}], "{{input.request}}": 1, "n": None, "t": True}
 
 
@@ -78,7 +83,9 @@ def test_what_a_reference_brings_in_is_not_read_for_references() -> None:
 
 
 def test_a_reference_cannot_be_put_together_from_pieces() -> None:
-    scope: dict[str, JsonValue] = {"input": {"open": "{{", "middle": "input.request", "close": "}}", "request": "x"}}
+    scope: dict[str, JsonValue] = {
+        "input": {"open": "{{", "middle": "input.request", "close": "}}", "request": "x"}
+    }
     assert resolve("{{input.open}}{{input.middle}}{{input.close}}", scope) == "{{input.request}}"
 
 

@@ -14,7 +14,9 @@ from planwright.graph.state import AgentState, PlanningDecision, Task
 
 
 def plan(*capabilities: str) -> Plan:
-    return Plan.model_validate({"steps": [{"id": str(n), "tool": name} for n, name in enumerate(capabilities)]})
+    return Plan.model_validate(
+        {"steps": [{"id": str(n), "tool": name} for n, name in enumerate(capabilities)]}
+    )
 
 
 def state(**values: Any) -> AgentState:
@@ -65,7 +67,9 @@ async def test_a_run_that_goes_on_passes_the_outer_zone(status: str | None) -> N
     ],
     ids=["not planned", "never planned", "simple", "complex", "a conversation"],
 )
-async def test_planning_chooses_the_way(planned: bool, complex_: bool, messages: list[Any], expected: str) -> None:
+async def test_planning_chooses_the_way(
+    planned: bool, complex_: bool, messages: list[Any], expected: str
+) -> None:
     given = state(decision=decision(planned, complex_), messages=messages)
     assert await routes.after_planning(given) == expected
 
@@ -113,7 +117,9 @@ async def test_only_an_approval_leads_to_execution(values: dict[str, Any], expec
         ("replan", "clarify", "planner"),
     ],
 )
-async def test_the_verdict_leads_back_to_the_planner_or_to_words(ruling: str, closing: str, expected: str) -> None:
+async def test_the_verdict_leads_back_to_the_planner_or_to_words(
+    ruling: str, closing: str, expected: str
+) -> None:
     verdict = Verdict.model_validate({"run_id": "r", "plan_id": "p", "verdict": ruling})
     assert await routes.after_score(state(verdict=verdict, plan=plan("a.b", closing))) == expected
 

@@ -24,7 +24,9 @@ from planwright.graph.schedule import find_cycle, waves
     ],
     ids=["empty", "one", "independent", "chain", "diamond", "uneven"],
 )
-def test_a_plan_is_split_into_waves(needs: dict[str, tuple[str, ...]], expected: list[tuple[str, ...]]) -> None:
+def test_a_plan_is_split_into_waves(
+    needs: dict[str, tuple[str, ...]], expected: list[tuple[str, ...]]
+) -> None:
     assert waves(needs) == expected
 
 
@@ -51,7 +53,10 @@ def test_a_plan_without_a_cycle_has_none() -> None:
 @given(data=st.data(), size=st.integers(0, 12))
 def test_every_step_lies_one_wave_after_its_latest_dependency(data: st.DataObject, size: int) -> None:
     names = [f"s{n}" for n in range(size)]
-    needs = {name: tuple(data.draw(st.sets(st.sampled_from(names[:n]))) if n else ()) for n, name in enumerate(names)}
+    needs = {
+        name: tuple(data.draw(st.sets(st.sampled_from(names[:n]))) if n else ())
+        for n, name in enumerate(names)
+    }
     batches = waves(needs)
     depth = {name: number for number, batch in enumerate(batches) for name in batch}
     assert sorted(depth) == sorted(names)

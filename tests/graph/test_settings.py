@@ -48,7 +48,10 @@ def test_sources_are_merged_key_by_key(tmp_path: Path, monkeypatch: pytest.Monke
     write(tmp_path, "[channels.team]\nurl = 'http://a'\n[providers.x]\nmodel = 'm'\npriority = 5\n")
     monkeypatch.setenv("PLANWRIGHT_PROVIDERS__X__PRIORITY", "1")
     settings = load(tmp_path, channels={"ops": {"url": "http://b"}})
-    assert {name: channel.url for name, channel in settings.channels.items()} == {"team": "http://a", "ops": "http://b"}
+    assert {name: channel.url for name, channel in settings.channels.items()} == {
+        "team": "http://a",
+        "ops": "http://b",
+    }
     assert (settings.providers["x"].model, settings.providers["x"].priority) == ("m", 1)
 
 
@@ -56,7 +59,7 @@ def test_sources_are_merged_key_by_key(tmp_path: Path, monkeypatch: pytest.Monke
     ("text", "line"),
     [
         ("[planning\nmode = 1\n", 1),
-        ("[planning]\nmode = 'always\n[execution]\n", 2),
+        ('[planning]\nmode = "always\n[execution]\n', 2),
         ("a = 1\n\n\nb = \n", 4),
         ("[planning]\nmode = 'auto'\nmode = 'never'\n", 3),
     ],
@@ -84,7 +87,12 @@ def test_a_file_that_is_no_text_is_refused_by_its_name(tmp_path: Path) -> None:
     [
         ("[planning]\nmod = 'auto'\n", 2, "planning.mod", "planning.mode"),
         ("[planing]\nmode = 'auto'\n", 1, "planing", "planning"),
-        ("[execution]\nmax_paralel_steps = 3\n", 2, "execution.max_paralel_steps", "execution.max_parallel_steps"),
+        (
+            "[execution]\nmax_paralel_steps = 3\n",
+            2,
+            "execution.max_paralel_steps",
+            "execution.max_parallel_steps",
+        ),
         ("# a remark\n\n[budgets.run]\ntoken = 3\n", 4, "budgets.run.token", "budgets.run.tokens"),
         ("[storage]\nbusy_timeout = 3\n", 2, "storage.busy_timeout", "storage.busy_timeout_s"),
     ],

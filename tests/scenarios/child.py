@@ -1,8 +1,8 @@
 """One process of a scene: enter the graph some times, print what came out, and perhaps die.
 
-The only argument is a JSON object: `workspace`, `thread`, `entries` (each `how` and either
-`message`, `resume` or neither), `replies` of the scripted model (none: the embedded planner),
-and `die` (end with SIGKILL right after the last entry).
+The only argument is a JSON object: `workspace`, `settings`, `entries` (each names its `thread`, `how`
+it enters, and a `message`, a `resume` or neither), `replies` of the scripted model (none: the
+embedded planner), and `die` (end with SIGKILL right after the last entry).
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ def given(entry: dict[str, Any]) -> Any:
     return Command(resume=entry["resume"]) if "resume" in entry else None
 
 
-def enter(agent: Agent, entry: dict[str, Any], config: RunnableConfig) -> dict[str, Any]:
+def enter(agent: Agent, entry: dict[str, Any]) -> dict[str, Any]:
     """Enter the graph once, in the way the entry names."""
+    config: RunnableConfig = {"configurable": {"thread_id": entry["thread"]}}
     if entry["how"] == "invoke":
         return report(agent.invoke(given(entry), config))
     if entry["how"] == "ainvoke":
@@ -72,14 +73,13 @@ def gathered(chunks: list[Any]) -> dict[str, Any]:
 
 def main(job: dict[str, Any]) -> dict[str, Any]:
     """Carry out a job and return the report of it."""
-    workspace = Path(job["workspace"])
-    config: RunnableConfig = {"configurable": {"thread_id": job["thread"]}}
-    model = ScriptedModel(replies=job["replies"]) if job.get("replies") else None
-    agent = build_graph(load(workspace), model=model) if model else open_agent(workspace)
+    settings = load(job["workspace"], **job.get("settings", {}))
+    model = ScriptedModel(replies=job["replies"]) if "replies" in job else None
+    agent = build_graph(settings, model=model) if model else open_agent(Path(job["workspace"]))
     outputs = []
     for entry in job["entries"]:
         try:
-            outputs.append(enter(agent, entry, config))
+            outputs.append(enter(agent, entry))
         except PlanwrightError as error:
             outputs.append({"refused": f"{type(error).__name__}: {error}"})
     if not job.get("die"):

@@ -9,14 +9,13 @@ import sqlite3
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
@@ -34,6 +33,15 @@ mode = "always"
 [execution]
 retry_base_ms = 1
 """
+# What a run has left behind; the lease of a run moves with every look at it.
+TABLES = {
+    "runs": "run_id, thread_id, status, request, answer, ended_at",
+    "plans": "run_id, plan_hash, revision, gate_id",
+    "gates": "gate_id, status, decided_at, decided_by, reason",
+    "steps": "run_id, uid, status, result",
+    "effects": "key, status, result",
+    "journal": "run_id, seq, type",
+}
 
 
 @dataclass
@@ -55,26 +63,20 @@ class Scene:
         path = self.workspace / "done.log"
         return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 
-    def step(self, id_: str, capability: str, *after: str, **params: Any) -> dict[str, Any]:
-        """Write one step of a plan; its `name` is its id unless it has parameters of its own."""
-        return {
-            "id": id_,
-            "capability": capability,
-            "params": params or {"name": id_},
-            "depends_on": list(after),
-        }
+    def step(self, id_: str, capability: str, *after: str, **more: Any) -> dict[str, Any]:
+        """Write one step of a plan; its only parameter is its own name unless `params` says more."""
+        first = {"id": id_, "capability": capability, "params": {"name": id_}}
+        return {**first, "depends_on": list(after), **more}
 
     def plan(self, *steps: dict[str, Any], **more: Any) -> str:
         """Write a planner's reply."""
         return json.dumps({"goal": "Do it", "steps": list(steps), **more})
 
-    def agent(
-        self, *replies: str, model: BaseChatModel | None = None, clock: Any = None, **sections: Any
-    ) -> Agent:
-        """Build an agent over this scene's workspace; it is closed when the scene ends."""
-        options = {"clock": clock} if clock else {}
-        chosen = model or ScriptedModel(replies=list(replies))
-        agent = build_graph(load(self.workspace, **sections), model=chosen, **options)
+    def agent(self, *replies: str, **options: Any) -> Agent:
+        """Build an agent with a scripted model over this workspace; it is closed with the scene."""
+        mine = {name: options.pop(name) for name in ("model", "clock") if name in options}
+        mine.setdefault("model", ScriptedModel(replies=list(replies or ("never asked",))))
+        agent = build_graph(load(self.workspace, **options), **mine)
         self.agents.append(agent)
         return agent
 
@@ -109,22 +111,34 @@ class Scene:
             connection.row_factory = sqlite3.Row
             return [dict(row) for row in connection.execute(query, values)]
 
+    def everything(self) -> dict[str, Any]:
+        """Read all that a refusal has to leave as it is: the records, and what was done."""
+        return {
+            "done": self.done,
+            **{name: self.rows(f"SELECT {columns} FROM {name}") for name, columns in TABLES.items()},
+        }
+
     def journal(self) -> list[dict[str, Any]]:
-        """Read the journal of this scene's thread, in order."""
+        """Read the journal of this scene's thread as events, in order."""
         found = self.rows(
             "SELECT j.* FROM journal j JOIN runs r USING (run_id) WHERE j.thread_id = ?"
             " ORDER BY r.started_at, j.seq",
             self.thread,
         )
-        return [
-            {"v": 1, **{key: row[key] for key in ("seq", "ts", "run_id", "thread_id", "type")}}
-            | {"data": json.loads(row["data"])}
-            for row in found
-        ]
+        plain = ("seq", "ts", "run_id", "thread_id", "type")
+        return [{"v": 1, **{key: row[key] for key in plain}, "data": json.loads(row["data"])} for row in found]
+
+    def entry(self, how: str = "invoke", **given: Any) -> dict[str, Any]:
+        """Write one entry for a child process, on this scene's thread unless it names another."""
+        return {"how": how, "thread": self.thread, **given}
 
     def child(self, *entries: dict[str, Any], script: str = "child.py", **job: Any) -> dict[str, Any]:
-        """Play entries in a process of their own and return its report; `die=True` expects SIGKILL."""
-        order = {"workspace": str(self.workspace), "thread": self.thread, "entries": list(entries), **job}
+        """Play entries in a process of their own and return its report.
+
+        With `die=True`, or a capability that was told to die, `dies=True` expects SIGKILL.
+        """
+        expected = -9 if job.get("die") or job.pop("dies", False) else 0
+        order = {"workspace": str(self.workspace), "entries": list(entries), **job}
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("PLANWRIGHT_", "OPENAI_"))}
         ended = subprocess.run(
             [sys.executable, "-W", "error", str(HERE / script), json.dumps(order)],
@@ -134,18 +148,32 @@ class Scene:
             check=False,
             env=clean,
         )
-        expected = -9 if job.get("die") else 0
         assert ended.returncode == expected, ended.stderr
         report: dict[str, Any] = json.loads(ended.stdout or "{}")
         return report
 
 
+def roles(model: ScriptedModel) -> list[str]:
+    """List the roles a model was asked in, in order."""
+    return [call[0].text.split("\n")[0].removeprefix("Role: ") for call in model.asked]
+
+
+@pytest.fixture(scope="session")
+def stage() -> Callable[[Path], Scene]:
+    """Open a scene in a folder, for fixtures that last longer than a test; they close its agents."""
+
+    def prepare(folder: Path) -> Scene:
+        shutil.copy(HERE / "scenario_work.py", folder)
+        (folder / "planwright.toml").write_text(TOML, encoding="utf-8")
+        return Scene(folder)
+
+    return prepare
+
+
 @pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Scene]:
+def scene(tmp_path: Path, stage: Callable[[Path], Scene]) -> Iterator[Scene]:
     """A fresh workspace whose registry holds `scenario_work` beside what is built in."""
-    shutil.copy(HERE / "scenario_work.py", tmp_path)
-    (tmp_path / "planwright.toml").write_text(TOML, encoding="utf-8")
-    opened = Scene(tmp_path)
+    opened = stage(tmp_path)
     yield opened
     for agent in opened.agents:
         agent.close()

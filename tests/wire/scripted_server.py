@@ -45,7 +45,9 @@ class Request:
 
     def sent(self, role: str) -> str:
         """What was sent under a role, all messages together."""
-        return "\n".join(str(message["content"]) for message in self.body["messages"] if message["role"] == role)
+        return "\n".join(
+            str(message["content"]) for message in self.body["messages"] if message["role"] == role
+        )
 
 
 def says(text: str, tokens: tuple[int, int] | None = (1000, 200), finish: str = "stop") -> Reply:
@@ -187,7 +189,11 @@ def _events(reply: Reply) -> bytes:
     content = json.loads(reply.body)
     text, half = reply.text or "", len(reply.text or "") // 2
     head = {name: content[name] for name in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
-    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": text[:half]}, {"content": text[half:]}, {}]
+    deltas: list[dict[str, Any]] = [
+        {"role": "assistant", "content": text[:half]},
+        {"content": text[half:]},
+        {},
+    ]
     chunks = [
         {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None if delta else "stop"}]}
         for delta in deltas

@@ -1,0 +1,23 @@
+"""`make docs`: put the graph, as LangGraph draws it, into docs/architecture.md."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+
+from planwright.graph.agent import build_graph
+from planwright.graph.settings import load
+
+PAGE = Path(__file__).parent / "architecture.md"
+_DRAWING = re.compile(r"(?<=```mermaid\n).*?(?=```)", re.DOTALL)
+
+
+def drawing() -> str:
+    """Draw the graph of an empty workspace."""
+    with tempfile.TemporaryDirectory() as folder:
+        return build_graph(load(folder)).get_graph(xray=True).draw_mermaid()
+
+
+if __name__ == "__main__":
+    PAGE.write_text(_DRAWING.sub(lambda _: drawing(), PAGE.read_text("utf-8")), "utf-8")

@@ -1,0 +1,56 @@
+"""Agents in a fresh workspace, with a scripted model, closed after each test."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.runnables import RunnableConfig
+
+from planwright.capabilities.capability import Capability
+from planwright.graph.agent import Agent, build_graph
+from planwright.graph.settings import load
+from planwright.models.scripted import ScriptedModel
+
+MakeAgent = Callable[..., Agent]
+MakeConfig = Callable[[], RunnableConfig]
+
+
+@pytest.fixture
+def make_agent(tmp_path: Path) -> Iterator[MakeAgent]:
+    """Build an agent that plans the given steps; `options` are those of `build_graph`."""
+    opened: list[Agent] = []
+
+    def make(
+        steps: list[dict[str, Any]],
+        capabilities: Iterable[Capability] = (),
+        *,
+        flags: dict[str, Any] | None = None,
+        plan: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> Agent:
+        planning = {"mode": "always", "max_steps": 100, "replan_budget": 0}
+        settings = load(tmp_path, **{"planning": planning, **(flags or {})})
+        reply = json.dumps({"goal": "the goal", **(plan or {}), "steps": steps})
+        model = ScriptedModel(replies=[reply, "the answer"])
+        agent = build_graph(settings, model=model, capabilities=capabilities, **options)
+        opened.append(agent)
+        return agent
+
+    yield make
+    for agent in opened:
+        agent.close()
+
+
+@pytest.fixture
+def new_thread() -> MakeConfig:
+    """Make the config of a thread nobody has used."""
+
+    def make() -> RunnableConfig:
+        return {"configurable": {"thread_id": str(uuid.uuid4())}}
+
+    return make

@@ -1,0 +1,121 @@
+"""A run that waits at its plan's gate goes on in a process that has never seen it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.scenarios.conftest import Scene
+
+WAYS = ("invoke", "ainvoke", "stream", "astream")
+APPROVE = {"decisions": [{"type": "approve"}]}
+
+
+def gated(scene: Scene) -> str:
+    """Write a plan that a person has to approve, with no gate inside."""
+    second = scene.step("s2", "work.write", "s1", estimated_risk="Medium")
+    return scene.plan(scene.step("s1", "work.read"), second)
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory, stage: Callable[[Path], Scene]) -> dict[str, Any]:
+    """Begin a run in each way in one process, and approve all of them in a second one.
+
+    The second process's model would answer a request for a plan with garbage.
+    """
+    scene = stage(tmp_path_factory.mktemp("resume"))
+    begin = [scene.entry(how, thread=f"thread-{how}", message="Do it") for how in WAYS]
+    resume = [scene.entry(how, thread=f"thread-{how}", resume=APPROVE) for how in WAYS]
+    first = scene.child(*begin, replies=[gated(scene)])
+    before = scene.done
+    second = scene.child(*resume, replies=["the second process answers"])
+    return {"first": first, "second": second, "before": before, "scene": scene}
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_the_first_process_stops_at_one_gate_with_langchains_request(how: str, played: Any) -> None:
+    output = played["first"]["outputs"][WAYS.index(how)]
+    (asked,) = output["waiting"]
+    (action,) = asked["action_requests"]
+    plan = action["args"]["plan"]
+    assert action["name"] == "approve_plan"
+    assert [step["id"] for step in plan["steps"]] == ["s1", "s2"]
+    assert "Do it" in action["description"]
+    assert asked["review_configs"] == [
+        {"action_name": "approve_plan", "allowed_decisions": ["approve", "reject"]}
+    ]
+    assert asked["gate_id"].startswith("gate_")
+    assert len(asked["plan_hash"]) == 64
+    assert asked["expires_at"].endswith("+00:00")
+
+
+def test_nothing_runs_before_the_answer(played: Any) -> None:
+    assert played["before"] == []
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_the_second_process_runs_the_plan_to_its_answer(how: str, played: Any) -> None:
+    output = played["second"]["outputs"][WAYS.index(how)]
+    assert output["status"] == "completed"
+    assert output["answer"] == "the second process answers"
+    assert output["waiting"] == []
+
+
+def test_every_step_of_every_run_was_done_once_and_in_order(played: Any) -> None:
+    assert played["scene"].done == ["s1", "s2"] * len(WAYS)
+
+
+def test_the_second_process_never_plans_again(played: Any) -> None:
+    asked = [call[0].split("\n")[0] for call in played["second"]["asked"]]
+    assert asked == ["Role: respond"] * len(WAYS)
+
+
+@pytest.mark.parametrize("how", ["stream", "astream"])
+def test_the_second_process_streams_the_events_of_the_approved_plan(how: str, played: Any) -> None:
+    streamed = [event["type"] for event in played["second"]["outputs"][WAYS.index(how)]["events"]]
+    assert streamed[:3] == ["approval_resolved", "plan_start", "plan_step_start"]
+    assert streamed[-1] == "run_end"
+
+
+def test_a_reason_to_reject_reaches_the_next_plan(scene: Scene) -> None:
+    scene.ask(scene.agent(gated(scene)))
+    other = scene.plan(scene.step("milder", "work.read"))
+    reject = {"decisions": [{"type": "reject", "message": "leave the archive alone"}]}
+    ended = scene.child(scene.entry(resume=reject), replies=[other, "did the milder thing"])
+    assert "leave the archive alone" in ended["asked"][0][1]
+    assert ended["outputs"][0]["answer"] == "did the milder thing"
+    assert scene.done == ["milder"]
+
+
+@pytest.mark.parametrize(
+    ("replans", "reason"), [(0, "leave the archive alone"), (2, "")], ids=["no re-plan left", "no reason"]
+)
+def test_a_rejection_that_leads_to_no_other_plan_ends_the_run(
+    replans: int, reason: str, scene: Scene
+) -> None:
+    planning = {"mode": "always", "replan_budget": replans}
+    scene.ask(scene.agent(gated(scene), planning=planning))
+    reject = {"decisions": [{"type": "reject", "message": reason}]}
+    ended = scene.child(
+        scene.entry(resume=reject), replies=["never asked"], settings={"planning": planning}
+    )
+    (output,) = ended["outputs"]
+    assert output["status"] == "rejected"
+    assert reason in output["answer"]
+    assert (scene.done, ended["asked"]) == ([], [])
+
+
+def test_a_user_who_imported_langgraph_first_can_begin_and_resume(scene: Scene) -> None:
+    begun = scene.child(
+        scene.entry(message="Do it"), script="langgraph_first.py", replies=[gated(scene), "never asked"]
+    )
+    assert len(begun["outputs"][0]["waiting"]) == 1
+    ended = scene.child(
+        scene.entry(resume=APPROVE), script="langgraph_first.py", replies=["the other process answers"]
+    )
+    assert ended["outputs"][0]["answer"] == "the other process answers"
+    assert scene.done == ["s1", "s2"]

@@ -1,0 +1,42 @@
+"""The documents say what is true: the drawn graph is the graph, and the README's Python runs."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_drawn_graph_is_the_graph() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    drawing = runpy.run_path(str(ROOT / "docs" / "draw_graph.py"))["drawing"]
+    assert drawing() in page, "run: make docs"
+
+
+def test_the_python_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
+    block = _blocks("python")[0]
+    done = subprocess.run(
+        [sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Approve the plan" in done.stdout
+    assert "completed" in done.stdout
+    assert (tmp_path / "todo.txt").read_text("utf-8") == "ship on friday"
+
+
+def test_the_capability_of_the_readme_stops_at_its_own_gate(tmp_path: Path) -> None:
+    (tmp_path / "payments.py").write_text(_blocks("python")[1], "utf-8")
+    (tmp_path / "planwright.toml").write_text(_blocks("toml")[-1], "utf-8")
+    command = [sys.executable, "-m", "planwright.cli.main", "run", "Refund order A-7 with amount 12.50"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 3, done.stderr
+    assert "own gate" in done.stderr
+
+
+def _blocks(language: str) -> list[str]:
+    text = (ROOT / "README.md").read_text("utf-8")
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
