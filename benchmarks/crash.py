@@ -23,8 +23,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.crash_trial import SCENARIOS, Point, Trial, try_point
-from benchmarks.receiver import FAULTS
+from benchmarks.crash_trial import Point, Trial, preload, try_point
+from benchmarks.receiver import FAULTS, SCENARIOS
 
 SLOTS, MOST = 2, 5000
 STORES = (
@@ -45,6 +45,7 @@ def main() -> int:
     """Run the benchmark and return its exit code."""
     options = _options()
     started = time.perf_counter()
+    preload()
     chosen = [found for found in SCENARIOS if options.scenario in ("all", found.name)]
     unkilled = [Point(found, None, options.only, options.fault) for found in chosen]
     with tempfile.TemporaryDirectory(prefix="crash-") as folder:

@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import sqlite3
+import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Iterator
@@ -21,12 +22,14 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
-from benchmarks.receiver import Effect, Fault, Tally, receiving
+from benchmarks.receiver import SCENARIOS, Fault, Scenario, Tally, receiving
 from planwright.checkpoints.database import Boundary
 from planwright.checkpoints.stores import open_stores
 from planwright.graph.agent import Agent, build_graph
 from planwright.graph.run_context import RunContext
 from planwright.graph.settings import load
+from planwright.graph.state import ModelRoute
+from planwright.models.pricing import price
 from planwright.models.scripted import ScriptedModel
 
 ROUNDS, CHILD_S = 8, 60
@@ -34,39 +37,6 @@ CONFIG: RunnableConfig = {"configurable": {"thread_id": "11111111-2222-4333-8444
 REQUEST = {"messages": [("user", "Carry out the six effects")]}
 OTHER_REQUEST = {"messages": [("user", "Hello")]}
 UNPLANNED = RunContext(planning_mode="never")
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """A plan of two chains of three effects, and how many decisions of a person it takes."""
-
-    name: str
-    middle: tuple[Effect, Effect]
-    decisions: int = 1
-    thread_is_old: bool = False
-
-    @property
-    def effects(self) -> tuple[Effect, ...]:
-        """All six effects; the middle of each chain is the scenario's own."""
-        first, second = self.middle
-        return (
-            Effect("ticket", "tickets.create", "report.txt"),
-            first,
-            Effect("booked", "bench.book", "booking", (first.id,)),
-            Effect("fact", "memory.write", "the office closes at six"),
-            second,
-            Effect("notified", "bench.notify", "notice", (second.id,)),
-        )
-
-
-_REPORT = Effect("report", "files.write", "report.txt", ("ticket",), "{{steps.ticket.output.title}}")
-_NOTE = Effect("note", "files.write", "note.txt", ("fact",))
-SCENARIOS = (
-    Scenario("idempotent", (_REPORT, _NOTE)),
-    Scenario("blind", (Effect("stamp", "bench.stamp", "stamp", ("ticket",)), _NOTE)),
-    Scenario("gated step", (Effect("payment", "bench.pay", "payment", ("ticket",)), _NOTE), decisions=2),
-    Scenario("second run", (_REPORT, _NOTE), thread_is_old=True),
-)
 
 
 @dataclass(frozen=True)
@@ -89,6 +59,7 @@ class Outcome:
     endings: int = 0
     read_again: str = ""
     next_run: str = ""
+    messages: list[str] = field(default_factory=list)
     problem: str = ""
 
 
@@ -120,13 +91,20 @@ class Trap:
 
     def __call__(self, name: str) -> None:
         """Stand at a boundary."""
-        if not self.armed or self._point.only not in name:
+        if not self.armed:
             return
         with self._lock:
-            self._seen += 1
             os.write(self._log, f"{name}\n".encode())
-            if self._seen == self._point.at:
+            self._seen += self._point.only in name
+            if self._point.only in name and self._seen == self._point.at:
                 os.kill(os.getpid(), signal.SIGKILL)
+
+
+def preload() -> None:
+    """Load what a run loads on its way, so that no forked process has to. Starts no thread."""
+    with tempfile.TemporaryDirectory() as folder:
+        build(Path(folder), Point(SCENARIOS[0], None))
+    price(ModelRoute(provider="scripted", model="scripted"), 1, 1)
 
 
 def try_point(point: Point, workspace: Path) -> Trial:
@@ -146,7 +124,7 @@ def try_point(point: Point, workspace: Path) -> Trial:
         scenario=point.scenario.name,
         at=point.at or 0,
         boundary=boundaries[-1] if boundaries else "",
-        boundaries=len(boundaries),
+        boundaries=sum(point.only in name for name in boundaries),
         killed=first == -signal.SIGKILL,
     )
     tallies = {effect.id: effect.tally(workspace) for effect in point.scenario.effects}
@@ -170,7 +148,8 @@ def in_child(work: Callable[[], object]) -> int:
 def build(workspace: Path, point: Point, boundary: Boundary | None = None) -> Agent:
     """Build the agent. Its model answers everything with the plan: the words do not matter here."""
     plan = {"goal": "Six effects", "steps": [effect.step() for effect in point.scenario.effects]}
-    settings = load(workspace, planning={"mode": "always"}, budgets={"run": {"tool_calls": 100}})
+    limits = {"run": {"tool_calls": point.scenario.tool_calls}}
+    settings = load(workspace, planning={"mode": "always"}, budgets=limits)
     return build_graph(
         settings,
         model=ScriptedModel(replies=[json.dumps(plan)]),
@@ -206,6 +185,7 @@ def recover(workspace: Path, point: Point) -> Outcome:
         outcome.read_again = str(agent.invoke(None, CONFIG).get("status"))
         later = agent.invoke(OTHER_REQUEST, CONFIG, context=UNPLANNED)
         outcome.next_run = str(later.get("status"))
+        outcome.messages = [message.type for message in later["messages"]]
     except Exception:  # noqa: BLE001 - whatever a recovery raises is a finding
         outcome.problem = traceback.format_exc()
     agent.close()
@@ -252,6 +232,8 @@ def _wrong(scenario: Scenario, approved: int, outcome: Outcome, doubtful: set[st
         yield f"the journal tells {outcome.endings} ends of the run"
     if outcome.next_run != "completed":
         yield f"the next request on the thread ended as {outcome.next_run}"
+    if outcome.messages != ["human", "ai"] * (3 if scenario.thread_is_old else 2):
+        yield f"the conversation is {', '.join(outcome.messages)}"
 
 
 def _to_the_end(agent: Agent, scenario: Scenario, outcome: Outcome) -> str:

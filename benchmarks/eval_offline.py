@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import tempfile
 import uuid
@@ -100,14 +101,9 @@ def _value_fits(name: str, wanted: Any, step: PlanStep, plan: Plan) -> bool:
         "channel": "team",
     }
     value = (given or default.get(name, "")).lower().rstrip("/")
-    return value == str(wanted).lower().rstrip("/") or _number(value) == _number(str(wanted)) is not None
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
+    if isinstance(wanted, int | float) and (number := re.search(r"\d+(?:\.\d+)?", value)):
+        return float(number[0]) == float(wanted)
+    return value == str(wanted).lower().rstrip("/")
 
 
 def plan_for(agent: Agent, request: str) -> Plan | None:

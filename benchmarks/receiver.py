@@ -1,7 +1,8 @@
-"""Receivers that remember every arrival, so that a lost or a doubled effect shows.
+"""What the crash benchmark sends, and receivers that remember every arrival of it.
 
-Two capabilities send to a receiver that honours their idempotency key, one to a file that knows
-no keys. `doubles` and `forgets` are receivers with a defect: they show that the harness can fail.
+A lost or a doubled effect shows at the receiver, whatever the sender believes. Three capabilities
+send to a receiver that honours their idempotency key, one to a file that knows no keys. `doubles`
+and `forgets` are receivers with a defect: they show that the harness can fail.
 """
 
 from __future__ import annotations
@@ -83,6 +84,41 @@ class Effect:
             return Tally(*[lines.count(self.name)] * 2)
         arrived = _rows(receiver, "arrivals", "name", self.name)
         return Tally(arrived, _rows(receiver, "applied", "name", self.name))
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A plan of two chains of three effects, and how many decisions of a person it takes."""
+
+    name: str
+    middle: tuple[Effect, Effect]
+    decisions: int = 1
+    thread_is_old: bool = False
+    tool_calls: int = 100
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        """All six effects; the middle of each chain is the scenario's own."""
+        first, second = self.middle
+        return (
+            Effect("ticket", "tickets.create", "report.txt"),
+            first,
+            Effect("booked", "bench.book", "booking", (first.id,)),
+            Effect("fact", "memory.write", "the office closes at six"),
+            second,
+            Effect("notified", "bench.notify", "notice", (second.id,)),
+        )
+
+
+_REPORT = Effect("report", "files.write", "report.txt", ("ticket",), "{{steps.ticket.output.title}}")
+_NOTE = Effect("note", "files.write", "note.txt", ("fact",))
+SCENARIOS = (
+    Scenario("idempotent", (_REPORT, _NOTE)),
+    Scenario("blind", (Effect("stamp", "bench.stamp", "stamp", ("ticket",)), _NOTE)),
+    Scenario("gated step", (Effect("payment", "bench.pay", "payment", ("ticket",)), _NOTE), decisions=2),
+    Scenario("second run", (_REPORT, _NOTE), thread_is_old=True),
+    Scenario("exact budget", (_REPORT, _NOTE), tool_calls=6),
+)
 
 
 def receiving(fault: Fault = "none") -> list[Capability]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rapidfuzz import fuzz
 
 from planwright.models.offline.lexicon import ACTIONS, CORRECTABLE, PARTICIPLES, POLITE, UNSUPPORTED
+from planwright.models.offline.literals import protect
 
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|`[^`]*`|(?<!\w)'[^']{2,}'(?!\w)|(?<!\w)‘[^’]{2,}’(?!\w)")
 _POLITE = re.compile(rf"^(?:(?:{'|'.join(POLITE)})(?=[\s,:!-]|$)[\s,:!-]*)+", re.IGNORECASE)
@@ -36,6 +37,14 @@ _PASSIVE = re.compile(
     rf"^(?P<what>.+?)\s+(?P<be>(?:should|must|has to|needs? to|to|can)\s+be\s+)?(?P<verb>{'|'.join(PARTICIPLES)})\b(?P<rest>.*)$",
     re.IGNORECASE,
 )
+_TICKET_OPENED = re.compile(
+    r"(?:get|have) (?:a|an|another|one) (?:new )?ticket (?:opened|created|filed|raised|logged)\b",
+    re.IGNORECASE,
+)
+_NEW_THING = re.compile(
+    r"(?:a |an |one |another )?(?:new )?ticket\b(?! (?:is|was|number|id))(?=.)|(?:a |one )?new (?:text |markdown )?(?:file|note)\b",
+    re.IGNORECASE,
+)
 _ONE_TICKET = re.compile(
     r"(?:up )?(?:a|an|another|one|new|me a|us a)\b(?:\s+[\w-]+){0,3}?\s+tickets?\b(?!s)", re.IGNORECASE
 )
@@ -58,7 +67,7 @@ class Clause:
 
 def split(request: str) -> list[Clause]:
     """Split a request into clauses; quoted text is never split."""
-    hidden, quotes = _hide_quotes(" ".join(request.split()))
+    hidden, quotes = _hide_quotes(protect(" ".join(request.split())))
     hidden = _correct(hidden)
     turned = _BEFORE.match(hidden)
     pieces: list[str] = []
@@ -77,13 +86,17 @@ def reverses(request: str) -> bool:
 def clause(text: str) -> Clause:
     """Read the verb a piece of text begins with, past any politeness."""
     plain = strip(text)
+    if given := re.match(r"give (?=(?:the |our )?(?:#?team|channel|everyone)\b)", plain, re.IGNORECASE):
+        return Clause(plain, "tell", "send", plain[given.end() :])
     start = _STARTS.match(plain)
     if start and not _adjective(start[1], plain[start.end() :]):
         verb = start[1].lower()
         rest = plain[start.end() :].strip(" ,:")
-        if verb == "open" and _ONE_TICKET.match(rest):
+        if (verb == "open" and _ONE_TICKET.match(rest)) or _TICKET_OPENED.match(plain):
             return Clause(plain, verb, "create", rest)
         return Clause(plain, verb, ACTIONS.get(verb), plain[start.end() :].strip(" ,:"))
+    if _NEW_THING.match(plain):
+        return Clause(plain, "create", "create", plain)
     gerund = re.match(r"^(\w+?)ing\b", plain)
     for stem in (gerund[1].lower(), f"{gerund[1].lower()}e", gerund[1].lower()[:-1]) if gerund else ():
         if stem in ACTIONS or stem in UNSUPPORTED:
@@ -152,6 +165,8 @@ def _is_noun(before: str, mark: str, following: str) -> bool:
         return True
     if mark.strip() == ":":
         return not re.search(r"\b(it|them|this|that|these|those)\b", following)
+    if re.search(r"\btickets? (?:opened )?to\b", strip(before)) and verb[1].lower() in UNSUPPORTED:
+        return True
     says = re.search(r"\b(?:remember|say|saying|tell|that|know|note|mind)\b", strip(before), re.IGNORECASE)
     if says and verb[1].lower() in UNSUPPORTED and mark.strip() in ("and", "&"):
         return not re.search(r"\b(?:the team|it)$", strip(before))
@@ -193,7 +208,7 @@ def _correct(text: str) -> str:
         if known_word:
             return match[0]
         best = max(CORRECTABLE, key=lambda known: fuzz.ratio(word, known))
-        close = fuzz.ratio(word, best) >= 88 or (sorted(word) == sorted(best))
+        close = fuzz.ratio(word, best) >= 85 or (sorted(word) == sorted(best))
         return best if close and word[0] == best[0] and not match[0][0].isupper() else match[0]
 
     return re.sub(r"(?<![\w./@-])[a-z]{4,}(?![\w/@.-]*[\w/@])", mend, text)

@@ -9,6 +9,7 @@ from typing import Any
 from planwright.models.offline import slots
 from planwright.models.offline.phrases import kind, mentions_mail
 
+_ALIASES = {"number": ("phone", "amount"), "url": ("email",), "email": ("url",)}
 _DESCRIBES_RESULT = (
     "summary",
     "amount",
@@ -56,6 +57,8 @@ class Draft:
     made: Source | None = None
     summary: Source | None = None
     facts: dict[str, Source] = field(default_factory=dict)
+    several: list[Source] = field(default_factory=list)
+    said: str = ""
     last_of_clause: str | None = None
 
     def add(self, capability: str, description: str, **params: Any) -> str:
@@ -138,6 +141,12 @@ def source_of(draft: Draft, text: str, *, fallback: bool = True) -> Source | Non
 
 def extracted(draft: Draft, kind_: str, source: Source) -> Source:
     """Add the extraction of one typed value from a text, once."""
+    if kind_ == "number" and not source.path:
+        draft.focus = Source(source.step, "count", "number")  # of a listing, the number is how many
+        return draft.focus
+    for other in _ALIASES.get(kind_, ()):
+        if kind_ not in draft.facts and draft.focus and draft.focus.label == other:
+            return draft.focus
     if kind_ not in draft.facts:
         step = draft.add("text.extract", f"Extract the {kind_}", text=source.reference, kind=kind_)
         draft.facts[kind_] = Source(step, "value", kind_)

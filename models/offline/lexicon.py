@@ -26,12 +26,12 @@ ACTIONS = _by_word(
         "create": "create, make, add, file, raise, log, set up, create me, start a",
         "save": "write, save, store, put, export, dump, write down, record",
         "send": "send, post, share, announce, notify, message, ping, inform, publish, tell, let, drop, report,"
-        " alert, update, give the team, shoot",
+        " alert, update, shoot",
         "summarize": "summarize, summarise, sum up, condense, shorten, recap, boil down, give a summary of,"
-        " give me a summary of, give me the gist of, outline",
+        " give me a summary of, give me the gist of, outline, boil",
         "extract": "extract, pull out, pull, pick out, take, parse out, lift, read off",
         "remember": "remember, memorize, memorise, note, keep in mind, note down, make a note, don't forget,"
-        " don’t forget, remember that, keep, keep a note, bear in mind",
+        " don’t forget, keep, keep a note, bear in mind",
         "recall": "recall",
         "copy": "copy",
     }
@@ -200,7 +200,7 @@ POLITE: tuple[str, ...] = (
     "i['’]d like|i['’]d love|let['’]?s|go ahead and|help me|to|quickly|quick question|quick one|just|use that to",
     "once done|once that['’]s done|when done|with that|from there|planwright|be so kind as to|know|find out",
     "any (?:idea|chance)|do you know|whether|if|you|it would be great if you could|fyi|for me|real quick|for later",
-    "once you(?:['’]ve| have)?|after you(?:['’]ve| have)?|when you(?:['’]ve| have)?|maybe|perhaps|in addition|additionally|on top of that|meanwhile|once you have it|what i need is|i was wondering",
+    "after(?=\\s+\\w+ing\\b)|by(?=\\s+\\w+ing\\b)|once you(?:['’]ve| have)?|after you(?:['’]ve| have)?|when you(?:['’]ve| have)?|maybe|perhaps|in addition|additionally|on top of that|meanwhile|once you have it|what i need is|i was wondering",
 )
 
 CORRECTABLE = frozenset(

@@ -9,6 +9,7 @@ from planwright.models.offline.clauses import Clause, quoted
 from planwright.models.offline.draft import (
     CannotPlan,
     Draft,
+    Source,
     extracted,
     list_tickets,
     search_mail,
@@ -24,7 +25,7 @@ from planwright.models.offline.phrases import (
     refers_back,
 )
 
-_TIME = re.compile(
+ASKS_TIME = re.compile(
     r"\b((?:what|the|current|local|exact) time\b(?! (?:of|for|i|we)\b)|time is it|time it is|time in\b|time (?:right )?now"
     r"|what(?:['’]s| is)? (?:day|date)|(?:what )?day (?:is it|it is|of the week)|today['’]?s date|current date|date today"
     r"|the date(?: today)?$|weekday|date and time|time and date|day (?:is )?today|what is the date|date is it|the day today)",
@@ -52,7 +53,7 @@ _PLACE = r"\s+\b(?:in|inside|within|across|through|under|from|throughout)\b\s+(?
 def look(draft: Draft, clause: Clause) -> None:
     """Find, list, show or read something, by what the clause is about."""
     text = clause.rest
-    if _TIME.search(clause.text) and not (slots.file_path(text) or mentions_mail(text)):
+    if ASKS_TIME.search(clause.text) and not (slots.file_path(text) or mentions_mail(text)):
         look_at_clock(draft, clause)
     elif _MEMORY.search(clause.text):
         recall(draft, clause)
@@ -98,7 +99,10 @@ def look_in_files(draft: Draft, clause: Clause) -> None:
         step = draft.add("files.search", f"Search the files for {query}", query=query, path=place)
         draft.set_topic(step, "", query)
     elif path and "*" not in path:
-        draft.set_topic(draft.add("files.read", f"Read {path}", path=path), "text", path)
+        paths = [match[1] for match in slots.FILE.finditer(text)] or [path]
+        several = [Source(draft.add("files.read", f"Read {one}", path=one), "text", one) for one in paths]
+        draft.set_topic(several[-1].step, "text", several[-1].label)
+        draft.several = several if len(several) > 1 else []
     elif clause.action == "search" and not pattern and not re.search(r"\bfiles?\b", text):
         raise CannotPlan(f"I do not know what to look for in {text!r}")
     else:

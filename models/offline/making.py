@@ -16,7 +16,7 @@ from planwright.models.offline.draft import (
     summarized,
 )
 from planwright.models.offline.lexicon import OUT_OF_REACH
-from planwright.models.offline.looking import _TIME, look_at_clock
+from planwright.models.offline.looking import ASKS_TIME, look_at_clock
 from planwright.models.offline.phrases import (
     asks_for_summary,
     domain,
@@ -24,8 +24,8 @@ from planwright.models.offline.phrases import (
     is_sentence,
     kinds,
     mentions_mail,
-    refers_back,
 )
+from planwright.models.offline.ticketing import create_ticket
 
 _TEAM = r"(?:#?team(?:['’]s)?(?:\s+slack)?(?:\s+(?:channel|chat))?|(?:team\s+)?channel|slack(?:\s+channel)?|everyone|colleagues)"
 _TO_TEAM = re.compile(
@@ -33,7 +33,7 @@ _TO_TEAM = re.compile(
     re.IGNORECASE,
 )
 _TEAM_FIRST = re.compile(
-    rf"^(?:(?:to|in|on)\s+)?(?:the\s+|our\s+|my\s+)?{_TEAM}(?![\w'’-])(?:\s+(?:in|on)\s+(?:the\s+)?(?:#?team|channel|slack|company)(?![\w-]))?\s*(?:know\b|a (?:message|note)\b)?[\s,:]*"
+    rf"^(?:(?:to|in|on)\s+)?(?:the\s+|our\s+|my\s+)?{_TEAM}(?![\w'’-])(?:\s+(?:in|on)\s+(?:the\s+)?(?:#?team|channel|slack|company)(?![\w-]))?\s*(?:know\b|an? (?:quick |short )?(?:message|note|heads-up|update)\b)?[\s,:]*"
     r"(?P<that>that\b|about\b|saying\b|:)?\s*",
     re.IGNORECASE,
 )
@@ -44,6 +44,12 @@ _WRAPPING = re.compile(
 )
 _ELSEWHERE = re.compile(
     rf"\b(?:in|into|on|onto|to|via|by|from)\s+(?:my |the |our |a |an |his |her )?(?:{OUT_OF_REACH})\b",
+    re.IGNORECASE,
+)
+_LATER = re.compile(
+    r"\b(?:every (?:day|week|month|morning|evening|hour|weekday|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|daily|weekly|hourly"
+    r"|(?:at|by) \d{1,2}(?::\d\d)?\s*(?:am|pm|o['’]clock)?$|tomorrow(?: \w+)?$|tonight$|in (?:\d+|an?|ten|five) (?:minutes?|hours?|days?)$"
+    r"|next (?:week|month|monday|tuesday|wednesday|thursday|friday)$)",
     re.IGNORECASE,
 )
 _PRIVATE = re.compile(r"\b(?:dm|direct message|private(?:ly)?|in person)\b", re.IGNORECASE)
@@ -57,9 +63,16 @@ def content(draft: Draft, clause: Clause, text: str) -> str:
     text = text.strip(" ,.:")
     if found := [q for q in quoted(text) if not slots.file_path(f'"{q}"')]:
         return found[-1]
+    if draft.several and re.search(r"\b(?:both|them|all|these|those)\b", text):
+        return "\n\n".join(source.reference for source in draft.several)
+    if draft.said and re.match(
+        r"(?:the )?same (?:text|message|thing|words?|line|sentence)\b|the same$", text
+    ):
+        return draft.said
     if draft.focus and (not text or is_reference(text)):
         return draft.focus.reference
-    if not is_sentence(text) and (parts := _parts(draft, text)):
+    named = re.match(r"(?:the|all|my|our|any|every)\b.*\b(?:tickets|in [\w/.-]+\.\w+)", text)
+    if (named or not is_sentence(text)) and (parts := _parts(draft, text)):
         return " ".join(parts)
     if not text or is_reference(text):
         raise NeedsAnswer(f"What should I {clause.verb or 'do'}?")
@@ -70,9 +83,13 @@ def content(draft: Draft, clause: Clause, text: str) -> str:
 
 def _parts(draft: Draft, text: str) -> list[str]:
     """List references to everything a noun phrase names: a made thing's id, values, a summary, a source."""
-    if draft.made and (field := re.search(r"\b(?:its|the|ticket)\s+(?:ticket\s+)?(id|title|number)\b", text)):
+    if draft.made and (
+        field := re.search(
+            r"\b(?:its|the|ticket)\s+(?:new\s+)?(?:ticket(?:['’]s)?\s+)?(id|title|number)\b", text
+        )
+    ):
         return [f"{{{{steps.{draft.made.step}.output.{'title' if field[1] == 'title' else 'id'}}}}}"]
-    if _TIME.search(text):
+    if ASKS_TIME.search(text):
         before = len(draft.steps)
         look_at_clock(draft, Clause(text, "", None, text))
         return [draft.focus.reference] if draft.focus and len(draft.steps) > before else []
@@ -111,7 +128,7 @@ def create(draft: Draft, clause: Clause) -> None:
     text = clause.rest
     head = re.match(r"(?:[\w-]+\s+){0,3}?tickets?\b", text, re.IGNORECASE)
     if head and not head[0].lower().endswith("tickets"):
-        _create_ticket(draft, text)
+        create_ticket(draft, text)
     elif domain(text) == "memory" or re.search(r"\bto (?:your |my )?memory\b", text):
         remember(draft, clause)
     elif slots.file_path(text) and re.match(
@@ -128,6 +145,7 @@ def save(draft: Draft, clause: Clause) -> None:
     """Write a text into a file."""
     text = clause.rest
     _refuse_elsewhere(text)
+    _refuse_schedule(text)
     target = re.search(
         rf"\b(?:to|into|in|as|under|at|called|named)\s+(?:a\s+|the\s+|new\s+|text\s+|markdown\s+|file\s+)*"
         rf"(?:called\s+|named\s+)?[`\"']?({slots.FILE_NAME}|\.{{0,2}}/[\w./-]+)[`\"']?",
@@ -139,11 +157,12 @@ def save(draft: Draft, clause: Clause) -> None:
     what = f"{text[: target.start()]} {text[target.end() :]}" if target else text.replace(path, "")
     what = re.sub(r"\b(?:a |the |new |text |markdown )*(?:file|note)\b\s*(?:called|named)?", " ", what)
     spelled = re.search(
-        r"(?:\bwith (?:the (?:text|contents?|lines?|words?)|it saying)|\bsaying|\bcontaining|\bthat says|:)\s*(.+)$",
+        r"(?:\bwith (?:the (?:text|contents?|lines?|words?)|it saying)|\bsaying|\bcontaining(?: the (?:text|words?|line))?|\bthat says|:)\s*(.+)$",
         what,
     )
     body = content(draft, clause, spelled[1] if spelled and not quoted(what) else what)
     step = draft.add("files.write", f"Save to {path}", path=path, text=body)
+    draft.said = body
     draft.made = Source(step, "path", path)
     return None
 
@@ -156,6 +175,8 @@ def _save_without_file(draft: Draft, clause: Clause) -> None:
         return send(draft, clause)
     if draft.focus and (not text or is_reference(text) or asks_for_summary(text)):
         raise NeedsAnswer("Into which file should I write it?")
+    if is_reference(re.sub(r"\s*\bsomewhere\b", "", text)):
+        raise NeedsAnswer("What should I write, and into which file?")
     raise CannotPlan(f"I cannot {clause.verb} {text!r} without a file to write to")
 
 
@@ -172,8 +193,11 @@ def send(draft: Draft, clause: Clause) -> None:
     """Post to the team channel; nobody else can be reached."""
     text = clause.rest
     _refuse_elsewhere(text)
+    _refuse_schedule(text)
     unquoted = re.sub(r"\"[^\"]*\"|“[^”]*”", '""', text)
     first, later = _TEAM_FIRST.match(text), list(_TO_TEAM.finditer(text))
+    if re.match(r"an?\s+(?:\w+\s+)?(?:e-?mail|mail|sms|text message|letter|fax|invit\w+)\b", unquoted):
+        raise CannotPlan("I cannot send mail or messages; I can post to the team channel")
     if _PRIVATE.search(unquoted) or re.search(r"\bto (?!Slack\b|Team\b)[A-Z][\w.]*|\bto [\w.+-]+@", unquoted):
         raise CannotPlan(f"I can post to the team channel, but I cannot reach anybody alone: {text!r}")
     if first and first.end():
@@ -191,12 +215,17 @@ def send(draft: Draft, clause: Clause) -> None:
         wrapped = _WRAPPING.match(what)
         literal = bool(wrapped and re.search(r"saying|says|that|reads|:", wrapped[0]))
         what = what[wrapped.end() :] if wrapped else what
+    elif draft.focus and is_reference(text) and clause.verb in ("post", "share", "announce", "publish"):
+        what, literal = text, False  # there is only one place to post to
+    elif is_reference(text) or not text:
+        raise NeedsAnswer("What should I post, and is it for the team channel?")
     else:
         raise CannotPlan(f"I can post to the team channel, but not {clause.verb} {text!r}")
     if literal and not quoted(what) and what.strip():
         body = what.strip(" ,:")
     else:
         body = content(draft, clause, what)
+    draft.said = body
     draft.made = Source(
         draft.add("channel.post", "Post to the team channel", text=body), "message_id", "message"
     )
@@ -210,83 +239,35 @@ def remember(draft: Draft, clause: Clause) -> None:
         "",
         text,
     )
-    tag = re.search(r",?\s*(?:and\s+)?tag(?:ged)?\s+(?:it|that|this)?\s*(?:with|as)\s+(\w+)\s*$", text)
-    if tag:
-        text = text[: tag.start()]
-    fact = text.strip() if is_sentence(text) and not is_reference(text) else content(draft, clause, text)
-    draft.add("memory.write", "Remember it", text=fact, tags=[tag[1]] if tag else None)
-
-
-def _create_ticket(draft: Draft, text: str) -> None:
-    after = re.split(r"\btickets?\b", text, maxsplit=1, flags=re.IGNORECASE)[1].strip(" :,-")
-    focus_is_amount = bool(draft.focus and draft.focus.label == "amount")
-    amount = slots.money(after)
-    if amount is None and re.search(r"\b(amount|total|sum|price|figure)\b", after, re.IGNORECASE):
-        source = source_of(draft, after)
-        if source is None:
-            raise NeedsAnswer("Which amount should the ticket name?")
-        amount = extracted(draft, "amount", source).reference
-    elif (
-        amount is None
-        and focus_is_amount
-        and draft.focus
-        and refers_back(re.sub(r"\b(?:that|this) \w", "", after))
-    ):
-        amount = draft.focus.reference
-    title = _title(after) or (_sentence_case(draft.topic.label) if draft.topic else "")
-    if not title:
-        raise NeedsAnswer("What should the ticket be about?")
-    body = _ticket_body(draft, after, amount)
-    step = draft.add("tickets.create", f"Create the ticket: {title}", title=title, body=body, amount=amount)
-    draft.made = Source(step, "id", "ticket")
-
-
-def _ticket_body(draft: Draft, after: str, amount: str | None) -> str | None:
-    if asks_for_summary(after):
-        source = source_of(draft, after)
-        return summarized(draft, after, source).reference if source else None
-    wanted = [name for name in kinds(after) if name != "amount"]
-    if wanted and draft.topic:
-        return " ".join(extracted(draft, name, draft.topic).reference for name in wanted)
-    if draft.topic and draft.topic.path.startswith("messages"):
-        return "Mail: {{steps." + draft.topic.step + ".output.messages.0.subject}}"
-    if draft.focus and amount is None and refers_back(after):
-        return draft.focus.reference
-    return None
-
-
-def _title(after: str) -> str:
-    if found := quoted(after):
-        return found[0]
-    text = re.sub(
-        r"\b(?:titled|called|named|entitled|with the title|with title|saying|that says|subject)\b\s*:?",
-        "",
-        after,
-    )
-    money = slots.money(text)
-    if money:
-        before = r"\s*,?\s*(?:\b(?:with|for|over|of|at)\s+)?(?:an? |the )?(?:amount\s*(?:of|is|:)?\s*)?"
-        text = re.sub(rf"{before}{re.escape(money)}", "", text)
-    tail = r"\s*,?\s*\b(?:with|including|containing|and include|using|from)\s+(?:the|its|a|that|an|it|them|this)\b.*$"
-    text = re.sub(tail, "", text, flags=re.IGNORECASE)
-    text = re.sub(
-        r"^(?:to|for|about|on|that|regarding|concerning|over|:)\s+",
-        "",
-        text.strip(" ,:-"),
-        flags=re.IGNORECASE,
-    )
-    text = re.sub(r"\s+(?:for|about|on|to) (?:it|this|that)$", "", text.strip(" ,:-"))
+    tags, text = _tags(clause.rest if is_reference(clause.rest) else text)
+    literal = len(text.split()) > 2 and not is_reference(text) and not quoted(text)
     if (
-        not text
-        or is_reference(text)
-        or re.fullmatch(r"(?:for|about|to|on)?\s*(?:it|them|me|us|this|that)?", text)
+        literal
+        and (kinds(text) or asks_for_summary(text))
+        and (slots.file_path(text) or not is_sentence(text))
     ):
-        return ""
-    return _sentence_case(re.sub(r"^(?:the|a|an)\s+", "", text.strip(" ,.:-"), flags=re.IGNORECASE))
+        literal = False
+        text = re.sub(r"\bthat(?:['’]s| is)\s+", "", text)
+    fact = text.strip() if literal else content(draft, clause, text)
+    draft.add("memory.write", "Remember it", text=fact, tags=tags or None)
 
 
-def _sentence_case(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _tags(text: str) -> tuple[list[str], str]:
+    """Read the tags a fact is to be kept under, and take them out of the text."""
+    found = re.search(
+        r",?\s*(?:and\s+)?(?:tag(?:ged)?(?:\s+(?:it|that|this))?(?:\s+(?:with|as))?|with the tags?)"
+        r"\s+(?P<tags>\w+(?:(?:,\s*|\s+and\s+)\w+)*)\s*$",
+        text,
+    )
+    if not found:
+        return [], text
+    return re.split(r",\s*|\s+and\s+", found["tags"]), text[: found.start()]
+
+
+def _refuse_schedule(text: str) -> None:
+    unquoted = re.sub(r"\"[^\"]*\"|“[^”]*”|'[^']*'", '""', text)
+    if found := _LATER.search(unquoted):
+        raise CannotPlan(f"I cannot schedule anything ({found[0].strip()!r})")
 
 
 def _refuse_elsewhere(text: str) -> None:

@@ -11,9 +11,14 @@ _NOUNS = (
     "|tickets?|outcome|information|info|figure|values?|time|date|first one|latest one|one|whole thing|rest|same|lot"
 )
 _ARTICLE = r"(?:the|its|their|that|this|those|these|all|full|whole|found|extracted|resulting|same|of)"
-_PRONOUN = r"(?:it|them|that|this|these|those|all of (?:it|them)|both|everything|the lot)"
+_PRONOUN = (
+    r"(?:it|them|that|this|these|those|all of (?:it|them)|both|everything|the lot"
+    r"|what(?:ever)? (?:you|we|i) (?:find|found|get|got|come up with|learn)|what(?:ever)? (?:comes|turns) up|what it says)"
+)
 _TAIL = r"(?:\s+(?:of|from|in|for|on|you (?:found|find|get|got)|that you (?:found|find))(?:\s+(?:it|them|that|this|those))?)?"
-_REFERENCE = re.compile(rf"(?:{_PRONOUN}|(?:{_ARTICLE}\s+)+(?:{_NOUNS})){_TAIL}", re.IGNORECASE)
+_REFERENCE = re.compile(
+    rf"(?:{_PRONOUN}|(?:{_ARTICLE}\s+)+(?:{_NOUNS}|contents? of (?:both|them|it|all))){_TAIL}", re.IGNORECASE
+)
 _INSIDE = re.compile(rf"\b(?:{_PRONOUN}|(?:the|its|their)\s+(?:{_NOUNS}))\b", re.IGNORECASE)
 _SUMMARY = re.compile(
     r"\b(?:(?:a|an|the|its|their|this|that|your)\s+)*(?:[\w-]+\s+){0,2}?(summary|gist|recap)\b", re.IGNORECASE

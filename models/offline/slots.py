@@ -17,7 +17,7 @@ _FOLDER = re.compile(
 _NAMED_FOLDER = re.compile(r"\b(?:the\s+|my\s+)?([\w./-]+?)/?\s+(?:folder|directory)\b")
 _MONEY = re.compile(
     r"(?:EUR|USD|GBP|CHF|€|\$|£)\s?\d[\d.,']*\d|(?:EUR|USD|GBP|CHF|€|\$|£)\s?\d"
-    r"|\d[\d.,']*\s?(?:EUR|USD|GBP|CHF|euros?|dollars?|€|\$|£)",
+    r"|\d[\d.,']*\s?(?:euros?|dollars?|pounds?|francs?|EUR|USD|GBP|CHF|€|\$|£)",
     re.IGNORECASE,
 )
 _SENDER = re.compile(

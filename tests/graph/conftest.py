@@ -22,7 +22,7 @@ MakeConfig = Callable[[], RunnableConfig]
 
 @pytest.fixture
 def make_agent(tmp_path: Path) -> Iterator[MakeAgent]:
-    """Build an agent that plans the given steps; `options` are those of `build_graph`."""
+    """Build an agent that plans the given steps and answers; `replies` come after that."""
     opened: list[Agent] = []
 
     def make(
@@ -31,12 +31,13 @@ def make_agent(tmp_path: Path) -> Iterator[MakeAgent]:
         *,
         flags: dict[str, Any] | None = None,
         plan: dict[str, Any] | None = None,
+        replies: tuple[str, ...] = (),
         **options: Any,
     ) -> Agent:
         planning = {"mode": "always", "max_steps": 100, "replan_budget": 0}
         settings = load(tmp_path, **{"planning": planning, **(flags or {})})
         reply = json.dumps({"goal": "the goal", **(plan or {}), "steps": steps})
-        model = ScriptedModel(replies=[reply, "the answer"])
+        model = ScriptedModel(replies=[reply, "the answer", *(text.replace("PLAN", reply) for text in replies)])
         agent = build_graph(settings, model=model, capabilities=capabilities, **options)
         opened.append(agent)
         return agent

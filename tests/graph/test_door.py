@@ -208,7 +208,7 @@ def test_a_second_answer_is_refused(
     agent, config = make_agent([step()], [wipe]), new_thread()
     agent.invoke(REQUEST, config)
     (plan_gate,) = gates_of(agent, config)
-    agent.invoke({"messages": []} and Command(resume={plan_gate: "approve"}), config)
+    agent.invoke(Command(resume={plan_gate: "approve"}), config)
     with pytest.raises(GateError, match=f"no open gate or interrupt is named '{plan_gate}'"):
         agent.invoke(Command(resume={plan_gate: "approve"}), config)
     assert done == []
@@ -332,10 +332,17 @@ def test_recovery_of_an_ended_run_tells_its_end_and_runs_nothing(
 def test_a_second_request_on_a_thread_runs_its_own_steps(
     make_agent: MakeAgent, new_thread: MakeConfig, wipe: Capability, done: list[str]
 ) -> None:
-    agent, config = make_agent([step()], [wipe]), new_thread()
-    model = agent.door  # the door is the same for both requests
+    replies = ('{"task": "do it again"}', "PLAN", "the second answer")
+    agent, config = make_agent([step()], [wipe], replies=replies), new_thread()
+    assert approve_all(agent, config)["answer"] == "the answer"
+    assert approve_all(agent, config)["answer"] == "the second answer"
+    assert done == ["s1", "s1"]
+    assert len(agent.get_state(config).values["results"]) == 1
+
+
+def test_the_request_can_be_referred_to_in_arguments(
+    make_agent: MakeAgent, new_thread: MakeConfig, wipe: Capability, done: list[str]
+) -> None:
+    agent, config = make_agent([step(name="{{input.request}}")], [wipe]), new_thread()
     approve_all(agent, config)
-    assert model is agent.door
-    with pytest.raises(GateError, match="nothing on thread"):
-        agent.invoke(APPROVE, config)
-    assert done == ["s1"]
+    assert done == ["do it"]

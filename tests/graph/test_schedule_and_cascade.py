@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from planwright.graph.cascade import Fate, fate
 from planwright.graph.plan import Cascade
 from planwright.graph.results import StepResult, StepStatus
-from planwright.graph.schedule import find_cycle, waves
+from planwright.graph.schedule import find_cycle, topological, waves
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,29 @@ def test_a_cycle_is_named_edge_by_edge(needs: dict[str, tuple[str, ...]], member
 
 def test_a_plan_without_a_cycle_has_none() -> None:
     assert find_cycle({"a": (), "b": ("a",), "c": ("a", "b")}) == ()
+
+
+@pytest.mark.parametrize(
+    ("needs", "expected"),
+    [
+        ({}, []),
+        ({"c": (), "a": (), "b": ()}, ["c", "a", "b"]),
+        ({"c": ("a",), "a": (), "b": ("c",)}, ["a", "c", "b"]),
+        ({"d": ("b", "c"), "b": ("a",), "c": ("a",), "a": ()}, ["a", "b", "c", "d"]),
+    ],
+    ids=["empty", "independent", "turned", "diamond"],
+)
+def test_an_order_keeps_dependencies_first_and_otherwise_what_was_written(
+    needs: dict[str, tuple[str, ...]], expected: list[str]
+) -> None:
+    assert topological(needs) == expected
+
+
+def test_a_chain_as_long_as_a_plan_may_be_can_be_ordered_backwards() -> None:
+    needs = {str(n): (str(n - 1),) if n else () for n in reversed(range(1000))}
+    assert topological(needs) == [str(n) for n in range(1000)]
+    assert waves(needs) == [(str(n),) for n in range(1000)]
+    assert find_cycle(needs) == ()
 
 
 @settings(max_examples=100, deadline=None)
