@@ -187,7 +187,7 @@ def recover(workspace: Path, point: Point) -> Outcome:
         outcome.next_run = str(later.get("status"))
         outcome.messages = [message.type for message in later["messages"]]
     except Exception:  # noqa: BLE001 - whatever a recovery raises is a finding
-        outcome.problem = traceback.format_exc()
+        outcome.problem = traceback.format_exc(limit=-3)
     agent.close()
     return outcome
 
@@ -227,7 +227,8 @@ def _wrong(scenario: Scenario, approved: int, outcome: Outcome, doubtful: set[st
     if outcome.read_again != outcome.status:
         yield f"read again, the run says {outcome.read_again}, its record {outcome.status}"
     if outcome.approvals + approved != scenario.decisions:
-        yield f"{approved} decisions were durable, {outcome.approvals} more asked for, {scenario.decisions} due"
+        asked = f"{approved} decisions were durable, {outcome.approvals} more were asked for"
+        yield f"{asked}, {scenario.decisions} were due"
     if outcome.endings != 1:
         yield f"the journal tells {outcome.endings} ends of the run"
     if outcome.next_run != "completed":

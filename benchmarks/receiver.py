@@ -1,8 +1,8 @@
 """What the crash benchmark sends, and receivers that remember every arrival of it.
 
 A lost or a doubled effect shows at the receiver, whatever the sender believes. Three capabilities
-send to a receiver that honours their idempotency key, one to a file that knows no keys. `doubles`
-and `forgets` are receivers with a defect: they show that the harness can fail.
+send to a receiver that honours their idempotency key, one to a file that knows no keys. A receiver
+with a fault doubles, forgets or refuses what arrives: with it the harness has to fail.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from pydantic import BaseModel, JsonValue
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, capability
+from planwright.graph.errors import CapabilityRejected
 
-Fault = Literal["none", "doubles", "forgets"]
-FAULTS: tuple[Fault, ...] = ("none", "doubles", "forgets")
+Fault = Literal["none", "doubles", "forgets", "refuses"]
+FAULTS: tuple[Fault, ...] = ("none", "doubles", "forgets", "refuses")
 
 _ARGUMENT = {"files.write": "path", "tickets.create": "title", "memory.write": "text"}
 _TABLES = (
@@ -150,6 +151,8 @@ def receiving(fault: Fault = "none") -> list[Capability]:
 
 def receive(workspace: Path, name: str, key: str, fault: Fault) -> Receipt:
     """Log an arrival durably, then apply it once for its key."""
+    if fault == "refuses":
+        raise CapabilityRejected("the receiver is broken")
     with _receiver(workspace) as database:
         database.execute("INSERT INTO arrivals (key, name) VALUES (?,?)", (key, name))
         if fault == "forgets":

@@ -49,9 +49,11 @@ def demonstrate(folder: Path, no_input: bool) -> int:
                 )
             )
         message = {"messages": [{"role": "user", "content": REQUEST}]}
-        context = RunContext(channel="demo", provider="embedded", planning_mode="auto")
+        settings = load(folder)
+        ttl = settings.approval.plan_timeout_s if terminal.interactive else None
+        context = RunContext(channel="demo", provider="embedded", planning_mode="auto", gate_ttl_s=ttl)
         approver = None if terminal.interactive else _approve_own(folder)
-        code = follow(load(folder), message, str(uuid.uuid4()), context, terminal, approver)
+        code = follow(settings, message, str(uuid.uuid4()), context, terminal, approver)
     _show_outside(folder, terminal)
     return code
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from planwright.capabilities.policy import host_of, listed
@@ -37,13 +36,13 @@ def show_capabilities(name: str | None, workspace: Path, as_json: bool) -> int:
     )
     for row in rows:
         table.add_row(*row.values())
-    Console(file=sys.stdout, highlight=False).print(table)
+    views.console().print(table)
     return 0
 
 
 def examine(workspace: Path) -> int:
     """Check everything a run would need, and say what to mend."""
-    console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    console = views.console()
     problems = 0
     for name, check in _checks(workspace):
         try:

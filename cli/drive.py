@@ -48,7 +48,7 @@ class Terminal:
 
     as_json: bool
     no_input: bool
-    screen: Console = field(default_factory=lambda: Console(stderr=True, highlight=False, soft_wrap=True))
+    screen: Console = field(default_factory=lambda: views.console(stderr=True))
 
     @property
     def interactive(self) -> bool:
@@ -181,7 +181,7 @@ def _ask(waiting: Mapping[str, Any], terminal: Terminal) -> dict[str, str]:
 def _say_how_to_answer(waiting: Mapping[str, Any], where: str, terminal: Terminal) -> None:
     if waiting["kind"] == "step":
         terminal.screen.print(views.call_view(waiting["shown"]))
-    terminal.screen.print(views.label("waiting", _question(waiting)))
+    terminal.screen.print(views.label("waiting", f"for a decision over {_question(waiting)}"))
     terminal.screen.print(views.label("approve", f"planwright approve {waiting['gate_id']}{where}"))
     terminal.screen.print(
         views.label("reject", f'planwright reject {waiting["gate_id"]}{where} --reason "…"')
@@ -189,5 +189,8 @@ def _say_how_to_answer(waiting: Mapping[str, Any], where: str, terminal: Termina
 
 
 def _question(waiting: Mapping[str, Any]) -> str:
-    asked = waiting["action_requests"][0]["description"]
-    return f"{asked}. Valid until {waiting['expires_at'][:19].replace('T', ' ')} UTC"
+    shown = waiting["shown"]
+    what = (
+        f"the plan above, {len(shown['steps'])} steps" if waiting["kind"] == "plan" else shown["capability"]
+    )
+    return f"{what}, risk {shown['risk']}; valid until {waiting['expires_at'][:19].replace('T', ' ')} UTC"

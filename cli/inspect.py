@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import sys
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from sqlite_utils import Database
 
 from planwright.cli import views
@@ -29,7 +27,7 @@ def show_runs(workspace: Path, waiting: bool, as_json: bool) -> int:
             json.dumps([{name: row[name] for name in wanted} for row in rows], ensure_ascii=False, indent=2)
         )
     elif rows:
-        _console().print(views.runs_table(rows))
+        views.console().print(views.runs_table(rows))
     else:
         print("no runs" + (" wait for a decision" if waiting else ' yet; begin one: planwright run "…"'))
     return 0
@@ -42,7 +40,7 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
     if as_json:
         print(json.dumps(found, ensure_ascii=False, indent=2))
         return 0
-    console = _console()
+    console = views.console()
     console.print(views.label("run", f"{found['run_id']} on thread {found['thread_id']}"))
     console.print(views.label("request", found["request"]))
     console.print(views.label("status", found["status"]))
@@ -152,7 +150,3 @@ def _open(settings: Settings) -> Database:
     if not path.is_file():
         raise RunError(f"there are no runs in {settings.workspace} yet", 'begin one: planwright run "…"')
     return Database(sqlite3.connect(f"file:{path}?mode=ro", uri=True))
-
-
-def _console() -> Console:
-    return Console(file=sys.stdout, highlight=False, soft_wrap=True)

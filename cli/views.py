@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from typing import Any
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -14,9 +15,19 @@ RISK_STYLE = {"None": "dim", "Low": "green", "Medium": "yellow", "High": "red", 
 MICRO_CENTS_PER_DOLLAR = 100_000_000
 
 
-def label(name: str, text: str, style: str = "") -> Text:
-    """Put a fact behind its name, aligned with its neighbours."""
-    return Text.assemble((f"{name:<11}", "bold cyan"), (safe(text), style))
+def console(stderr: bool = False) -> Console:
+    """Open a console that wraps for a person and leaves lines whole for a pipe."""
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(file=stream, highlight=False, width=None if stream.isatty() else 4000)
+
+
+def label(name: str, text: str, style: str = "") -> Table:
+    """Put a fact behind its name, aligned with its neighbours and wrapped beside it."""
+    row = Table.grid()
+    row.add_column(width=11, style="bold cyan", no_wrap=True)
+    row.add_column(overflow="fold")
+    row.add_row(name, Text(safe(text), style))
+    return row
 
 
 def safe(text: object) -> str:
@@ -29,7 +40,7 @@ def safe(text: object) -> str:
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f")
 
 
-def model_line(route: Mapping[str, Any]) -> Text:
+def model_line(route: Mapping[str, Any]) -> RenderableType:
     """Say which model serves; the embedded one says what it is not."""
     if route["embedded"]:
         text = f"{route['model']}: embedded planner, not a language model. Add a real one: OPENAI_API_KEY, or"

@@ -165,7 +165,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, database=None, deadline=None)
 @given(value=_JSON, path=st.text(max_size=12))
 def test_resolving_returns_or_rejects_and_nothing_else(value: Any, path: str) -> None:
     scope: dict[str, JsonValue] = {"input": value}

@@ -72,7 +72,7 @@ def test_a_chain_as_long_as_a_plan_may_be_can_be_ordered_backwards() -> None:
     assert find_cycle(needs) == ()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, database=None, deadline=None)
 @given(data=st.data(), size=st.integers(0, 12))
 def test_every_step_lies_one_wave_after_its_latest_dependency(data: st.DataObject, size: int) -> None:
     names = [f"s{n}" for n in range(size)]

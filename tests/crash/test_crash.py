@@ -1,0 +1,122 @@
+"""Runs that are killed at a commit end as if nothing had happened, and each effect takes place once.
+
+The benchmark runs in a process of its own, because it forks, and a process with threads must not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = 60
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the benchmark printed, wrote down and ended with."""
+
+    code: int
+    text: str
+    figures: dict[str, float]
+
+
+def bench(folder: Path, *options: str) -> Report:
+    """Run the benchmark in its own process."""
+    path = folder / "crash.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.crash", "--json", str(path), *options],
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": "120"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert path.exists(), done.stderr
+    return Report(done.returncode, done.stdout, json.loads(path.read_text()))
+
+
+@pytest.fixture(scope="module")
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """Kill a seeded sample of all scenarios."""
+    return bench(tmp_path_factory.mktemp("sample"), "--points", str(SAMPLE), "--seed", "7")
+
+
+def test_the_sample_has_the_size_it_was_asked_for(sampled: Report) -> None:
+    assert sampled.figures["points"] == SAMPLE
+
+
+def test_no_effect_of_a_sampled_run_is_lost(sampled: Report) -> None:
+    assert sampled.figures["lost"] == 0, sampled.text
+
+
+def test_no_effect_of_a_sampled_run_is_doubled(sampled: Report) -> None:
+    assert sampled.figures["duplicated"] == 0, sampled.text
+
+
+def test_every_sampled_run_ends_as_it_should(sampled: Report) -> None:
+    assert sampled.figures["wrong"] == 0, sampled.text
+    assert sampled.code == 0
+
+
+def test_no_sampled_effect_in_doubt_is_repeated(sampled: Report) -> None:
+    assert sampled.figures["in_doubt_repeated"] == 0, sampled.text
+
+
+def test_a_sample_takes_less_than_a_minute(sampled: Report) -> None:
+    assert sampled.figures["seconds"] < 60
+
+
+def test_a_blind_effect_killed_after_its_intent_is_in_doubt_and_never_repeated(tmp_path: Path) -> None:
+    report = bench(tmp_path, "--scenario", "blind", "--only", "intent")
+    assert report.figures["in_doubt"] > 0
+    assert report.figures["in_doubt_repeated"] == report.figures["duplicated"] == 0
+    assert report.code == 0, report.text
+
+
+def test_an_idempotent_effect_killed_before_its_record_arrives_again_and_takes_place_once(
+    tmp_path: Path,
+) -> None:
+    report = bench(tmp_path, "--scenario", "idempotent", "--only", "done")
+    assert report.figures["sent_again"] > 0
+    assert report.figures["duplicated"] == 0
+    assert report.code == 0, report.text
+
+
+def test_a_decision_that_is_durable_is_never_asked_for_again(tmp_path: Path) -> None:
+    report = bench(tmp_path, "--scenario", "gated step", "--only", "decision")
+    assert report.figures["points"] == 4  # before and after the plan's decision and the step's
+    assert report.code == 0, report.text
+
+
+@pytest.mark.parametrize(
+    ("scenario", "only"),
+    [
+        pytest.param("second run", "lease", id="a second run, before its first checkpoint"),
+        pytest.param("idempotent", "+end", id="a run that has ended, before its last checkpoint"),
+        pytest.param("exact budget", "reserve", id="a call, in a budget with nothing to spare"),
+    ],
+)
+def test_a_run_killed_in_a_narrow_place_is_recovered(scenario: str, only: str, tmp_path: Path) -> None:
+    report = bench(tmp_path, "--scenario", scenario, "--only", only)
+    assert report.figures["points"] > 0
+    assert report.code == 0, report.text
+
+
+@pytest.mark.parametrize(
+    ("fault", "counted", "only"),
+    [("doubles", "duplicated", "done"), ("forgets", "lost", "gate"), ("refuses", "wrong", "gate")],
+)
+def test_a_receiver_with_a_fault_makes_the_benchmark_fail(
+    fault: str, counted: str, only: str, tmp_path: Path
+) -> None:
+    report = bench(tmp_path, "--scenario", "idempotent", "--only", only, "--fault", fault)
+    assert report.figures[counted] > 0
+    assert report.code == 1
