@@ -53,7 +53,9 @@ def main() -> int:
         if options.points:
             trials = _sampled(unkilled, recorded, Path(folder), options.points, options.seed)
         else:
-            trials = [trial for point in unkilled for trial in _every(point, Path(folder))]
+            counted = _counted(recorded)
+            every = (_every(point, counted[point.scenario.name], Path(folder)) for point in unkilled)
+            trials = [trial for found in every for trial in found]
     figures = _figures([trial for trial in trials if trial.killed], recorded + trials)
     figures["seconds"] = round(time.perf_counter() - started, 1)
     options.json.write_text(json.dumps(figures, indent=2) + "\n")
@@ -109,10 +111,16 @@ def _start(point: Point, place: Path) -> int:
         os._exit(code)
 
 
-def _every(unkilled: Point, folder: Path) -> list[Trial]:
-    """Kill at boundary 1, 2, 3, … until a run ends before it is killed."""
+def _every(unkilled: Point, recorded: int, folder: Path) -> list[Trial]:
+    """Kill at boundary 1, 2, 3, … until a run ends before it is killed.
+
+    Group commits merge differently from run to run: one that ends before the recorded number of
+    boundaries does not end the search.
+    """
     points = (_at(unkilled, n) for n in range(1, MOST))
-    return side_by_side(points, folder, lambda done, running: all(trial.killed for trial in done))
+    return side_by_side(
+        points, folder, lambda done, running: all(trial.killed or trial.at < recorded for trial in done)
+    )
 
 
 def _sampled(
@@ -120,10 +128,10 @@ def _sampled(
 ) -> list[Trial]:
     """Kill at a sample of the recorded boundaries.
 
-    Group commits merge differently from run to run. So a sample is drawn by its place in the run,
-    from 0 to 1, and where a late boundary does not come, another is drawn for it.
+    A sample is drawn by its place in the run, from 0 to 1, and where a late boundary does not come,
+    another is drawn for it.
     """
-    counted = {trial.scenario: trial.boundaries for trial in recorded}
+    counted = _counted(recorded)
     drawn = random.Random(seed)
     places = ((drawn.choice(unkilled), drawn.random()) for _ in range(MOST))
     points = dict.fromkeys(_at(point, 1 + int(x * counted[point.scenario.name])) for point, x in places)
@@ -132,6 +140,10 @@ def _sampled(
         return sum(trial.killed for trial in done) + running < wanted
 
     return side_by_side(points, folder, keep_going)
+
+
+def _counted(recorded: list[Trial]) -> dict[str, int]:
+    return {trial.scenario: trial.boundaries for trial in recorded}
 
 
 def _at(unkilled: Point, n: int) -> Point:

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import JsonValue, ValidationError
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
-from tenacity.wait import wait_exponential_jitter
+from tenacity.wait import wait_exponential, wait_random
 
 from planwright.capabilities import policy
 from planwright.capabilities.call_context import CallContext
@@ -152,7 +152,7 @@ class Gateway:
             retrying = AsyncRetrying(
                 retry=retry_if_exception_type(CapabilityUnavailable),
                 stop=stop_after_attempt(1 + execution.step_retries),
-                wait=wait_exponential_jitter(execution.retry_base_ms / 1000, max=8, jitter=0.1),
+                wait=wait_exponential(multiplier=execution.retry_base_ms / 1000, max=8) + wait_random(0, 0.1),
                 before_sleep=tell,
                 reraise=True,
             )

@@ -58,6 +58,9 @@ class Database:
                 )
                 self._thread.start()
             future: Future[T] = Future()
+            # A caller that is cancelled stops waiting, but what it queued still happens: the record
+            # of an effect must not be lost. A running future cannot be cancelled.
+            future.set_running_or_notify_cancel()
             self._queue.put((name, job, future))
             return future
 

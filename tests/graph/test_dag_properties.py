@@ -31,8 +31,8 @@ from planwright.models.scripted import ScriptedModel
 
 SETTLED = ("plan_step_complete", "plan_step_failed", "plan_step_skipped")
 CAPABILITIES = ("bench.look", "bench.write")
-FEW = settings(max_examples=60, database=None, deadline=None, suppress_health_check=list(HealthCheck))
-FEWER = settings(FEW, max_examples=40)
+FEW = settings(max_examples=50, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+FEWER = settings(FEW, max_examples=30)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 The only argument is a JSON object: `workspace`, `settings`, `entries` (each names its `thread`, `how`
 it enters, and a `message`, a `resume` or neither), `replies` of the scripted model (none: the
-embedded planner), and `die` (end with SIGKILL right after the last entry).
+embedded planner), `die` (end with SIGKILL right after the last entry) and `die_at` (the name of the
+job of the store after whose commit to end so).
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
+from planwright.checkpoints.database import Boundary
+from planwright.checkpoints.stores import open_stores
 from planwright.graph import build_graph, open_agent
 from planwright.graph.agent import Agent
 from planwright.graph.errors import PlanwrightError
@@ -71,11 +74,26 @@ def gathered(chunks: list[Any]) -> dict[str, Any]:
     return report(output) | {"events": [chunk for mode, chunk in chunks if mode == "custom"]}
 
 
+def deadly(job_name: str | None) -> Boundary:
+    """Make a boundary that ends this process right after a commit that holds a certain job."""
+
+    def boundary(name: str) -> None:
+        _, moment, jobs = name.split(maxsplit=2)
+        if moment == "after" and job_name in jobs.split("+"):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return boundary
+
+
 def main(job: dict[str, Any]) -> dict[str, Any]:
     """Carry out a job and return the report of it."""
     settings = load(job["workspace"], **job.get("settings", {}))
     model = ScriptedModel(replies=job["replies"]) if "replies" in job else None
-    agent = build_graph(settings, model=model) if model else open_agent(Path(job["workspace"]))
+    if model:
+        stores = open_stores(settings.store_folder, boundary=deadly(job.get("die_at")))
+        agent = build_graph(settings, model=model, stores=stores)
+    else:
+        agent = open_agent(Path(job["workspace"]))
     outputs = []
     for entry in job["entries"]:
         try:

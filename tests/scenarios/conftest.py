@@ -126,7 +126,9 @@ class Scene:
             self.thread,
         )
         plain = ("seq", "ts", "run_id", "thread_id", "type")
-        return [{"v": 1, **{key: row[key] for key in plain}, "data": json.loads(row["data"])} for row in found]
+        return [
+            {"v": 1, **{key: row[key] for key in plain}, "data": json.loads(row["data"])} for row in found
+        ]
 
     def entry(self, how: str = "invoke", **given: Any) -> dict[str, Any]:
         """Write one entry for a child process, on this scene's thread unless it names another."""
@@ -135,9 +137,9 @@ class Scene:
     def child(self, *entries: dict[str, Any], script: str = "child.py", **job: Any) -> dict[str, Any]:
         """Play entries in a process of their own and return its report.
 
-        With `die=True`, or a capability that was told to die, `dies=True` expects SIGKILL.
+        With `die` or `die_at` it has to end by SIGKILL, and with `dies=True` in a capability.
         """
-        expected = -9 if job.get("die") or job.pop("dies", False) else 0
+        expected = -9 if job.pop("dies", False) or job.keys() & {"die", "die_at"} else 0
         order = {"workspace": str(self.workspace), "entries": list(entries), **job}
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("PLANWRIGHT_", "OPENAI_"))}
         ended = subprocess.run(
@@ -151,11 +153,6 @@ class Scene:
         assert ended.returncode == expected, ended.stderr
         report: dict[str, Any] = json.loads(ended.stdout or "{}")
         return report
-
-
-def roles(model: ScriptedModel) -> list[str]:
-    """List the roles a model was asked in, in order."""
-    return [call[0].text.split("\n")[0].removeprefix("Role: ") for call in model.asked]
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import runpy
 import sys
+from pathlib import Path
 
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
@@ -29,6 +30,4 @@ def run_own_graph() -> int:
 if __name__ == "__main__":
     assert run_own_graph() == 2
     assert not [name for name in sys.modules if name.startswith("planwright")]
-    import child
-
-    print(json.dumps(child.main(json.loads(sys.argv[1]))), flush=True)
+    runpy.run_path(str(Path(__file__).with_name("child.py")), run_name="__main__")

@@ -125,9 +125,7 @@ def test_a_refused_answer_leaves_no_checkpoint(scene: Scene, agent: Agent) -> No
 
 
 @pytest.mark.parametrize("decision", ["approve", "reject"])
-def test_a_second_answer_to_a_run_that_ended_is_refused(
-    decision: str, scene: Scene, agent: Agent
-) -> None:
+def test_a_second_answer_to_a_run_that_ended_is_refused(decision: str, scene: Scene, agent: Agent) -> None:
     scene.decide(agent, "approve")
     before = scene.everything()
     with pytest.raises(GateError, match="waits for a decision"):

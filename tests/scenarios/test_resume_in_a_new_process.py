@@ -100,13 +100,22 @@ def test_a_rejection_that_leads_to_no_other_plan_ends_the_run(
     planning = {"mode": "always", "replan_budget": replans}
     scene.ask(scene.agent(gated(scene), planning=planning))
     reject = {"decisions": [{"type": "reject", "message": reason}]}
-    ended = scene.child(
-        scene.entry(resume=reject), replies=["never asked"], settings={"planning": planning}
-    )
+    ended = scene.child(scene.entry(resume=reject), replies=["never asked"], settings={"planning": planning})
     (output,) = ended["outputs"]
     assert output["status"] == "rejected"
     assert reason in output["answer"]
     assert (scene.done, ended["asked"]) == ([], [])
+
+
+def test_a_process_killed_as_it_wrote_down_the_end_is_recovered_to_the_same_answer(scene: Scene) -> None:
+    agent = scene.agent(gated(scene))
+    scene.ask(agent)
+    scene.child(scene.entry(resume=APPROVE), replies=["the answer"], die_at="end")
+    (run,) = scene.rows("SELECT status, answer FROM runs")
+    assert run == {"status": "completed", "answer": "the answer"}
+    output = scene.recover(agent)
+    assert [message.text for message in output["messages"]] == ["Do it", "the answer"]
+    assert (output["status"], output["answer"], scene.done) == ("completed", "the answer", ["s1", "s2"])
 
 
 def test_a_user_who_imported_langgraph_first_can_begin_and_resume(scene: Scene) -> None:

@@ -147,10 +147,10 @@ def between(scene: Scene) -> tuple[Scene, Agent]:
 def edit_recorded_results(scene: Scene) -> int:
     """Write another output into every result that the checkpoint of this scene's thread holds."""
     serde, edited = AllowListedSerializer(), 0
-    with closing(sqlite3.connect(scene.workspace / ".planwright" / "checkpoints.db")) as connection, connection:
-        rows = connection.execute(
-            "SELECT rowid, type, value FROM writes WHERE thread_id = ? AND channel = 'results'", (scene.thread,)
-        ).fetchall()
+    path = scene.workspace / ".planwright" / "checkpoints.db"
+    query = "SELECT rowid, type, value FROM writes WHERE thread_id = ? AND channel = 'results'"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        rows = connection.execute(query, (scene.thread,)).fetchall()
         for rowid, kind, value in rows:
             results: dict[str, StepResult] | Overwrite = serde.loads_typed((kind, value))
             if isinstance(results, Overwrite):
