@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationEr
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
 
 from planwright.capabilities.call_context import CallContext
-from planwright.graph.errors import SetupError
+from planwright.graph.errors import CapabilityRejected, PlanwrightError, SetupError
 from planwright.graph.risk import RISK_OF_MODE, Effect, Mode, Risk
 
 Function = Callable[..., Any]
@@ -60,6 +60,30 @@ class Capability:
     def args_schema(self) -> dict[str, Any]:
         """The JSON schema of the arguments."""
         return self.args.model_json_schema()
+
+    def check(self, args: Mapping[str, JsonValue], context: CallContext) -> None:
+        """Run the preflight, if there is one. Raises CapabilityRejected, also when it breaks itself."""
+        if self.preflight is None:
+            return
+        try:
+            self.preflight(args, context)
+        except PlanwrightError:
+            raise
+        except Exception as error:
+            cause = f"the preflight of {self.name} broke: {type(error).__name__}: {error}"
+            raise CapabilityRejected(cause, "mend it; nothing was called") from error
+
+    def reaches(self, args: Mapping[str, JsonValue], context: CallContext) -> Sequence[str] | None:
+        """List the hosts a call reaches; None when it does not say. Raises CapabilityRejected."""
+        if self.hosts is None:
+            return None
+        try:
+            return self.hosts(args, context)
+        except PlanwrightError:
+            raise
+        except Exception as error:
+            cause = f"the hosts of {self.name} broke: {type(error).__name__}: {error}"
+            raise CapabilityRejected(cause, "mend them; nothing was called") from error
 
     def fingerprint(self) -> list[object]:
         """List what of the declaration decides how a plan runs; the registry hashes it."""

@@ -23,11 +23,19 @@ from planwright.capabilities.registry import Registry
 from planwright.checkpoints.budgets import Amount
 from planwright.checkpoints.gates import gate_id
 from planwright.checkpoints.ledger import EffectCall, Recorded
+from planwright.checkpoints.serde import storable
 from planwright.checkpoints.stores import Stores
-from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable, EffectInDoubt, GateError
+from planwright.graph.errors import (
+    CapabilityError,
+    CapabilityRejected,
+    CapabilityUnavailable,
+    EffectInDoubt,
+    GateError,
+)
 from planwright.graph.plan import CheckedStep
 from planwright.graph.settings import Settings
 
+KEPT_PLANS = 64
 OnRetry = Callable[[int, str, str], None]
 
 
@@ -52,6 +60,7 @@ class Gateway:
         self.world = world
         self._stores = stores
         self._settings = settings
+        self._plans: dict[tuple[str, str], dict[str, CheckedStep]] = {}
 
     async def call(self, name: str, params: dict[str, JsonValue], site: Site, on_retry: OnRetry) -> JsonValue:
         """Make one call and return its result, recorded or new.
@@ -62,11 +71,10 @@ class Gateway:
         found = self.registry.get(name)
         if found is None:
             raise CapabilityRejected(f"there is no capability {name}")
-        if not await self._stores.runs.plan_may_run(site.run_id, site.plan_hash):
-            raise CapabilityRejected(f"{name} belongs to a plan that was not approved")
+        if await self._approved(site) != site.checked:
+            raise CapabilityRejected(f"{name} is not a step of an approved plan of this run")
         args = self._arguments(found, params)
         await self._permit(found, args, site)
-        reservation = await self._reserve(name, site)
         call = EffectCall(
             tenant=site.tenant,
             thread_id=site.thread_id,
@@ -78,19 +86,31 @@ class Gateway:
             lease_token=site.lease_token,
             attempt=site.attempt,
         )
+        reservation = await self._reserve(name, site, call.key)
         perform = self._performer(found, args, call, site, on_retry)
         result = await (perform() if found.effect == "pure" else self._recorded(call, perform))
         if reservation:
             await self._stores.budgets.settle(reservation, Amount(calls=1))
         return result
 
+    async def _approved(self, site: Site) -> CheckedStep | None:
+        """Look a step up in the approved plan on record; what the state says is not trusted."""
+        key = (site.run_id, site.plan_hash)
+        if key not in self._plans:
+            steps = await self._stores.runs.runnable_steps(*key)
+            if not steps:
+                return None
+            while len(self._plans) >= KEPT_PLANS:
+                del self._plans[next(iter(self._plans))]
+            self._plans[key] = steps
+        return self._plans[key].get(site.checked.uid)
+
     def _arguments(self, found: Capability, params: dict[str, JsonValue]) -> dict[str, JsonValue]:
         try:
             args = check_arguments(found, params)
         except ValidationError as error:
             raise CapabilityRejected(f"{found.name} was given bad arguments: {explain(error)}") from error
-        if found.preflight:
-            found.preflight(args, self.world)
+        found.check(args, self.world)
         return args
 
     async def _permit(self, found: Capability, args: dict[str, JsonValue], site: Site) -> None:
@@ -107,12 +127,12 @@ class Gateway:
             if gate.status != "approved" or gate.shown.get("args") != args:
                 raise CapabilityRejected(f"nobody approved {found.name} with these arguments")
 
-    async def _reserve(self, name: str, site: Site) -> str | None:
+    async def _reserve(self, name: str, site: Site, key: str) -> str | None:
         limits = self._settings.budgets.run
         if limits.tool_calls is None:
             return None
         return await self._stores.budgets.reserve(
-            site.run_id, site.tenant, name, "tool", Amount(calls=1), limits, self.world.now()
+            site.run_id, site.tenant, name, "tool", Amount(calls=1), limits, self.world.now(), key
         )
 
     async def _recorded(self, call: EffectCall, perform: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
@@ -180,19 +200,33 @@ async def _invoke(
         raise CapabilityUnavailable(f"{found.name} did not answer within {timeout_s:g} s") from error
     except (CapabilityRejected, CapabilityUnavailable, EffectInDoubt):
         raise
-    except Exception as error:  # a user's function may raise anything; it is final
-        if found.effect == "blind":
-            raise EffectInDoubt(f"{found.name} broke off: {type(error).__name__}: {error}") from error
-        raise CapabilityRejected(f"{found.name} failed: {type(error).__name__}: {error}") from error
+    except asyncio.CancelledError as error:
+        if (task := asyncio.current_task()) is None or task.cancelling():
+            raise  # it is we who are cancelled, not the function that says so
+        raise _broke_off(found, error) from error
+    except (Exception, SystemExit) as error:  # a user's function may raise anything; it is final
+        raise _broke_off(found, error) from error
     try:
         dumped: JsonValue = found.result.dump_python(found.result.validate_python(result), mode="json")
+        storable(dumped)
     except ValidationError as error:
-        if found.effect == "blind":
-            raise EffectInDoubt(f"{found.name} returned what it does not declare") from error
-        raise CapabilityRejected(
-            f"{found.name} returned what it does not declare: {explain(error)}"
-        ) from error
+        raise _useless(found, f"what it does not declare: {explain(error)}") from error
+    except (ValueError, TypeError, RecursionError) as error:
+        raise _useless(found, f"what cannot be stored: {error}") from error
     return dumped
+
+
+def _broke_off(found: Capability, error: BaseException) -> CapabilityError:
+    said = f"{type(error).__name__}: {error}"
+    if found.effect == "blind":
+        return EffectInDoubt(f"{found.name} broke off: {said}")
+    return CapabilityRejected(f"{found.name} failed: {said}")
+
+
+def _useless(found: Capability, what: str) -> CapabilityError:
+    if found.effect == "blind":
+        return EffectInDoubt(f"{found.name} was called, and returned {what}")
+    return CapabilityRejected(f"{found.name} returned {what}")
 
 
 def _from_record(call: EffectCall, known: Recorded) -> tuple[JsonValue] | None:

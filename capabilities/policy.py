@@ -53,9 +53,9 @@ def host_of(url: str) -> str:
 
 
 def _network(capability: Capability, args: Mapping[str, JsonValue], context: CallContext) -> Ruling:
-    if capability.hosts is None or (has_reference(dict(args)) and not capability.preflight):
+    hosts = capability.reaches(args, context)
+    if hosts is None or (has_reference(dict(args)) and not capability.preflight):
         return Ruling("ask", "the host it reaches is not known beforehand")
-    hosts = capability.hosts(args, context)
     unlisted = [host for host in hosts if not listed(host, context.settings.egress.allow)]
     if unlisted:
         return Ruling("ask", f"{', '.join(unlisted)} is not in egress.allow")

@@ -53,14 +53,18 @@ class Budgets:
         amount: Amount,
         limits: RunBudget,
         at: datetime,
+        id_: str | None = None,
     ) -> str:
         """Set aside the worst case of a call and return the reservation's id.
 
+        The same id again, after a crash, is the same call and costs nothing more.
         Raises BudgetExceeded, naming the limit, when what is left does not cover it.
         """
-        id_ = uuid.uuid4().hex
+        id_ = id_ or uuid.uuid4().hex
 
         def job(connection: sqlite3.Connection) -> None:
+            if connection.execute("SELECT 1 FROM usage WHERE id = ?", (id_,)).fetchone():
+                return
             _refuse_overspending(_sum(connection, run_id, at.timestamp()), amount, limits)
             connection.execute(
                 "INSERT INTO usage (id, tenant, run_id, provider, kind, tokens, cost, calls, settled,"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 
@@ -85,19 +86,18 @@ class Gates:
 
         return await self._database.run("read", job)
 
-    async def decide(self, gate_id: str, decision: Decision, at: datetime) -> Gate:
-        """Accept the one answer a gate takes, in one transaction.
+    async def decide(self, decisions: Mapping[str, Decision], at: datetime) -> None:
+        """Accept the one answer each gate takes, all of them or none, in one transaction.
 
-        Raises GateError when the gate is unknown, answered, expired, or was shown with other
-        content than the answer names.
+        Raises GateError when a gate is unknown, answered, expired, or was shown with other
+        content than its answer names.
         """
-        gate = await self._database.run("decision", lambda c: _decide(c, gate_id, decision, at))
-        if gate.status == "expired":
-            raise GateError(
-                f"gate {gate_id} expired at {gate.expires_at:%Y-%m-%d %H:%M:%S} UTC; nothing was run",
-                f"close the run with: planwright resume {gate.thread_id}",
-            )
-        return gate
+
+        def job(connection: sqlite3.Connection) -> None:
+            for gate_id, decision in decisions.items():
+                _decide(connection, gate_id, decision, at)
+
+        await self._database.run("decision", job)
 
     async def of_thread(self, thread_id: str, at: datetime) -> list[Gate]:
         """List the open gates of a thread, oldest first."""
@@ -119,11 +119,14 @@ def _expire(connection: sqlite3.Connection, at: datetime) -> None:
     )
 
 
-def _decide(connection: sqlite3.Connection, gate_id: str, decision: Decision, at: datetime) -> Gate:
+def _decide(connection: sqlite3.Connection, gate_id: str, decision: Decision, at: datetime) -> None:
     _expire(connection, at)
     gate = _read(connection, gate_id)
     if gate.status == "expired":
-        return gate  # committed as expired; the caller raises
+        raise GateError(
+            f"gate {gate_id} expired at {gate.expires_at:%Y-%m-%d %H:%M:%S} UTC; nothing was run",
+            f"close the run with: planwright resume {gate.thread_id}",
+        )
     if gate.status != "open":
         raise GateError(
             f"gate {gate_id} was already {gate.status} by {gate.decided_by}",
@@ -145,7 +148,6 @@ def _decide(connection: sqlite3.Connection, gate_id: str, decision: Decision, at
             gate_id,
         ),
     )
-    return _read(connection, gate_id)
 
 
 def _read(connection: sqlite3.Connection, gate_id: str) -> Gate:

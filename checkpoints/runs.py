@@ -146,19 +146,24 @@ class Runs:
 
         await self._database.run("plan", job)
 
-    async def plan_may_run(self, run_id: str, plan_hash: str) -> bool:
-        """Say whether a plan was verified and, where a person had to approve it, approved."""
+    async def runnable_steps(self, run_id: str, plan_hash: str) -> dict[str, CheckedStep]:
+        """Read the steps of a plan that was verified and, where a person had to approve it, approved.
 
-        def job(connection: sqlite3.Connection) -> bool:
+        Maps uids to steps; empty when the plan may not run.
+        """
+
+        def job(connection: sqlite3.Connection) -> str | None:
             row = connection.execute(
-                "SELECT p.gate_id IS NULL OR g.status = 'approved' FROM plans p"
+                "SELECT p.checked, p.gate_id IS NULL OR g.status = 'approved' FROM plans p"
                 " LEFT JOIN gates g ON g.gate_id = p.gate_id AND g.shown_hash = p.plan_hash"
                 " WHERE p.run_id = ? AND p.plan_hash = ?",
                 (run_id, plan_hash),
             ).fetchone()
-            return bool(row and row[0])
+            return str(row[0]) if row and row[1] else None
 
-        return await self._database.run("read", job)
+        checked = await self._database.run("read", job)
+        steps = [CheckedStep.model_validate(entry) for entry in json.loads(checked or "[]")]
+        return {step.uid: step for step in steps}
 
 
 def _begin(connection: sqlite3.Connection, run: Run) -> None:

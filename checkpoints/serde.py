@@ -50,6 +50,11 @@ class AllowListedSerializer(JsonPlusSerializer):
         return super().loads_typed(data)
 
 
+def storable(value: object) -> None:
+    """Raise TypeError for JSON that a checkpoint cannot hold: half a surrogate pair, huge numbers."""
+    ormsgpack.packb(value)
+
+
 def _scan(payload: bytes) -> None:
     ormsgpack.unpackb(payload, ext_hook=_check, option=ormsgpack.OPT_NON_STR_KEYS)
 

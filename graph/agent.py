@@ -64,11 +64,11 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         merged = merge_configs(self.config, config)
         thread = thread_of(merged)
         options = {"durability": durability or "sync", **kwargs}
-        if input is None and await self.door.ended(thread):
+        snapshot = await self.aget_state(merged)
+        if input is None and await self.door.ended(thread, snapshot):
             async for chunk in super().astream(None, merged, **options):
                 yield chunk
             return
-        snapshot = await self.aget_state(merged)
         async with self.door.enter(input, merged, context, snapshot) as entry:
             async for chunk in super().astream(entry.input, entry.config, context=entry.context, **options):
                 yield chunk
@@ -76,6 +76,14 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Stream a run from code without an event loop."""
         return self.loop.iterate(lambda: self.astream(input, config, **kwargs))
+
+    def update_state(self, *args: Any, **kwargs: Any) -> RunnableConfig:
+        """Change a thread's state from code without an event loop; routes are async."""
+        return self.loop.call(lambda: self.aupdate_state(*args, **kwargs))
+
+    def bulk_update_state(self, *args: Any, **kwargs: Any) -> RunnableConfig:
+        """Apply several state updates from code without an event loop."""
+        return self.loop.call(lambda: self.abulk_update_state(*args, **kwargs))
 
     def _resolve_checkpointer(self, config: RunnableConfig) -> BaseCheckpointSaver[Any] | None:
         """Fall back on the workspace's own store where no host brought a saver."""

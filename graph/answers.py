@@ -59,7 +59,8 @@ def read(answer: Any, channel: str) -> Decision:
     """Read one decision. Raises GateError when it is not exactly one that can be given here."""
     form = answer
     if isinstance(form, Mapping) and "decisions" in form:
-        form = {**form, "decisions": form["decisions"]}
+        if "type" in form:
+            raise GateError("the answer holds two decisions", 'send {"decisions": [{"type": "approve"}]}')
         listed = form["decisions"]
         if not isinstance(listed, Sequence) or isinstance(listed, str) or len(listed) != 1:
             raise GateError("a gate takes exactly one decision", 'send {"decisions": [{"type": "approve"}]}')
@@ -76,14 +77,16 @@ def read(answer: Any, channel: str) -> Decision:
     word = _WORDS.get(str(form["type"]).strip().lower())
     if word is None:
         raise GateError(f"{form['type']!r} is no answer to a gate", "answer approve or reject")
-    given = form.get("args")
+    given, shown = form.get("args"), form.get("plan_hash")
+    if not (shown is None or isinstance(shown, str)):
+        raise GateError("the plan_hash of an answer is a text", "leave it out, or copy it from what is shown")
     reason = form.get("message") or form.get("reason") or (given if isinstance(given, str) else "")
     return Decision(
         answer="approve" if word == "approve" else "reject",
         decided_by=str(form.get("decided_by") or channel),
         channel=channel,
         reason=str(reason or ""),
-        shown_hash=form.get("plan_hash"),
+        shown_hash=shown,
     )
 
 
@@ -94,11 +97,13 @@ def _named(
     if answer.keys() & {"type", "decisions"}:
         return []
     open_ = {gate.gate_id: gate for gate in gates}
-    named = []
+    named: list[tuple[Gate, Any]] = []
     for key, form in answer.items():
         gate = open_.get(interrupts.get(str(key), str(key)))
         if gate is None:
             raise GateError(f"no open gate or interrupt is named {key!r}", f"open: {_ids(gates)}")
+        if any(gate.gate_id == other.gate_id for other, _ in named):
+            raise GateError(f"gate {gate.gate_id} is answered twice", "answer each gate once")
         named.append((gate, form))
     return named
 

@@ -50,6 +50,14 @@ class BackgroundLoop:
         finally:
             self._stop(task)
 
+    def call(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run a coroutine from a thread without a loop and return what it returns."""
+
+        async def once() -> AsyncIterator[T]:
+            yield await make()
+
+        return next(iter([*self.iterate(once)]))
+
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         loop, context = self._running(), contextvars.copy_context()
         started: queue.SimpleQueue[asyncio.Task[None]] = queue.SimpleQueue()

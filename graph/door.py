@@ -11,7 +11,7 @@ import contextlib
 import itertools
 import uuid
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from langchain_core.messages import BaseMessage, convert_to_messages, messages_from_dict, messages_to_dict
@@ -30,6 +30,7 @@ from planwright.graph.run_context import RunContext
 from planwright.graph.settings import Settings
 
 MAX_REQUEST = 100_000
+LAST_NODE = ("session_close",)
 _CONTEXT = TypeAdapter(RunContext)
 
 
@@ -71,10 +72,20 @@ class Door:
             ticker.cancel()
             await self.stores.runs.release(run.run_id, token)
 
-    async def ended(self, thread_id: str) -> bool:
-        """Say whether a thread has a run, and its newest one has ended."""
+    async def ended(self, thread_id: str, snapshot: StateSnapshot) -> bool:
+        """Say whether a thread's newest run has ended and nothing of it is left to write.
+
+        Raises RunError when its state was changed so that it would run on.
+        """
         run = await self.stores.runs.latest(thread_id)
-        return run is not None and run.ended
+        if run is None or not run.ended or snapshot.next == LAST_NODE:
+            return False
+        if snapshot.next:
+            raise RunError(
+                f"run {run.run_id} has ended ({run.status}); its state was changed since",
+                "begin a new run on this thread, or a new thread",
+            )
+        return True
 
     async def _run_for(self, given: Any, thread_id: str, context: Any) -> tuple[Run, bool]:
         run = await self.stores.runs.latest(thread_id)
@@ -136,6 +147,7 @@ class Door:
             ),
             record=lambda event, key: _forget(self.stores.journal.append(event, key, run.tenant)),
             lease_token=token,
+            request=run.request,
             clock=self._clock,
             seq=itertools.count(await self.stores.journal.last_seq(run.run_id) + 1),
         )
@@ -149,8 +161,7 @@ class Door:
         if not gates:
             raise await self._nothing_open(run, interrupts)
         bound = bind(resume, gates, interrupts, read_context(run.context).channel)
-        for item in bound:
-            await self.stores.gates.decide(item.gate.gate_id, item.decision, self._clock())
+        await self.stores.gates.decide({item.gate.gate_id: item.decision for item in bound}, self._clock())
         decided = {item.gate.gate_id: item.decision.answer for item in bound}
         resumed = {id_: decided[gate] for id_, gate in interrupts.items() if gate in decided}
         return Command(resume=resumed) if resumed else None
@@ -204,6 +215,8 @@ def read_messages(given: Any) -> list[BaseMessage]:
         ) from error
     if not messages or messages[-1].type != "human" or not messages[-1].text.strip():
         raise SetupError("the request is empty", 'say what to do: planwright run "What tickets are open?"')
+    if not all(_storable(message.text) for message in messages):
+        raise SetupError("the request holds half a character (a lone surrogate)", "send it as valid UTF-8")
     if len(messages[-1].text) > MAX_REQUEST:
         raise SetupError(
             f"the request is {len(messages[-1].text):,} characters long, {MAX_REQUEST:,} are allowed",
@@ -217,9 +230,23 @@ def read_context(context: Any) -> RunContext:
     if isinstance(context, RunContext):
         return context
     try:
-        return _CONTEXT.validate_python(dict(context or {}))
+        options = dict(context or {})
+        if unknown := options.keys() - {option.name for option in fields(RunContext)}:
+            raise SetupError(
+                f"the run context has no option {min(unknown)!r}", "see planwright.graph.RunContext"
+            )
+        return _CONTEXT.validate_python(options)
     except (ValidationError, TypeError, ValueError) as error:
         raise SetupError(f"the run context is wrong: {error}", "see planwright.graph.RunContext") from error
+
+
+def _storable(text: str) -> bool:
+    """Say whether a text is valid Unicode: half a surrogate pair cannot be stored."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _unfinished(run: Run, gates: list[Gate]) -> RunError:

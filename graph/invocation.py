@@ -29,7 +29,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Invocation:
     """One call of the graph for one run of one thread."""
 
@@ -39,8 +39,10 @@ class Invocation:
     board: Board
     record: Record
     lease_token: int
+    request: str = ""
     clock: Clock = utc_now
     seq: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    writer: Callable[[Any], None] | None = None
 
     def emit(self, type_: EventType, data: Mapping[str, Any], key: str) -> None:
         """Send an event to the custom stream and to the journal.
@@ -58,7 +60,11 @@ class Invocation:
             data=dict(data),
         )
         self.record(event, f"{type_}:{key}")
-        get_stream_writer()(event)
+        (self.writer or get_stream_writer())(event)
+
+    def speak_from_here(self) -> None:
+        """Keep the custom stream of this node for the subgraph below it, which has none of its own."""
+        self.writer = get_stream_writer()
 
 
 def invocation_of(config: RunnableConfig) -> Invocation:

@@ -12,7 +12,7 @@ from planwright.capabilities.gateway import Gateway
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.stores import Stores
 from planwright.graph import routes
-from planwright.graph.lane import build_lane
+from planwright.graph.lane import lane
 from planwright.graph.run_context import RunContext
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState, InputState, OutputState
@@ -114,7 +114,7 @@ def _add_execution(graph: Pipeline, parts: Parts) -> None:
 
     graph.add_node("dispatch", dispatch())
     graph.add_node("direct_step", direct_step(runner), input_schema=None)
-    graph.add_node("lane", build_lane(runner, stores.gates, settings))
+    graph.add_node("lane", lane(runner, stores.gates, settings))
     graph.add_node("score", score(stores, settings))
     graph.add_conditional_edges("dispatch", open_steps, ["direct_step", "lane"])
     graph.add_edge("direct_step", "score")

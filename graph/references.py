@@ -81,7 +81,7 @@ def _look_up(reference: str, scope: Mapping[str, JsonValue]) -> JsonValue:
     for part in _path(reference):
         if isinstance(value, dict) and part in value:
             value = value[part]
-        elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
+        elif isinstance(value, list) and part.isascii() and part.isdigit() and int(part) < len(value):
             value = value[int(part)]
         else:
             raise CapabilityRejected(f"the reference {{{{{reference}}}}} leads nowhere: no `{part}` there")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
@@ -29,16 +30,15 @@ def waves(needs: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
 
 def topological(needs: Mapping[str, Sequence[str]]) -> list[str]:
     """Order a DAG so that every step follows its dependencies, otherwise as it was written."""
+    written = {name: position for position, name in enumerate(needs)}
+    sorter = TopologicalSorter(needs)
+    sorter.prepare()
     ordered: list[str] = []
-    placed: set[str] = set()
-
-    def place(name: str) -> None:
-        if name not in placed:
-            placed.add(name)
-            for needed in needs[name]:
-                place(needed)
-            ordered.append(name)
-
-    for name in needs:
-        place(name)
+    ready: list[tuple[int, str]] = []
+    while sorter.is_active():
+        for name in sorter.get_ready():
+            heapq.heappush(ready, (written[name], name))
+        _, name = heapq.heappop(ready)
+        ordered.append(name)
+        sorter.done(name)
     return ordered

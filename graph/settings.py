@@ -7,6 +7,7 @@ This is the only module that reads the environment. `PLANWRIGHT_PLANNING__MODE=a
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from decimal import Decimal
 from pathlib import Path
@@ -18,6 +19,7 @@ from pydantic_settings import (
     InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
 )
 from rapidfuzz import process
 
@@ -208,14 +210,20 @@ def load(workspace: Path | str = ".", **flags: Any) -> Settings:
     if not folder.is_dir():
         raise SetupError(f"there is no folder {folder}", f"create it first: mkdir -p {folder}")
     path = folder / FILE_NAME
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
     try:
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
         content = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise SetupError(f"{path} cannot be read as text: {error}", "save it as UTF-8") from error
     except tomllib.TOMLDecodeError as error:
         raise SetupError(f"{path} is not valid TOML: {error}", f"mend that line of {path}") from error
     content.pop("workspace", None)
     try:
         settings = Settings(_file=content, workspace=folder, **flags)  # type: ignore[call-arg]
+    except SettingsError as error:
+        raise SetupError(
+            f"the environment: {error}", 'lists and tables are JSON there, e.g. ["a"]'
+        ) from error
     except ValidationError as error:
         raise SetupError(*_explain(error, path, text)) from error
     return settings.model_copy(update={"providers": {**_implied_provider(), **settings.providers}})
@@ -245,13 +253,28 @@ def _explain(error: ValidationError, path: Path, text: str) -> tuple[str, str]:
     first = error.errors()[0]
     loc = [str(part) for part in first["loc"]]
     name = ".".join(loc)
-    line = next((n for n, row in enumerate(text.splitlines(), 1) if loc and loc[-1] in row), None)
+    line = _line_of(loc, text)
     where = f"{path}:{line}" if line else f"{path} or the environment"
     if first["type"] == "extra_forbidden":
         near = process.extractOne(name, sorted(_names(Settings)))
         hint = f"did you mean `{near[0]}`?" if near else "remove it"
         return f"{where}: there is no setting `{name}`", hint
     return f"{where}: `{name}`: {first['msg'].lower()}", f"mend `{name}` and try again"
+
+
+def _line_of(loc: list[str], text: str) -> int | None:
+    """Find the line of a setting: its key below its own section, or the header that names it."""
+    section: list[str] = []
+    for number, row in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*\[\s*([^\]]+?)\s*\]", row):
+            section = [part.strip("\"' ") for part in header[1].split(".")]
+            if section == loc:
+                return number
+        elif key := re.match(r"\s*([\w.\"'-]+)\s*=", row):
+            path = section + [part.strip("\"'") for part in key[1].split(".")]
+            if path == loc or (len(path) < len(loc) and loc[: len(path)] == path):
+                return number
+    return None
 
 
 def _names(model: type[BaseModel], prefix: str = "") -> set[str]:

@@ -14,6 +14,7 @@ from planwright.capabilities.capability import Capability, explain
 from planwright.capabilities.policy import VERSION as POLICY_VERSION
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.blobs import Blobs
+from planwright.checkpoints.serde import storable
 from planwright.graph.canonical import canonical_json
 from planwright.graph.errors import ModelOutputInvalid, ModelUnavailable, PlanInvalid
 from planwright.graph.invocation import Invocation, invocation_of
@@ -125,7 +126,13 @@ def read_proposal(text: str) -> Proposal:
     if not isinstance(value.get("steps"), list):
         raise PlanInvalid("the object has no list `steps`", 'answer {"goal": …, "steps": […]}')
     try:
-        return Proposal(Plan.model_validate(value), repaired=repaired)
+        plan = Plan.model_validate(value)
+        storable(plan.model_dump(mode="json"))
+        return Proposal(plan, repaired=repaired)
+    except (TypeError, RecursionError) as error:
+        raise PlanInvalid(
+            f"the plan holds what cannot be stored: {error}", "use plain text and numbers"
+        ) from error
     except ValidationError as error:
         raise PlanInvalid(
             f"the plan does not fit its schema: {explain(error)}", "mend exactly that"

@@ -26,7 +26,7 @@ def request_gate(runner: StepRunner, gates: Gates, settings: Settings) -> Node[L
         invocation, task = invocation_of(config), state["step_task"]
         results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
         try:
-            args = _arguments(runner, task, runner.arguments(task, results))
+            args = _arguments(runner, task, runner.arguments(task, results, invocation))
         except CapabilityError as error:
             failed = runner.result(task, "failed", code=error.code, error=error.cause)
             return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
@@ -54,6 +54,5 @@ def _arguments(runner: StepRunner, task: StepTask, params: dict[str, JsonValue])
         args = check_arguments(found, params)
     except ValidationError as error:
         raise CapabilityRejected(f"{found.name} was given bad arguments: {explain(error)}") from error
-    if found.preflight:
-        found.preflight(args, runner.gateway.world)
+    found.check(args, runner.gateway.world)
     return args

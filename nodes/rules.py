@@ -21,20 +21,11 @@ from planwright.graph.schedule import find_cycle
 from planwright.graph.settings import Settings
 
 
-def check(
-    plan: Plan, registry: Registry, settings: Settings, world: CallContext, calls_left: int | None = None
-) -> list[Finding]:
+def check(plan: Plan, registry: Registry, settings: Settings, world: CallContext) -> list[Finding]:
     """Find everything that is wrong with a plan; an empty list means it may run."""
     findings = [*_shape(plan, settings.planning.max_steps), *_graph(plan)]
     for step in plan.steps:
         findings += _step(plan, step, registry, world)
-    if calls_left is not None and len(plan.work) > calls_left:
-        fix = "raise budgets.run.tool_calls"
-        findings.append(
-            Finding(
-                code="budget_exceeded", message=f"{len(plan.work)} calls planned, {calls_left} left", fix=fix
-            )
-        )
     return findings
 
 
@@ -106,8 +97,7 @@ def _step(plan: Plan, step: PlanStep, registry: Registry, world: CallContext) ->
             code="approval_mode_mismatch", step_id=step.id, message=message, fix=f"declare {found.mode}"
         )
     try:
-        if found.preflight:
-            found.preflight(step.params, world)
+        found.check(step.params, world)
         ruling = ruling_of(found, step, world)
     except CapabilityRejected as error:
         yield Finding(code="not_permitted", step_id=step.id, message=error.cause, fix=error.next_step)

@@ -27,7 +27,8 @@ def score(stores: Stores, settings: Settings) -> Node[AgentState]:
         invocation, plan = invocation_of(config), state["plan"]
         assert plan is not None
         attempts, checked = state.get("attempts", Attempts()), state["checked"]
-        results = [state["results"][entry.uid] for entry in checked]
+        settled = {r.uid: r for r in await stores.ledger.settled_steps(invocation.run_id)}
+        results = [settled[entry.uid] for entry in checked]
         outputs = {r.uid: full_output(stores, r) for r in results if r.status == "completed"}
         timeout_s = settings.execution.step_timeout_s
         scores = [
@@ -47,8 +48,9 @@ def score(stores: Stores, settings: Settings) -> Node[AgentState]:
         if ruling == "replan":
             findings = failures(results, scores)
             tried = attempts.model_copy(update={"replans": attempts.replans + 1})
-            return {"verdict": verdict, "findings": findings, "attempts": tried, "approved": False}
-        return {"verdict": verdict, "status": "running"}
+            again = {"findings": findings, "attempts": tried, "approved": False}
+            return {"verdict": verdict, "results": settled, **again}
+        return {"verdict": verdict, "results": settled, "status": "running"}
 
     return score
 

@@ -44,7 +44,7 @@ class StepRunner:
         return None, results
 
     def arguments(
-        self, task: StepTask, results: dict[str, StepResult], request: str = ""
+        self, task: StepTask, results: dict[str, StepResult], invocation: Invocation
     ) -> dict[str, JsonValue]:
         """Resolve a step's arguments. Raises CapabilityRejected for a reference that leads nowhere."""
         outputs: dict[str, JsonValue] = {
@@ -52,7 +52,7 @@ class StepRunner:
             for result in results.values()
             if result.status == "completed"
         }
-        scope: dict[str, JsonValue] = {"steps": outputs, "input": {"request": task["goal"]}}
+        scope: dict[str, JsonValue] = {"steps": outputs, "input": {"request": invocation.request}}
         resolved = resolve(dict(task["checked"].step.params), scope)
         assert isinstance(resolved, dict)
         return resolved
@@ -72,7 +72,7 @@ class StepRunner:
             started = invocation.clock()
             invocation.emit("plan_step_start", {**self._about(task), "missing": list(missing)}, checked.uid)
             try:
-                args = self.arguments(task, results)
+                args = self.arguments(task, results, invocation)
                 output = await self.gateway.call(
                     checked.step.capability or "", args, self._site(task, invocation), on_retry
                 )
@@ -90,7 +90,7 @@ class StepRunner:
     async def settle(self, task: StepTask, result: StepResult, invocation: Invocation) -> StepResult:
         """Record a result durably, then let the steps that wait for it go on."""
         now = invocation.clock()
-        await self._stores.ledger.settle_step(task["run_id"], invocation.context.tenant, result, now)
+        await self._stores.ledger.settle_step(invocation.run_id, invocation.context.tenant, result, now)
         data = {**self._about(task), "status": result.status, "attempts": result.attempts}
         if result.status == "completed":
             preview = canonical_json(self._output(result))[:PREVIEW]
@@ -138,7 +138,7 @@ class StepRunner:
         return Site(
             tenant=invocation.context.tenant,
             thread_id=invocation.thread_id,
-            run_id=task["run_id"],
+            run_id=invocation.run_id,
             plan_hash=task["plan_hash"],
             checked=task["checked"],
             lease_token=invocation.lease_token,

@@ -37,16 +37,20 @@ def verify(
         plan = state["plan"]
         assert plan is not None
         plan, mended = close_plan(plan)
+        results = state.get("results", {})
+        findings = check(plan, registry, settings, world)
+        checked = (
+            check_steps(plan, registry, world, invocation.run_id, results, settings) if not findings else []
+        )
         left = await _calls_left(budgets, settings, invocation)
-        findings = check(plan, registry, settings, world, left)
+        findings += over_budget(checked, results, left)
         attempts = state.get("attempts", Attempts())
-        outcome = judge(findings, attempts, settings)
+        outcome: Outcome = "reject" if findings and left == 0 else judge(findings, attempts, settings)
         data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended}
         if outcome != "ok":
             listed = [finding.model_dump(mode="json") for finding in findings]
             invocation.emit("plan_verified", {**data, "findings": listed}, str(attempts.plans))
             return _again(outcome, findings, attempts)
-        checked = check_steps(plan, registry, world, invocation.run_id, state.get("results", {}), settings)
         shown = plan_card(plan, checked)
         invocation.emit("plan_verified", {**data, "findings": [], "plan": shown}, str(attempts.plans))
         gate = None
@@ -91,6 +95,17 @@ def judge(findings: list[Finding], attempts: Attempts, settings: Settings) -> Ou
     if unknown and attempts.reclassifications < settings.planning.reclassify_budget:
         return "reclassify"
     return "replan"
+
+
+def over_budget(
+    checked: list[CheckedStep], results: Mapping[str, StepResult], left: int | None
+) -> list[Finding]:
+    """Find a plan with more calls than are left; steps whose results are kept cost none."""
+    calls = sum(entry.uid not in results for entry in checked)
+    if left is None or calls <= left:
+        return []
+    message = f"{calls} calls planned, {left} left of budgets.run.tool_calls"
+    return [Finding(code="budget_exceeded", message=message, fix="raise budgets.run.tool_calls")]
 
 
 def check_steps(
@@ -161,7 +176,12 @@ def _uid(run_id: str, step: PlanStep, needs: tuple[str, ...], results: Mapping[s
 def _again(outcome: Outcome, findings: list[Finding], attempts: Attempts) -> Update:
     if outcome == "reject":
         listed = "\n".join(f"- {finding}" for finding in findings[:5])
-        return {"status": "refused", "findings": findings, "answer": f"The plan was refused:\n{listed}"}
+        spent = any(finding.code == "budget_exceeded" for finding in findings)
+        return {
+            "status": "budget_exceeded" if spent else "refused",
+            "findings": findings,
+            "answer": f"The plan was refused:\n{listed}",
+        }
     tried = {"replans": attempts.replans + 1}
     if outcome == "reclassify":
         tried["reclassifications"] = attempts.reclassifications + 1

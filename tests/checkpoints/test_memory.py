@@ -47,7 +47,12 @@ async def test_an_odd_query_never_raises(memories: Memories, query: str) -> None
     assert {memory.id for memory in found} <= {"m1", "m2", "m3"}
 
 
-@settings(max_examples=150, database=None, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150,
+    database=None,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(
     query=st.text(
         alphabet=st.one_of(st.sampled_from(string.punctuation + " abAB"), st.characters()), max_size=40

@@ -37,7 +37,9 @@ def make_agent(tmp_path: Path) -> Iterator[MakeAgent]:
         planning = {"mode": "always", "max_steps": 100, "replan_budget": 0}
         settings = load(tmp_path, **{"planning": planning, **(flags or {})})
         reply = json.dumps({"goal": "the goal", **(plan or {}), "steps": steps})
-        model = ScriptedModel(replies=[reply, "the answer", *(text.replace("PLAN", reply) for text in replies)])
+        model = ScriptedModel(
+            replies=[reply, "the answer", *(text.replace("PLAN", reply) for text in replies)]
+        )
         agent = build_graph(settings, model=model, capabilities=capabilities, **options)
         opened.append(agent)
         return agent

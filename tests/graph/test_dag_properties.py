@@ -31,8 +31,8 @@ from planwright.models.scripted import ScriptedModel
 
 SETTLED = ("plan_step_complete", "plan_step_failed", "plan_step_skipped")
 CAPABILITIES = ("bench.look", "bench.write")
-FEW = settings(max_examples=50, database=None, deadline=None, suppress_health_check=list(HealthCheck))
-FEWER = settings(FEW, max_examples=30)
+FEW = settings(max_examples=35, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+FEWER = settings(FEW, max_examples=20)
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,9 @@ class Dag:
         ]
         return json.dumps({"goal": "g", "on_failed_dependency": self.cascade, "steps": listed})
 
-    def outcome(self, rejected: frozenset[str] = frozenset()) -> dict[str, tuple[StepStatus, tuple[str, ...]]]:
+    def outcome(
+        self, rejected: frozenset[str] = frozenset()
+    ) -> dict[str, tuple[StepStatus, tuple[str, ...]]]:
         """Work out, with the rules of graph/cascade.py alone, how every step has to end."""
         results: dict[str, StepResult] = {}
         for step in self.steps:
@@ -127,7 +129,9 @@ class Watch:
         return name
 
     def when(self, step_id: str, *types: str) -> list[int]:
-        return [n for n, e in enumerate(self.events) if e["type"] in types and e["data"]["step_id"] == step_id]
+        return [
+            n for n, e in enumerate(self.events) if e["type"] in types and e["data"]["step_id"] == step_id
+        ]
 
 
 def capabilities_of(watch: Watch) -> list[Capability]:
@@ -207,12 +211,16 @@ def check_outcome(
     expected = dag.outcome(rejected)
     found = {id_: (result.status, result.missing) for id_, result in results.items()}
     assert found == expected
-    assert set(watch.calls) == {id_ for id_, (status, _) in expected.items() if status in ("completed", "failed")}
+    assert set(watch.calls) == {
+        id_ for id_, (status, _) in expected.items() if status in ("completed", "failed")
+    }
 
 
 @FEW
 @given(dag=dags(CAPABILITIES, 12))
-def test_any_plan_runs_each_step_at_most_once_in_order_and_ends(dag: Dag, folder: Path, stores: Stores) -> None:
+def test_any_plan_runs_each_step_at_most_once_in_order_and_ends(
+    dag: Dag, folder: Path, stores: Stores
+) -> None:
     async def run() -> None:
         watch, config = Watch(), thread()
         agent = build(dag, watch, folder, stores)
@@ -244,7 +252,10 @@ def test_any_plan_with_gates_runs_what_was_approved_and_ends(
             check_waiting(dag, set(asked.values()), results)
             if chance.random() < 0.3:
                 await enter(agent, None, config, watch)
-            answers = {id_: chance.random() < 0.6 for id_ in chance.sample(sorted(asked), chance.randint(1, len(asked)))}
+            answers = {
+                id_: chance.random() < 0.6
+                for id_ in chance.sample(sorted(asked), chance.randint(1, len(asked)))
+            }
             rejected |= {asked[id_] for id_, approved in answers.items() if not approved}
             results = await enter(agent, Command(resume=answers), config, watch)
         check_order(dag, watch)

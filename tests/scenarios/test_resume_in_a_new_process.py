@@ -118,13 +118,11 @@ def test_a_process_killed_as_it_wrote_down_the_end_is_recovered_to_the_same_answ
     assert (output["status"], output["answer"], scene.done) == ("completed", "the answer", ["s1", "s2"])
 
 
-def test_a_user_who_imported_langgraph_first_can_begin_and_resume(scene: Scene) -> None:
-    begun = scene.child(
-        scene.entry(message="Do it"), script="langgraph_first.py", replies=[gated(scene), "never asked"]
-    )
-    assert len(begun["outputs"][0]["waiting"]) == 1
-    ended = scene.child(
-        scene.entry(resume=APPROVE), script="langgraph_first.py", replies=["the other process answers"]
-    )
-    assert ended["outputs"][0]["answer"] == "the other process answers"
+def test_a_user_who_imported_langgraph_first_can_resume_and_begin(scene: Scene) -> None:
+    scene.ask(scene.agent(gated(scene)))
+    entries = scene.entry(resume=APPROVE), scene.entry(thread="another", message="Do it")
+    ended = scene.child(*entries, script="langgraph_first.py", replies=["it answers", gated(scene)])
+    resumed, begun = ended["outputs"]
+    assert (resumed["status"], resumed["answer"]) == ("completed", "it answers")
+    assert len(begun["waiting"]) == 1
     assert scene.done == ["s1", "s2"]

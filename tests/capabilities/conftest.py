@@ -1,0 +1,126 @@
+"""The demo workspace, a call's view of it, and a gateway with a run that may use it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import JsonValue
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.capability import Capability
+from planwright.capabilities.gateway import Gateway, Site
+from planwright.capabilities.jail import Jail
+from planwright.capabilities.registry import Registry
+from planwright.checkpoints.runs import RecordedPlan, Run
+from planwright.checkpoints.stores import Stores, open_stores
+from planwright.demo.workspace import write_workspace
+from planwright.graph.plan import CheckedStep, Plan, PlanStep
+from planwright.graph.settings import Settings, load
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> Iterator[Stores]:
+    opened = open_stores(tmp_path / "store")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def make_world(tmp_path: Path, stores: Stores) -> Callable[..., CallContext]:
+    """Make the context of a call in the test's folder; `flags` are settings."""
+
+    def make(key: str = "key-1", **flags: Any) -> CallContext:
+        settings = load(tmp_path, **flags)
+        world = CallContext(settings, Jail(settings.workspace), stores.memories, lambda: NOW)
+        return world.for_call("acme", "run_1", key)
+
+    return make
+
+
+@pytest.fixture
+def demo(tmp_path: Path, make_world: Callable[..., CallContext]) -> CallContext:
+    """A call in the demo workspace."""
+    write_workspace(tmp_path)
+    return make_world()
+
+
+@dataclass
+class Bench:
+    """A gateway over some capabilities, and one leased run with a plan of one step each."""
+
+    gateway: Gateway
+    stores: Stores
+    settings: Settings
+    sites: dict[str, Site]
+    retries: list[tuple[int, str]] = field(default_factory=list)
+
+    async def call(self, name: str, **params: JsonValue) -> JsonValue:
+        """Call a capability as its step of the plan."""
+        return await self.gateway.call(name, params, self.sites[name], self._tell)
+
+    def _tell(self, attempt: int, cause: str, *_: object) -> None:
+        self.retries.append((attempt, cause))
+
+    def effects(self) -> list[tuple[str, str]]:
+        """List what the ledger knows: capability and status."""
+        query = "SELECT capability, status FROM effects ORDER BY intended_at, key"
+        return self.stores.database.call("read", lambda c: [tuple(row) for row in c.execute(query)])
+
+
+@pytest.fixture
+def make_bench(stores: Stores, make_world: Callable[..., CallContext]) -> Callable[..., Any]:
+    """Build a bench; `gate_id` makes the plan wait for that gate, `gated` the steps for their own."""
+
+    async def make(
+        *found: Capability,
+        gate_id: str | None = None,
+        gated: bool = False,
+        recorded: bool = True,
+        **flags: Any,
+    ) -> Bench:
+        fast = {"execution": {"retry_base_ms": 1, **flags.pop("execution", {})}}
+        world = make_world(**fast, **flags)
+        run = Run(
+            run_id="run_1",
+            thread_id="thread_1",
+            tenant="acme",
+            status="running",
+            request="do it",
+            messages=[],
+            context={},
+            started_at=NOW.isoformat(),
+        )
+        token = await stores.runs.lease(run, 3600, NOW.timestamp())
+        steps = [PlanStep(id=f"s{n}", capability=one.name) for n, one in enumerate(found)]
+        plan = Plan(plan_id="plan_1", goal="g", steps=tuple(steps))
+        checked = [_checked(step, one, gated) for step, one in zip(steps, found, strict=True)]
+        if recorded:
+            row = RecordedPlan(plan=plan, checked=checked, gate_id=gate_id)
+            await stores.runs.record_plan("run_1", "acme", row, NOW)
+        sites = {
+            one.name: Site("acme", "thread_1", "run_1", plan.plan_hash, entry, token)
+            for one, entry in zip(found, checked, strict=True)
+        }
+        gateway = Gateway(Registry(found), stores, world.settings, world)
+        return Bench(gateway, stores, world.settings, sites)
+
+    return make
+
+
+def _checked(step: PlanStep, found: Capability, gated: bool) -> CheckedStep:
+    return CheckedStep(
+        step=step,
+        uid=f"uid_{step.id}",
+        needs=(),
+        effect=found.effect,
+        mode=found.mode,
+        risk=found.risk,
+        gated=gated,
+    )

@@ -1,0 +1,206 @@
+"""The decorator: what it assumes, and what it refuses at import."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.capability import Capability, Guide, capability, check_arguments, explain
+from planwright.graph.errors import SetupError
+from planwright.graph.risk import Effect, Mode, Risk
+
+
+class Address(BaseModel):
+    """Where to."""
+
+    city: str
+    zip: int = 0
+
+
+@capability("parcel.send", mode="network", tags=("parcel",), guide=Guide("Sends a parcel.", priority=7))
+def send(address: Address, weight: float, call: CallContext, note: str = "none") -> dict[str, int]:
+    """Send a parcel
+    to somebody.
+
+    Not part of the description.
+    """
+    return {address.city: int(weight)}
+
+
+def test_a_declaration_is_read_off_the_function() -> None:
+    assert (send.name, send.description) == ("parcel.send", "Send a parcel to somebody.")
+    assert set(send.args_schema["properties"]) == {"address", "weight", "note"}
+    assert send.args_schema["required"] == ["address", "weight"]
+    assert send.args_schema["additionalProperties"] is False
+    assert send.context_parameter == "call"
+    assert send.result_schema["type"] == "object"
+    assert (send.guide.priority, send.tags, send.declared) == (7, ("parcel",), True)
+
+
+def test_arguments_are_completed_with_their_defaults() -> None:
+    found = check_arguments(send, {"address": {"city": "Delft"}, "weight": "2.5"})
+    assert found == {"address": {"city": "Delft", "zip": 0}, "weight": 2.5, "note": "none"}
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"address": {"city": "Delft"}}, "weight: field required"),
+        ({"address": {}, "weight": 1}, "address.city: field required"),
+        ({"address": {"city": "Delft"}, "weight": "heavy"}, "weight: input should be a valid number"),
+        (
+            {"address": {"city": "Delft"}, "weight": 1, "colour": "red"},
+            "colour: extra inputs are not permitted",
+        ),
+        ({"address": {"city": "Delft"}, "weight": 1, "call": {}}, "call: extra inputs are not permitted"),
+    ],
+    ids=["missing", "missing inside", "wrong type", "unknown", "the context"],
+)
+def test_wrong_arguments_are_explained_on_one_line(params: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        check_arguments(send, params)
+    assert explain(refused.value).startswith(said)
+    assert "\n" not in explain(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("mode", "risk", "effect"),
+    [
+        ("read_only", "None", "pure"),
+        ("local_write", "Low", "blind"),
+        ("network", "Medium", "blind"),
+        ("delegated", "High", "blind"),
+        ("destructive", "Critical", "blind"),
+    ],
+)
+def test_risk_and_effect_follow_the_mode(mode: Mode, risk: Risk, effect: Effect) -> None:
+    found = capability("a.b", mode=mode)(documented)
+    assert (found.risk, found.effect, found.declared) == (risk, effect, True)
+
+
+def test_a_capability_without_a_mode_is_destructive_and_says_so() -> None:
+    found = capability("a.b")(documented)
+    assert (found.mode, found.risk, found.effect, found.declared) == (
+        "destructive",
+        "Critical",
+        "blind",
+        False,
+    )
+
+
+def documented() -> str:
+    """Do something."""
+    return ""
+
+
+@pytest.mark.parametrize(
+    "name", ["", "A.b", "a.", ".a", "a..b", "a b", "1a", "a.b!", "ä.b", "a/b", "a.b\n", "__a", "a.1"]
+)
+def test_a_name_that_is_not_domain_and_verb_is_refused(name: str) -> None:
+    with pytest.raises(SetupError, match="is no capability name"):
+        capability(name)(documented)
+
+
+@pytest.mark.parametrize("name", ["respond", "a.b", "a.b.c", "calendar.list_all", "my-domain.do-it", "x1.y2"])
+def test_a_plain_name_is_accepted(name: str) -> None:
+    assert capability(name)(documented).name == name
+
+
+def undocumented() -> str:
+    return ""
+
+
+def untyped(a, b: int) -> str:  # type: ignore[no-untyped-def]
+    """Take something."""
+    return f"{a}{b}"
+
+
+def without_result(a: int):  # type: ignore[no-untyped-def]
+    """Return something."""
+    return a
+
+
+def with_args(*a: int) -> str:
+    """Take many."""
+    return str(a)
+
+
+def with_kwargs(**a: int) -> str:
+    """Take many by name."""
+    return str(a)
+
+
+def with_unknown_type(a: Nowhere) -> str:  # type: ignore[name-defined]  # noqa: F821
+    """Take something."""
+    return str(a)
+
+
+def with_a_lock(a: threading.Lock) -> str:
+    """Take a lock."""
+    return str(a)
+
+
+def returning_a_lock() -> threading.Lock:
+    """Return a lock."""
+    return threading.Lock()
+
+
+def with_a_function(a: Callable[[], int]) -> str:
+    """Take a function."""
+    return str(a)
+
+
+def positional(a: int, /) -> str:
+    """Take something by position only."""
+    return str(a)
+
+
+def underscored(_a: int) -> str:
+    """Take something of an odd name."""
+    return str(_a)
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (undocumented, "has no docstring"),
+        (untyped, "`a` has no type hint"),
+        (without_result, "does not say what it returns"),
+        (with_args, "`a` has no type hint"),
+        (with_kwargs, "`a` has no type hint"),
+        (with_unknown_type, "Nowhere"),
+        (with_a_lock, "Lock|lock"),
+        (returning_a_lock, "Lock|lock"),
+        (with_a_function, "Callable|callable"),
+        (positional, "`a`"),
+        (underscored, "`?_a`?"),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else None,
+)
+def test_an_incomplete_declaration_is_refused_at_import(function: Callable[..., Any], said: str) -> None:
+    with pytest.raises(SetupError, match=said) as refused:
+        capability("a.b", mode="read_only")(function)
+    assert refused.value.next_step
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"mode": "network"},
+        {"risk": "High"},
+        {"effect": "idempotent"},
+        {"guide": Guide("Never use this.")},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_fingerprint_covers_what_decides_how_a_plan_runs(change: dict[str, Any]) -> None:
+    declared: dict[str, Any] = {"mode": "local_write", "risk": "Low", "effect": "blind"}
+    plain: Capability = capability("a.b", **declared)(documented)
+    changed: Capability = capability("a.b", **{**declared, **change})(documented)
+    assert plain.fingerprint() != changed.fingerprint()
+    assert plain.fingerprint() == capability("a.b", **declared)(documented).fingerprint()

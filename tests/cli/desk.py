@@ -1,0 +1,129 @@
+"""A workspace and the command, as somebody at a shell has them.
+
+Every command runs in a process of its own, started in the workspace folder with a clean
+environment: no provider keys, no settings from outside.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+LIMIT_S = 90
+MOST_LINES = 6
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a command ended, and what it printed where."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def json(self) -> Any:
+        """Read what was printed on stdout as JSON."""
+        return json.loads(self.stdout)
+
+    @property
+    def printed(self) -> str:
+        """All that was printed."""
+        return self.stdout + self.stderr
+
+
+class Desk:
+    """Run commands in one workspace, and look into what they leave there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def run(
+        self,
+        *args: str,
+        env: Mapping[str, str] | None = None,
+        python: Sequence[str] = (),
+        way: Sequence[str] = (),
+    ) -> Outcome:
+        """Run a command without a terminal and wait for its end; `way` is what it is started through."""
+        done = subprocess.run(
+            [*way, *command(*python), *args],
+            cwd=self.folder,
+            env=environment(env),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    @contextmanager
+    def begin(self, *args: str) -> Iterator[subprocess.Popen[str]]:
+        """Start a command and let it run; whatever is left of it ends with the block."""
+        process = subprocess.Popen(
+            [*command(), *args],
+            cwd=self.folder,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        with process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+    def settings(self, text: str) -> None:
+        """Write the workspace's settings."""
+        (self.folder / "planwright.toml").write_text(text, encoding="utf-8")
+
+    def rows(self, query: str, database: str = ".planwright/planwright.db") -> list[tuple[Any, ...]]:
+        """Ask a database of the workspace, without the program in between."""
+        with closing(sqlite3.connect(self.folder / database)) as connection:
+            return connection.execute(query).fetchall()
+
+
+def command(*python: str) -> list[str]:
+    """Spell the command; -P as for the installed script, which never imports from the current folder."""
+    return [sys.executable, "-P", *python, "-m", "planwright.cli.main"]
+
+
+def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Take the environment of a shell that knows of no provider and no proxy, 200 columns wide."""
+    outside = ("OPENAI_", "PLANWRIGHT_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+    kept = {name: value for name, value in os.environ.items() if not name.upper().startswith(outside)}
+    return {**kept, "COLUMNS": "200", **(more or {})}
+
+
+def refusal(outcome: Outcome) -> str:
+    """Return the message of a refused command, once it is sure to be short, helpful and no traceback."""
+    lines = outcome.stderr.splitlines()
+    assert outcome.stdout == ""
+    assert "Traceback" not in outcome.stderr
+    assert 2 <= len(lines) <= MOST_LINES, outcome.stderr
+    assert lines[0].startswith("error: ")
+    assert lines[-1].startswith("  next: ")
+    return outcome.stderr
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 30) -> bool:
+    """Wait for something to become true, no longer than it may take."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True

@@ -1,0 +1,126 @@
+"""`ls`, `show`, `events`, `capabilities`, `doctor` and `--help`: what is recorded, and what is loaded."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import uuid
+
+import pytest
+from rich.console import Console
+
+from planwright.cli.views import runs_table
+from tests.cli.conftest import Waiting, reject
+from tests.cli.desk import Desk
+
+LOADED = re.compile(r"^import time: .*\|\s+([\w.]+)$", re.MULTILINE)
+
+
+def test_ls_in_a_new_workspace_says_how_to_begin(desk: Desk) -> None:
+    done = desk.run("ls")
+    assert (done.code, done.stderr) == (0, "")
+    assert "planwright run" in done.stdout
+
+
+def test_ls_json_in_a_new_workspace_is_an_empty_list(desk: Desk) -> None:
+    done = desk.run("ls", "--json")
+    assert done.code == 0
+    assert done.json == []
+
+
+def test_a_piped_ls_leaves_ids_whole(desk: Desk, waiting: Waiting) -> None:
+    done = desk.run("ls", "--waiting", env={"COLUMNS": "60"})
+    assert done.code == 0
+    assert waiting.thread_id in done.stdout
+
+
+def test_a_narrow_terminal_still_shows_thread_ids_that_can_be_used() -> None:
+    row = {"thread_id": str(uuid.uuid4()), "status": "completed_with_skips"}
+    row |= {"started_at": "2026-11-21T08:20:00+00:00", "title": "List the markdown files in notes, then …"}
+    screen = Console(file=io.StringIO(), width=80)
+    with screen.capture() as captured:
+        screen.print(runs_table([row]))
+    assert row["thread_id"] in captured.get()
+
+
+def test_ls_json_lists_a_run_with_its_status(desk: Desk, waiting: Waiting) -> None:
+    (row,) = desk.run("ls", "--json").json
+    assert row["thread_id"] == waiting.thread_id
+    assert row["status"] == "waiting"
+    assert row["request"] == "Save hello to note.md"
+
+
+def test_ls_waiting_leaves_out_what_has_ended(desk: Desk, waiting: Waiting) -> None:
+    reject(desk.folder, waiting)
+    assert desk.run("ls", "--waiting", "--json").json == []
+
+
+def test_show_names_the_request_the_gate_and_the_status(desk: Desk, waiting: Waiting) -> None:
+    done = desk.run("show", waiting.thread_id)
+    assert done.code == 0
+    for text in ("Save hello to note.md", waiting.gate_id, "waiting", waiting.run_id):
+        assert text in done.stdout
+
+
+def test_show_json_holds_the_plan_and_the_hash_that_an_answer_names(desk: Desk, waiting: Waiting) -> None:
+    shown = desk.run("show", waiting.run_id, "--json").json
+    assert [step["capability"] for step in shown["plan"]["steps"]] == ["files.write", "respond"]
+    assert shown["gates"][0]["plan_hash"] == waiting.plan_hash
+
+
+def test_events_json_is_one_event_a_line_in_order(desk: Desk, waiting: Waiting) -> None:
+    done = desk.run("events", waiting.thread_id, "--json")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert events[0]["type"] == "run_start"
+    assert events[-1]["type"] == "approval_requested"
+
+
+def test_events_prints_a_line_for_each(desk: Desk, waiting: Waiting) -> None:
+    done = desk.run("events", waiting.thread_id)
+    assert done.code == 0
+    assert re.search(r"^ +2 .*user_message .*Save hello to note\.md", done.stdout, re.MULTILINE)
+
+
+def test_capabilities_lists_mode_risk_and_effect(desk: Desk) -> None:
+    done = desk.run("capabilities")
+    assert done.code == 0
+    assert re.search(r"^channel\.post +network +Medium +idempotent ", done.stdout, re.MULTILINE)
+
+
+def test_capabilities_json_lists_the_same(desk: Desk) -> None:
+    rows = desk.run("capabilities", "--json").json
+    (row,) = [row for row in rows if row["name"] == "tickets.create"]
+    assert (row["mode"], row["risk"], row["effect"]) == ("local_write", "Medium", "idempotent")
+
+
+def test_one_capability_is_shown_with_its_arguments(desk: Desk) -> None:
+    shown = desk.run("capabilities", "mail.search").json
+    assert shown["mode"] == "read_only"
+    assert {"query", "sender", "limit"} <= shown["args"]["properties"].keys()
+
+
+def test_doctor_finds_a_good_workspace_good(desk: Desk) -> None:
+    done = desk.run("doctor")
+    assert done.code == 0
+    assert "!!" not in done.stdout
+    assert "embedded planner" in done.stdout
+
+
+def test_doctor_says_what_to_mend(desk: Desk) -> None:
+    desk.settings('[channels.team]\nurl = "https://chat.example/hook"\n')
+    done = desk.run("doctor")
+    assert done.code == 1
+    assert "chat.example:443" in done.stdout
+    assert "[egress] allow" in done.stdout
+
+
+@pytest.mark.parametrize("wanted", ["--help", "ls", "show"])
+def test_looking_loads_neither_langgraph_nor_langchain(desk: Desk, waiting: Waiting, wanted: str) -> None:
+    args = ("show", waiting.thread_id) if wanted == "show" else (wanted,)
+    done = desk.run(*args, python=("-X", "importtime"))
+    assert done.code == 0
+    loaded = LOADED.findall(done.stderr)
+    assert "typer" in loaded
+    assert [name for name in loaded if name.startswith(("langgraph", "langchain"))] == []

@@ -1,0 +1,94 @@
+"""Stores that cannot be used: locked, read-only or damaged. Each is named, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Waiting, ask
+from tests.cli.desk import Desk, refusal
+
+# A process without the rights of root to write everywhere: as another user, or with the capability dropped.
+ORDINARY: tuple[Sequence[str], ...] = (
+    ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"),
+    ("setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override"),
+)
+
+
+def test_a_locked_store_is_named_and_the_gate_stays_open(desk: Desk, waiting: Waiting) -> None:
+    desk.settings("[storage]\nbusy_timeout_s = 0.2\n")
+    path = desk.folder / ".planwright" / "planwright.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        done = desk.run("approve", waiting.gate_id)
+        other.execute("ROLLBACK")
+    said = refusal(done)
+    assert done.code == 2
+    assert str(path) in said
+    assert "locked" in said
+    assert "try again" in said
+    assert desk.rows("SELECT status FROM gates") == [("open",)]
+    assert not (desk.folder / "note.md").exists()
+
+
+@pytest.fixture
+def public_desk(template: Path) -> Iterator[Desk]:
+    """A workspace that everybody may read and nobody may write to."""
+    place = Path(tempfile.mkdtemp(prefix="planwright-read-only-"))
+    folder = place / "desk"
+    shutil.copytree(template, folder)
+    ask(folder, "Save hello to note.md")
+    place.chmod(0o755)
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    yield Desk(folder)
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o755)
+    shutil.rmtree(place)
+
+
+def ordinary_rights(folder: Path) -> Sequence[str]:
+    """Find a way to start a process that can import the program and cannot write to a folder."""
+    attempt = "import sys, planwright.graph.errors; open(sys.argv[1], 'w')"
+    probe = [sys.executable, "-P", "-c", attempt, str(folder / "probe")]
+    ways = [way for way in ORDINARY if shutil.which(way[0])] if os.geteuid() == 0 else [()]
+    for way in ways:
+        tried = subprocess.run([*way, *probe], capture_output=True, text=True, check=False)
+        if "PermissionError" in tried.stderr:
+            return way
+    pytest.skip("every process here may write everywhere")
+
+
+@pytest.mark.parametrize("wanted", ["run", "doctor"])
+def test_a_read_only_workspace_is_refused_with_the_setting_that_helps(public_desk: Desk, wanted: str) -> None:
+    way = ordinary_rights(public_desk.folder)
+    args = ("run", "What tickets are open?") if wanted == "run" else ("doctor",)
+    done = public_desk.run(*args, way=way)
+    assert done.code == (2 if wanted == "run" else 1)
+    assert "Traceback" not in done.printed
+    said = done.stderr if wanted == "run" else done.stdout
+    assert "cannot write to" in said
+    assert "storage.path" in said
+    assert len(done.stderr.splitlines()) <= 6
+    assert public_desk.rows("SELECT count(*) FROM runs") == [(1,)]
+
+
+@pytest.mark.parametrize("wanted", [["ls"], ["show", "anything"]], ids=["ls", "show"])
+def test_a_damaged_store_is_named(desk: Desk, wanted: list[str]) -> None:
+    path = desk.folder / ".planwright" / "planwright.db"
+    path.parent.mkdir()
+    path.write_text("this was a database once, before somebody opened it in an editor", encoding="utf-8")
+    done = desk.run(*wanted)
+    said = refusal(done)
+    assert done.code == 2
+    assert str(path) in said
+    assert path.read_text("utf-8").startswith("this was a database")

@@ -1,0 +1,64 @@
+"""`run` at a terminal: it asks, and does what it is told."""
+
+from __future__ import annotations
+
+from tests.cli.desk import Desk
+from tests.cli.typist import Typist
+
+REQUEST = "Save hello to note.md"
+PROMPT = "or type why not: "
+
+
+def test_yes_at_the_prompt_runs_the_plan_that_was_shown(desk: Desk) -> None:
+    with Typist(desk.folder, "run", REQUEST) as typist:
+        typist.read_until(PROMPT)
+        for text in ("files.write", "path: note.md", "text: hello", "Medium", "alid until"):
+            assert text in typist.screen
+        assert not (desk.folder / "note.md").exists()
+        typist.type("y\n")
+        code, _ = typist.finish()
+    assert code == 0
+    assert (desk.folder / "note.md").read_text("utf-8") == "hello"
+
+
+def test_no_at_the_prompt_writes_nothing(desk: Desk) -> None:
+    with Typist(desk.folder, "run", REQUEST) as typist:
+        typist.read_until(PROMPT)
+        typist.type("n\n")
+        code, _ = typist.finish()
+    assert code == 4
+    assert not (desk.folder / "note.md").exists()
+
+
+def test_a_reason_at_the_prompt_rejects_and_is_kept(desk: Desk) -> None:
+    with Typist(desk.folder, "run", REQUEST) as typist:
+        typist.read_until(PROMPT)
+        typist.type("not in this folder\n")
+        code, _ = typist.finish()
+    assert code == 4
+    assert not (desk.folder / "note.md").exists()
+    assert desk.rows("SELECT status, reason, channel FROM gates") == [
+        ("rejected", "not in this folder", "cli")
+    ]
+
+
+def test_a_redirected_answer_leaves_the_question_on_the_screen(desk: Desk) -> None:
+    with Typist(desk.folder, "run", REQUEST, redirected=True) as typist:
+        typist.read_until(PROMPT)
+        typist.type("y\n")
+        code, stdout = typist.finish()
+    assert code == 0
+    assert "note.md" in stdout
+    assert PROMPT not in stdout
+
+
+def test_leaving_the_prompt_decides_nothing(desk: Desk) -> None:
+    with Typist(desk.folder, "run", REQUEST) as typist:
+        typist.read_until(PROMPT)
+        typist.type("\x04")
+        code, _ = typist.finish()
+    ((gate_id, status),) = desk.rows("SELECT gate_id, status FROM gates")
+    assert code == 3
+    assert status == "open"
+    assert f"planwright approve {gate_id}" in typist.screen
+    assert not (desk.folder / "note.md").exists()

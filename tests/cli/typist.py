@@ -1,0 +1,75 @@
+"""Somebody at a terminal: the command on a pseudo-terminal, its stdout there too or in a pipe."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tests.cli.desk import command, environment
+
+LIMIT_S = 40
+
+
+class Typist:
+    """Start a command on a terminal, read what it shows, and type."""
+
+    def __init__(self, folder: Path, *args: str, redirected: bool = False) -> None:
+        self.screen = ""
+        self._master, slave = pty.openpty()
+        self._process = subprocess.Popen(
+            [*command(), *args],
+            cwd=folder,
+            env=environment({"TERM": "dumb"}),
+            stdin=slave,
+            stdout=subprocess.PIPE if redirected else slave,
+            stderr=slave,
+            text=True,
+            start_new_session=True,
+        )
+        os.close(slave)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        with self._process:
+            os.close(self._master)
+
+    def read_until(self, text: str) -> None:
+        """Read the screen until a text shows. Fails when it does not show in time."""
+        deadline = time.monotonic() + LIMIT_S
+        while text not in self.screen:
+            assert self._read(deadline - time.monotonic()), f"{text!r} never showed:\n{self.screen}"
+
+    def type(self, text: str) -> None:
+        """Type a text."""
+        os.write(self._master, text.encode())
+
+    def finish(self) -> tuple[int, str]:
+        """Wait for the end. Returns the exit code and what went to a redirected stdout."""
+        deadline = time.monotonic() + LIMIT_S
+        while self._read(deadline - time.monotonic()):
+            pass
+        stdout, _ = self._process.communicate(timeout=LIMIT_S)
+        return self._process.returncode, stdout or ""
+
+    def _read(self, seconds: float) -> bool:
+        """Read what is there, or false when the time is up or the terminal is gone."""
+        ready, _, _ = select.select([self._master], [], [], max(0, seconds))
+        if not ready:
+            return False
+        try:
+            data = os.read(self._master, 65536)
+        except OSError:  # Linux's way to say that the other end is closed
+            return False
+        self.screen += data.decode("utf-8", errors="replace").replace("\r\n", "\n")
+        return bool(data)

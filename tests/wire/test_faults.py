@@ -1,0 +1,128 @@
+"""A provider that fails: how often it is tried, what the answer says, and that nobody takes its place."""
+
+from __future__ import annotations
+
+import re
+import socket
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from planwright.graph.settings import Settings
+from tests.wire.asking import LISTING, Ended, ask, provider, settings_for
+from tests.wire.conftest import Serve
+from tests.wire.scripted_server import (
+    Reply,
+    ScriptedServer,
+    cut_short,
+    garbage,
+    hangs,
+    no_choices,
+    refuses,
+    resets,
+    says,
+)
+
+pytestmark = pytest.mark.enable_socket
+
+ATTEMPTS = 3
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A reply that is no answer, how often it is asked for, and what the run's answer has to name."""
+
+    name: str
+    reply: Reply
+    tries: int
+    cause: str
+
+
+ERROR_IN_OK = Reply(body='{"error": {"message": "overloaded", "code": 529}}')
+NULL_CHOICES = Reply(body='{"id": "c", "object": "chat.completion", "choices": null}')
+FAULTS = (
+    Fault("bad request", refuses(400, "unsupported parameter"), 1, "HTTP 400"),
+    Fault("bad key", refuses(401), 1, "refused the key (HTTP 401)"),
+    Fault("forbidden", refuses(403), 1, "refused the key (HTTP 403)"),
+    Fault("unknown model", refuses(404, "no such model"), 1, "HTTP 404"),
+    Fault("unprocessable", refuses(422), 1, "HTTP 422"),
+    Fault("rate limit", refuses(429, "slow down"), ATTEMPTS, "HTTP 429"),
+    Fault("server error", refuses(500), ATTEMPTS, "HTTP 500"),
+    Fault("unavailable", refuses(503), ATTEMPTS, "HTTP 503"),
+    Fault("hang", hangs(), ATTEMPTS, "did not answer within"),
+    Fault("reset", resets(), ATTEMPTS, "unreachable"),
+    Fault("cut short", cut_short(), ATTEMPTS, "unreachable"),
+    Fault("garbage", garbage(), ATTEMPTS, "no usable reply"),
+    Fault("no choices", no_choices(), ATTEMPTS, "no usable reply"),
+    Fault("null choices", NULL_CHOICES, ATTEMPTS, "no usable reply"),
+    Fault("an error in a 200", ERROR_IN_OK, ATTEMPTS, "no usable reply"),
+)
+
+
+def settings_of(workspace: Path, server: ScriptedServer) -> Settings:
+    planner = {"attempts": ATTEMPTS, "timeout_s": (0.5, 0.5, 0.5)}
+    return settings_for(workspace, {"local": provider(server)}, planner=planner)
+
+
+def assert_explained(ended: Ended, cause: str) -> None:
+    """Check that a failed run says briefly who failed, why, and what to do."""
+    assert ended.status == "failed"
+    assert "provider local" in ended.answer
+    assert cause in ended.answer
+    assert not re.search("Traceback|NoneType|index out of range", ended.answer)
+    assert 2 <= len(ended.answer.splitlines()) <= 6
+    assert ended.answer.splitlines()[-1].startswith(("check ", "try "))
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_fault_is_tried_as_often_as_it_may_help_and_then_explained(
+    workspace: Path, serve: Serve, fault: Fault
+) -> None:
+    server = serve(fault.reply)
+    ended = ask(settings_of(workspace, server))
+    assert_explained(ended, fault.cause)
+    assert len(server.requests) == fault.tries
+    assert {call["provider"] for call in ended.of("llm_call")} == {"local"}
+    assert ended.record["steps"] == []
+
+
+def test_an_address_where_nobody_listens_is_explained(workspace: Path) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        port = taken.getsockname()[1]
+    address = f"http://127.0.0.1:{port}/v1"
+    ended = ask(settings_for(workspace, {"local": provider(base_url=address)}, planner={"attempts": 2}))
+    assert_explained(ended, "unreachable")
+    assert len(ended.of("llm_call")) == 2
+
+
+def test_a_provider_that_recovers_serves(workspace: Path, serve: Serve) -> None:
+    server = serve(refuses(503), resets(), says(LISTING), says("Four tickets."))
+    ended = ask(settings_of(workspace, server))
+    assert (ended.status, ended.answer) == ("completed", "Four tickets.")
+    assert len(server.requests) == 4
+
+
+def test_retry_after_is_waited_for(workspace: Path, serve: Serve) -> None:
+    server = serve(refuses(429, headers={"Retry-After": "1"}), says(LISTING), says("Four tickets."))
+    ended = ask(settings_of(workspace, server))
+    assert ended.status == "completed"
+    first, second, _ = server.requests
+    assert 1.0 <= second.at - first.at < 5
+
+
+def test_failed_calls_are_recorded_as_calls(workspace: Path, serve: Serve) -> None:
+    ended = ask(settings_of(workspace, serve(refuses(500))))
+    assert ended.record["usage"]["model_calls"] == ATTEMPTS
+    assert all("HTTP 500" in call["error"] for call in ended.of("llm_call"))
+
+
+def test_when_only_the_answer_fails_the_results_are_told_and_the_failure_is_named(
+    workspace: Path, serve: Serve
+) -> None:
+    ended = ask(settings_of(workspace, serve(says(LISTING), refuses(401))))
+    assert ended.status == "completed"
+    assert "Quote for two more greenhouses" in ended.answer
+    assert "could not put this into words" in ended.answer
+    assert "provider local refused the key" in ended.answer
