@@ -165,6 +165,11 @@ def _signature(name: str, function: Function) -> tuple[type[BaseModel], TypeAdap
             raise SetupError(
                 f"capability {name}: `{parameter.name}` has no type hint", "give every argument a type"
             )
+        if parameter.kind is parameter.POSITIONAL_ONLY or parameter.name.startswith("_"):
+            raise SetupError(
+                f"capability {name}: `{parameter.name}` cannot be passed by name",
+                "rename it, or drop the `/`",
+            )
         required = parameter.default is inspect.Parameter.empty
         fields[parameter.name] = (hints[parameter.name], ... if required else parameter.default)
     if "return" not in hints:

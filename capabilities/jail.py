@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import os
 import stat
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from planwright.graph.errors import CapabilityRejected
 
+MAX_PATH, MAX_NAME = 1024, 200
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a named pipe must not block
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -22,19 +25,21 @@ class Jail:
 
     def __init__(self, root: Path, hidden: tuple[str, ...] = (".planwright", ".git")) -> None:
         self.root = root.resolve()
-        self._hidden = hidden
+        self._hidden = tuple(PurePosixPath(name) for name in hidden)
 
     def check(self, path: str) -> tuple[str, ...]:
         """Split a path into its components. Raises CapabilityRejected when it may lead outside."""
-        if "\0" in path or "\\" in path:
+        if "\0" in path or "\\" in path or not _encodable(path):
             raise _outside(path, "it holds a character no file name here has")
         pure = PurePosixPath(path)
+        if len(path) > MAX_PATH or any(len(part.encode()) > MAX_NAME for part in pure.parts):
+            raise _outside(f"{path[:40]}…", "it is too long")
         if pure.is_absolute() or path.startswith("~"):
             raise _outside(path, "it is absolute")
         if ".." in pure.parts:
             raise _outside(path, "it climbs out with `..`")
-        if pure.parts and pure.parts[0] in self._hidden:
-            raise _outside(path, f"{pure.parts[0]} belongs to the program")
+        if any(pure.is_relative_to(hidden) for hidden in self._hidden):
+            raise _outside(path, "that folder belongs to the program")
         self._refuse_links(pure)
         return pure.parts
 
@@ -42,12 +47,13 @@ class Jail:
         """Read a text file."""
         with self._parent(path) as (folder, name):
             try:
-                descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+                descriptor = os.open(name, _READ, dir_fd=folder)
             except OSError as error:
                 raise _no_file(path, error) from error
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                os.close(descriptor)
+                raise CapabilityRejected(f"{path} is not a file")
             with open(descriptor, "rb") as file:
-                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                    raise CapabilityRejected(f"{path} is not a file")
                 data = file.read(limit + 1)
         if len(data) > limit:
             raise CapabilityRejected(f"{path} is larger than {limit // 1_000_000} MB")
@@ -57,7 +63,7 @@ class Jail:
         """Write a text file in one step: readers see the old content or the new. Returns bytes."""
         data = text.encode()
         with self._parent(path, create=True) as (folder, name):
-            draft = f".{name}.{os.getpid()}.draft"
+            draft = f".{uuid.uuid4().hex}.draft"
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
             try:
                 with open(os.open(draft, flags, 0o644, dir_fd=folder), "wb") as file:
@@ -66,6 +72,8 @@ class Jail:
                     os.fsync(file.fileno())
                 os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
             except OSError as error:
+                with suppress(OSError):
+                    os.unlink(draft, dir_fd=folder)
                 raise CapabilityRejected(f"cannot write {path}: {error.strerror}") from error
         return len(data)
 
@@ -75,7 +83,10 @@ class Jail:
         if not start.is_dir():
             raise CapabilityRejected(f"there is no folder {path} in the workspace")
         for folder, subfolders, names in os.walk(start, followlinks=False):
-            subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
+            here = PurePosixPath(Path(folder).relative_to(self.root).as_posix())
+            subfolders[:] = sorted(
+                name for name in subfolders if not name.startswith(".") and here / name not in self._hidden
+            )
             for name in sorted(names):
                 file = Path(folder, name)
                 if not name.startswith(".") and not file.is_symlink():
@@ -112,6 +123,14 @@ def _enter(folder: int, part: str, path: str, create: bool) -> int:
         raise _no_file(path, error) from error
     os.close(folder)
     return inner
+
+
+def _encodable(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _outside(path: str, why: str) -> CapabilityRejected:

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability
+from planwright.graph.errors import CapabilityRejected
 from planwright.graph.references import has_reference
 
 Answer = Literal["allow", "ask", "deny"]
@@ -47,8 +48,11 @@ def listed(host: str, allow: Sequence[str]) -> bool:
 
 def host_of(url: str) -> str:
     """Read `host:port` from a URL, with the scheme's default port."""
-    parts = urlsplit(url)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError as error:
+        raise CapabilityRejected(f"{url!r} is no URL: {error}", "mend it in planwright.toml") from error
     return f"{parts.hostname}:{port}"
 
 

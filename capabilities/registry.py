@@ -10,14 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 
-from rapidfuzz import process
+from rapidfuzz import fuzz, process
 
 from planwright.capabilities.capability import Capability
 from planwright.graph.canonical import sha256
-from planwright.graph.errors import SetupError
+from planwright.graph.errors import PlanwrightError, SetupError
 
 BUILT_IN = ("clock", "memory", "files", "mail", "tickets", "channel", "text", "answer")
 ALWAYS = ("datetime.now", "memory.search")
+_SEPARATOR = re.compile(r"[._-]+")
 _WORD = re.compile(r"[a-z0-9]+")
 
 
@@ -59,8 +60,10 @@ class Registry:
 
     def near(self, name: str, limit: int = 3) -> tuple[str, ...]:
         """Suggest the names nearest to one that does not exist."""
-        found = process.extract(name, self._names, limit=limit, score_cutoff=45)
-        return tuple(match[0] for match in found)
+        spelled = {known: _SEPARATOR.sub(" ", known) for known in self._names}
+        wanted = _SEPARATOR.sub(" ", name.lower())
+        found = process.extract(wanted, spelled, scorer=fuzz.token_sort_ratio, limit=limit, score_cutoff=45)
+        return tuple(str(match[2]) for match in found)
 
     def rank(self, text: str, limit: int) -> list[str]:
         """Name the capabilities that fit a text best (S1 tool filter).
@@ -76,7 +79,7 @@ class Registry:
         best = sorted(scores, key=lambda position: (-scores[position], position))
         ranked = [self._names[position] for position in best if self._names[position] not in always]
         rest = [name for name in self._names if name not in ranked and name not in always]
-        return [*ranked, *rest][: limit - len(always)] + always
+        return [*ranked, *rest][: max(0, limit - len(always))] + always
 
 
 def _index(capabilities: Iterable[Capability]) -> dict[str, list[tuple[int, float]]]:
@@ -118,8 +121,10 @@ def _import(name: str, workspace: Path) -> ModuleType:
         sys.path.insert(0, str(workspace))
     try:
         return importlib.import_module(name)
-    except ImportError as error:
+    except PlanwrightError:
+        raise
+    except Exception as error:
         raise SetupError(
-            f"cannot import {name}, listed in capabilities.modules: {error}",
+            f"cannot import {name}, listed in capabilities.modules: {type(error).__name__}: {error}",
             f"put {name.replace('.', '/')}.py into {workspace}, or install the package it belongs to",
         ) from error

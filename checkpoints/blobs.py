@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import uuid
 from pathlib import Path
 
 from planwright.graph.errors import RunError
@@ -23,7 +24,7 @@ class Blobs:
         if path.exists():
             return digest
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f".{digest}.{os.getpid()}")
+        draft = path.with_name(f".{uuid.uuid4().hex}")
         with draft.open("wb") as file:
             file.write(data)
             file.flush()

@@ -86,11 +86,15 @@ class Database:
             connection = sqlite3.connect(
                 self.path, timeout=self._busy_timeout_s, isolation_level=None, check_same_thread=False
             )
+        except (OSError, sqlite3.Error) as error:
+            raise _store_error(self.path, error) from error
+        try:
             connection.row_factory = sqlite3.Row
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
             self._migrate(connection)
-        except (OSError, sqlite3.Error) as error:
+        except sqlite3.Error as error:
+            connection.close()
             raise _store_error(self.path, error) from error
         return connection
 

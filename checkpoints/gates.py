@@ -86,7 +86,12 @@ class Gates:
 
         return await self._database.run("read", job)
 
-    async def decide(self, decisions: Mapping[str, Decision], at: datetime) -> None:
+    async def decide(self, gate_id: str, decision: Decision, at: datetime) -> Gate:
+        """Accept the one answer a gate takes, and return its row."""
+        await self.decide_all({gate_id: decision}, at)
+        return await self.read(gate_id, at)
+
+    async def decide_all(self, decisions: Mapping[str, Decision], at: datetime) -> None:
         """Accept the one answer each gate takes, all of them or none, in one transaction.
 
         Raises GateError when a gate is unknown, answered, expired, or was shown with other
@@ -97,6 +102,7 @@ class Gates:
             for gate_id, decision in decisions.items():
                 _decide(connection, gate_id, decision, at)
 
+        await self._database.run("expiry", lambda c: _expire(c, at))
         await self._database.run("decision", job)
 
     async def of_thread(self, thread_id: str, at: datetime) -> list[Gate]:

@@ -10,8 +10,15 @@ from __future__ import annotations
 from typing import Any
 
 import ormsgpack
-from langgraph.checkpoint.serde._msgpack import SAFE_MSGPACK_TYPES
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.serde._msgpack import SAFE_MSGPACK_METHODS, SAFE_MSGPACK_TYPES
+from langgraph.checkpoint.serde.jsonplus import (
+    EXT_CONSTRUCTOR_KW_ARGS,
+    EXT_CONSTRUCTOR_POS_ARGS,
+    EXT_CONSTRUCTOR_SINGLE_ARG,
+    EXT_METHOD_SINGLE_ARG,
+    EXT_PYDANTIC_V2,
+    JsonPlusSerializer,
+)
 
 from planwright.graph import plan, results, state
 from planwright.graph.errors import SetupError
@@ -31,6 +38,10 @@ ALLOWED: tuple[type, ...] = (
     state.Attempts,
 )
 _NAMES = frozenset((kind.__module__, kind.__name__) for kind in ALLOWED) | SAFE_MSGPACK_TYPES
+_CODES = frozenset(
+    (EXT_CONSTRUCTOR_SINGLE_ARG, EXT_CONSTRUCTOR_POS_ARGS, EXT_CONSTRUCTOR_KW_ARGS)
+    + (EXT_METHOD_SINGLE_ARG, EXT_PYDANTIC_V2)
+)
 _PLAIN = frozenset(("null", "empty", "bytes", "bytearray", "msgpack"))
 
 
@@ -56,14 +67,23 @@ def storable(value: object) -> None:
 
 
 def _scan(payload: bytes) -> None:
-    ormsgpack.unpackb(payload, ext_hook=_check, option=ormsgpack.OPT_NON_STR_KEYS)
+    """Walk everything a payload would build. An exception out of a hook loses its type, so collect."""
+    foreign: list[str] = []
 
+    def check(code: int, data: bytes) -> None:
+        content = ormsgpack.unpackb(data, ext_hook=check, option=ormsgpack.OPT_NON_STR_KEYS)
+        named = isinstance(content, list | tuple) and len(content) >= 2
+        name = tuple(content[:2]) if named else (f"code {code}", "")
+        called = (*name, content[3]) if named and code == EXT_METHOD_SINGLE_ARG and len(content) > 3 else None
+        if code not in _CODES or name not in _NAMES or (called and called not in SAFE_MSGPACK_METHODS):
+            foreign.append(".".join(map(str, called or name)))
 
-def _check(code: int, payload: bytes) -> None:
-    content = ormsgpack.unpackb(payload, ext_hook=_check, option=ormsgpack.OPT_NON_STR_KEYS)
-    named = isinstance(content, list | tuple) and len(content) >= 2
-    if named and isinstance(content[0], str) and (content[0], content[1]) not in _NAMES:
-        raise _blocked(f"the type {content[0]}.{content[1]}")
+    try:
+        ormsgpack.unpackb(payload, ext_hook=check, option=ormsgpack.OPT_NON_STR_KEYS)
+    except (ValueError, TypeError) as error:
+        raise _blocked(f"bytes that cannot be read ({error})") from error
+    if foreign:
+        raise _blocked(f"the type {foreign[0]}")
 
 
 def _blocked(what: str) -> SetupError:

@@ -114,7 +114,7 @@ def build_graph(
         stores=kept,
         registry=registry,
         models=Models(Router(chosen, model), kept.budgets, chosen),
-        world=CallContext(chosen, Jail(chosen.workspace), kept.memories, clock),
+        world=CallContext(chosen, _jail(chosen), kept.memories, clock),
     )
     compiled = build_pipeline(parts).compile(checkpointer=checkpointer, name="planwright")
     compiled.__class__ = Agent  # compile() names its class itself; see DESIGN §3
@@ -122,6 +122,13 @@ def build_graph(
     compiled.door = Door(chosen, kept, clock)
     compiled.loop = BackgroundLoop()
     return compiled
+
+
+def _jail(settings: Settings) -> Jail:
+    """Jail file capabilities in the workspace, outside the program's own store."""
+    store = settings.storage.path
+    hidden = (".planwright", ".git") if store.is_absolute() else (".planwright", ".git", store.as_posix())
+    return Jail(settings.workspace, hidden)
 
 
 def open_agent(workspace: Path | str = ".", **options: Any) -> Agent:

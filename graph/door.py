@@ -161,7 +161,9 @@ class Door:
         if not gates:
             raise await self._nothing_open(run, interrupts)
         bound = bind(resume, gates, interrupts, read_context(run.context).channel)
-        await self.stores.gates.decide({item.gate.gate_id: item.decision for item in bound}, self._clock())
+        await self.stores.gates.decide_all(
+            {item.gate.gate_id: item.decision for item in bound}, self._clock()
+        )
         decided = {item.gate.gate_id: item.decision.answer for item in bound}
         resumed = {id_: decided[gate] for id_, gate in interrupts.items() if gate in decided}
         return Command(resume=resumed) if resumed else None
@@ -232,9 +234,7 @@ def read_context(context: Any) -> RunContext:
     try:
         options = dict(context or {})
         if unknown := options.keys() - {option.name for option in fields(RunContext)}:
-            raise SetupError(
-                f"the run context has no option {min(unknown)!r}", "see planwright.graph.RunContext"
-            )
+            raise ValueError(f"there is no option {min(map(str, unknown))!r}")
         return _CONTEXT.validate_python(options)
     except (ValidationError, TypeError, ValueError) as error:
         raise SetupError(f"the run context is wrong: {error}", "see planwright.graph.RunContext") from error

@@ -31,7 +31,7 @@ def now(call: CallContext, timezone: str = "UTC") -> Moment:
     """Tell the current date, time and weekday in a time zone."""
     try:
         moment = call.now().astimezone(ZoneInfo(timezone))
-    except (ZoneInfoNotFoundError, ValueError) as error:
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise CapabilityRejected(
             f"there is no time zone {timezone!r}", "use a name like Europe/Berlin"
         ) from error

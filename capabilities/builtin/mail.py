@@ -109,8 +109,11 @@ def _body(message: EmailMessage) -> str:
     part = message.get_body(("plain", "html"))
     if part is None:
         return ""
-    content = part.get_content()
-    text = content if isinstance(content, str) else content.decode("utf-8", errors="replace")
+    try:
+        content = part.get_content()
+    except (LookupError, ValueError):  # a charset nobody knows, or a broken encoding
+        content = part.get_payload(decode=True) or b""
+    text = content if isinstance(content, str) else bytes(content).decode("utf-8", errors="replace")
     return _plain(text) if part.get_content_subtype() == "html" else text.strip()
 
 

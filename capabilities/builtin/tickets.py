@@ -109,5 +109,9 @@ def _open(call: CallContext) -> Iterator[sqlite3.Connection]:
         if "locked" in str(error):
             raise CapabilityUnavailable(f"{path.name} is locked by another program") from error
         raise CapabilityRejected(f"{path.name}: {error}") from error
+    except sqlite3.DatabaseError as error:
+        raise CapabilityRejected(
+            f"{path.name} is no ticket database: {error}", "set sources.tickets"
+        ) from error
     finally:
         database.close()

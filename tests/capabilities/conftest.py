@@ -12,7 +12,7 @@ import pytest
 from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Capability
+from planwright.capabilities.capability import Capability, capability
 from planwright.capabilities.gateway import Gateway, Site
 from planwright.capabilities.jail import Jail
 from planwright.capabilities.registry import Registry
@@ -49,6 +49,32 @@ def demo(tmp_path: Path, make_world: Callable[..., CallContext]) -> CallContext:
     """A call in the demo workspace."""
     write_workspace(tmp_path)
     return make_world()
+
+
+class Deeds:
+    """What the capabilities of a test did: the arguments and the key of each call."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, str]] = []
+        self.failures: list[Exception] = []
+
+    def declare(self, name: str = "a.do", **declared: Any) -> Capability:
+        """Declare a capability that first raises the failures of this object, one a call."""
+
+        @capability(name, **declared)
+        async def do(call: CallContext, what: str = "x") -> str:
+            """Do something."""
+            self.calls.append((what, call.idempotency_key))
+            if self.failures:
+                raise self.failures.pop(0)
+            return f"did {what}"
+
+        return do
+
+
+@pytest.fixture
+def deeds() -> Deeds:
+    return Deeds()
 
 
 @dataclass

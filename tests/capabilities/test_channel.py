@@ -100,7 +100,7 @@ def test_a_channel_that_is_not_listed_is_refused_before_anything_is_shown(
 ) -> None:
     world = make_world(**flags("http://team.example/hook", allow=False))
     assert channel.post.preflight is not None
-    with pytest.raises(CapabilityRejected, match="may not reach team.example:80") as refused:
+    with pytest.raises(CapabilityRejected, match=r"may not reach team\.example:80") as refused:
         channel.post.preflight(args, world)
     assert refused.value.next_step == 'add it to planwright.toml: [egress] allow = ["team.example:80"]'
 

@@ -23,15 +23,18 @@ DEEDS: dict[str, Do] = {
     "list": lambda jail, path: list(jail.files(path)),
 }
 HOSTILE = [
-    "..", "../", "../secret.txt", "../../secret.txt", "notes/..", "notes/../..", "notes/../../secret.txt",
-    "./../secret.txt", "notes/./../../secret.txt", "..//secret.txt", "notes/sub/../../../secret.txt", ".../../secret.txt",
-    "/", "//", "/secret.txt", "//secret.txt", "/etc/passwd", "/proc/self/environ", "/dev/stdin", "{root}/notes/a.txt",
-    "{outside}/secret.txt", "~", "~/secret.txt", "~root/.ssh/id_rsa", "~\0", "\0", "a\0b", "notes/a.txt\0", "notes\0/../..",
-    "..\\secret.txt", "notes\\a.txt", "C:\\secret.txt", "\\\\host\\share", ".planwright", ".planwright/planwright.db",
-    "./.planwright/planwright.db", ".//.planwright/planwright.db", ".planwright/blobs/ab/cd", ".git", ".git/config",
-    "./.git/hooks/pre-commit", "link.txt", "link-to-folder", "link-to-folder/secret.txt", "link-to-folder/new.txt",
-    "link-to-root/etc/passwd", "link-to-itself", "link-inside", "link-inside/a.txt", "dangling", "dangling/x", "notes/link.txt",
-    "notes/sub/link-up/secret.txt", "x" * 300, "notes/" + "x" * 300, "x/" * 3000 + "y", "\ud83e", "notes/\ud83e.txt",
+    "..", "../", "../secret.txt", "../../secret.txt", "notes/..", "notes/../..",
+    "notes/../../secret.txt", "./../secret.txt", "notes/./../../secret.txt", "..//secret.txt",
+    "notes/sub/../../../secret.txt", ".../../secret.txt", "/", "//", "/secret.txt", "//secret.txt",
+    "/etc/passwd", "/proc/self/environ", "/dev/stdin", "{root}/notes/a.txt", "{outside}/secret.txt",
+    "~", "~/secret.txt", "~root/.ssh/id_rsa", "~\0", "\0", "a\0b", "notes/a.txt\0", "notes\0/../..",
+    "..\\secret.txt", "notes\\a.txt", "C:\\secret.txt", "\\\\host\\share", ".planwright",
+    ".planwright/planwright.db", "./.planwright/planwright.db", ".//.planwright/planwright.db",
+    ".planwright/blobs/ab/cd", ".git", ".git/config", "./.git/hooks/pre-commit", "link.txt",
+    "link-to-folder", "link-to-folder/secret.txt", "link-to-folder/new.txt", "link-to-root/etc/passwd",
+    "link-to-itself", "link-inside", "link-inside/a.txt", "dangling", "dangling/x", "notes/link.txt",
+    "notes/sub/link-up/secret.txt", "x" * 300, "notes/" + "x" * 300, "x/" * 3000 + "y", "\ud83e",
+    "notes/\ud83e.txt",
 ]  # fmt: skip
 
 

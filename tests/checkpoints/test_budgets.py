@@ -19,7 +19,7 @@ from planwright.graph.settings import RunBudget
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 TTL = 600
-NO_LIMITS = RunBudget()  # type: ignore[call-arg]
+NO_LIMITS = RunBudget()
 
 
 def limits(**given: object) -> RunBudget:

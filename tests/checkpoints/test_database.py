@@ -102,14 +102,15 @@ def test_jobs_of_many_threads_are_all_kept(database: Database) -> None:
 
 
 def test_nobody_hears_of_a_write_before_it_is_committed(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
     seen: list[tuple[str, int, bool]] = []
     futures: list[Future[None]] = []
 
     def look(name: str) -> None:
         if name.endswith(" note"):
-            seen.append((name.split(" ")[1], len(texts(database.path)), futures[0].done()))
+            seen.append((name.split(" ")[1], len(texts(path)), futures[0].done()))
 
-    database = Database(tmp_path / "notes.db", TABLE, boundary=look)
+    database = Database(path, TABLE, boundary=look)
     with held_up(database):
         futures.append(database.submit("note", insert("a")))
     futures[0].result(LIMIT)

@@ -15,13 +15,17 @@ from planwright.checkpoints.gates import Decision, Gate
 from planwright.checkpoints.runs import RecordedPlan, Run, Runs
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.errors import RunError
-from planwright.graph.plan import Plan, PlanStep
+from planwright.graph.plan import CheckedStep, Plan, PlanStep
 from planwright.graph.results import TERMINAL, RunStatus
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MakeRun = Callable[..., Run]
 Begin = Callable[..., Awaitable[int]]
-PLAN = Plan(plan_id="plan_1", goal="g", steps=(PlanStep(id="s1", capability="a.b"),))
+STEP = PlanStep(id="s1", capability="a.b")
+PLAN = Plan(plan_id="plan_1", goal="g", steps=(STEP,))
+CHECKED = CheckedStep(
+    step=STEP, uid="uid_1", needs=(), effect="pure", mode="read_only", risk="None", gated=False, reason="r"
+)
 
 HOLDER = """
 import asyncio, sys
@@ -147,29 +151,32 @@ async def test_a_recorded_plan_may_run_when_nobody_has_to_approve_it_or_somebody
     stores: Stores, begin: Begin, gate: bool, answer: str | None, may_run: bool
 ) -> None:
     await begin()
-    recorded = RecordedPlan(plan=PLAN, checked=[], gate_id="gate_1" if gate else None)
+    recorded = RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id="gate_1" if gate else None)
     await stores.runs.record_plan("run_1", "acme", recorded, NOW)
     await stores.gates.open(_gate(PLAN.plan_hash))
     if answer:
         decision = Decision.model_validate({"answer": answer, "decided_by": "sam", "channel": "x"})
         await stores.gates.decide("gate_1", decision, NOW)
-    assert await stores.runs.plan_may_run("run_1", PLAN.plan_hash) is may_run
+    steps = await stores.runs.runnable_steps("run_1", PLAN.plan_hash)
+    assert steps == ({"uid_1": CHECKED} if may_run else {})
 
 
 async def test_a_plan_whose_gate_showed_something_else_may_not_run(stores: Stores, begin: Begin) -> None:
     await begin()
-    recorded = RecordedPlan(plan=PLAN, checked=[], gate_id="gate_1")
+    recorded = RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id="gate_1")
     await stores.runs.record_plan("run_1", "acme", recorded, NOW)
     await stores.gates.open(_gate("0" * 64))
     await stores.gates.decide("gate_1", Decision(answer="approve", decided_by="s", channel="x"), NOW)
-    assert not await stores.runs.plan_may_run("run_1", PLAN.plan_hash)
+    assert await stores.runs.runnable_steps("run_1", PLAN.plan_hash) == {}
 
 
 async def test_a_plan_that_is_not_recorded_for_this_run_may_not_run(stores: Stores, begin: Begin) -> None:
     await begin()
-    await stores.runs.record_plan("run_1", "acme", RecordedPlan(plan=PLAN, checked=[], gate_id=None), NOW)
-    assert not await stores.runs.plan_may_run("run_2", PLAN.plan_hash)
-    assert not await stores.runs.plan_may_run("run_1", "0" * 64)
+    await stores.runs.record_plan(
+        "run_1", "acme", RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id=None), NOW
+    )
+    assert await stores.runs.runnable_steps("run_2", PLAN.plan_hash) == {}
+    assert await stores.runs.runnable_steps("run_1", "0" * 64) == {}
 
 
 def test_opening_the_stores_touches_no_file(tmp_path: Path) -> None:

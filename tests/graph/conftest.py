@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from langchain_core.runnables import RunnableConfig
 
-from planwright.capabilities.capability import Capability
+from planwright.capabilities.capability import Capability, capability
 from planwright.graph.agent import Agent, build_graph
 from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
@@ -57,3 +57,20 @@ def new_thread() -> MakeConfig:
         return {"configurable": {"thread_id": str(uuid.uuid4())}}
 
     return make
+
+
+@pytest.fixture
+def done() -> list[str]:
+    """What the capabilities of a test have done."""
+    return []
+
+
+@pytest.fixture
+def wipe(done: list[str]) -> Capability:
+    @capability("disk.wipe", mode="destructive")
+    def wipe(name: str) -> str:
+        """Wipe a disk."""
+        done.append(name)
+        return name
+
+    return wipe

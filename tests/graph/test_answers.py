@@ -35,12 +35,13 @@ ONE, TWO = [gate("gate_a")], [gate("gate_a"), gate("gate_b")]
 INTERRUPTS = {"int_a": "gate_a", "int_b": "gate_b"}
 
 APPROVALS: list[Any] = [
-    "approve", "approved", "accept", "yes", "ok", "true", "Approve", "  YES \n", True, ["approve"], [True],
-    {"type": "approve"}, {"type": "accept", "args": None}, {"type": True}, [{"type": "accept", "args": None}],
-    {"decisions": ["approve"]}, {"decisions": [True]}, {"decisions": [{"type": "approve"}]},
-    {"decisions": ({"type": "approve"},)}, {"decisions": [{"type": "approve"}], "plan_hash": HASH},
-    {"gate_id": "gate_a", "type": "approve"}, {"gate_id": "gate_a", "decisions": [{"type": "approve"}]},
-    {"int_a": "approve"}, {"gate_a": True}, {"gate_a": {"decisions": [{"type": "approve"}]}},
+    "approve", "approved", "accept", "yes", "ok", "true", "Approve", "  YES \n", True, ["approve"],
+    [True], {"type": "approve"}, {"type": "accept", "args": None}, {"type": True},
+    [{"type": "accept", "args": None}], {"decisions": ["approve"]}, {"decisions": [True]},
+    {"decisions": [{"type": "approve"}]}, {"decisions": ({"type": "approve"},)},
+    {"decisions": [{"type": "approve"}], "plan_hash": HASH}, {"gate_id": "gate_a", "type": "approve"},
+    {"gate_id": "gate_a", "decisions": [{"type": "approve"}]}, {"int_a": "approve"}, {"gate_a": True},
+    {"gate_a": {"decisions": [{"type": "approve"}]}},
 ]  # fmt: skip
 REJECTIONS: list[Any] = [
     "reject", "rejected", "deny", "no", "false", "ignore", "REJECT", False, ["no"], {"type": "reject"},
@@ -48,13 +49,15 @@ REJECTIONS: list[Any] = [
     [{"type": "ignore", "args": None}], {"int_a": "reject"}, {"gate_a": {"type": "reject"}},
 ]  # fmt: skip
 REFUSED: list[Any] = [
-    None, "", " ", "maybe", "approve it", "approve, reject", "approve\0", 0, 1, 1.0, b"approve", ..., [], [[]],
-    [None], ["approve", "approve"], [["approve"]], {}, {"type": None}, {"type": 1}, {"type": ["approve"]},
-    {"type": "edit", "args": {}}, {"type": "response", "args": "text"}, {"type": ""}, {"types": "approve"},
-    {"decisions": []}, {"decisions": None}, {"decisions": "approve"}, {"decisions": {"type": "approve"}},
-    {"decisions": [{}]}, {"decisions": [None]}, {"decisions": [1]},
-    {"decisions": [{"type": "approve"}, {"type": "approve"}]}, {"decisions": [{"decisions": ["approve"]}]},
-    {"gate_x": "approve"}, {"int_a": "perhaps"}, {"int_a": None}, {"int_a": {}}, {"gate_id": "gate_x", "type": "approve"},
+    None, "", " ", "maybe", "approve it", "approve, reject", "approve\0", 0, 1, 1.0, b"approve", ...,
+    [], [[]], [None], ["approve", "approve"], [["approve"]], {}, {"type": None}, {"type": 1},
+    {"type": ["approve"]}, {"type": "edit", "args": {}}, {"type": "response", "args": "text"},
+    {"type": ""}, {"types": "approve"}, {"decisions": []}, {"decisions": None},
+    {"decisions": "approve"}, {"decisions": {"type": "approve"}}, {"decisions": [{}]},
+    {"decisions": [None]}, {"decisions": [1]},
+    {"decisions": [{"type": "approve"}, {"type": "approve"}]},
+    {"decisions": [{"decisions": ["approve"]}]}, {"gate_x": "approve"}, {"int_a": "perhaps"},
+    {"int_a": None}, {"int_a": {}}, {"gate_id": "gate_x", "type": "approve"},
     {"gate_id": 5, "type": "approve"}, {"message": "approve"}, {1: "approve"}, {None: "approve"},
     {"type": "approve", "plan_hash": 5}, {"decisions": [{"type": "approve", "plan_hash": ["x"]}]},
     {"type": "reject", "decisions": [{"type": "approve"}]}, {"int_a": "approve", "gate_a": "reject"},

@@ -1,4 +1,4 @@
-"""Whatever a capability or a plan does: its step fails, its siblings go on, and the run ends with an answer."""
+"""Whatever a capability or a plan does: its step fails alone, and the run ends with an answer."""
 
 from __future__ import annotations
 
@@ -102,8 +102,7 @@ def test_a_step_that_misbehaves_fails_alone(
 
     async def bad_async() -> Any:
         """Misbehave on the event loop."""
-        while not started.is_set():
-            await asyncio.sleep(0.001)
+        assert await asyncio.to_thread(started.wait, LIMIT)
         return DEEDS[deed]()
 
     bad = capability("bad.deed", mode="local_write" if blind else "read_only")(

@@ -53,10 +53,7 @@ def test_the_keys_of_the_seeds_are_understood(form: dict[str, Any]) -> None:
 def test_every_field_of_the_full_step_is_read() -> None:
     step = PlanStep.model_validate(FULL)
     assert set(FULL) == set(PlanStep.model_fields)
-    assert {name: value for name, value in step.model_dump(mode="json", exclude_none=True).items()} == {
-        **FULL,
-        "success_criteria": {"cel": "output.id > 0"},
-    }
+    assert step.model_dump(mode="json", exclude_none=True) == FULL
 
 
 @pytest.mark.parametrize(
@@ -187,4 +184,4 @@ def test_the_hash_is_the_same_after_a_round_trip_and_for_any_order_of_arguments(
 def test_a_plan_cannot_be_changed_after_its_hash_was_shown() -> None:
     plan = Plan.model_validate(base())
     with pytest.raises(ValidationError, match="frozen"):
-        plan.goal = "another"
+        setattr(plan, "goal", "another")  # noqa: B010 - mypy knows that it is frozen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -169,7 +170,6 @@ _JSON = st.recursive(
 @given(value=_JSON, path=st.text(max_size=12))
 def test_resolving_returns_or_rejects_and_nothing_else(value: Any, path: str) -> None:
     scope: dict[str, JsonValue] = {"input": value}
-    try:
-        resolve({"a": f"{{{{input.{path}}}}}", "b": value, "c": "{{input}}"}, scope)
-    except CapabilityRejected as error:
-        assert "leads nowhere" in error.cause
+    params: dict[str, JsonValue] = {"a": f"{{{{input.{path}}}}}", "b": value, "c": "{{input}}"}
+    with suppress(CapabilityRejected):
+        assert set(resolve(params, scope)) == {"a", "b", "c"}  # type: ignore[arg-type]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -42,7 +44,7 @@ def test_a_cycle_is_named_edge_by_edge(needs: dict[str, tuple[str, ...]], member
     cycle = find_cycle(needs)
     assert set(cycle) == members
     assert cycle[0] == cycle[-1]
-    assert all(following in needs[step] for step, following in zip(cycle, cycle[1:], strict=False))
+    assert all(following in needs[step] for step, following in itertools.pairwise(cycle))
 
 
 def test_a_plan_without_a_cycle_has_none() -> None:

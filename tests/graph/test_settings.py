@@ -153,7 +153,7 @@ def test_a_value_of_the_environment_that_is_no_json_is_a_setup_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv(name, "localhost:8080")
-    with pytest.raises(SetupError, match="egress|providers"):
+    with pytest.raises(SetupError, match=r"egress|providers"):
         load(tmp_path)
 
 

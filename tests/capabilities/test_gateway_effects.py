@@ -1,0 +1,160 @@
+"""The gateway makes an effect happen once, tries again what may be tried again, and believes no result."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from planwright.capabilities.capability import capability
+from planwright.graph.errors import (
+    BudgetExceeded,
+    CapabilityRejected,
+    CapabilityUnavailable,
+    EffectInDoubt,
+    LedgerConflict,
+    RunError,
+)
+
+MakeBench = Callable[..., Awaitable[Any]]
+
+
+async def test_a_recorded_result_is_replayed_without_a_second_call(make_bench: MakeBench, deeds: Any) -> None:
+    bench = await make_bench(deeds.declare(mode="local_write"))
+    assert await bench.call("a.do") == await bench.call("a.do")
+    assert len(deeds.calls) == 1
+
+
+async def test_the_same_step_with_other_arguments_is_a_conflict(make_bench: MakeBench, deeds: Any) -> None:
+    bench = await make_bench(deeds.declare(mode="local_write"))
+    await bench.call("a.do", what="x")
+    with pytest.raises(LedgerConflict):
+        await bench.call("a.do", what="y")
+    assert len(deeds.calls) == 1
+
+
+async def test_a_worker_that_lost_its_lease_makes_no_call(make_bench: MakeBench, deeds: Any) -> None:
+    bench = await make_bench(deeds.declare(mode="local_write"))
+    site = bench.sites["a.do"]
+    bench.sites["a.do"] = dataclasses.replace(site, lease_token=site.lease_token + 1)
+    with pytest.raises(RunError, match="taken over"):
+        await bench.call("a.do")
+    assert deeds.calls == []
+
+
+@pytest.mark.parametrize(("effect", "calls"), [("idempotent", 2), ("blind", 1), ("queryable", 1)])
+async def test_after_a_crash_only_an_idempotent_call_is_made_again_under_its_key(
+    make_bench: MakeBench, deeds: Any, effect: Any, calls: int
+) -> None:
+    bench = await make_bench(deeds.declare(mode="local_write", effect=effect))
+    await bench.call("a.do")
+    bench.stores.database.call("crash", lambda c: c.execute("UPDATE effects SET status='intent'").rowcount)
+    if effect == "idempotent":
+        assert await bench.call("a.do") == "did x"
+    else:
+        for _ in range(2):
+            with pytest.raises(EffectInDoubt, match=r"nobody knows whether a\.do happened"):
+                await bench.call("a.do")
+        assert bench.effects() == [("a.do", "in_doubt")]
+    assert len(deeds.calls) == calls
+    assert len({key for _, key in deeds.calls}) == 1
+
+
+async def test_a_transient_failure_is_tried_again_under_the_same_key(
+    make_bench: MakeBench, deeds: Any
+) -> None:
+    deeds.failures = [CapabilityUnavailable("busy"), CapabilityUnavailable("still busy")]
+    bench = await make_bench(deeds.declare(mode="local_write", effect="idempotent"))
+    assert await bench.call("a.do") == "did x"
+    assert bench.retries == [(1, "busy"), (2, "still busy")]
+    assert len(deeds.calls) == 3
+    assert len({key for _, key in deeds.calls}) == 1
+
+
+@pytest.mark.parametrize("retries", [0, 1, 3])
+async def test_a_failure_that_stays_is_tried_as_often_as_set_and_recorded(
+    make_bench: MakeBench, deeds: Any, retries: int
+) -> None:
+    deeds.failures = [CapabilityUnavailable(f"busy {n}") for n in range(10)]
+    bench = await make_bench(deeds.declare(mode="local_write"), execution={"step_retries": retries})
+    with pytest.raises(CapabilityUnavailable, match=f"busy {retries}"):
+        await bench.call("a.do")
+    assert len(deeds.calls) == retries + 1
+    assert bench.effects() == [("a.do", "failed")]
+
+
+@pytest.mark.parametrize("failure", [CapabilityRejected("no"), ValueError("no"), EffectInDoubt("no")])
+async def test_a_final_failure_is_not_tried_again(
+    make_bench: MakeBench, deeds: Any, failure: Exception
+) -> None:
+    deeds.failures = [failure]
+    bench = await make_bench(deeds.declare(mode="local_write", effect="idempotent"))
+    for _ in range(2):
+        with pytest.raises((CapabilityRejected, EffectInDoubt)):
+            await bench.call("a.do")
+    assert len(deeds.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("effect", "raised", "calls"),
+    [
+        ("pure", CapabilityUnavailable, 2),
+        ("idempotent", CapabilityUnavailable, 2),
+        ("blind", EffectInDoubt, 1),
+    ],
+)
+@pytest.mark.parametrize("where", ["capability", "setting"])
+async def test_a_call_that_takes_too_long_is_given_up(
+    make_bench: MakeBench, effect: Any, raised: type[Exception], calls: int, where: str
+) -> None:
+    begun: list[int] = []
+
+    @capability("a.do", mode="local_write", effect=effect, timeout_s=0.03 if where == "capability" else None)
+    async def do() -> str:
+        """Take ages."""
+        begun.append(1)
+        await asyncio.sleep(30)
+        return "late"
+
+    execution = {"step_retries": 1, **({"step_timeout_s": 0.03} if where == "setting" else {})}
+    bench = await make_bench(do, execution=execution)
+    with pytest.raises(raised, match=r"a\.do did not answer within 0\.03 s"):
+        await bench.call("a.do")
+    assert len(begun) == calls
+
+
+async def test_a_result_that_is_not_what_was_declared_is_refused(make_bench: MakeBench) -> None:
+    @capability("a.do", mode="read_only")
+    def do() -> dict[str, int]:
+        """Return a number, or so it says."""
+        return {"n": "many"}  # type: ignore[dict-item]
+
+    bench = await make_bench(do)
+    with pytest.raises(
+        CapabilityRejected, match=r"a\.do returned what it does not declare: n: input should be"
+    ):
+        await bench.call("a.do")
+
+
+async def test_a_blind_call_with_an_undeclared_result_is_in_doubt(make_bench: MakeBench) -> None:
+    @capability("a.do", mode="local_write")
+    def do() -> int:
+        """Return a number, or so it says."""
+        return "many"  # type: ignore[return-value]
+
+    bench = await make_bench(do)
+    with pytest.raises(EffectInDoubt):
+        await bench.call("a.do")
+    assert bench.effects() == [("a.do", "in_doubt")]
+
+
+async def test_a_call_over_the_budget_is_not_made(make_bench: MakeBench, deeds: Any) -> None:
+    first, second = deeds.declare("a.do", mode="local_write"), deeds.declare("b.do", mode="read_only")
+    bench = await make_bench(first, second, budgets={"run": {"tool_calls": 1}})
+    await bench.call("a.do")
+    with pytest.raises(BudgetExceeded, match="the run budget of 1 tool calls is spent"):
+        await bench.call("b.do")
+    assert len(deeds.calls) == 1

@@ -1,0 +1,117 @@
+"""Reading a model's reply, pricing a call, and the model that replies from a script."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage
+from pydantic import ValidationError
+
+from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR
+from planwright.graph.errors import ModelOutputInvalid
+from planwright.graph.state import ModelRoute
+from planwright.models.calling import read_json
+from planwright.models.pricing import price
+from planwright.models.router import EMBEDDED
+from planwright.models.scripted import ScriptedModel
+
+WANTED = {"goal": "g", "steps": [{"id": "s1"}]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"goal": "g", "steps": [{"id": "s1"}]}', '\n  {"steps":[{"id":"s1"}],"goal":"g"}  \n'],
+    ids=["plain", "with space around"],
+)
+def test_one_object_is_read_as_it_is(text: str) -> None:
+    assert read_json(text) == (WANTED, False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '```json\n{"goal": "g", "steps": [{"id": "s1"}]}\n```',
+        '```\n{"goal": "g", "steps": [{"id": "s1"}]}\n```',
+        'Here is the plan:\n```json\n{"goal": "g", "steps": [{"id": "s1"}]}\n```\nAnything else?',
+        "{'goal': 'g', 'steps': [{'id': 's1'}]}",
+        '{"goal": "g", "steps": [{"id": "s1"},],}',
+        '{"goal": "g", "steps": [{"id": "s1"}]',
+        '{"goal": "g", "steps": [{"id": "s1"',
+        '{goal: "g", steps: [{id: "s1"}]}',
+        'The plan: {"goal": "g", "steps": [{"id": "s1"}]}',
+        '{"goal": "g", // a remark\n "steps": [{"id": "s1"}]}',
+    ],
+    ids=[
+        "fenced",
+        "fenced without a language",
+        "fenced in talk",
+        "single quotes",
+        "trailing commas",
+        "cut off",
+        "cut off in a string",
+        "bare keys",
+        "after talk",
+        "with a remark",
+    ],
+)
+def test_a_damaged_object_is_repaired_and_said_to_be(text: str) -> None:
+    assert read_json(text) == (WANTED, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "   ", "I cannot do that.", "[]", "{}", "null", "42", '"text"', "```json\n```", "[1, 2]", "<plan/>"],
+)
+def test_what_holds_no_object_is_refused(text: str) -> None:
+    with pytest.raises(ModelOutputInvalid, match="the reply is not one JSON object"):
+        read_json(text)
+
+
+def route(model: str) -> ModelRoute:
+    return ModelRoute(provider="mine", model=model)
+
+
+@pytest.mark.parametrize("model", ["nobody-has-this-model", "", "llama-local-finetune", "scripted"])
+def test_an_unknown_price_is_unknown_and_not_nothing(model: str) -> None:
+    assert price(route(model), 1000, 1000) is None
+
+
+def test_the_embedded_planner_is_unpriced() -> None:
+    assert price(EMBEDDED, 1000, 1000) is None
+
+
+@pytest.mark.parametrize("model", ["gpt-4o-mini", "gpt-5-mini"])
+def test_a_known_price_grows_with_the_tokens(model: str) -> None:
+    none, some, more = (price(route(model), tokens, tokens) for tokens in (0, 1000, 2000))
+    assert none == 0
+    assert some is not None
+    assert more is not None
+    assert more == pytest.approx(2 * some, abs=1)
+    assert 0 < some < MICRO_CENTS_PER_DOLLAR
+
+
+def test_output_costs_more_than_input() -> None:
+    dear, cheap = price(route("gpt-4o-mini"), 0, 1000), price(route("gpt-4o-mini"), 1000, 0)
+    assert dear is not None
+    assert cheap is not None
+    assert dear > cheap > 0
+
+
+def test_a_script_is_replied_in_order_and_its_end_repeated() -> None:
+    model = ScriptedModel(replies=["one", "two"])
+    assert [model.invoke(text).text for text in ("a", "b", "c")] == ["one", "two", "two"]
+    assert [[message.text for message in asked] for asked in model.asked] == [["a"], ["b"], ["c"]]
+
+
+async def test_a_script_is_the_same_one_asked_from_an_event_loop() -> None:
+    model = ScriptedModel(replies=["one", "two"])
+    first = await model.ainvoke([HumanMessage("a")])
+    assert (first.text, model.invoke("b").text) == ("one", "two")
+    assert first.usage_metadata == {"input_tokens": 10, "output_tokens": 10, "total_tokens": 20}
+
+
+@pytest.mark.parametrize("replies", [[], None, [1]])
+def test_a_script_without_replies_is_refused(replies: Any) -> None:
+    with pytest.raises(ValidationError):
+        ScriptedModel(replies=replies)
