@@ -133,7 +133,7 @@ class Door:
         passed: Any = None
         if isinstance(given, Command):
             passed = await self._answer(given.resume, run, snapshot)
-        elif fresh or snapshot.created_at is None:
+        elif fresh or _not_begun(run, snapshot):
             passed = {"messages": messages_from_dict(run.messages)}
         if not fresh:
             await self.stores.runs.set_status(run.run_id, "running")
@@ -238,6 +238,11 @@ def read_context(context: Any) -> RunContext:
         return _CONTEXT.validate_python(options)
     except (ValidationError, TypeError, ValueError) as error:
         raise SetupError(f"the run context is wrong: {error}", "see planwright.graph.RunContext") from error
+
+
+def _not_begun(run: Run, snapshot: StateSnapshot) -> bool:
+    """Say whether a run died before its request reached the thread's checkpoints."""
+    return not snapshot.next and snapshot.values.get("run_id") != run.run_id
 
 
 def _storable(text: str) -> bool:
