@@ -11,7 +11,7 @@ def classify(error: Exception, provider: str) -> ModelError | None:
     """Name the class of a failed model call; None when it is no failure of the provider's."""
     status = getattr(error, "status_code", None)
     says = " ".join(str(error).split())[:200]
-    if isinstance(status, int):
+    if isinstance(status, int) and status >= 400:
         if status in (401, 403):
             return ModelRejected(
                 f"provider {provider} refused the key (HTTP {status})",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from pydantic import Field, PrivateAttr
 
 
@@ -43,3 +44,20 @@ class ScriptedModel(BaseChatModel):
             response_metadata={"model_name": self.model_name},
         )
         return ChatResult(generations=[ChatGeneration(message=message)])
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        whole = self._generate(messages, stop, run_manager, **kwargs).generations[0].message
+        assert isinstance(whole, AIMessage)
+        chunk = AIMessageChunk(
+            content=whole.content,
+            usage_metadata=whole.usage_metadata,
+            response_metadata=whole.response_metadata,
+            chunk_position="last",
+        )
+        yield ChatGenerationChunk(message=chunk)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.utils import count_tokens_approximately
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
 from planwright.models.offline.answering import answer
 from planwright.models.offline.planner import compose
@@ -24,6 +25,8 @@ NAME = "planwright-offline"
 
 class OfflineModel(BaseChatModel):
     """Plan and answer deterministically, offline; refuse everything else."""
+
+    model_name: str = NAME
 
     @property
     def _llm_type(self) -> str:
@@ -44,6 +47,23 @@ class OfflineModel(BaseChatModel):
             response_metadata={"model_name": NAME},
         )
         return ChatResult(generations=[ChatGeneration(message=message)])
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        whole = self._generate(messages, stop, run_manager, **kwargs).generations[0].message
+        assert isinstance(whole, AIMessage)
+        chunk = AIMessageChunk(
+            content=whole.content,
+            usage_metadata=whole.usage_metadata,
+            response_metadata=whole.response_metadata,
+            chunk_position="last",
+        )
+        yield ChatGenerationChunk(message=chunk)
 
 
 def _reply(messages: list[BaseMessage]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 
 APPROVE = {"decisions": [{"type": "approve"}]}
+WRONG = "gate_0000000000000000"
 NO_DECISIONS = [
     {},
     {"foo": 1},
@@ -73,12 +75,31 @@ def test_what_is_no_decision_is_refused(resume: Any, scene: Scene, agent: Agent)
     assert isinstance(refused(scene, agent, Command(resume=resume)), GateError)
 
 
-def test_a_wrong_gate_id_is_refused(scene: Scene, agent: Agent) -> None:
-    wrong = {"type": "approve", "gate_id": "gate_0000000000000000"}
-    assert isinstance(refused(scene, agent, Command(resume=wrong), "gate_0000000000000000"), GateError)
+@pytest.mark.parametrize(
+    "resume",
+    [
+        {"type": "approve", "gate_id": WRONG},
+        {**APPROVE, "gate_id": WRONG},
+        {"decisions": [{"type": "approve", "gate_id": WRONG}]},
+        [{"type": "approve", "gate_id": WRONG}],
+    ],
+    ids=["beside the type", "beside the decisions", "in the decision", "in a list"],
+)
+def test_a_wrong_gate_id_is_refused_wherever_it_stands(resume: Any, scene: Scene, agent: Agent) -> None:
+    assert isinstance(refused(scene, agent, Command(resume=resume), WRONG), GateError)
 
 
-@pytest.mark.parametrize("key", ["gate_0000000000000000", "0" * 32])
+def test_a_gate_of_another_thread_is_not_answered_here(scene: Scene, agent: Agent, tmp_path: Path) -> None:
+    gate = scene.waiting(agent)["plan"]
+    elsewhere, agent_there = type(scene)(tmp_path), scene.agent(gated(scene))
+    elsewhere.ask(agent_there)
+    before = scene.everything()
+    with pytest.raises(GateError, match=gate):
+        elsewhere.answer(agent_there, {gate: "approve"})
+    assert scene.everything() == before
+
+
+@pytest.mark.parametrize("key", [WRONG, "0" * 32])
 def test_a_map_by_an_unknown_id_is_refused(key: str, scene: Scene, agent: Agent) -> None:
     assert isinstance(refused(scene, agent, Command(resume={key: APPROVE}), key), GateError)
 

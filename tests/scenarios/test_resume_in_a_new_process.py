@@ -91,6 +91,17 @@ def test_a_reason_to_reject_reaches_the_next_plan(scene: Scene) -> None:
     assert scene.done == ["milder"]
 
 
+def test_a_plan_made_after_a_rejection_asks_at_a_gate_of_its_own(scene: Scene) -> None:
+    other = scene.plan(scene.step("milder", "work.write", estimated_risk="Medium"))
+    agent = scene.agent(gated(scene), other, "did the milder thing")
+    scene.ask(agent)
+    first = scene.waiting(agent)["plan"]
+    scene.decide(agent, "reject", "leave the archive alone")
+    assert (scene.waiting(agent)["plan"] != first, scene.done) == (True, [])
+    assert scene.decide(agent, "approve")["status"] == "completed"
+    assert scene.done == ["milder"]
+
+
 @pytest.mark.parametrize(
     ("replans", "reason"), [(0, "leave the archive alone"), (2, "")], ids=["no re-plan left", "no reason"]
 )
