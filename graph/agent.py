@@ -37,10 +37,11 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
     `Command(resume=…)` by thread id.
     """
 
-    def __init__(self, *, door: Door, loop: BackgroundLoop, **kwargs: Any) -> None:
+    def __init__(self, *, door: Door, loop: BackgroundLoop, router: Router, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.door = door
         self.loop = loop
+        self.router = router
 
     @property
     def stores(self) -> Stores:
@@ -48,7 +49,8 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         return self.door.stores
 
     def close(self) -> None:
-        """Write what is queued and close the files."""
+        """Write what is queued, close the files and the connections to models."""
+        self.loop.call(self.router.close)
         self.door.stores.close()
 
     async def astream(
@@ -109,11 +111,12 @@ def build_graph(
     registry = load_registry(chosen.workspace, modules.modules, modules.prohibit)
     if given := list(capabilities):
         registry = Registry([*registry, *given], modules.prohibit)
+    router = Router(chosen, model)
     parts = Parts(
         settings=chosen,
         stores=kept,
         registry=registry,
-        models=Models(Router(chosen, model), kept.budgets, chosen),
+        models=Models(router, kept.budgets, chosen),
         world=CallContext(chosen, _jail(chosen), kept.memories, clock),
     )
     compiled = build_pipeline(parts).compile(checkpointer=checkpointer, name="planwright")
@@ -121,6 +124,7 @@ def build_graph(
     assert isinstance(compiled, Agent)
     compiled.door = Door(chosen, kept, clock)
     compiled.loop = BackgroundLoop()
+    compiled.router = router
     return compiled
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import httpx
 from langchain_core.language_models import BaseChatModel
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
@@ -28,5 +29,7 @@ def chat_model(name: str, provider: Provider) -> BaseChatModel:
         timeout=provider.timeout_s,
         max_retries=0,
         stream_usage=True,
+        # A client of its own: langchain-openai shares one between event loops and never closes it.
+        http_async_client=httpx.AsyncClient(timeout=provider.timeout_s, trust_env=False),
         use_responses_api=False,
     )

@@ -61,6 +61,13 @@ class Router:
         """Look up the settings behind a route; None for the embedded and for a given model."""
         return self._settings.providers.get(route.provider)
 
+    async def close(self) -> None:
+        """Close the connections of every model made here."""
+        for model in self._models.values():
+            client = getattr(model, "http_async_client", None)
+            if client is not None and model is not self._given:
+                await client.aclose()
+
     def chat_model(self, route: ModelRoute) -> BaseChatModel:
         """Return the chat model of a route, made on first use."""
         if route.provider not in self._models:

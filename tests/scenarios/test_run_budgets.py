@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -87,6 +88,20 @@ def test_steps_that_another_plan_keeps_cost_no_second_call(scene: Scene) -> None
         )
     )
     assert (output["status"], scene.done) == ("completed", ["kept", "s1", "other"])
+
+
+def test_a_call_that_failed_still_counts_after_an_hour_at_a_gate(scene: Scene) -> None:
+    now = [datetime(2026, 11, 21, 12, tzinfo=UTC)]
+    flaky = scene.step("s1", "work.flaky", params={"name": "s1", "failures": 99})
+    other = scene.step("other", "work.write", estimated_risk="Medium")
+    settings = {"budgets": {"run": {"tool_calls": 2}}, "execution": {"step_retries": 0}}
+    replies = [scene.plan(flaky), scene.plan(other), "the answer"]
+    agent = scene.agent(*replies, clock=lambda: now[0], **settings)
+    scene.ask(agent)
+    now[0] += timedelta(hours=1)
+    scene.decide(agent, "approve")
+    (spent,) = [event["data"] for event in scene.journal() if event["type"] == "budget_update"]
+    assert (scene.done, spent["calls"]) == (["s1", "other"], 2)
 
 
 def test_exactly_as_many_tool_calls_as_allowed_are_made(scene: Scene) -> None:
