@@ -86,6 +86,9 @@ class Models:
                 f"provider {route.provider} did not answer within {prompt.timeout_s:g} s",
                 "try again later, or raise planner.timeout_s",
             ) from error
+        except (IndexError, TypeError) as error:  # the SDK trips over a 200 without choices
+            cause = f"provider {route.provider} sent no usable reply: {type(error).__name__}"
+            raise ModelUnavailable(cause, "try again later") from error
         except Exception as error:
             failure = classify(error, route.provider)
             if failure is None:

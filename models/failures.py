@@ -32,6 +32,6 @@ def classify(error: Exception, provider: str) -> ModelError | None:
             f"provider {provider} is unreachable: {says or type(error).__name__}",
             f"check providers.{provider}.base_url and the network",
         )
-    if kinds & {"APIError", "OpenAIError", "ValueError", "TypeError", "LookupError"}:  # no usable body
+    if kinds & {"APIError", "OpenAIError", "JSONDecodeError"}:
         return ModelUnavailable(f"provider {provider} sent no usable reply: {says}", "try again later")
     return None
