@@ -84,15 +84,12 @@ class Trap:
     """Count boundaries, log their names, and kill the process at one of them."""
 
     def __init__(self, log: Path, point: Point) -> None:
-        self.armed = False
         self._log = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         self._point = point
         self._lock, self._seen = threading.Lock(), 0
 
     def __call__(self, name: str) -> None:
         """Stand at a boundary."""
-        if not self.armed:
-            return
         with self._lock:
             os.write(self._log, f"{name}\n".encode())
             self._seen += self._point.only in name
@@ -111,6 +108,8 @@ def try_point(point: Point, workspace: Path) -> Trial:
     """Run, kill, recover and judge, in a folder made for it. Call it where no thread runs."""
     workspace.mkdir()
     log, report = workspace.with_suffix(".log"), workspace.with_suffix(".json")
+    if point.scenario.earlier:
+        in_child(lambda: talk(workspace, point))
     first = in_child(lambda: live(workspace, point, log))
     boundaries = log.read_text().splitlines() if log.exists() else []
     second = in_child(lambda: report.write_text(json.dumps(asdict(recover(workspace, point)))))
@@ -158,14 +157,22 @@ def build(workspace: Path, point: Point, boundary: Boundary | None = None) -> Ag
     )
 
 
+def talk(workspace: Path, point: Point) -> None:
+    """Begin the thread with a request of its own, whose process may die as soon as its run has ended."""
+
+    def die_at_the_end(name: str) -> None:
+        if point.scenario.earlier == "died" and " after " in name and name.endswith("end"):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    agent = build(workspace, point, die_at_the_end)
+    agent.invoke(OTHER_REQUEST, CONFIG, context=UNPLANNED)
+    agent.close()
+
+
 def live(workspace: Path, point: Point, log: Path) -> None:
     """Run the plan from the request to its end, approving what asks; die at the point."""
     trap = Trap(log, point)
     agent = build(workspace, point, trap)
-    if point.scenario.thread_is_old:
-        agent.invoke(OTHER_REQUEST, CONFIG, context=UNPLANNED)
-    agent.close()
-    trap.armed = True
     out = agent.invoke(REQUEST, CONFIG)
     for _ in range(ROUNDS):
         asking = [found.value["gate_id"] for found in out.get("__interrupt__", ()) if found.value]
@@ -233,14 +240,14 @@ def _wrong(scenario: Scenario, approved: int, outcome: Outcome, doubtful: set[st
         yield f"the journal tells {outcome.endings} ends of the run"
     if outcome.next_run != "completed":
         yield f"the next request on the thread ended as {outcome.next_run}"
-    if outcome.messages != ["human", "ai"] * (3 if scenario.thread_is_old else 2):
+    if outcome.messages != ["human", "ai"] * (3 if scenario.earlier else 2):
         yield f"the conversation is {', '.join(outcome.messages)}"
 
 
 def _to_the_end(agent: Agent, scenario: Scenario, outcome: Outcome) -> str:
     for _ in range(ROUNDS):
         runs, gates = agent.stores.database.call("read", _runs_and_gates)
-        run = runs[int(scenario.thread_is_old)] if len(runs) > int(scenario.thread_is_old) else None
+        run = next(iter(runs[1 if scenario.earlier else 0 :]), None)
         if run is None:
             agent.invoke(REQUEST, CONFIG)
         elif run["ended_at"]:

@@ -89,12 +89,15 @@ class Effect:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A plan of two chains of three effects, and how many decisions of a person it takes."""
+    """A plan of two chains of three effects, and how many decisions of a person it takes.
+
+    `earlier` says whether the thread had a run before, and whether its process died at its end.
+    """
 
     name: str
     middle: tuple[Effect, Effect]
     decisions: int = 1
-    thread_is_old: bool = False
+    earlier: Literal["", "ended", "died"] = ""
     tool_calls: int = 100
 
     @property
@@ -117,7 +120,8 @@ SCENARIOS = (
     Scenario("idempotent", (_REPORT, _NOTE)),
     Scenario("blind", (Effect("stamp", "bench.stamp", "stamp", ("ticket",)), _NOTE)),
     Scenario("gated step", (Effect("payment", "bench.pay", "payment", ("ticket",)), _NOTE), decisions=2),
-    Scenario("second run", (_REPORT, _NOTE), thread_is_old=True),
+    Scenario("second run", (_REPORT, _NOTE), earlier="ended"),
+    Scenario("second crash", (_REPORT, _NOTE), earlier="died"),
     Scenario("exact budget", (_REPORT, _NOTE), tool_calls=6),
 )
 

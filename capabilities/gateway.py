@@ -88,18 +88,20 @@ class Gateway:
         )
         reservation = await self._reserve(name, site, call.key)
         perform = self._performer(found, args, call, site, on_retry)
-        result = await (perform() if found.effect == "pure" else self._recorded(call, perform))
-        if reservation:
-            await self._stores.budgets.settle(reservation, Amount(calls=1))
-        return result
+        try:
+            return await (perform() if found.effect == "pure" else self._recorded(call, perform))
+        finally:
+            if reservation:
+                await self._stores.budgets.settle(reservation, Amount(calls=1))
 
     async def _approved(self, site: Site) -> CheckedStep | None:
         """Look a step up in the approved plan on record; what the state says is not trusted."""
         key = (site.run_id, site.plan_hash)
-        if key not in self._plans:
+        if site.checked.uid not in self._plans.get(key, {}):
             steps = await self._stores.runs.runnable_steps(*key)
             if not steps:
                 return None
+            self._plans.pop(key, None)  # the same plan again has other uids where a step had failed
             while len(self._plans) >= KEPT_PLANS:
                 del self._plans[next(iter(self._plans))]
             self._plans[key] = steps

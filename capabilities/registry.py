@@ -123,7 +123,7 @@ def _import(name: str, workspace: Path) -> ModuleType:
         return importlib.import_module(name)
     except PlanwrightError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise SetupError(
             f"cannot import {name}, listed in capabilities.modules: {type(error).__name__}: {error}",
             f"put {name.replace('.', '/')}.py into {workspace}, or install the package it belongs to",

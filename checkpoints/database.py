@@ -17,6 +17,8 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
+
 from planwright.graph.errors import SetupError
 
 T = TypeVar("T")
@@ -90,13 +92,24 @@ class Database:
             raise _store_error(self.path, error) from error
         try:
             connection.row_factory = sqlite3.Row
-            connection.execute("PRAGMA journal_mode=WAL")
+            self._use_wal(connection)
             connection.execute("PRAGMA synchronous=FULL")
             self._migrate(connection)
         except sqlite3.Error as error:
             connection.close()
             raise _store_error(self.path, error) from error
         return connection
+
+    def _use_wal(self, connection: sqlite3.Connection) -> None:
+        """Switch to WAL, once for all openers: SQLite answers "locked" here without its busy timeout."""
+        for attempt in Retrying(
+            retry=retry_if_exception(lambda error: "locked" in str(error)),
+            stop=stop_after_delay(self._busy_timeout_s),
+            wait=wait_random(0.005, 0.05),
+            reraise=True,
+        ):
+            with attempt:
+                connection.execute("PRAGMA journal_mode=WAL")
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
         if connection.execute("PRAGMA user_version").fetchone()[0] == len(self._migrations):
@@ -169,11 +182,11 @@ def _store_error(path: Path, error: Exception) -> SetupError:
     if "locked" in text:
         return SetupError(
             f"{path} is locked by another program",
-            "close that program (a database browser, a backup), then: planwright resume",
+            "close that program (a database browser, a backup), then try again",
         )
     if "readonly" in text or "unable to open" in text or isinstance(error, OSError):
         return SetupError(
             f"cannot write to {path}: {text}",
             "make the folder writable, or set storage.path in planwright.toml to one that is",
         )
-    return SetupError(f"the store {path} failed: {text}", "look at it with: planwright doctor")
+    return SetupError(f"the store {path} failed: {text}", "put a backup of it in its place")

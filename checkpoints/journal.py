@@ -34,6 +34,15 @@ class Journal:
 
         return self._database.submit("journal", job)
 
+    async def keys(self, run_id: str) -> set[str]:
+        """Name the events of a run that are written down."""
+
+        def job(connection: sqlite3.Connection) -> set[str]:
+            query = "SELECT key FROM journal WHERE run_id = ?"
+            return {row[0] for row in connection.execute(query, (run_id,))}
+
+        return await self._database.run("read", job)
+
     async def last_seq(self, run_id: str) -> int:
         """Return the number of the newest event of a run, 0 when there is none."""
 

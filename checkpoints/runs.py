@@ -138,8 +138,9 @@ class Runs:
 
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(
-                "INSERT OR IGNORE INTO plans (run_id, tenant, plan_hash, revision, plan, checked, gate_id,"
-                " created_at) VALUES (?,?,?,?,?,?,?,?)",
+                "INSERT INTO plans (run_id, tenant, plan_hash, revision, plan, checked, gate_id, created_at)"
+                " VALUES (?,?,?,?,?,?,?,?)"
+                " ON CONFLICT (run_id, plan_hash) DO UPDATE SET checked = excluded.checked",
                 (run_id, tenant, plan.plan_hash, plan.revision, plan.model_dump_json(), checked)
                 + (recorded.gate_id, at.isoformat()),
             )

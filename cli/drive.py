@@ -19,7 +19,6 @@ from rich.console import Console
 from planwright.cli import views
 from planwright.cli.inspect import find_gate, find_run, report
 from planwright.graph.agent import Agent, build_graph
-from planwright.graph.errors import GateError
 from planwright.graph.results import RunStatus
 from planwright.graph.run_context import PlanningMode, RunContext
 from planwright.graph.settings import Settings, load
@@ -116,6 +115,12 @@ def follow(
             if not waiting or ask is None:
                 break
             given = Command(resume={waiting[0].id: ask(waiting[0].value, terminal)})
+    except EOFError:
+        terminal.screen.print()  # nobody answered: the gate stays open
+    except KeyboardInterrupt:
+        where = f" -w {settings.workspace}" if settings.workspace != Path.cwd() else ""
+        terminal.screen.print(f"\ninterrupted; nothing is lost: planwright resume {thread}{where}")
+        return 130
     finally:
         agent.close()
     return finish(settings, find_run(settings, thread), [found.value for found in waiting], terminal)
@@ -166,12 +171,8 @@ def _ask(waiting: Mapping[str, Any], terminal: Terminal) -> dict[str, str]:
     if waiting["kind"] == "step":
         terminal.screen.print(views.call_view(waiting["shown"]))
     terminal.screen.print(views.label("approve?", _question(waiting)))
-    try:
-        typed = input("           [y] approve   [n] reject   or type why not: ").strip()
-    except EOFError as error:
-        raise GateError(
-            "nobody answered", f"answer later: planwright approve {waiting['gate_id']}"
-        ) from error
+    terminal.screen.print("           [y] approve   [n] reject   or type why not: ", end="", markup=False)
+    typed = input().strip()
     if typed.lower() in ("y", "yes"):
         return {"type": "approve", "decided_by": who()}
     reason = "" if typed.lower() in ("", "n", "no") else typed

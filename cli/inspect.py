@@ -10,7 +10,7 @@ from typing import Any
 from sqlite_utils import Database
 
 from planwright.cli import views
-from planwright.graph.errors import GateError, RunError
+from planwright.graph.errors import GateError, RunError, SetupError
 from planwright.graph.settings import Settings, load
 
 _RUNS = """SELECT r.*, coalesce(t.title, substr(r.request, 1, 60)) AS title FROM runs r
@@ -20,7 +20,8 @@ _RUNS = """SELECT r.*, coalesce(t.title, substr(r.request, 1, 60)) AS title FROM
 
 def show_runs(workspace: Path, waiting: bool, as_json: bool) -> int:
     """List runs, the newest first."""
-    rows = list(_open(load(workspace)).query(_RUNS, {"waiting": int(waiting)}))
+    settings = load(workspace)
+    rows = list(_open(settings).query(_RUNS, {"waiting": int(waiting)})) if _store(settings).is_file() else []
     if as_json:
         wanted = ("thread_id", "run_id", "status", "started_at", "ended_at", "title", "request")
         print(
@@ -145,8 +146,19 @@ def _newest(database: Database, run_id: str, kind: str) -> Any:
     return next((json.loads(row["data"]) for row in database.query(query, (run_id, kind))), None)
 
 
+def _store(settings: Settings) -> Path:
+    return settings.store_folder / "planwright.db"
+
+
 def _open(settings: Settings) -> Database:
-    path = settings.store_folder / "planwright.db"
+    path = _store(settings)
     if not path.is_file():
         raise RunError(f"there are no runs in {settings.workspace} yet", 'begin one: planwright run "…"')
-    return Database(sqlite3.connect(f"file:{path}?mode=ro", uri=True))
+    try:
+        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        connection.execute("SELECT 1 FROM runs LIMIT 1")
+    except sqlite3.Error as error:
+        raise SetupError(
+            f"cannot read the store {path}: {error}", "put a backup of it in its place"
+        ) from error
+    return Database(connection)

@@ -97,7 +97,8 @@ def event_line(event: Mapping[str, Any]) -> RenderableType | None:
             return label("repair", f"the planner's reply was refused: {data['error']}", "yellow")
         case "approval_resolved":
             reason = f": {data['reason']}" if data.get("reason") else ""
-            return label("gate", f"{data['decision']} by {data['by']}{reason}")
+            by = f" by {data['by']}" if data["by"] else ""
+            return label("gate", f"{data['decision']}{by}{reason}")
         case "plan_step_start":
             return _step("…", data, "started", "dim")
         case "plan_step_complete":
@@ -132,8 +133,9 @@ def usage(spent: Mapping[str, Any]) -> str:
 def runs_table(rows: list[dict[str, Any]]) -> Table:
     """List runs."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("thread", "status", "started"):
-        table.add_column(name, no_wrap=True, min_width=len(name))
+    for name, cell in (("thread", "thread_id"), ("status", "status"), ("started", "")):
+        width = max(len(str(row[cell])) for row in rows) if cell else len("2026-01-01 00:00")
+        table.add_column(name, no_wrap=True, min_width=width)
     table.add_column("request", no_wrap=True, overflow="ellipsis", ratio=1)
     for row in rows:
         started = str(row["started_at"])[:16].replace("T", " ")

@@ -6,6 +6,7 @@ without one the workspace's store serves. `open_agent` and `build_graph` are the
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,11 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         self.loop.call(self.router.close)
         self.door.stores.close()
 
+    async def aclose(self) -> None:
+        """Close what `close` does, and the connections opened on this event loop."""
+        await self.router.close()
+        await asyncio.to_thread(self.close)
+
     async def astream(
         self,
         input: Any,
@@ -71,6 +77,9 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
             async for chunk in super().astream(None, merged, **options):
                 yield chunk
             return
+        if input is not None and await self.door.half_closed(thread, snapshot):
+            await self.ainvoke(None, config)
+            snapshot = await self.aget_state(merged)
         async with self.door.enter(input, merged, context, snapshot) as entry:
             async for chunk in super().astream(entry.input, entry.config, context=entry.context, **options):
                 yield chunk

@@ -87,6 +87,14 @@ class Door:
             )
         return True
 
+    async def half_closed(self, thread_id: str, snapshot: StateSnapshot) -> bool:
+        """Say whether the newest run has ended and died before its answer reached the thread.
+
+        A run that begins on top of it would be closed with that answer if it died early, too.
+        """
+        run = await self.stores.runs.latest(thread_id)
+        return run is not None and run.ended and snapshot.next == LAST_NODE
+
     async def _run_for(self, given: Any, thread_id: str, context: Any) -> tuple[Run, bool]:
         run = await self.stores.runs.latest(thread_id)
         if given is None or isinstance(given, Command):
@@ -150,6 +158,7 @@ class Door:
             request=run.request,
             clock=self._clock,
             seq=itertools.count(await self.stores.journal.last_seq(run.run_id) + 1),
+            told=await self.stores.journal.keys(run.run_id),
         )
         configurable = {**config.get("configurable", {}), CONFIG_KEY: invocation}
         return Entry(passed, {**config, "configurable": configurable}, context, run)

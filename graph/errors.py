@@ -48,7 +48,11 @@ class ModelError(PlanwrightError):
 
 
 class ModelUnavailable(ModelError):
-    """The provider is overloaded, unreachable or too slow."""
+    """The provider is overloaded, unreachable or too slow; `retry_after` is what it asked for, in seconds."""
+
+    def __init__(self, cause: str, next_step: str = "", retry_after: float = 0) -> None:
+        super().__init__(cause, next_step)
+        self.retry_after = retry_after
 
 
 class ModelRejected(ModelError):

@@ -42,14 +42,19 @@ class Invocation:
     request: str = ""
     clock: Clock = utc_now
     seq: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    told: set[str] = field(default_factory=set)
     writer: Callable[[Any], None] | None = None
 
     def emit(self, type_: EventType, data: Mapping[str, Any], key: str) -> None:
         """Send an event to the custom stream and to the journal.
 
-        The journal keeps one event a run and key, so a node that runs again after a crash
-        does not tell its story twice.
+        There is one event a run and key, so a node that runs again, after a crash or for the
+        same plan, does not tell its story twice.
         """
+        name = f"{type_}:{key}"
+        if name in self.told:
+            return
+        self.told.add(name)
         event = Event(
             v=1,
             seq=next(self.seq),
@@ -59,7 +64,7 @@ class Invocation:
             type=type_,
             data=dict(data),
         )
-        self.record(event, f"{type_}:{key}")
+        self.record(event, name)
         (self.writer or get_stream_writer())(event)
 
     def speak_from_here(self) -> None:

@@ -67,8 +67,10 @@ async def after_approval(state: AgentState) -> Literal["dispatch", "planner", "c
     return "dispatch" if state.get("approved") else "planner"
 
 
-async def after_score(state: AgentState) -> Literal["planner", "respond", "clarify"]:
+async def after_score(state: AgentState) -> Literal["planner", "respond", "clarify", "consolidate"]:
     """Plan again with what went wrong, or tell how it went."""
+    if ended(state):
+        return "consolidate"
     verdict, plan = state.get("verdict"), state.get("plan")
     if verdict is not None and verdict.verdict == "replan":
         return "planner"

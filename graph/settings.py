@@ -253,7 +253,7 @@ def _explain(error: ValidationError, path: Path, text: str) -> tuple[str, str]:
     first = error.errors()[0]
     loc = [str(part) for part in first["loc"]]
     name = ".".join(loc)
-    line = _line_of(loc, text)
+    line = _line_of(loc, text) or (_line_of(loc[:-1], text) if first["type"] == "missing" else None)
     where = f"{path}:{line}" if line else f"{path} or the environment"
     if first["type"] == "extra_forbidden":
         near = process.extractOne(name, sorted(_names(Settings)))

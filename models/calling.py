@@ -47,7 +47,8 @@ class Models:
     async def complete(self, route: ModelRoute, prompt: Prompt, invocation: Invocation, key: str) -> str:
         """Ask a model and return its text.
 
-        Raises BudgetExceeded before the call, or ModelUnavailable or ModelRejected after it.
+        Raises BudgetExceeded before the call; ModelUnavailable, ModelRejected or (for JSON that was
+        cut off) ModelOutputInvalid after it.
         """
         messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
         estimate = count_tokens_approximately(messages)
@@ -70,6 +71,8 @@ class Models:
         seconds = round((now() - started).total_seconds(), 3)
         data = {"input_tokens": spent[0], "output_tokens": spent[1], "cost": cost, "seconds": seconds}
         self._tell(invocation, route, prompt, key, data)
+        if prompt.json and reply.response_metadata.get("finish_reason") == "length":
+            raise ModelOutputInvalid("the reply was cut off at the token limit", "answer with fewer words")
         return reply.text
 
     async def _invoke(self, route: ModelRoute, prompt: Prompt, messages: list[Any]) -> AIMessage:
@@ -86,9 +89,6 @@ class Models:
                 f"provider {route.provider} did not answer within {prompt.timeout_s:g} s",
                 "try again later, or raise planner.timeout_s",
             ) from error
-        except (IndexError, TypeError) as error:  # the SDK trips over a 200 without choices
-            cause = f"provider {route.provider} sent no usable reply: {type(error).__name__}"
-            raise ModelUnavailable(cause, "try again later") from error
         except Exception as error:
             failure = classify(error, route.provider)
             if failure is None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection
+from weakref import WeakKeyDictionary
 
 from langchain_core.language_models import BaseChatModel
 
@@ -17,7 +19,10 @@ GIVEN = "given"
 
 
 class Router:
-    """Pick providers and hold their chat models, one each."""
+    """Pick providers and hold their chat models, one each and for every event loop.
+
+    A kept connection belongs to the loop that opened it.
+    """
 
     def __init__(self, settings: Settings, model: BaseChatModel | None = None) -> None:
         self._settings = settings
@@ -25,6 +30,9 @@ class Router:
         if model is not None:
             self._models[GIVEN] = model
         self._given = model
+        self._connected: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, BaseChatModel]] = (
+            WeakKeyDictionary()
+        )
 
     def route(self, provider: str | None = None, needs: Collection[str] = ()) -> ModelRoute:
         """Choose the provider for a request.
@@ -62,20 +70,20 @@ class Router:
         return self._settings.providers.get(route.provider)
 
     async def close(self) -> None:
-        """Close the connections of every model made here."""
-        for model in self._models.values():
+        """Close the connections that were opened on this event loop."""
+        for model in self._connected.pop(asyncio.get_running_loop(), {}).values():
             client = getattr(model, "http_async_client", None)
-            if client is not None and model is not self._given:
+            if client is not None:
                 await client.aclose()
 
     def chat_model(self, route: ModelRoute) -> BaseChatModel:
-        """Return the chat model of a route, made on first use."""
-        if route.provider not in self._models:
-            from planwright.models.openai_compatible import (
-                chat_model,
-            )  # langchain_openai takes seconds to load
+        """Return the chat model of a route, made on first use. Call it on the loop that will ask it."""
+        name = route.provider
+        if name in self._models:
+            return self._models[name]
+        connected = self._connected.setdefault(asyncio.get_running_loop(), {})
+        if name not in connected:
+            from planwright.models.openai_compatible import chat_model  # it takes seconds to load
 
-            self._models[route.provider] = chat_model(
-                route.provider, self._settings.providers[route.provider]
-            )
-        return self._models[route.provider]
+            connected[name] = chat_model(name, self._settings.providers[name])
+        return connected[name]

@@ -26,6 +26,8 @@ from planwright.nodes.node import Node, Update
 from planwright.nodes.task_extraction import history
 from planwright.prompts import as_data, prompts_hash, render
 
+LONGEST_WAIT_S = 60
+
 
 @dataclass(frozen=True)
 class Proposal:
@@ -150,11 +152,12 @@ async def _ask(
                 state["route"], asked, invocation, f"planner:{round_}:{repairs}:{failures}"
             )
             return read_proposal(text)
-        except ModelUnavailable:
+        except ModelUnavailable as error:
             failures += 1
             if failures >= settings.planner.attempts:
                 raise
-            await asyncio.sleep(0.25 * settings.planner.backoff ** (failures - 1))
+            backoff = 0.25 * settings.planner.backoff ** (failures - 1)
+            await asyncio.sleep(max(backoff, min(error.retry_after, LONGEST_WAIT_S)))
         except (ModelOutputInvalid, PlanInvalid) as error:
             repairs += 1
             if repairs > settings.planner.repairs:

@@ -9,12 +9,13 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
 from planwright.checkpoints.stores import Stores
+from planwright.graph.errors import BudgetExceeded
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.plan import CheckedStep, Plan
 from planwright.graph.results import Finding, Ruling, RunStatus, StepResult, StepScore, Verdict
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState, Attempts
-from planwright.nodes.node import Node, Update
+from planwright.nodes.node import Node, Update, ending
 from planwright.nodes.step_runner import full_output
 
 FINAL_CODES = frozenset(("rejected", "in_doubt", "budget_exceeded", "approved", "expired"))
@@ -45,6 +46,8 @@ def score(stores: Stores, settings: Settings) -> Node[AgentState]:
             replan_attempts=attempts.replans,
         )
         _tell(invocation, plan, verdict, results)
+        if ruling == "replan" and (error := await _calls_spent(stores, settings, invocation, reason)):
+            return {"verdict": verdict, "results": settled, **ending("budget_exceeded", error)}
         if ruling == "replan":
             findings = failures(results, scores)
             tried = attempts.model_copy(update={"replans": attempts.replans + 1})
@@ -141,6 +144,20 @@ def final_status(results: Mapping[str, StepResult], verdict: Verdict | None) -> 
     if verdict is not None and verdict.verdict != "accept":
         return "escalated"
     return "completed" if set(statuses) <= {"completed"} else "completed_with_skips"
+
+
+async def _calls_spent(
+    stores: Stores, settings: Settings, invocation: Invocation, reason: str
+) -> BudgetExceeded | None:
+    """Say that there is no call left for another plan."""
+    limit = settings.budgets.run.tool_calls
+    if limit is None or (await stores.budgets.spent(invocation.run_id, invocation.clock())).calls < limit:
+        return None
+    return BudgetExceeded(
+        "budgets.run.tool_calls",
+        f"budgets.run.tool_calls is reached ({limit}), and it has not worked: {reason}",
+        "raise budgets.run.tool_calls in planwright.toml, then run again",
+    )
 
 
 def _tell(invocation: Invocation, plan: Plan, verdict: Verdict, results: list[StepResult]) -> None:

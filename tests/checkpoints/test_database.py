@@ -214,6 +214,23 @@ def test_a_file_that_is_no_database_is_a_setup_error(tmp_path: Path) -> None:
     assert refused.value.next_step
 
 
+@pytest.mark.parametrize("round_", range(20))
+def test_migrations_run_once_however_many_open_the_file_at_the_same_time(tmp_path: Path, round_: int) -> None:
+    migrations = (*TABLE, "INSERT INTO notes (text) VALUES ('migrated')")
+    databases = [Database(tmp_path / "notes.db", migrations, busy_timeout_s=10) for _ in range(6)]
+    together = threading.Barrier(6)
+
+    def open_at_once(database: Database) -> int:
+        together.wait(LIMIT)
+        return database.call("read", lambda c: int(c.execute("SELECT count(*) FROM notes").fetchone()[0]))
+
+    with ThreadPoolExecutor(6) as pool:
+        counts = list(pool.map(open_at_once, databases))
+    for database in databases:
+        database.close()
+    assert counts == [1] * 6
+
+
 def test_an_old_file_gets_only_the_migrations_it_lacks(tmp_path: Path) -> None:
     old = Database(tmp_path / "notes.db", TABLE)
     old.call("note", insert("kept"))

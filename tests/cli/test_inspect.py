@@ -2,21 +2,46 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import uuid
 
 import pytest
+from rich.console import Console
 
+from planwright.cli.views import runs_table
 from tests.cli.conftest import Waiting, reject
 from tests.cli.desk import Desk
 
 LOADED = re.compile(r"^import time: .*\|\s+([\w.]+)$", re.MULTILINE)
 
 
+def test_ls_in_a_new_workspace_says_how_to_begin(desk: Desk) -> None:
+    done = desk.run("ls")
+    assert (done.code, done.stderr) == (0, "")
+    assert "planwright run" in done.stdout
+
+
+def test_ls_json_in_a_new_workspace_is_an_empty_list(desk: Desk) -> None:
+    done = desk.run("ls", "--json")
+    assert done.code == 0
+    assert done.json == []
+
+
 def test_a_piped_ls_leaves_ids_whole(desk: Desk, waiting: Waiting) -> None:
     done = desk.run("ls", "--waiting", env={"COLUMNS": "60"})
     assert done.code == 0
     assert waiting.thread_id in done.stdout
+
+
+def test_a_narrow_terminal_still_shows_thread_ids_that_can_be_used() -> None:
+    row = {"thread_id": str(uuid.uuid4()), "status": "completed_with_skips"}
+    row |= {"started_at": "2026-11-21T08:20:00+00:00", "title": "List the markdown files in notes, then …"}
+    screen = Console(file=io.StringIO(), width=80)
+    with screen.capture() as captured:
+        screen.print(runs_table([row]))
+    assert row["thread_id"] in captured.get()
 
 
 def test_ls_json_lists_a_run_with_its_status(desk: Desk, waiting: Waiting) -> None:

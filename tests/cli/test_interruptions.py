@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
 
 from tests.cli.conftest import Waiting, ask
-from tests.cli.desk import Desk
+from tests.cli.desk import Desk, wait_until
 from tests.wire.scripted_server import Reply, ScriptedServer, hangs
 
 pytestmark = pytest.mark.enable_socket
@@ -26,3 +27,24 @@ def posting(desk: Desk, channel: ScriptedServer) -> Waiting:
     host = channel.base_url.split("/")[2]
     desk.settings(f'[channels.team]\nurl = "http://{host}/hook"\n[egress]\nallow = ["{host}"]\n')
     return ask(desk.folder, "Send hello to the team channel")
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "kill -9"])
+def test_a_run_stopped_in_the_middle_of_a_post_is_resumed_under_the_same_key(
+    desk: Desk, channel: ScriptedServer, posting: Waiting, stop: signal.Signals
+) -> None:
+    with desk.begin("approve", posting.gate_id) as process:
+        assert wait_until(lambda: len(channel.requests) == 1)
+        process.send_signal(stop)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == (130 if stop is signal.SIGINT else -signal.SIGKILL)
+    assert "Traceback" not in said
+    if stop is signal.SIGINT:
+        assert f"planwright resume {posting.thread_id}" in said
+    assert desk.rows("SELECT status FROM effects") == [("intent",)]
+
+    resumed = desk.run("resume", posting.thread_id)
+    assert resumed.code == 0
+    first, second = (request.headers["idempotency-key"] for request in channel.requests)
+    assert first == second
+    assert desk.rows("SELECT status, key FROM effects") == [("done", first)]

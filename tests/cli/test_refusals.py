@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -12,7 +15,7 @@ import pytest
 from planwright.graph.agent import build_graph
 from planwright.graph.errors import SetupError
 from planwright.graph.settings import load
-from tests.cli.conftest import Waiting, reject
+from tests.cli.conftest import Waiting, ask, reject
 from tests.cli.desk import Desk, refusal
 
 
@@ -95,6 +98,26 @@ def test_a_second_answer_is_refused_and_the_first_stays(desk: Desk, waiting: Wai
     assert "rejected" in said
     assert f"planwright show {waiting.thread_id}" in said
     assert desk.rows("SELECT status FROM gates") == [("rejected",)]
+    assert not (desk.folder / "note.md").exists()
+
+
+def test_an_expired_gate_takes_no_answer_and_resume_closes_its_run(desk: Desk) -> None:
+    desk.settings("[sessions]\ngate_ttl_s = 1\n")
+    late = ask(desk.folder, "Save hello to note.md")
+    ((expires_at,),) = desk.rows("SELECT expires_at FROM gates")
+    left = (datetime.fromisoformat(expires_at) - datetime.now(UTC)).total_seconds()
+    time.sleep(min(max(left, 0), 2))
+
+    done = desk.run("approve", late.gate_id)
+    said = refusal(done)
+    assert done.code == 2
+    assert "expired" in said
+    assert f"planwright resume {late.thread_id}" in said
+
+    closed = desk.run("resume", late.thread_id)
+    assert closed.code == 4
+    assert re.search("nobody decided .* nothing was run", closed.stdout, re.IGNORECASE)
+    assert "None" not in closed.stderr
     assert not (desk.folder / "note.md").exists()
 
 

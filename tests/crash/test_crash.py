@@ -96,6 +96,7 @@ def test_a_decision_that_is_durable_is_never_asked_for_again(tmp_path: Path) -> 
     ("scenario", "only"),
     [
         pytest.param("second run", "lease", id="a second run, before its first checkpoint"),
+        pytest.param("second crash", "lease", id="a second run, after the first one died at its end"),
         pytest.param("idempotent", "+end", id="a run that has ended, before its last checkpoint"),
         pytest.param("exact budget", "reserve", id="a call, in a budget with nothing to spare"),
     ],

@@ -44,7 +44,7 @@ def test_a_configured_provider_is_never_replaced_by_the_embedded_one(tmp_path: P
         router(tmp_path, fast=FAST).route(needs=["vision"])
 
 
-def test_a_provider_without_a_key_is_an_error_and_no_reason_to_fall_back(tmp_path: Path) -> None:
+async def test_a_provider_without_a_key_is_an_error_and_no_reason_to_fall_back(tmp_path: Path) -> None:
     keyless = router(tmp_path, fast={"model": "fast-1"})
     route = keyless.route()
     assert route.provider == "fast"
@@ -102,7 +102,7 @@ def test_a_given_model_serves_every_run(tmp_path: Path) -> None:
     assert chosen.provider(route) is None
 
 
-def test_a_model_is_made_once_from_its_settings(tmp_path: Path) -> None:
+async def test_a_model_is_made_once_from_its_settings(tmp_path: Path) -> None:
     chosen = router(tmp_path, fast={**FAST, "base_url": "http://127.0.0.1:1/v1", "timeout_s": 7})
     route = chosen.route()
     model = chosen.chat_model(route)
@@ -112,6 +112,6 @@ def test_a_model_is_made_once_from_its_settings(tmp_path: Path) -> None:
     assert str(getattr(model, "openai_api_base", "")) == "http://127.0.0.1:1/v1"
 
 
-def test_a_local_endpoint_needs_no_key(tmp_path: Path) -> None:
+async def test_a_local_endpoint_needs_no_key(tmp_path: Path) -> None:
     chosen = router(tmp_path, local={"model": "m", "base_url": "http://127.0.0.1:1/v1"})
     assert chosen.chat_model(chosen.route()) is not None

@@ -142,6 +142,10 @@ RUNS: dict[str, tuple[Play, list[str]]] = {
         + [*PLAN, "plan_start", *STEP, "step_scored", "step_scored", "plan_complete", "verdict", *ANSWER],
     ),
     "rejected": (rejected, [*BEGIN, *PLAN, "approval_requested", "approval_resolved", *END]),
+    "rejected, and proposed again": (
+        rejected_twice,
+        [*BEGIN, *PLAN, "approval_requested", "approval_resolved", *PLAN, *PLAN, *END],
+    ),
     "gated step": (
         gated_step,
         [*BEGIN, *PLAN, "approval_requested", "approval_resolved", "plan_start"]

@@ -105,3 +105,17 @@ def test_twenty_steps_are_not_too_many(scene: Scene) -> None:
     steps = [step(f"s{number}") for number in range(1, 21)]
     output = scene.ask(scene.agent(scene.plan(*steps), "the answer"))
     assert (output["status"], len(scene.done)) == ("completed", 20)
+
+
+def test_the_same_plan_again_after_a_passing_failure_runs_again(scene: Scene) -> None:
+    plan = scene.plan(step(capability="work.flaky", params={"name": "s1", "failures": 1}))
+    agent = scene.agent(plan, plan, "the answer", execution={"step_retries": 0})
+    assert (scene.ask(agent)["status"], scene.done) == ("completed", ["s1", "s1"])
+
+
+def test_the_same_gated_plan_again_after_a_passing_failure_keeps_its_approval(scene: Scene) -> None:
+    flaky = step(capability="work.flaky", params={"name": "s1", "failures": 1}, estimated_risk="Medium")
+    agent = scene.agent(*[scene.plan(flaky)] * 2, "the answer", execution={"step_retries": 0})
+    scene.ask(agent)
+    assert scene.decide(agent, "approve")["status"] == "completed"
+    assert scene.done == ["s1", "s1"]

@@ -106,6 +106,13 @@ def test_a_map_with_one_wrong_answer_decides_no_gate_at_all(scene: Scene, agent:
     assert scene.everything() == before
 
 
+def test_a_map_whose_answer_names_the_other_gate_decides_no_gate_at_all(scene: Scene, agent: Agent) -> None:
+    gates, before = scene.waiting(agent), scene.everything()
+    with pytest.raises(GateError):
+        scene.answer(agent, {gates["a"]: {"type": "approve", "gate_id": gates["b"]}})
+    assert scene.everything() == before
+
+
 def test_a_map_that_names_one_gate_twice_decides_no_gate_at_all(scene: Scene, agent: Agent) -> None:
     found = {item.value["shown"]["step_id"]: item.id for item in agent.get_state(scene.config).interrupts}
     gates, before = scene.waiting(agent), scene.everything()

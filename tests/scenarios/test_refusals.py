@@ -75,6 +75,20 @@ def test_what_is_no_decision_is_refused(resume: Any, scene: Scene, agent: Agent)
     assert isinstance(refused(scene, agent, Command(resume=resume)), GateError)
 
 
+@pytest.mark.parametrize(
+    "resume",
+    [
+        {"type": "approve", "gate_id": WRONG},
+        {**APPROVE, "gate_id": WRONG},
+        {"decisions": [{"type": "approve", "gate_id": WRONG}]},
+        [{"type": "approve", "gate_id": WRONG}],
+    ],
+    ids=["beside the type", "beside the decisions", "in the decision", "in a list"],
+)
+def test_a_wrong_gate_id_is_refused_wherever_it_stands(resume: Any, scene: Scene, agent: Agent) -> None:
+    assert isinstance(refused(scene, agent, Command(resume=resume), WRONG), GateError)
+
+
 def test_a_gate_of_another_thread_is_not_answered_here(scene: Scene, agent: Agent, tmp_path: Path) -> None:
     gate = scene.waiting(agent)["plan"]
     elsewhere, agent_there = type(scene)(tmp_path), scene.agent(gated(scene))

@@ -104,6 +104,14 @@ def test_a_provider_that_recovers_serves(workspace: Path, serve: Serve) -> None:
     assert len(server.requests) == 4
 
 
+def test_retry_after_is_waited_for(workspace: Path, serve: Serve) -> None:
+    server = serve(refuses(429, headers={"Retry-After": "1"}), says(LISTING), says("Four tickets."))
+    ended = ask(settings_of(workspace, server))
+    assert ended.status == "completed"
+    first, second, _ = server.requests
+    assert 1.0 <= second.at - first.at < 5
+
+
 def test_failed_calls_are_recorded_as_calls(workspace: Path, serve: Serve) -> None:
     ended = ask(settings_of(workspace, serve(refuses(500))))
     assert ended.record["usage"]["model_calls"] == ATTEMPTS

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import uuid
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from planwright.graph.agent import build_graph
 from planwright.graph.run_context import RunContext
-from tests.wire.asking import LISTING, ask, provider, settings_for
+from tests.wire.asking import LISTING, QUESTION, ask, provider, settings_for
 from tests.wire.conftest import Serve
 from tests.wire.scripted_server import says
 
@@ -37,6 +41,22 @@ def test_a_request_that_names_the_embedded_planner_sends_nothing(workspace: Path
     ended = ask(settings, context=RunContext(provider="embedded"))
     assert ended.status == "completed"
     assert server.requests == []
+
+
+async def test_one_process_may_ask_from_any_number_of_event_loops(workspace: Path, serve: Serve) -> None:
+    server = serve(says(LISTING), says("one"), says(LISTING), says("two"), says(LISTING), says("three"))
+    settings = settings_for(workspace, {"local": provider(server)})
+    agents = build_graph(settings), build_graph(settings)
+    question = {"messages": [("user", QUESTION)]}
+
+    def config() -> Any:
+        return {"configurable": {"thread_id": str(uuid.uuid4())}}
+
+    answers = [(await asyncio.to_thread(agent.invoke, question, config()))["answer"] for agent in agents]
+    answers.append((await agents[0].ainvoke(question, config()))["answer"])
+    for agent in agents:
+        await agent.aclose()
+    assert answers == ["one", "two", "three"]
 
 
 @pytest.mark.parametrize("model", ["gpt-4o-mini", "gpt-5-mini"])

@@ -1,0 +1,122 @@
+"""A run that has spent its budget ends at once, and names the limit."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+
+from planwright.models.scripted import ScriptedModel
+
+if TYPE_CHECKING:
+    from tests.scenarios.conftest import Scene
+
+
+class CostlyModel(ScriptedModel):
+    """A scripted model that reports having used many tokens for every reply."""
+
+    tokens: int = 9000
+
+    def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
+        reply = super()._generate(*args, **kwargs).generations[0].message
+        usage = {"input_tokens": self.tokens, "output_tokens": 0, "total_tokens": self.tokens}
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(reply.text, usage_metadata=usage))])
+
+
+def roles(model: ScriptedModel) -> list[str]:
+    """List the roles a model was asked in, in order."""
+    return [call[0].text.split("\n")[0].removeprefix("Role: ") for call in model.asked]
+
+
+@pytest.mark.parametrize("limit", [0, 1, 4096])
+def test_too_few_tokens_for_the_first_call_mean_no_call(limit: int, scene: Scene) -> None:
+    model = ScriptedModel(replies=["never asked"])
+    output = scene.ask(scene.agent(model=model, budgets={"run": {"tokens": limit}}))
+    assert output["status"] == "budget_exceeded"
+    assert "budgets.run.tokens" in output["answer"]
+    assert (model.asked, scene.done) == ([], [])
+
+
+def test_tokens_spent_on_the_plan_leave_none_for_the_answer(scene: Scene) -> None:
+    model = CostlyModel(replies=[scene.plan(scene.step("s1", "work.read")), "never asked"])
+    output = scene.ask(scene.agent(model=model, budgets={"run": {"tokens": 10_000}}))
+    assert output["status"] == "budget_exceeded"
+    assert "budgets.run.tokens" in output["answer"]
+    assert (roles(model), scene.done) == (["planner"], ["s1"])
+
+
+def test_tokens_spent_on_the_plan_leave_none_for_another_plan(scene: Scene) -> None:
+    model = CostlyModel(replies=[scene.plan(scene.step("s1", "work.reed"))])
+    output = scene.ask(scene.agent(model=model, budgets={"run": {"tokens": 10_000}}))
+    assert output["status"] == "budget_exceeded"
+    assert (roles(model), scene.done) == (["planner"], [])
+
+
+def test_a_second_run_on_the_thread_has_a_budget_of_its_own(scene: Scene) -> None:
+    plan = scene.plan(scene.step("s1", "work.read"))
+    model = CostlyModel(replies=[plan, plan], tokens=20_000)
+    agent = scene.agent(model=model, budgets={"run": {"tokens": 20_000}})
+    assert scene.ask(agent)["status"] == "budget_exceeded"
+    scene.ask(agent, "Do it again")
+    assert roles(model) == ["planner", "task_extraction"]
+
+
+def test_tool_calls_all_spent_mean_no_other_plan(scene: Scene) -> None:
+    flaky = scene.step("s1", "work.flaky", params={"name": "s1", "failures": 99})
+    model = ScriptedModel(replies=[scene.plan(flaky)])
+    settings = {"budgets": {"run": {"tool_calls": 1}}, "execution": {"step_retries": 0}}
+    output = scene.ask(scene.agent(model=model, **settings))
+    assert output["status"] == "budget_exceeded"
+    assert "budgets.run.tool_calls" in output["answer"]
+    assert (roles(model), scene.done) == (["planner"], ["s1"])
+
+
+def test_steps_that_another_plan_keeps_cost_no_second_call(scene: Scene) -> None:
+    kept = scene.step("kept", "work.read")
+    flaky = scene.step("s1", "work.flaky", "kept", params={"name": "s1", "failures": 99})
+    other = scene.step("other", "work.read", "kept")
+    output = scene.ask(
+        scene.agent(
+            scene.plan(kept, flaky),
+            scene.plan(kept, other),
+            "the answer",
+            budgets={"run": {"tool_calls": 3}},
+            execution={"step_retries": 0},
+        )
+    )
+    assert (output["status"], scene.done) == ("completed", ["kept", "s1", "other"])
+
+
+def test_a_call_that_failed_still_counts_after_an_hour_at_a_gate(scene: Scene) -> None:
+    now = [datetime(2026, 11, 21, 12, tzinfo=UTC)]
+    flaky = scene.step("s1", "work.flaky", params={"name": "s1", "failures": 99})
+    other = scene.step("other", "work.write", estimated_risk="Medium")
+    settings = {"budgets": {"run": {"tool_calls": 2}}, "execution": {"step_retries": 0}}
+    replies = [scene.plan(flaky), scene.plan(other), "the answer"]
+    agent = scene.agent(*replies, clock=lambda: now[0], **settings)
+    scene.ask(agent)
+    now[0] += timedelta(hours=1)
+    scene.decide(agent, "approve")
+    (spent,) = [event["data"] for event in scene.journal() if event["type"] == "budget_update"]
+    assert (scene.done, spent["calls"]) == (["s1", "other"], 2)
+
+
+def test_exactly_as_many_tool_calls_as_allowed_are_made(scene: Scene) -> None:
+    plan = scene.plan(scene.step("s1", "work.read"), scene.step("s2", "work.read", "s1"))
+    output = scene.ask(scene.agent(plan, "the answer", budgets={"run": {"tool_calls": 2}}))
+    assert (output["status"], scene.done) == ("completed", ["s1", "s2"])
+
+
+def test_a_call_repeated_after_a_crash_is_not_charged_twice(scene: Scene) -> None:
+    settings = {"budgets": {"run": {"tool_calls": 1}}}
+    agent = scene.agent(scene.plan(scene.step("s1", "work.wipe")), "the answer", **settings)
+    scene.ask(agent)
+    scene.decide(agent, "approve")
+    (scene.workspace / "die-s1").touch()
+    approve = scene.entry(resume={"decisions": [{"type": "approve"}]})
+    scene.child(approve, replies=["never asked"], settings=settings, dies=True)
+    output = scene.recover(agent)
+    assert (output["status"], scene.done) == ("completed", ["began s1", "s1"])
