@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import JsonValue, ValidationError
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
-from tenacity.wait import wait_exponential, wait_random
 
 from planwright.capabilities import policy
 from planwright.capabilities.call_context import CallContext
@@ -31,6 +30,7 @@ from planwright.graph.errors import (
     CapabilityUnavailable,
     EffectInDoubt,
     GateError,
+    PlanwrightError,
 )
 from planwright.graph.plan import CheckedStep
 from planwright.graph.settings import Settings
@@ -60,7 +60,7 @@ class Gateway:
         self.world = world
         self._stores = stores
         self._settings = settings
-        self._plans: dict[tuple[str, str], dict[str, CheckedStep]] = {}
+        self._plans: dict[tuple[str, str, int], asyncio.Future[dict[str, CheckedStep]]] = {}
 
     async def call(self, name: str, params: dict[str, JsonValue], site: Site, on_retry: OnRetry) -> JsonValue:
         """Make one call and return its result, recorded or new.
@@ -95,17 +95,29 @@ class Gateway:
                 await self._stores.budgets.settle(reservation, Amount(calls=1))
 
     async def _approved(self, site: Site) -> CheckedStep | None:
-        """Look a step up in the approved plan on record; what the state says is not trusted."""
-        key = (site.run_id, site.plan_hash)
-        if site.checked.uid not in self._plans.get(key, {}):
-            steps = await self._stores.runs.runnable_steps(*key)
-            if not steps:
-                return None
-            self._plans.pop(key, None)  # the same plan again has other uids where a step had failed
+        """Look a step up in the approved plan on record; what the state says is not trusted.
+
+        The steps of a plan ask together, and read it once. One that is missing reads it anew: the
+        same plan again has other uids where a step had failed.
+        """
+        key = (site.run_id, site.plan_hash, site.lease_token)
+        steps = await self._plan_on_record(key)
+        if site.checked.uid not in steps:
+            self._plans.pop(key, None)
+            steps = await self._plan_on_record(key)
+        return steps.get(site.checked.uid)
+
+    async def _plan_on_record(self, key: tuple[str, str, int]) -> dict[str, CheckedStep]:
+        run_id, plan_hash, _ = key
+        if key not in self._plans:
             while len(self._plans) >= KEPT_PLANS:
                 del self._plans[next(iter(self._plans))]
-            self._plans[key] = steps
-        return self._plans[key].get(site.checked.uid)
+            self._plans[key] = asyncio.ensure_future(self._stores.runs.runnable_steps(run_id, plan_hash))
+        try:
+            return await asyncio.shield(self._plans[key])
+        except PlanwrightError:
+            self._plans.pop(key, None)
+            raise
 
     def _arguments(self, found: Capability, params: dict[str, JsonValue]) -> dict[str, JsonValue]:
         try:
@@ -165,22 +177,24 @@ class Gateway:
         timeout_s = site.checked.step.timeout_s or declared
         execution = self._settings.execution
 
-        def tell(state: RetryCallState) -> None:
-            error = state.outcome.exception() if state.outcome else None
-            cause = error.cause if isinstance(error, CapabilityUnavailable) else ""
-            on_retry(state.attempt_number, cause, call.key)
-
         async def perform() -> JsonValue:
-            retrying = AsyncRetrying(
-                retry=retry_if_exception_type(CapabilityUnavailable),
-                stop=stop_after_attempt(1 + execution.step_retries),
-                wait=wait_exponential(multiplier=execution.retry_base_ms / 1000, max=8) + wait_random(0, 0.1),
-                before_sleep=tell,
-                reraise=True,
-            )
-            return await retrying(_invoke, found, args, context, timeout_s)
+            attempt = 1
+            while True:
+                try:
+                    return await _invoke(found, args, context, timeout_s)
+                except CapabilityUnavailable as error:
+                    if attempt > execution.step_retries:
+                        raise
+                    on_retry(attempt, error.cause, call.key)
+                await asyncio.sleep(backoff_s(attempt, execution.retry_base_ms / 1000))
+                attempt += 1
 
         return perform
+
+
+def backoff_s(attempt: int, base_s: float) -> float:
+    """Say how long to wait after a failed attempt: doubling up to 8 s, with up to 0.1 s of jitter."""
+    return min(8.0, base_s * 2.0 ** (attempt - 1)) + random.uniform(0, 0.1)
 
 
 async def _invoke(

@@ -14,8 +14,9 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Union
 
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
@@ -24,7 +25,17 @@ from planwright.graph.errors import SetupError
 T = TypeVar("T")
 Job = Callable[[sqlite3.Connection], T]
 Boundary = Callable[[str], None]
-_Item = tuple[str, Callable[[sqlite3.Connection], Any], "Future[Any]"]
+_Waiter = Union["Future[Any]", "asyncio.Future[Any]"]
+_Answer = tuple[_Waiter, Any, BaseException | None]
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A queued job, and who waits for it."""
+
+    name: str
+    job: Job[Any]
+    waiter: _Waiter
 
 
 class Database:
@@ -52,6 +63,25 @@ class Database:
 
     def submit(self, name: str, job: Job[T]) -> Future[T]:
         """Queue a job without waiting; later jobs never overtake it."""
+        future: Future[T] = Future()
+        self._put(_Item(name, job, future))
+        return future
+
+    def call(self, name: str, job: Job[T]) -> T:
+        """Run a job and wait for its commit, without an event loop."""
+        return self.submit(name, job).result()
+
+    async def run(self, name: str, job: Job[T]) -> T:
+        """Run a job and await its commit, on any event loop.
+
+        A caller that is cancelled stops waiting, but what it queued still happens: the record of
+        an effect must not be lost.
+        """
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._put(_Item(name, job, future))
+        return await future
+
+    def _put(self, item: _Item) -> None:
         with self._lock:
             if self._thread is None:
                 connection = self._open()
@@ -59,20 +89,7 @@ class Database:
                     target=self._work, args=(connection,), name=f"writer:{self.path.name}", daemon=True
                 )
                 self._thread.start()
-            future: Future[T] = Future()
-            # A caller that is cancelled stops waiting, but what it queued still happens: the record
-            # of an effect must not be lost. A running future cannot be cancelled.
-            future.set_running_or_notify_cancel()
-            self._queue.put((name, job, future))
-            return future
-
-    def call(self, name: str, job: Job[T]) -> T:
-        """Run a job and wait for its commit, without an event loop."""
-        return self.submit(name, job).result()
-
-    async def run(self, name: str, job: Job[T]) -> T:
-        """Run a job and await its commit, on any event loop."""
-        return await asyncio.wrap_future(self.submit(name, job))
+            self._queue.put(item)
 
     def close(self) -> None:
         """Finish what is queued and close the file; a later job opens it again."""
@@ -138,29 +155,49 @@ class Database:
                     return
 
     def _commit(self, connection: sqlite3.Connection, batch: list[_Item]) -> None:
-        names = "+".join(name for name, _, _ in batch)
-        answers: list[tuple[Future[Any], Any, BaseException | None]] = []
+        names = "+".join(item.name for item in batch)
+        answers: list[_Answer] = []
         self._reach(f"before {names}")
         try:
             connection.execute("BEGIN IMMEDIATE")
-            for _, job, future in batch:
-                answers.append((future, *_in_savepoint(connection, job)))
+            for item in batch:
+                answers.append((item.waiter, *_in_savepoint(connection, item.job)))
             connection.execute("COMMIT")
         except sqlite3.Error as error:
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
             failure = _store_error(self.path, error)
-            answers = [(future, None, failure) for _, _, future in batch]
+            answers = [(item.waiter, None, failure) for item in batch]
         self._reach(f"after {names}")
-        for future, value, problem in answers:
-            if problem is not None:
-                future.set_exception(problem)
-            else:
-                future.set_result(value)
+        _answer(answers)
 
     def _reach(self, name: str) -> None:
         if self._boundary is not None:
             self._boundary(f"{self.path.stem}: {name}")
+
+
+def _answer(answers: list[_Answer]) -> None:
+    """Tell threads at once, and each event loop in one go: waking a loop costs a system call."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Answer]] = {}
+    for answer in answers:
+        waiter = answer[0]
+        if isinstance(waiter, Future):
+            _resolve([answer])
+        else:
+            by_loop.setdefault(waiter.get_loop(), []).append(answer)
+    for loop, waiting in by_loop.items():
+        with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits there any more
+            loop.call_soon_threadsafe(_resolve, waiting)
+
+
+def _resolve(answers: list[_Answer]) -> None:
+    for waiter, value, problem in answers:
+        if waiter.done():
+            continue  # whoever waited was cancelled
+        if problem is not None:
+            waiter.set_exception(problem)
+        else:
+            waiter.set_result(value)
 
 
 def _in_savepoint(connection: sqlite3.Connection, job: Job[Any]) -> tuple[Any, BaseException | None]:

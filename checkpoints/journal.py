@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from concurrent.futures import Future
+from collections import deque
 
 from planwright.checkpoints.database import Database
+from planwright.graph.canonical import spelled
 from planwright.graph.events import Event
 
 _INSERT = (
@@ -20,19 +20,25 @@ class Journal:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._unwritten: deque[tuple[object, ...]] = deque()
+        self._queued = False
 
-    def append(self, event: Event, key: str, tenant: str) -> Future[None]:
-        """Queue an event without waiting; whatever is committed later is preceded by it.
+    def append(self, event: Event, key: str, tenant: str) -> None:
+        """Queue an event without waiting; whatever is queued later is not committed before it.
 
         A second event of the same run and key is left out.
         """
+        data = spelled(event["data"])
         row = (event["run_id"], event["thread_id"], tenant, event["seq"], event["ts"], event["type"])
-        data = json.dumps(event["data"], ensure_ascii=False)
+        self._unwritten.append((*row, key, data))
+        if not self._queued:  # else a job that has not begun will write it, too
+            self._queued = True
+            self._database.submit("journal", self._write)
 
-        def job(connection: sqlite3.Connection) -> None:
-            connection.execute(_INSERT, (*row, key, data))
-
-        return self._database.submit("journal", job)
+    def _write(self, connection: sqlite3.Connection) -> None:
+        self._queued = False
+        rows = [self._unwritten.popleft() for _ in range(len(self._unwritten))]
+        connection.executemany(_INSERT, rows)
 
     async def keys(self, run_id: str) -> set[str]:
         """Name the events of a run that are written down."""

@@ -10,6 +10,7 @@ import json
 import sqlite3
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Literal
 
 from pydantic import JsonValue
@@ -38,7 +39,7 @@ class EffectCall:
     attempt: int = 1
     ordinal: int = 1
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The idempotency key: 64 hex digits, the same after a crash, another per attempt."""
         return sha256(

@@ -44,10 +44,11 @@ class Saver(SqliteSaver):
     def __init__(self, database: Database) -> None:
         super(SqliteSaver, self).__init__(serde=AllowListedSerializer())
         self.database = database
+        self._opened: _Tables | None = None
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Read one checkpoint, the newest unless the config names another."""
-        return self.database.call("get", lambda c: _Tables(c).get_tuple(config))
+        return self.database.call("get", lambda c: self._tables(c).get_tuple(config))
 
     def list(
         self,
@@ -60,7 +61,7 @@ class Saver(SqliteSaver):
         """List checkpoints, newest first."""
         return iter(
             self.database.call(
-                "list", lambda c: [*_Tables(c).list(config, filter=filter, before=before, limit=limit)]
+                "list", lambda c: [*self._tables(c).list(config, filter=filter, before=before, limit=limit)]
             )
         )
 
@@ -73,7 +74,7 @@ class Saver(SqliteSaver):
     ) -> RunnableConfig:
         """Write a checkpoint and return when it is durable."""
         return self.database.call(
-            "checkpoint", lambda c: _Tables(c).put(config, checkpoint, metadata, new_versions)
+            "checkpoint", lambda c: self._tables(c).put(config, checkpoint, metadata, new_versions)
         )
 
     def put_writes(
@@ -84,23 +85,23 @@ class Saver(SqliteSaver):
         task_path: str = "",
     ) -> None:
         """Write what a finished task leaves behind before its superstep ends."""
-        self.database.call("writes", lambda c: _Tables(c).put_writes(config, writes, task_id, task_path))
+        self.database.call("writes", lambda c: self._tables(c).put_writes(config, writes, task_id, task_path))
 
     def delete_thread(self, thread_id: str) -> None:
         """Delete every checkpoint of a thread."""
-        self.database.call("delete", lambda c: _Tables(c).delete_thread(thread_id))
+        self.database.call("delete", lambda c: self._tables(c).delete_thread(thread_id))
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Read the history of delta channels."""
         return self.database.call(
-            "history", lambda c: _Tables(c).get_delta_channel_history(config=config, channels=channels)
+            "history", lambda c: self._tables(c).get_delta_channel_history(config=config, channels=channels)
         )
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Read one checkpoint, the newest unless the config names another."""
-        return await self.database.run("get", lambda c: _Tables(c).get_tuple(config))
+        return await self.database.run("get", lambda c: self._tables(c).get_tuple(config))
 
     async def alist(
         self,
@@ -112,7 +113,7 @@ class Saver(SqliteSaver):
     ) -> AsyncIterator[CheckpointTuple]:
         """List checkpoints, newest first."""
         found = await self.database.run(
-            "list", lambda c: [*_Tables(c).list(config, filter=filter, before=before, limit=limit)]
+            "list", lambda c: [*self._tables(c).list(config, filter=filter, before=before, limit=limit)]
         )
         for item in found:
             yield item
@@ -126,7 +127,7 @@ class Saver(SqliteSaver):
     ) -> RunnableConfig:
         """Write a checkpoint and return when it is durable."""
         return await self.database.run(
-            "checkpoint", lambda c: _Tables(c).put(config, checkpoint, metadata, new_versions)
+            "checkpoint", lambda c: self._tables(c).put(config, checkpoint, metadata, new_versions)
         )
 
     async def aput_writes(
@@ -137,16 +138,24 @@ class Saver(SqliteSaver):
         task_path: str = "",
     ) -> None:
         """Write what a finished task leaves behind before its superstep ends."""
-        await self.database.run("writes", lambda c: _Tables(c).put_writes(config, writes, task_id, task_path))
+        await self.database.run(
+            "writes", lambda c: self._tables(c).put_writes(config, writes, task_id, task_path)
+        )
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete every checkpoint of a thread."""
-        await self.database.run("delete", lambda c: _Tables(c).delete_thread(thread_id))
+        await self.database.run("delete", lambda c: self._tables(c).delete_thread(thread_id))
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Read the history of delta channels."""
         return await self.database.run(
-            "history", lambda c: _Tables(c).get_delta_channel_history(config=config, channels=channels)
+            "history", lambda c: self._tables(c).get_delta_channel_history(config=config, channels=channels)
         )
+
+    def _tables(self, connection: sqlite3.Connection) -> _Tables:
+        """Make the tables of a connection once; called on the writer thread only."""
+        if self._opened is None or self._opened.conn is not connection:
+            self._opened = _Tables(connection)
+        return self._opened

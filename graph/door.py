@@ -153,7 +153,7 @@ class Door:
             board=Board(
                 await self.stores.ledger.settled_steps(run.run_id), self.settings.execution.max_parallel_steps
             ),
-            record=lambda event, key: _forget(self.stores.journal.append(event, key, run.tenant)),
+            record=lambda event, key: self.stores.journal.append(event, key, run.tenant),
             lease_token=token,
             request=run.request,
             clock=self._clock,
@@ -277,7 +277,3 @@ def _unfinished(run: Run, gates: list[Gate]) -> RunError:
 
 def _gate_of(value: Any) -> str:
     return str(value.get("gate_id", "")) if isinstance(value, Mapping) else ""
-
-
-def _forget(_: object) -> None:
-    """Drop a future whose outcome a later, awaited write of the same queue will tell."""

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from planwright.capabilities.gateway import Gateway, Site
 from planwright.checkpoints.stores import Stores
-from planwright.graph.canonical import canonical_json
+from planwright.graph.canonical import spelled
 from planwright.graph.cascade import fate
 from planwright.graph.errors import BudgetExceeded, CapabilityError, PlanwrightError
 from planwright.graph.invocation import Invocation
@@ -93,7 +93,7 @@ class StepRunner:
         await self._stores.ledger.settle_step(invocation.run_id, invocation.context.tenant, result, now)
         data = {**self._about(task), "status": result.status, "attempts": result.attempts}
         if result.status == "completed":
-            preview = canonical_json(self._output(result))[:PREVIEW]
+            preview = spelled(self._output(result))[:PREVIEW]
             data |= {"preview": preview, "seconds": result.seconds}
             invocation.emit("plan_step_complete", data, result.uid)
         else:
@@ -119,7 +119,7 @@ class StepRunner:
         )
 
     def _completed(self, task: StepTask, output: JsonValue) -> StepResult:
-        text = canonical_json(output)
+        text = spelled(output)
         large = len(text) > self._limit
         checked = task["checked"]
         return StepResult(
