@@ -101,14 +101,15 @@ class Gateway:
         same plan again has other uids where a step had failed.
         """
         key = (site.run_id, site.plan_hash, site.lease_token)
-        steps = await self._plan_on_record(key)
+        steps = await self.approved_steps(*key)
         if site.checked.uid not in steps:
             self._plans.pop(key, None)
-            steps = await self._plan_on_record(key)
+            steps = await self.approved_steps(*key)
         return steps.get(site.checked.uid)
 
-    async def _plan_on_record(self, key: tuple[str, str, int]) -> dict[str, CheckedStep]:
-        run_id, plan_hash, _ = key
+    async def approved_steps(self, run_id: str, plan_hash: str, lease_token: int) -> dict[str, CheckedStep]:
+        """Read an approved plan by uid, from the record and once; empty when nobody approved it."""
+        key = (run_id, plan_hash, lease_token)
         if key not in self._plans:
             while len(self._plans) >= KEPT_PLANS:
                 del self._plans[next(iter(self._plans))]

@@ -112,7 +112,7 @@ def _add_execution(graph: Pipeline, parts: Parts) -> None:
     async def open_steps(state: AgentState) -> list[Send]:
         return sends(state, settings.execution)
 
-    graph.add_node("dispatch", dispatch())
+    graph.add_node("dispatch", dispatch(gateway))
     graph.add_node("direct_step", direct_step(runner), input_schema=None)
     graph.add_node("lane", lane(runner, stores.gates, settings))
     graph.add_node("score", score(stores, settings))

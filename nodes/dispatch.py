@@ -5,6 +5,7 @@ from __future__ import annotations
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Send
 
+from planwright.capabilities.gateway import Gateway
 from planwright.graph.invocation import invocation_of
 from planwright.graph.lane_state import LaneInput
 from planwright.graph.plan import CheckedStep
@@ -14,19 +15,20 @@ from planwright.graph.state import AgentState, StepTask
 from planwright.nodes.node import Node, Update
 
 
-def dispatch() -> Node[AgentState]:
-    """Announce the start of a plan; the edge behind this node sends its steps."""
+def dispatch(gateway: Gateway) -> Node[AgentState]:
+    """Read the approved plan, then announce its start; the edge behind this node sends its steps."""
 
     async def dispatch(state: AgentState, config: RunnableConfig) -> Update:
-        plan = state["plan"]
+        plan, invocation = state["plan"], invocation_of(config)
         assert plan is not None
+        await gateway.approved_steps(invocation.run_id, plan.plan_hash, invocation.lease_token)
         data = {
             "plan_id": plan.plan_id,
             "goal": plan.goal,
             "total": len(plan.work),
             "revision": plan.revision,
         }
-        invocation_of(config).emit("plan_start", {**data, "plan_hash": plan.plan_hash}, plan.plan_id)
+        invocation.emit("plan_start", {**data, "plan_hash": plan.plan_hash}, plan.plan_id)
         return {}
 
     return dispatch
