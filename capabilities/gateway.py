@@ -36,7 +36,8 @@ from planwright.graph.plan import CheckedStep
 from planwright.graph.settings import Settings
 
 KEPT_PLANS = 64
-OnRetry = Callable[[int, str, str], None]
+MayRetry = Callable[[int, str, str], bool]
+"""Told of a failed attempt, its cause and the idempotency key; says whether the run has a retry left."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,9 @@ class Gateway:
         self._settings = settings
         self._plans: dict[tuple[str, str, int], asyncio.Future[dict[str, CheckedStep]]] = {}
 
-    async def call(self, name: str, params: dict[str, JsonValue], site: Site, on_retry: OnRetry) -> JsonValue:
+    async def call(
+        self, name: str, params: dict[str, JsonValue], site: Site, may_retry: MayRetry
+    ) -> JsonValue:
         """Make one call and return its result, recorded or new.
 
         Raises CapabilityRejected (final), CapabilityUnavailable (after all retries),
@@ -87,7 +90,7 @@ class Gateway:
             attempt=site.attempt,
         )
         reservation = await self._reserve(name, site, call.key)
-        perform = self._performer(found, args, call, site, on_retry)
+        perform = self._performer(found, args, call, site, may_retry)
         try:
             return await (perform() if found.effect == "pure" else self._recorded(call, perform))
         finally:
@@ -171,7 +174,7 @@ class Gateway:
         return result
 
     def _performer(
-        self, found: Capability, args: dict[str, JsonValue], call: EffectCall, site: Site, on_retry: OnRetry
+        self, found: Capability, args: dict[str, JsonValue], call: EffectCall, site: Site, may_retry: MayRetry
     ) -> Callable[[], Awaitable[JsonValue]]:
         context = self.world.for_call(site.tenant, site.run_id, call.key)
         declared = found.timeout_s or self._settings.execution.step_timeout_s
@@ -186,7 +189,8 @@ class Gateway:
                 except CapabilityUnavailable as error:
                     if attempt > execution.step_retries:
                         raise
-                    on_retry(attempt, error.cause, call.key)
+                    if not may_retry(attempt, error.cause, call.key):
+                        raise
                 await asyncio.sleep(backoff_s(attempt, execution.retry_base_ms / 1000))
                 attempt += 1
 

@@ -67,6 +67,10 @@ class Invocation:
         self.record(event, name)
         (self.writer or get_stream_writer())(event)
 
+    def told_of(self, type_: EventType) -> int:
+        """Count the events of a type that the run has sent so far, in every invocation."""
+        return sum(name.startswith(f"{type_}:") for name in self.told)
+
     def speak_from_here(self) -> None:
         """Keep the custom stream of this node for the subgraph below it, which has none of its own."""
         self.writer = get_stream_writer()

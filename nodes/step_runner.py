@@ -27,6 +27,7 @@ class StepRunner:
         self.gateway = gateway
         self._stores = stores
         self._limit = settings.tools.result_limit
+        self._run_retries = settings.execution.run_retries
 
     async def inputs(
         self, task: StepTask, invocation: Invocation
@@ -63,10 +64,13 @@ class StepRunner:
         _, missing = fate(checked.needs, results, checked.cascade)
         tries = [1]
 
-        def on_retry(attempt: int, cause: str, key: str) -> None:
+        def may_retry(attempt: int, cause: str, key: str) -> bool:
+            if invocation.told_of("plan_step_retry") >= self._run_retries:
+                return False
             tries[0] = attempt + 1
             data = {**self._about(task), "attempt": attempt, "error": cause, "idempotency_key": key}
             invocation.emit("plan_step_retry", data, f"{checked.uid}:{attempt}")
+            return True
 
         async with board.slots:
             started = invocation.clock()
@@ -74,7 +78,7 @@ class StepRunner:
             try:
                 args = self.arguments(task, results, invocation)
                 output = await self.gateway.call(
-                    checked.step.capability or "", args, self._site(task, invocation), on_retry
+                    checked.step.capability or "", args, self._site(task, invocation), may_retry
                 )
                 result = self._completed(task, output)
             except CapabilityError as error:

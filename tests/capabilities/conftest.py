@@ -91,8 +91,9 @@ class Bench:
         """Call a capability as its step of the plan."""
         return await self.gateway.call(name, params, self.sites[name], self._tell)
 
-    def _tell(self, attempt: int, cause: str, *_: object) -> None:
+    def _tell(self, attempt: int, cause: str, *_: object) -> bool:
         self.retries.append((attempt, cause))
+        return True
 
     def effects(self) -> list[tuple[str, str]]:
         """List what the ledger knows: capability and status."""

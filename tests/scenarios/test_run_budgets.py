@@ -120,3 +120,13 @@ def test_a_call_repeated_after_a_crash_is_not_charged_twice(scene: Scene) -> Non
     scene.child(approve, replies=["never asked"], settings=settings, dies=True)
     output = scene.recover(agent)
     assert (output["status"], scene.done) == ("completed", ["began s1", "s1"])
+
+
+def test_the_steps_of_a_run_share_its_retries(scene: Scene) -> None:
+    flaky = [scene.step(id_, "work.flaky", params={"name": id_, "failures": 99}) for id_ in ("s1", "s2")]
+    settings = {"max_parallel_steps": 1, "step_retries": 2, "run_retries": 3}
+    agent = scene.agent(
+        scene.plan(*flaky), execution=settings, planning={"mode": "always", "replan_budget": 0}
+    )
+    scene.ask(agent)
+    assert sorted(scene.done) == ["s1", "s1", "s1", "s2", "s2"]
