@@ -57,6 +57,7 @@ CREATE VIRTUAL TABLE memories_fts USING fts5 (text, tags, content='memories');
 CREATE TRIGGER memories_added AFTER INSERT ON memories BEGIN
     INSERT INTO memories_fts (rowid, text, tags) VALUES (new.rowid, new.text, new.tags); END;
 """,
+    "ALTER TABLE plans ADD COLUMN kind TEXT NOT NULL DEFAULT 'plan'",
 )
 
 CHECKPOINT_MIGRATIONS: tuple[str, ...] = (

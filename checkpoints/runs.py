@@ -13,6 +13,7 @@ import sqlite3
 import uuid
 from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
@@ -47,12 +48,16 @@ class Run(BaseModel):
 
 
 class RecordedPlan(BaseModel):
-    """A plan that passed verification; `gate_id` when a person has to approve it first."""
+    """A plan that passed verification; `gate_id` when a person has to approve it first.
+
+    The calls of one reply in an agentic loop are kept the same way, as kind `calls`.
+    """
 
     model_config = ConfigDict(frozen=True)
     plan: Plan
     checked: list[CheckedStep]
     gate_id: str | None
+    kind: Literal["plan", "calls"] = "plan"
 
 
 class Runs:
@@ -138,11 +143,11 @@ class Runs:
 
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(
-                "INSERT INTO plans (run_id, tenant, plan_hash, revision, plan, checked, gate_id, created_at)"
-                " VALUES (?,?,?,?,?,?,?,?)"
+                "INSERT INTO plans (run_id, tenant, plan_hash, revision, plan, checked, gate_id, created_at,"
+                " kind) VALUES (?,?,?,?,?,?,?,?,?)"
                 " ON CONFLICT (run_id, plan_hash) DO UPDATE SET checked = excluded.checked",
                 (run_id, tenant, plan.plan_hash, plan.revision, plan.model_dump_json(), checked)
-                + (recorded.gate_id, at.isoformat()),
+                + (recorded.gate_id, at.isoformat(), recorded.kind),
             )
 
         await self._database.run("plan", job)

@@ -20,7 +20,7 @@ from langgraph.checkpoint.serde.jsonplus import (
     JsonPlusSerializer,
 )
 
-from planwright.graph import plan, results, state
+from planwright.graph import loop_state, plan, results, state
 from planwright.graph.errors import SetupError
 
 ALLOWED: tuple[type, ...] = (
@@ -36,6 +36,9 @@ ALLOWED: tuple[type, ...] = (
     state.PlanningDecision,
     state.Task,
     state.Attempts,
+    loop_state.LoopTask,
+    loop_state.ToolCall,
+    loop_state.LoopOutcome,
 )
 _NAMES = frozenset((kind.__module__, kind.__name__) for kind in ALLOWED) | SAFE_MSGPACK_TYPES
 _CODES = frozenset(

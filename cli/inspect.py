@@ -111,7 +111,10 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
     run = next(database.query("SELECT * FROM runs WHERE run_id = ?", (run_id,)))
     wanted = ("run_id", "thread_id", "tenant", "status", "request", "answer", "started_at", "ended_at")
     plan = next(
-        database.query("SELECT plan FROM plans WHERE run_id = ? ORDER BY rowid DESC", (run_id,)), None
+        database.query(
+            "SELECT plan FROM plans WHERE run_id = ? AND kind = 'plan' ORDER BY rowid DESC", (run_id,)
+        ),
+        None,
     )
     return {
         **{name: run[name] for name in wanted},

@@ -30,6 +30,8 @@ EventType = Literal[
     "tool_call_start",
     "tool_call_end",
     "llm_call",
+    "loop_guard",
+    "progress",
     "budget_update",
     "run_end",
 ]

@@ -1,4 +1,4 @@
-"""The lane: a subgraph that takes one gated step past its own gate."""
+"""The lane: a subgraph that takes one gated step past its own gate, or gives one to an agent."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ from planwright.nodes.step_runner import StepRunner
 from planwright.nodes.wait_gate import wait_gate
 
 
-def lane(runner: StepRunner, gates: Gates, settings: Settings) -> Node[LaneInput]:
-    """Run a gated step in a lane of its own, with the lane's events on the outer stream."""
-    subgraph = build_lane(runner, gates, settings)
+def lane(
+    runner: StepRunner, gates: Gates, settings: Settings, agentic_step: Node[LaneState]
+) -> Node[LaneInput]:
+    """Run a step in a lane of its own, with the lane's events on the outer stream."""
+    subgraph = build_lane(runner, gates, settings, agentic_step)
 
     async def lane(state: LaneInput, config: RunnableConfig) -> Update:
         invocation_of(config).speak_from_here()
@@ -34,9 +36,9 @@ def lane(runner: StepRunner, gates: Gates, settings: Settings) -> Node[LaneInput
 
 
 def build_lane(
-    runner: StepRunner, gates: Gates, settings: Settings
+    runner: StepRunner, gates: Gates, settings: Settings, agentic_step: Node[LaneState]
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Wire await_inputs → request_gate → wait_gate → gated_call."""
+    """Wire await_inputs → request_gate → wait_gate → gated_call, or await_inputs → agentic_step."""
     graph = StateGraph(LaneState, input_schema=LaneInput, output_schema=LaneOutput)
     graph.add_node("await_inputs", await_inputs(runner))
     graph.add_node("request_gate", request_gate(runner, gates, settings))
@@ -46,5 +48,7 @@ def build_lane(
     graph.add_conditional_edges("await_inputs", routes.after_inputs)
     graph.add_conditional_edges("request_gate", routes.after_request)
     graph.add_edge("wait_gate", "gated_call")
+    graph.add_node("agentic_step", agentic_step)
     graph.add_edge("gated_call", END)
+    graph.add_edge("agentic_step", END)
     return graph.compile(name="lane")

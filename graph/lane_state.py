@@ -1,4 +1,4 @@
-"""The state of a lane: one gated step on its way. It shares only `results` with the outer state."""
+"""The state of a lane: one gated or agentic step. It shares only `results` with the outer state."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ from typing import Annotated
 from typing_extensions import TypedDict
 
 from planwright.graph.results import StepResult
-from planwright.graph.state import StepTask, merge_results
+from planwright.graph.state import ModelRoute, StepTask, merge_results
 
 
 class LaneInput(TypedDict):
     """What `dispatch` sends to a lane."""
 
     step_task: StepTask
+    route: ModelRoute
 
 
 class LaneState(TypedDict, total=False):
     """The step, its gate once it is open, and its result at the end."""
 
     step_task: StepTask
+    route: ModelRoute
     gate_id: str
     results: Annotated[dict[str, StepResult], merge_results]
 

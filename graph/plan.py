@@ -49,6 +49,7 @@ class PlanStep(BaseModel):
     description: str = Field("", validation_alias=AliasChoices("description", "task_objective"))
     depends_on: tuple[str, ...] = Field((), validation_alias=AliasChoices("depends_on", "dependsOn"))
     inputs: tuple[str, ...] = ()
+    tool_hints: tuple[str, ...] = Field((), validation_alias=AliasChoices("tool_hints", "toolHints"))
     context_key: str = Field("", validation_alias=AliasChoices("context_key", "contextKey"))
     expected_output: str = Field("", validation_alias=AliasChoices("expected_output", "expectedOutput"))
     success_criteria: Annotated[Criterion | None, BeforeValidator(_criterion)] = Field(
@@ -67,6 +68,16 @@ class PlanStep(BaseModel):
     def key(self) -> str:
         """The name its output is published under."""
         return self.context_key or self.id
+
+    @property
+    def agentic(self) -> bool:
+        """Whether a model with `tool_hints` does the step, instead of one fixed call."""
+        return not self.capability and bool(self.tool_hints)
+
+    @property
+    def shown_name(self) -> str:
+        """What people read as the capability of the step."""
+        return "agent" if self.agentic else self.capability or ""
 
     @property
     def closing(self) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from planwright.graph.lane_state import LaneState
 from planwright.graph.results import TERMINAL
 from planwright.graph.state import AgentState
 
@@ -26,9 +27,13 @@ async def after_routing(state: AgentState) -> Literal["tool_filter", "consolidat
     return "consolidate" if ended(state) else "tool_filter"
 
 
-async def after_planning(state: AgentState) -> Literal["task_extraction", "classification", "respond"]:
+async def after_planning(
+    state: AgentState,
+) -> Literal["task_extraction", "classification", "agentic_loop", "respond"]:
     """Plan at length, briefly, or not at all; a conversation always needs its task extracted."""
     decision = state["decision"]
+    if decision.agentic:
+        return "agentic_loop"
     if not decision.planned:
         return "respond"
     conversation = sum(message.type == "human" for message in state["messages"]) > 1
@@ -78,9 +83,11 @@ async def after_score(state: AgentState) -> Literal["planner", "respond", "clari
     return "clarify" if asks else "respond"
 
 
-async def after_inputs(state: object) -> Literal["request_gate", "__end__"]:
-    """A step that was skipped, or had ended, needs no gate."""
-    return "__end__" if _has_result(state) else "request_gate"
+async def after_inputs(state: LaneState) -> Literal["request_gate", "agentic_step", "__end__"]:
+    """A step that was skipped, or had ended, needs no gate; the calls of an agentic one have their own."""
+    if _has_result(state):
+        return "__end__"
+    return "agentic_step" if state["step_task"]["checked"].step.agentic else "request_gate"
 
 
 async def after_request(state: object) -> Literal["wait_gate", "__end__"]:

@@ -62,8 +62,19 @@ class Execution(_Section):
     run_retries: int = Field(10, ge=0)
     retry_base_ms: float = Field(250, ge=0)
     max_parallel_steps: int = Field(8, ge=1)
+    max_tool_iterations: int = Field(100, ge=1)
+    max_tool_iterations_hard_limit: int = Field(500, ge=1, le=500)
     step_timeout_s: float = Field(120, gt=0)
     on_failed_dependency: Cascade = "partial"
+
+
+class LoopGuard(_Section):
+    """When a model goes round in circles (S1): calls of the window, then the counts of each pattern."""
+
+    window: int = Field(30, ge=1)
+    repeat: tuple[int, int, int] = (10, 20, 30)
+    poll: tuple[int, int] = (3, 5)
+    ping_pong: int = Field(6, ge=4)
 
 
 class Tools(_Section):
@@ -78,7 +89,9 @@ class Approval(_Section):
 
     plan: Literal["risk", "always", "never"] = "risk"
     plan_risk: Risk = "Medium"
+    tool_risk: Risk = "High"
     plan_timeout_s: int = Field(600, ge=1)
+    tool_timeout_s: int = Field(300, ge=1)
 
 
 class RunBudget(_Section):
@@ -165,6 +178,7 @@ class Settings(BaseSettings):
     planning: Planning = Planning()
     planner: Planner = Planner()
     execution: Execution = Execution()
+    loop_guard: LoopGuard = LoopGuard()
     tools: Tools = Tools()
     approval: Approval = Approval()
     budgets: Budgets = Budgets()

@@ -14,12 +14,13 @@ from planwright.graph.results import Finding, RunStatus, StepResult, Verdict
 
 
 class ModelRoute(BaseModel):
-    """The provider and model that serve this run."""
+    """The provider and model that serve this run; `can_call` when the model can call tools."""
 
     model_config = ConfigDict(frozen=True)
     provider: str
     model: str
     embedded: bool = False
+    can_call: bool = False
 
 
 class PlanningDecision(BaseModel):
@@ -30,6 +31,7 @@ class PlanningDecision(BaseModel):
     score: int
     planned: bool
     complex: bool
+    agentic: bool = False
     signals: tuple[str, ...] = ()
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import json_repair
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.messages.utils import count_tokens_approximately
+from langchain_core.runnables import Runnable
 
 from planwright.checkpoints.budgets import Amount, Budgets
 from planwright.graph.errors import ModelError, ModelOutputInvalid, ModelUnavailable
@@ -21,7 +23,9 @@ from planwright.models.failures import classify
 from planwright.models.pricing import price
 from planwright.models.router import Router
 
+T = TypeVar("T")
 MAX_TOKENS = 4096
+LONGEST_WAIT_S = 60
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
 
 
@@ -43,6 +47,7 @@ class Models:
         self.router = router
         self._budgets = budgets
         self._limits = settings.budgets.run
+        self._settings = settings.planner
 
     async def complete(self, route: ModelRoute, prompt: Prompt, invocation: Invocation, key: str) -> str:
         """Ask a model and return its text.
@@ -50,7 +55,63 @@ class Models:
         Raises BudgetExceeded before the call; ModelUnavailable, ModelRejected or (for JSON that was
         cut off) ModelOutputInvalid after it.
         """
-        messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+        messages: list[AnyMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+        provider = self.router.provider(route)
+        json_mode = prompt.json and provider is not None and "json_mode" in provider.capabilities
+        options = {"response_format": {"type": "json_object"}} if json_mode else {}
+        model = self.router.chat_model(route)
+        reply = await self._spend(
+            model, route, messages, invocation, key, prompt.role, prompt.timeout_s, options
+        )
+        if prompt.json and reply.response_metadata.get("finish_reason") == "length":
+            raise ModelOutputInvalid("the reply was cut off at the token limit", "answer with fewer words")
+        return reply.text
+
+    async def chat(
+        self,
+        route: ModelRoute,
+        messages: list[AnyMessage],
+        invocation: Invocation,
+        key: str,
+        *,
+        role: str,
+        tools: Sequence[dict[str, Any]] = (),
+        timeout_s: float = 120,
+    ) -> AIMessage:
+        """Ask a model that may call tools, and return its whole reply. Raises as `complete` does."""
+        model = self.router.chat_model(route)
+        bound = model.bind_tools(tools, tool_choice="auto") if tools else model
+        return await self.persist(
+            lambda failures: self._spend(
+                bound, route, messages, invocation, f"{key}:{failures}", role, timeout_s, {}
+            )
+        )
+
+    async def persist(self, ask: Callable[[int], Awaitable[T]]) -> T:
+        """Ask again with backoff while the provider is unavailable; `ask` is told how often it was (S3)."""
+        failures = 0
+        while True:
+            try:
+                return await ask(failures)
+            except ModelUnavailable as error:
+                failures += 1
+                if failures >= self._settings.attempts:
+                    raise
+                backoff = 0.25 * self._settings.backoff ** (failures - 1)
+                await asyncio.sleep(max(backoff, min(error.retry_after, LONGEST_WAIT_S)))
+
+    async def _spend(
+        self,
+        model: Runnable[Any, AIMessage],
+        route: ModelRoute,
+        messages: list[AnyMessage],
+        invocation: Invocation,
+        key: str,
+        role: str,
+        timeout_s: float,
+        options: dict[str, Any],
+    ) -> AIMessage:
+        """Reserve, call, settle and tell."""
         estimate = count_tokens_approximately(messages)
         worst = Amount(estimate + MAX_TOKENS, cost=price(route, estimate, MAX_TOKENS))
         now = invocation.clock
@@ -59,10 +120,10 @@ class Models:
         )
         started = now()
         try:
-            reply = await self._invoke(route, prompt, messages)
+            reply = await self._invoke(model, route, messages, timeout_s, options)
         except ModelError as error:
             await self._budgets.settle(reservation, Amount(cost=None))
-            self._tell(invocation, route, prompt, key, {"error": error.cause})
+            self._tell(invocation, route, role, key, {"error": error.cause})
             raise
         usage = reply.usage_metadata
         spent = (usage["input_tokens"], usage["output_tokens"]) if usage else (estimate, 0)
@@ -70,23 +131,25 @@ class Models:
         await self._budgets.settle(reservation, Amount(sum(spent), cost=cost))
         seconds = round((now() - started).total_seconds(), 3)
         data = {"input_tokens": spent[0], "output_tokens": spent[1], "cost": cost, "seconds": seconds}
-        self._tell(invocation, route, prompt, key, data)
-        if prompt.json and reply.response_metadata.get("finish_reason") == "length":
-            raise ModelOutputInvalid("the reply was cut off at the token limit", "answer with fewer words")
-        return reply.text
+        self._tell(invocation, route, role, key, data)
+        return reply
 
-    async def _invoke(self, route: ModelRoute, prompt: Prompt, messages: list[Any]) -> AIMessage:
-        provider = self.router.provider(route)
-        options: dict[str, Any] = {} if provider is None else {"max_tokens": MAX_TOKENS}
-        if prompt.json and provider is not None and "json_mode" in provider.capabilities:
-            options["response_format"] = {"type": "json_object"}
-        model = self.router.chat_model(route)
+    async def _invoke(
+        self,
+        model: Runnable[Any, AIMessage],
+        route: ModelRoute,
+        messages: list[AnyMessage],
+        timeout_s: float,
+        options: dict[str, Any],
+    ) -> AIMessage:
+        if self.router.provider(route) is not None:
+            options = {**options, "max_tokens": MAX_TOKENS}
         try:
-            async with asyncio.timeout(prompt.timeout_s):
+            async with asyncio.timeout(timeout_s):
                 return await model.ainvoke(messages, **options)
         except TimeoutError as error:
             raise ModelUnavailable(
-                f"provider {route.provider} did not answer within {prompt.timeout_s:g} s",
+                f"provider {route.provider} did not answer within {timeout_s:g} s",
                 "try again later, or raise planner.timeout_s",
             ) from error
         except Exception as error:
@@ -96,10 +159,10 @@ class Models:
             raise failure from error
 
     def _tell(
-        self, invocation: Invocation, route: ModelRoute, prompt: Prompt, key: str, data: dict[str, Any]
+        self, invocation: Invocation, route: ModelRoute, role: str, key: str, data: dict[str, Any]
     ) -> None:
         invocation.emit(
-            "llm_call", {"role": prompt.role, "provider": route.provider, "model": route.model, **data}, key
+            "llm_call", {"role": role, "provider": route.provider, "model": route.model, **data}, key
         )
 
 

@@ -41,9 +41,9 @@ class Router:
         replaced by it. Raises SetupError when the choice is unknown or nobody can what is needed.
         """
         if self._given is not None:
-            return ModelRoute(
-                provider=GIVEN, model=getattr(self._given, "model_name", type(self._given).__name__)
-            )
+            name = getattr(self._given, "model_name", type(self._given).__name__)
+            can_call = type(self._given).bind_tools is not BaseChatModel.bind_tools
+            return ModelRoute(provider=GIVEN, model=name, can_call=can_call)
         if provider == EMBEDDED.provider:
             return EMBEDDED
         providers = self._settings.providers
@@ -53,13 +53,13 @@ class Router:
                 raise SetupError(
                     f"there is no provider {provider!r} ({known})", f"add [providers.{provider}]"
                 )
-            return ModelRoute(provider=provider, model=providers[provider].model)
+            return _route(provider, providers[provider])
         if not providers:
             return EMBEDDED
         ranked = sorted(providers.items(), key=lambda item: (item[1].priority, item[0]))
         for name, candidate in ranked:
             if set(needs) <= set(candidate.capabilities):
-                return ModelRoute(provider=name, model=candidate.model)
+                return _route(name, candidate)
         raise SetupError(
             f"no provider offers {', '.join(sorted(needs))}",
             "add a provider that does, or list it under providers.<id>.capabilities",
@@ -87,3 +87,9 @@ class Router:
 
             connected[name] = chat_model(name, self._settings.providers[name])
         return connected[name]
+
+
+def _route(name: str, provider: Provider) -> ModelRoute:
+    return ModelRoute(
+        provider=name, model=provider.model, can_call="function_calling" in provider.capabilities
+    )

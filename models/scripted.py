@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.runnables import Runnable
 from pydantic import Field, PrivateAttr
 
 
 class ScriptedModel(BaseChatModel):
-    """Reply with the next of `replies`; the last one is repeated. `asked` keeps what was sent."""
+    """Reply with the next of `replies`; the last one is repeated. `asked` keeps what was sent.
 
-    replies: list[str] = Field(min_length=1)
+    A reply is a text, or the fields of an AIMessage: `{"content": "", "tool_calls": […]}`.
+    """
+
+    replies: list[str | dict[str, Any]] = Field(min_length=1)
     model_name: str = "scripted"
     _asked: list[list[BaseMessage]] = PrivateAttr(default_factory=list)
 
@@ -28,6 +32,10 @@ class ScriptedModel(BaseChatModel):
         """What the model was asked so far."""
         return self._asked
 
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[Any, AIMessage]:
+        """Take tools along with every call; which of them are called is in the script."""
+        return self.bind(tools=tools, **kwargs)
+
     def _generate(
         self,
         messages: list[BaseMessage],
@@ -35,11 +43,11 @@ class ScriptedModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        text = self.replies[min(len(self._asked), len(self.replies) - 1)]
+        reply = self.replies[min(len(self._asked), len(self.replies) - 1)]
         self._asked.append(messages)
         usage = {"input_tokens": 10, "output_tokens": 10, "total_tokens": 20}
         message = AIMessage(
-            content=text,
+            **({"content": reply} if isinstance(reply, str) else {"content": "", **reply}),
             usage_metadata=usage,
             response_metadata={"model_name": self.model_name},
         )
@@ -56,6 +64,8 @@ class ScriptedModel(BaseChatModel):
         assert isinstance(whole, AIMessage)
         chunk = AIMessageChunk(
             content=whole.content,
+            tool_calls=whole.tool_calls,
+            invalid_tool_calls=whole.invalid_tool_calls,
             usage_metadata=whole.usage_metadata,
             response_metadata=whole.response_metadata,
             chunk_position="last",

@@ -17,9 +17,10 @@ def plan_card(plan: Plan, checked: list[CheckedStep]) -> dict[str, Any]:
     steps = [
         {
             "id": entry.step.id,
-            "capability": entry.step.capability,
+            "capability": entry.step.shown_name,
             "description": entry.step.description,
-            "params": entry.step.params,
+            "params": entry.step.params
+            or ({"tools": list(entry.step.tool_hints)} if entry.step.agentic else {}),
             "after": [ids[uid] for uid in entry.needs],
             "risk": entry.risk,
             "mode": entry.mode,

@@ -35,7 +35,7 @@ def dispatch(gateway: Gateway) -> Node[AgentState]:
 
 
 def sends(state: AgentState, execution: Execution) -> list[Send]:
-    """One `Send` a step, in topological order: a gated step goes to its lane, any other to one node."""
+    """One `Send` a step, in topological order: gated and agentic ones to a lane, any other to one node."""
     plan, checked = state["plan"], state["checked"]
     assert plan is not None
     barriers = _barriers(checked) if execution.order == "waves" else {}
@@ -51,7 +51,9 @@ def sends(state: AgentState, execution: Execution) -> list[Send]:
             checked=entry,
             awaits=barriers.get(entry.uid, entry.needs),
         )
-        sent.append(Send("lane", LaneInput(step_task=task)) if entry.gated else Send("direct_step", task))
+        in_lane = entry.gated or entry.step.agentic
+        lane = LaneInput(step_task=task, route=state["route"])
+        sent.append(Send("lane", lane) if in_lane else Send("direct_step", task))
     return sent
 
 

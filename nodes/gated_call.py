@@ -8,7 +8,7 @@ from planwright.checkpoints.gates import Gates
 from planwright.graph.invocation import invocation_of
 from planwright.graph.lane_state import LaneState
 from planwright.nodes.node import Node, Update
-from planwright.nodes.step_runner import StepRunner
+from planwright.nodes.step_runner import StepRunner, ended
 
 
 def gated_call(runner: StepRunner, gates: Gates) -> Node[LaneState]:
@@ -24,7 +24,7 @@ def gated_call(runner: StepRunner, gates: Gates) -> Node[LaneState]:
             result = await runner.run(task, results, invocation)
         else:
             why = gate.reason or ("nobody decided in time" if gate.status == "expired" else "no reason given")
-            rejected = runner.result(task, "rejected", code=gate.status, error=f"{gate.status}: {why}")
+            rejected = ended(task["checked"], "rejected", code=gate.status, error=f"{gate.status}: {why}")
             result = await runner.settle(task, rejected, invocation)
         return {"results": {result.uid: result}}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ from planwright.capabilities.registry import Registry
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.serde import storable
 from planwright.graph.canonical import canonical_json
-from planwright.graph.errors import ModelOutputInvalid, ModelUnavailable, PlanInvalid
+from planwright.graph.errors import ModelOutputInvalid, PlanInvalid
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.plan import Plan
 from planwright.graph.settings import Settings
@@ -25,8 +24,6 @@ from planwright.models.calling import Models, Prompt, read_json
 from planwright.nodes.node import Node, Update
 from planwright.nodes.task_extraction import history
 from planwright.prompts import as_data, prompts_hash, render
-
-LONGEST_WAIT_S = 60
 
 
 @dataclass(frozen=True)
@@ -145,19 +142,15 @@ async def _ask(
     models: Models, state: AgentState, prompt: Prompt, invocation: Invocation, settings: Settings, round_: int
 ) -> Proposal:
     """Ask until the reply can be read: transport errors with backoff, unreadable replies with the error."""
-    repairs, failures, asked = 0, 0, prompt
+    repairs, asked = 0, prompt
+
+    async def ask(failures: int) -> str:
+        key = f"planner:{round_}:{repairs}:{failures}"
+        return await models.complete(state["route"], asked, invocation, key)
+
     while True:
         try:
-            text = await models.complete(
-                state["route"], asked, invocation, f"planner:{round_}:{repairs}:{failures}"
-            )
-            return read_proposal(text)
-        except ModelUnavailable as error:
-            failures += 1
-            if failures >= settings.planner.attempts:
-                raise
-            backoff = 0.25 * settings.planner.backoff ** (failures - 1)
-            await asyncio.sleep(max(backoff, min(error.retry_after, LONGEST_WAIT_S)))
+            return read_proposal(await models.persist(ask))
         except (ModelOutputInvalid, PlanInvalid) as error:
             repairs += 1
             if repairs > settings.planner.repairs:

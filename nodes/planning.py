@@ -22,26 +22,33 @@ _CLAUSE = re.compile(r"\s*(?:,\s*and\b|,|;|\band\b)\s*", re.IGNORECASE)
 
 
 def planning(settings: Planning) -> Node[AgentState]:
-    """Score the request and choose the way: the full planning pipeline or the short one."""
+    """Score the request and choose the way: planned at length, planned briefly, or a loop with tools."""
 
     async def planning(state: AgentState, config: RunnableConfig) -> Update:
         invocation = invocation_of(config)
         mode = invocation.context.planning_mode or settings.mode
-        decision = decide(state["request"], mode, settings.threshold)
+        can_call = state["route"].can_call and not invocation.context.dry_run
+        decision = decide(state["request"], mode, settings.threshold, can_call)
         invocation.emit("planning_decision", decision.model_dump(mode="json"), "run")
         return {"decision": decision}
 
     return planning
 
 
-def decide(request: str, mode: PlanningMode, threshold: int = 3) -> PlanningDecision:
-    """Decide by mode, and by score where the mode is `auto`."""
+def decide(request: str, mode: PlanningMode, threshold: int = 3, can_call: bool = False) -> PlanningDecision:
+    """Decide by mode, and by score where the mode is `auto`.
+
+    What is not complex is left to a loop when the model can call tools; else it is planned, too.
+    """
     score, signals = complexity(request)
+    is_complex = mode == "always" or (mode == "auto" and score >= threshold)
+    agentic = can_call and not is_complex
     return PlanningDecision(
         mode=mode,
         score=score,
-        planned=mode != "never",
-        complex=mode == "always" or (mode == "auto" and score >= threshold),
+        planned=mode != "never" and not agentic,
+        complex=is_complex,
+        agentic=agentic,
         signals=signals,
     )
 

@@ -16,7 +16,7 @@ from planwright.graph.state import StepTask
 from planwright.nodes.card import step_card
 from planwright.nodes.node import Node, Update
 from planwright.nodes.plan_gate import open_gate
-from planwright.nodes.step_runner import StepRunner
+from planwright.nodes.step_runner import StepRunner, ended
 
 
 def request_gate(runner: StepRunner, gates: Gates, settings: Settings) -> Node[LaneState]:
@@ -28,7 +28,7 @@ def request_gate(runner: StepRunner, gates: Gates, settings: Settings) -> Node[L
         try:
             args = _arguments(runner, task, runner.arguments(task, results, invocation))
         except CapabilityError as error:
-            failed = runner.result(task, "failed", code=error.code, error=error.cause)
+            failed = ended(task["checked"], "failed", code=error.code, error=error.cause)
             return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
         shown = step_card(task, args)
         id_ = gate_id(invocation.run_id, "step", task["checked"].uid)

@@ -13,7 +13,7 @@ from planwright.capabilities.capability import Capability
 from planwright.capabilities.policy import Ruling, decide
 from planwright.capabilities.registry import Registry
 from planwright.graph.errors import CapabilityRejected
-from planwright.graph.plan import Plan, PlanStep
+from planwright.graph.plan import CLOSING, Plan, PlanStep
 from planwright.graph.references import has_reference, malformed_references, step_references, strings
 from planwright.graph.results import Finding
 from planwright.graph.risk import looser
@@ -21,12 +21,36 @@ from planwright.graph.schedule import find_cycle
 from planwright.graph.settings import Settings
 
 
-def check(plan: Plan, registry: Registry, settings: Settings, world: CallContext) -> list[Finding]:
-    """Find everything that is wrong with a plan; an empty list means it may run."""
+def check(
+    plan: Plan, registry: Registry, settings: Settings, world: CallContext, *, can_call: bool = True
+) -> list[Finding]:
+    """Find everything that is wrong with a plan; an empty list means it may run.
+
+    `can_call` says whether the run's model can call tools; if not, it cannot do agentic steps.
+    """
     findings = [*_shape(plan, settings.planning.max_steps), *_graph(plan)]
     for step in plan.steps:
-        findings += _step(plan, step, registry, world)
+        findings += _agentic(step, registry, can_call) if step.agentic else _step(plan, step, registry, world)
     return findings
+
+
+def _agentic(step: PlanStep, registry: Registry, can_call: bool) -> Iterator[Finding]:
+    for name in step.tool_hints:
+        if name not in registry:
+            message, fix = f"there is no capability {name!r}", f"nearest: {', '.join(registry.near(name))}"
+            yield Finding(code="unknown_capability", step_id=step.id, message=message, fix=fix)
+        elif name in CLOSING:
+            message = f"{name} is no tool of a step"
+            yield Finding(code="not_permitted", step_id=step.id, message=message, fix="leave it out")
+    if not can_call:
+        message = "the model of this run cannot call tools"
+        fix = "give the step a capability and params"
+        yield Finding(code="not_permitted", step_id=step.id, message=message, fix=fix)
+    if not step.description.strip():
+        message = "nobody can tell what the step is to do"
+        yield Finding(code="bad_arguments", step_id=step.id, message=message, fix="describe it")
+    if step.success_criteria and step.success_criteria.cel:
+        yield from _criterion(step, step.success_criteria.cel)
 
 
 def ruling_of(found: Capability, step: PlanStep, world: CallContext) -> Ruling:

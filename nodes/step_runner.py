@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from pydantic import JsonValue
 
@@ -12,6 +13,7 @@ from planwright.graph.canonical import spelled
 from planwright.graph.cascade import fate
 from planwright.graph.errors import BudgetExceeded, CapabilityError, PlanwrightError
 from planwright.graph.invocation import Invocation
+from planwright.graph.plan import CheckedStep
 from planwright.graph.references import resolve
 from planwright.graph.results import StepResult, StepStatus
 from planwright.graph.settings import Settings
@@ -40,7 +42,7 @@ class StepRunner:
         decision, missing = fate(checked.needs, results, checked.cascade)
         if decision == "skip":
             reason = f"it needs {', '.join(missing)}, which did not succeed"
-            skipped = self.result(task, "skipped", code="dependency_failed", error=reason, missing=missing)
+            skipped = ended(checked, "skipped", code="dependency_failed", error=reason, missing=missing)
             return await self.settle(task, skipped, invocation), {}
         return None, results
 
@@ -48,56 +50,81 @@ class StepRunner:
         self, task: StepTask, results: dict[str, StepResult], invocation: Invocation
     ) -> dict[str, JsonValue]:
         """Resolve a step's arguments. Raises CapabilityRejected for a reference that leads nowhere."""
-        outputs: dict[str, JsonValue] = {
-            result.step_id: {"output": self._output(result)}
-            for result in results.values()
-            if result.status == "completed"
+        scope: dict[str, JsonValue] = {
+            "steps": self.outputs(results),
+            "input": {"request": invocation.request},
         }
-        scope: dict[str, JsonValue] = {"steps": outputs, "input": {"request": invocation.request}}
         resolved = resolve(dict(task["checked"].step.params), scope)
         assert isinstance(resolved, dict)
         return resolved
 
+    def outputs(self, results: dict[str, StepResult]) -> dict[str, JsonValue]:
+        """Read the outputs of completed steps, by step id."""
+        return {
+            result.step_id: {"output": self.output(result)}
+            for result in results.values()
+            if result.status == "completed"
+        }
+
     async def run(self, task: StepTask, results: dict[str, StepResult], invocation: Invocation) -> StepResult:
         """Make the step's call, when a slot is free, and settle how it ended."""
-        checked, board = task["checked"], invocation.board
+        async with invocation.board.slots:
+            missing = self.begin(task, results, invocation)
+            result = await self.attempt(
+                task["checked"],
+                task["plan_hash"],
+                lambda: self.arguments(task, results, invocation),
+                self._about(task),
+                invocation,
+            )
+            return await self.settle(task, result.model_copy(update={"missing": missing}), invocation)
+
+    def begin(
+        self, task: StepTask, results: dict[str, StepResult], invocation: Invocation
+    ) -> tuple[str, ...]:
+        """Tell that a step starts, and return which of the steps it needs brought nothing."""
+        checked = task["checked"]
         _, missing = fate(checked.needs, results, checked.cascade)
-        tries = [1]
+        invocation.emit("plan_step_start", {**self._about(task), "missing": list(missing)}, checked.uid)
+        return missing
+
+    async def attempt(
+        self,
+        checked: CheckedStep,
+        plan_hash: str,
+        arguments: Callable[[], dict[str, JsonValue]],
+        about: dict[str, JsonValue],
+        invocation: Invocation,
+    ) -> StepResult:
+        """Make a call, with its retries, and say how it ended; nothing is settled yet."""
+        tries, started = [1], invocation.clock()
 
         def may_retry(attempt: int, cause: str, key: str) -> bool:
             if invocation.told_of("plan_step_retry") >= self._run_retries:
                 return False
             tries[0] = attempt + 1
-            data = {**self._about(task), "attempt": attempt, "error": cause, "idempotency_key": key}
+            data = {**about, "attempt": attempt, "error": cause, "idempotency_key": key}
             invocation.emit("plan_step_retry", data, f"{checked.uid}:{attempt}")
             return True
 
-        async with board.slots:
-            started = invocation.clock()
-            invocation.emit("plan_step_start", {**self._about(task), "missing": list(missing)}, checked.uid)
-            try:
-                args = self.arguments(task, results, invocation)
-                output = await self.gateway.call(
-                    checked.step.capability or "", args, self._site(task, invocation), may_retry
-                )
-                result = self._completed(task, output)
-            except CapabilityError as error:
-                result = self.result(task, "failed", code=error.code, error=error.cause)
-            except BudgetExceeded as error:
-                result = self.result(task, "failed", code="budget_exceeded", error=str(error))
-            except PlanwrightError as error:
-                result = self.result(task, "failed", code="failed", error=error.cause)
-            seconds = round((invocation.clock() - started).total_seconds(), 3)
-            update = {"attempts": tries[0], "missing": missing, "seconds": seconds}
-            return await self.settle(task, result.model_copy(update=update), invocation)
+        site, name = _site(checked, plan_hash, invocation), checked.step.capability or ""
+        try:
+            result = self._completed(checked, await self.gateway.call(name, arguments(), site, may_retry))
+        except CapabilityError as error:
+            result = ended(checked, "failed", code=error.code, error=error.cause)
+        except BudgetExceeded as error:
+            result = ended(checked, "failed", code="budget_exceeded", error=str(error))
+        except PlanwrightError as error:
+            result = ended(checked, "failed", code="failed", error=error.cause)
+        seconds = round((invocation.clock() - started).total_seconds(), 3)
+        return result.model_copy(update={"attempts": tries[0], "seconds": seconds})
 
     async def settle(self, task: StepTask, result: StepResult, invocation: Invocation) -> StepResult:
         """Record a result durably, then let the steps that wait for it go on."""
-        now = invocation.clock()
-        await self._stores.ledger.settle_step(invocation.run_id, invocation.context.tenant, result, now)
+        await self.record(result, invocation)
         data = {**self._about(task), "status": result.status, "attempts": result.attempts}
         if result.status == "completed":
-            preview = spelled(self._output(result))[:PREVIEW]
+            preview = spelled(self.output(result))[:PREVIEW]
             data |= {"preview": preview, "seconds": result.seconds}
             invocation.emit("plan_step_complete", data, result.uid)
         else:
@@ -107,25 +134,18 @@ class StepRunner:
         invocation.board.settle(result)
         return result
 
-    def result(
-        self, task: StepTask, status: StepStatus, *, code: str, error: str, missing: tuple[str, ...] = ()
-    ) -> StepResult:
-        """Make the result of a step that brought nothing."""
-        checked = task["checked"]
-        return StepResult(
-            uid=checked.uid,
-            step_id=checked.step.id,
-            capability=checked.step.capability or "",
-            status=status,
-            code=code,
-            error=error,
-            missing=missing,
-        )
+    async def record(self, result: StepResult, invocation: Invocation) -> None:
+        """Write down how a step or a call ended."""
+        tenant, now = invocation.context.tenant, invocation.clock()
+        await self._stores.ledger.settle_step(invocation.run_id, tenant, result, now)
 
-    def _completed(self, task: StepTask, output: JsonValue) -> StepResult:
+    def output(self, result: StepResult) -> JsonValue:
+        """Read a result's whole output."""
+        return full_output(self._stores, result)
+
+    def _completed(self, checked: CheckedStep, output: JsonValue) -> StepResult:
         text = spelled(output)
         large = len(text) > self._limit
-        checked = task["checked"]
         return StepResult(
             uid=checked.uid,
             step_id=checked.step.id,
@@ -135,24 +155,37 @@ class StepRunner:
             blob=self._stores.blobs.put(text) if large else None,
         )
 
-    def _output(self, result: StepResult) -> JsonValue:
-        return full_output(self._stores, result)
-
-    def _site(self, task: StepTask, invocation: Invocation) -> Site:
-        return Site(
-            tenant=invocation.context.tenant,
-            thread_id=invocation.thread_id,
-            run_id=invocation.run_id,
-            plan_hash=task["plan_hash"],
-            checked=task["checked"],
-            lease_token=invocation.lease_token,
-        )
-
     def _about(self, task: StepTask) -> dict[str, JsonValue]:
         step = task["checked"].step
         about: dict[str, JsonValue] = {"plan_id": task["plan_id"], "goal": task["goal"], "step_id": step.id}
-        about |= {"step_index": task["index"], "total": task["total"], "capability": step.capability}
+        about |= {"step_index": task["index"], "total": task["total"], "capability": step.shown_name}
         return about | {"description": step.description}
+
+
+def ended(
+    checked: CheckedStep, status: StepStatus, *, code: str, error: str, missing: tuple[str, ...] = ()
+) -> StepResult:
+    """Make the result of a step that brought nothing."""
+    return StepResult(
+        uid=checked.uid,
+        step_id=checked.step.id,
+        capability=checked.step.shown_name,
+        status=status,
+        code=code,
+        error=error,
+        missing=missing,
+    )
+
+
+def _site(checked: CheckedStep, plan_hash: str, invocation: Invocation) -> Site:
+    return Site(
+        tenant=invocation.context.tenant,
+        thread_id=invocation.thread_id,
+        run_id=invocation.run_id,
+        plan_hash=plan_hash,
+        checked=checked,
+        lease_token=invocation.lease_token,
+    )
 
 
 def full_output(stores: Stores, result: StepResult) -> JsonValue:

@@ -16,7 +16,7 @@ from planwright.graph.canonical import sha256
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.plan import CheckedStep, Plan, PlanStep
 from planwright.graph.results import Finding, StepResult
-from planwright.graph.risk import at_least, highest_risk
+from planwright.graph.risk import MODES, at_least, highest_risk
 from planwright.graph.schedule import topological
 from planwright.graph.settings import Approval, Settings
 from planwright.graph.state import AgentState, Attempts
@@ -38,7 +38,7 @@ def verify(
         assert plan is not None
         plan, mended = close_plan(plan)
         results = state.get("results", {})
-        findings = check(plan, registry, settings, world)
+        findings = check(plan, registry, settings, world, can_call=state["route"].can_call)
         checked = (
             check_steps(plan, registry, world, invocation.run_id, results, settings) if not findings else []
         )
@@ -127,32 +127,41 @@ def check_steps(
     needs = {id_: [n for n in plan.dependencies(step) if n in by_id] for id_, step in by_id.items()}
     for id_ in topological(needs):
         step = by_id[id_]
-        found = registry.get(step.capability or "")
-        assert found is not None
         needed = tuple(uids[n] for n in needs[id_])
         uids[id_] = _uid(run_id, step, needed, results)
-        ruling = ruling_of(found, step, world)
-        checked.append(
-            CheckedStep(
-                step=step,
-                uid=uids[id_],
-                needs=needed,
-                effect=found.effect,
-                mode=found.mode,
-                risk=highest_risk(step.estimated_risk, found.risk),
-                gated=ruling.answer == "ask"
-                or found.mode == "destructive"
-                or step.approval_mode == "destructive",
-                reason=ruling.reason,
-                cascade=step.on_failed_dependency
-                or (
-                    "skip"
-                    if "skip" in (plan.on_failed_dependency, settings.execution.on_failed_dependency)
-                    else "partial"
-                ),
-            )
-        )
+        general = (plan.on_failed_dependency, settings.execution.on_failed_dependency)
+        cascade = step.on_failed_dependency or ("skip" if "skip" in general else "partial")
+        fixed = {"step": step, "uid": uids[id_], "needs": needed, "cascade": cascade}
+        judged = _surface(step, registry) if step.agentic else _call(step, registry, world)
+        checked.append(CheckedStep.model_validate({**fixed, **judged}))
     return checked
+
+
+def _call(step: PlanStep, registry: Registry, world: CallContext) -> dict[str, object]:
+    """Judge a step that is one call: its declaration, the planner's estimate and the policy."""
+    found = registry.get(step.capability or "")
+    assert found is not None
+    ruling = ruling_of(found, step, world)
+    asks = ruling.answer == "ask" or "destructive" in (found.mode, step.approval_mode)
+    return {
+        "effect": found.effect,
+        "mode": found.mode,
+        "risk": highest_risk(step.estimated_risk, found.risk),
+        "gated": asks,
+        "reason": ruling.reason,
+    }
+
+
+def _surface(step: PlanStep, registry: Registry) -> dict[str, object]:
+    """Judge an agentic step by the gravest of its tools; its calls have gates of their own."""
+    tools = [tool for name in step.tool_hints if (tool := registry.get(name))]
+    return {
+        "effect": "pure" if all(tool.effect == "pure" for tool in tools) else "idempotent",
+        "mode": max((tool.mode for tool in tools), key=MODES.index),
+        "risk": highest_risk(step.estimated_risk, *(tool.risk for tool in tools)),
+        "gated": False,
+        "reason": "an agent does it with the tools named",
+    }
 
 
 def needs_approval(checked: list[CheckedStep], approval: Approval) -> bool:

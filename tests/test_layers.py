@@ -17,7 +17,7 @@ FLOORS = (
     ("demo",),
     ("graph.agent",),
     ("graph.door", "graph.answers", "graph.background"),
-    ("graph.pipeline", "graph.lane"),
+    ("graph.pipeline", "graph.lane", "graph.loop"),
     ("nodes",),
     ("capabilities",),
     ("models",),

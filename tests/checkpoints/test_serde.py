@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.types import Interrupt, Send
 
 from planwright.checkpoints.serde import ALLOWED, AllowListedSerializer
-from planwright.graph import plan, results, state
+from planwright.graph import loop_state, plan, results, state
 from planwright.graph.errors import SetupError
 
 STEP = plan.PlanStep(id="s1", capability="mail.search", params={"query": "invoice", "nested": [{"a": None}]})
@@ -28,6 +28,7 @@ CHECKED = plan.CheckedStep(
 SCORE = results.StepScore(
     step_id="s1", policy=1, utility=0.5, safety=1, latency=1, cost=1, findings=("late",)
 )
+ROUTE = state.ModelRoute(provider="embedded", model="m", embedded=True)
 SAMPLES: dict[type, Any] = {
     plan.Plan: plan.Plan(plan_id="plan_1", goal="g", steps=(STEP,)),
     plan.PlanStep: STEP.model_copy(update={"success_criteria": CRITERION}),
@@ -39,10 +40,13 @@ SAMPLES: dict[type, Any] = {
     results.StepScore: SCORE,
     results.Verdict: results.Verdict(run_id="r", plan_id="p", verdict="accept", step_scores=(SCORE,)),
     results.Finding: results.Finding(code="cycle", step_id="s1", message="m", fix="f"),
-    state.ModelRoute: state.ModelRoute(provider="embedded", model="m", embedded=True),
+    state.ModelRoute: ROUTE,
     state.PlanningDecision: state.PlanningDecision(mode="auto", score=3, planned=True, complex=True),
     state.Task: state.Task(task="t", memories=("a", "b")),
     state.Attempts: state.Attempts(replans=1, plans=2),
+    loop_state.LoopTask: loop_state.LoopTask(lane="main", goal="g", route=ROUTE, tools=("mail.search",)),
+    loop_state.ToolCall: loop_state.ToolCall(call_id="c1", index=0, name="mail__search", checked=CHECKED),
+    loop_state.LoopOutcome: loop_state.LoopOutcome(status="completed", text="done"),
 }
 PLAIN: list[Any] = [
     None,

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from planwright.graph import routes
-from planwright.graph.plan import Plan
+from planwright.graph.plan import CheckedStep, Plan, PlanStep
 from planwright.graph.results import TERMINAL, Finding, StepResult, Verdict
 from planwright.graph.state import AgentState, PlanningDecision
 
@@ -32,6 +32,15 @@ ONE = [HumanMessage("a")]
 TWO = [HumanMessage("a"), AIMessage("b"), HumanMessage("c")]
 UNKNOWN = Finding(code="unknown_capability", message="m")
 CYCLE = Finding(code="cycle", message="m")
+CHECKED = CheckedStep(
+    step=PlanStep(id="s", capability="a.b"),
+    uid="u",
+    needs=(),
+    effect="pure",
+    mode="read_only",
+    risk="None",
+    gated=True,
+)
 RESULT = StepResult(uid="u", step_id="s", capability="c", status="failed")
 
 
@@ -125,8 +134,15 @@ async def test_the_verdict_leads_back_to_the_planner_or_to_words(
 
 
 @pytest.mark.parametrize(
-    ("lane", "ends"), [({"results": {"u": RESULT}}, True), ({"results": {}}, False), ({}, False)]
+    ("known", "ends"), [({"results": {"u": RESULT}}, True), ({"results": {}}, False), ({}, False)]
 )
-async def test_a_lane_ends_when_its_step_has_a_result(lane: dict[str, Any], ends: bool) -> None:
+async def test_a_lane_ends_when_its_step_has_a_result(known: dict[str, Any], ends: bool) -> None:
+    lane: Any = {**known, "step_task": {"checked": CHECKED}}
     assert await routes.after_inputs(lane) == ("__end__" if ends else "request_gate")
     assert await routes.after_request(lane) == ("__end__" if ends else "wait_gate")
+
+
+async def test_a_step_without_a_capability_is_done_by_an_agent() -> None:
+    step = PlanStep(id="s", description="look around", tool_hints=("a.b",))
+    lane: Any = {"step_task": {"checked": CHECKED.model_copy(update={"step": step})}}
+    assert await routes.after_inputs(lane) == "agentic_step"

@@ -72,7 +72,12 @@ class Scene:
         """Write a planner's reply."""
         return json.dumps({"goal": "Do it", "steps": list(steps), **more})
 
-    def agent(self, *replies: str, **options: Any) -> Agent:
+    def calls(self, *calls: tuple[str, dict[str, Any]], text: str = "") -> dict[str, Any]:
+        """Write a model's reply that calls tools."""
+        listed = [{"name": name, "args": args, "id": f"c{n}"} for n, (name, args) in enumerate(calls)]
+        return {"content": text, "tool_calls": listed}
+
+    def agent(self, *replies: str | dict[str, Any], **options: Any) -> Agent:
         """Build an agent with a scripted model over this workspace; it is closed with the scene."""
         mine = {name: options.pop(name) for name in ("model", "clock") if name in options}
         mine.setdefault("model", ScriptedModel(replies=list(replies or ("never asked",))))

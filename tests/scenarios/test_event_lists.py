@@ -33,9 +33,9 @@ def stream(scene: Scene, agent: Agent, given: Any = "Do it") -> list[dict[str, A
 
 
 def simple_read(scene: Scene) -> list[dict[str, Any]]:
-    """Read one thing."""
-    plan = scene.plan(scene.step("s1", "work.read"))
-    return stream(scene, scene.agent(plan, "it says so", planning={"mode": "auto"}), "What does it say?")
+    """Read one thing, by a model that calls a tool."""
+    call = scene.calls(("work__read", {"name": "s1"}))
+    return stream(scene, scene.agent(call, "it says so", planning={"mode": "auto"}), "Read it")
 
 
 def unknown_capability(scene: Scene) -> list[dict[str, Any]]:
@@ -111,7 +111,7 @@ FAILED = [*BEGIN, *PLAN, "plan_start", *STEP, "plan_step_start", "plan_step_fail
 RUNS: dict[str, tuple[Play, list[str]]] = {
     "simple read": (
         simple_read,
-        [*BEGIN, *PLAN, "plan_start", *STEP, "step_scored", "plan_complete", "verdict", *ANSWER],
+        [*BEGIN, "llm_call", "tool_call_start", "tool_call_end", *ANSWER],
     ),
     "unknown capability": (
         unknown_capability,

@@ -49,9 +49,10 @@ def provider(server: ScriptedServer | None = None, **more: Any) -> dict[str, Any
 
 
 def settings_for(folder: Path, providers: Mapping[str, dict[str, Any]], **sections: Any) -> Settings:
-    """Load settings that retry at once."""
+    """Load settings that retry at once, and plan whatever is asked."""
     planner = {"backoff": 1, **sections.pop("planner", {})}
-    return load(folder, providers=dict(providers), planner=planner, **sections)
+    planning = {"mode": "always", **sections.pop("planning", {})}
+    return load(folder, providers=dict(providers), planner=planner, planning=planning, **sections)
 
 
 def ask(settings: Settings, request: str = QUESTION, context: RunContext | None = None) -> Ended:

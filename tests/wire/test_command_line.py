@@ -21,7 +21,7 @@ QUICK = "[planner]\nattempts = 2\nbackoff = 1\n"
 def test_a_key_and_an_address_in_the_environment_make_a_provider(workspace: Path, serve: Serve) -> None:
     server = serve(says(LISTING), says("Four tickets."))
     env = {"OPENAI_API_KEY": "key-of-env", "OPENAI_BASE_URL": server.base_url, "OPENAI_MODEL": "env-model"}
-    done = Desk(workspace).run("run", QUESTION, env=env)
+    done = Desk(workspace).run("run", QUESTION, "--planning", "always", env=env)
     assert (done.code, done.stdout) == (0, "Four tickets.\n")
     assert [(request.key, request.body["model"]) for request in server.requests] == [
         ("key-of-env", "env-model")

@@ -1,0 +1,119 @@
+"""The agentic loop: a subgraph in which a model calls tools until it is done, refused or stopped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphInterrupt
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Send
+
+from planwright.checkpoints.stores import Stores
+from planwright.graph.invocation import invocation_of
+from planwright.graph.lane_state import LaneState
+from planwright.graph.loop_state import CallTask, LoopInput, LoopOutcome, LoopOutput, LoopState, LoopTask
+from planwright.graph.settings import Settings
+from planwright.graph.state import AgentState
+from planwright.models.calling import Models
+from planwright.nodes.agentic_step import step_opening, step_result
+from planwright.nodes.llm_invoker import llm_invoker
+from planwright.nodes.loop_guard import loop_guard, trips_now
+from planwright.nodes.node import Node, Update
+from planwright.nodes.parallel_execution import parallel_execution, runnable
+from planwright.nodes.step_runner import StepRunner
+from planwright.nodes.tool_approval import tool_approval
+from planwright.nodes.tool_calls import CallReader
+from planwright.nodes.tool_execution import tool_execution
+
+
+def build_loop(
+    models: Models, runner: StepRunner, stores: Stores, settings: Settings
+) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Wire llm_invoker → loop_guard → tool_approval → parallel_execution → tool_execution → back.
+
+    Nodes with nothing to do are skipped by the edges; each superstep costs a checkpoint.
+    """
+    reader = CallReader(runner.gateway.registry, runner.gateway.world, settings.approval.tool_risk)
+    graph = StateGraph(LoopState, input_schema=LoopInput, output_schema=LoopOutput)
+    graph.add_node("llm_invoker", llm_invoker(models, reader, stores.runs, settings.execution))
+    graph.add_node("loop_guard", loop_guard(settings.loop_guard))
+    graph.add_node("tool_approval", tool_approval(stores.gates, settings), input_schema=CallTask)
+    graph.add_node("parallel_execution", parallel_execution(stores.gates))
+    graph.add_node(
+        "tool_execution", tool_execution(runner, settings.tools.result_limit), input_schema=CallTask
+    )
+    onward = ["loop_guard", "tool_approval", "parallel_execution", "tool_execution", END]
+
+    async def after_reply(state: LoopState) -> list[Send] | str:
+        if state.get("outcome"):
+            return END
+        return "loop_guard" if trips_now(state, settings.loop_guard) else after_guard(state)
+
+    async def after_guarded(state: LoopState) -> list[Send] | str:
+        return END if state.get("outcome") else after_guard(state)
+
+    async def after_sorting(state: LoopState) -> list[Send] | str:
+        return runnable(state) or "llm_invoker"
+
+    graph.add_edge(START, "llm_invoker")
+    graph.add_conditional_edges("llm_invoker", after_reply, onward)
+    graph.add_conditional_edges("loop_guard", after_guarded, onward[1:])
+    graph.add_edge("tool_approval", "parallel_execution")
+    graph.add_conditional_edges("parallel_execution", after_sorting, ["tool_execution", "llm_invoker"])
+    graph.add_edge("tool_execution", "llm_invoker")
+    return graph.compile(name="agentic_loop")
+
+
+def after_guard(state: LoopState) -> list[Send] | str:
+    """Ask for every call that needs a person, before any runs; else run them all."""
+    asking = [call for call in state["calls"] if call.checked and call.checked.gated and not call.error]
+    if asking:
+        batch = state["batch"]
+        return [
+            Send("tool_approval", CallTask(loop=state["loop"], batch=batch, call=call)) for call in asking
+        ]
+    if any(call.error for call in state["calls"]):
+        return "parallel_execution"
+    return runnable(state)
+
+
+def supersteps(settings: Settings) -> int:
+    """Count the supersteps a loop may take: at most four a turn."""
+    return 4 * settings.execution.max_tool_iterations_hard_limit + 10
+
+
+def agentic_loop(models: Models, runner: StepRunner, stores: Stores, settings: Settings) -> Node[AgentState]:
+    """Answer a simple request by a model with tools; its last words are the answer."""
+    subgraph, limit = build_loop(models, runner, stores, settings), supersteps(settings)
+
+    async def agentic_loop(state: AgentState, config: RunnableConfig) -> Update:
+        invocation_of(config).speak_from_here()
+        loop = LoopTask(lane="main", goal=state["request"], route=state["route"], tools=tuple(state["tools"]))
+        opening = LoopInput(loop=loop, conversation=state["messages"])
+        ended = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
+        outcome: LoopOutcome = ended["outcome"]
+        return {"answer": outcome.text, "status": outcome.status}
+
+    return agentic_loop
+
+
+def agentic_step(models: Models, runner: StepRunner, stores: Stores, settings: Settings) -> Node[LaneState]:
+    """Do a step of a plan that names tools instead of one call; its last words are its output."""
+    subgraph, limit = build_loop(models, runner, stores, settings), supersteps(settings)
+
+    async def agentic_step(state: LaneState, config: RunnableConfig) -> Update:
+        invocation, task = invocation_of(config), state["step_task"]
+        results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
+        missing = runner.begin(task, results, invocation)
+        opening = step_opening(task, state["route"], runner.outputs(results), missing)
+        try:
+            ended = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
+        except GraphInterrupt:
+            invocation.board.wait_on_gate(task["checked"].uid)
+            raise
+        result = step_result(task["checked"], ended["outcome"]).model_copy(update={"missing": missing})
+        return {"results": {result.uid: await runner.settle(task, result, invocation)}}
+
+    return agentic_step

@@ -1,0 +1,87 @@
+"""The state of an agentic loop: a model, its tools, and the conversation between them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from langchain_core.messages import AnyMessage
+from langgraph.graph.message import add_messages
+from pydantic import BaseModel, ConfigDict
+from typing_extensions import TypedDict
+
+from planwright.graph.canonical import canonical_json, sha256
+from planwright.graph.plan import CheckedStep
+from planwright.graph.state import ModelRoute
+
+
+class LoopTask(BaseModel):
+    """What a loop works on. `lane` names it within its run: `main`, or the uid of a step."""
+
+    model_config = ConfigDict(frozen=True)
+    lane: str
+    goal: str
+    route: ModelRoute
+    tools: tuple[str, ...]
+
+
+class ToolCall(BaseModel):
+    """One call of a model's reply: verified, or with the reason why it will not be made."""
+
+    model_config = ConfigDict(frozen=True)
+    call_id: str
+    index: int
+    name: str
+    checked: CheckedStep | None = None
+    error: str = ""
+
+    @property
+    def signature(self) -> str:
+        """The tool and its arguments, as one text that is the same for the same call."""
+        said = canonical_json(self.checked.step.params) if self.checked else self.error
+        short = said if len(said) <= 300 else f"{said[:200]}… {sha256(said)[:16]}"
+        return f"{self.name}({short})"
+
+
+class LoopOutcome(BaseModel):
+    """How a loop ended: the model's last words, or the reason why it was stopped."""
+
+    model_config = ConfigDict(frozen=True)
+    status: Literal["completed", "failed", "budget_exceeded"]
+    text: str
+    code: str = ""
+
+
+class LoopInput(TypedDict):
+    """What opens a loop."""
+
+    loop: LoopTask
+    conversation: Annotated[list[AnyMessage], add_messages]
+
+
+class LoopOutput(TypedDict, total=False):
+    """What a loop returns."""
+
+    outcome: LoopOutcome
+
+
+class LoopState(TypedDict, total=False):
+    """One turn after another; `batch` is the hash under which the calls of a reply are on record."""
+
+    loop: LoopTask
+    conversation: Annotated[list[AnyMessage], add_messages]
+    turn: int
+    calls: list[ToolCall]
+    batch: str
+    made: list[str]
+    refused: list[str]
+    tripped: list[str]
+    steering: str
+    outcome: LoopOutcome
+
+
+class CallTask(TypedDict):
+    """What is sent to the node that asks for, or makes, one call."""
+
+    loop: LoopTask
+    batch: str
+    call: ToolCall

@@ -1,0 +1,72 @@
+"""llm_invoker: one turn of the model. Its reply is durable before the first of its calls is made."""
+
+from __future__ import annotations
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableConfig
+
+from planwright.checkpoints.runs import RecordedPlan, Runs
+from planwright.graph.errors import BudgetExceeded, ModelError
+from planwright.graph.invocation import invocation_of
+from planwright.graph.loop_state import LoopOutcome, LoopState
+from planwright.graph.settings import Execution
+from planwright.models.calling import Models
+from planwright.nodes.history import normalise, repair
+from planwright.nodes.node import Node, Update
+from planwright.nodes.tool_calls import CallReader, batch_of, schemas, tools_of
+from planwright.prompts import render
+
+PROGRESS_EVERY = 10
+
+
+def llm_invoker(models: Models, reader: CallReader, runs: Runs, settings: Execution) -> Node[LoopState]:
+    """Ask the model, verify the calls of its reply, and put them on record."""
+    limit = min(settings.max_tool_iterations, settings.max_tool_iterations_hard_limit)
+
+    async def llm_invoker(state: LoopState, config: RunnableConfig) -> Update:
+        invocation, loop = invocation_of(config), state["loop"]
+        turn = state.get("turn", 0) + 1
+        if turn > limit:
+            text = f"stopped after {limit} turns (execution.max_tool_iterations)"
+            return {"outcome": LoopOutcome(status="failed", code="max_tool_iterations", text=text)}
+        if turn % PROGRESS_EVERY == 0:
+            invocation.emit("progress", {"lane": loop.lane, "turn": turn, "of": limit}, f"{loop.lane}:{turn}")
+        tools = tools_of(loop.tools, reader.registry)
+        steering = _steering(state, turn)
+        asked = [SystemMessage(render("agent")), *repair([*state["conversation"], *steering])]
+        key = f"{loop.lane}.{turn}"
+        try:
+            reply = await models.chat(loop.route, asked, invocation, key, role="agent", tools=schemas(tools))
+        except BudgetExceeded as error:
+            return {"outcome": LoopOutcome(status="budget_exceeded", code=error.limit, text=str(error))}
+        except ModelError as error:
+            return {"outcome": LoopOutcome(status="failed", code="model", text=str(error))}
+        clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
+        calls = reader.read(clean, wrong, tools, invocation.run_id, key)
+        batch = batch_of(calls, loop.goal, key)
+        if batch.steps:
+            checked = [call.checked for call in calls if call.checked is not None]
+            recorded = RecordedPlan(plan=batch, checked=checked, gate_id=None, kind="calls")
+            await runs.record_plan(invocation.run_id, invocation.context.tenant, recorded, invocation.clock())
+        return {
+            "conversation": [*steering, clean],
+            "turn": turn,
+            "calls": calls,
+            "batch": batch.plan_hash,
+            "made": [*state.get("made", []), *(call.signature for call in calls)],
+            "steering": "",
+            **({} if calls else {"outcome": LoopOutcome(status="completed", text=clean.text)}),
+        }
+
+    return llm_invoker
+
+
+def call_ids(conversation: list[AnyMessage]) -> set[str]:
+    """List the ids of every call that was made so far."""
+    replies = (message for message in conversation if isinstance(message, AIMessage))
+    return {str(call["id"]) for reply in replies for call in reply.tool_calls}
+
+
+def _steering(state: LoopState, turn: int) -> list[AnyMessage]:
+    text = state.get("steering", "")
+    return [HumanMessage(f"[loop guard] {text}", id=f"{state['loop'].lane}_{turn}_steering")] if text else []

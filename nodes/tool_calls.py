@@ -1,0 +1,114 @@
+"""The calls of a reply, verified before any of them runs: tool, arguments, policy, risk."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage
+from pydantic import JsonValue, ValidationError
+
+from planwright.capabilities import policy
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.capability import Capability, check_arguments, explain
+from planwright.capabilities.registry import Registry
+from planwright.checkpoints.serde import storable
+from planwright.graph.canonical import sha256
+from planwright.graph.errors import CapabilityRejected
+from planwright.graph.loop_state import ToolCall
+from planwright.graph.plan import CLOSING, CheckedStep, Plan, PlanStep
+from planwright.graph.risk import Risk, at_least
+
+
+def wire_name(name: str) -> str:
+    """Spell a capability's name as function calling allows it: letters, digits, `_` and `-`."""
+    return name.replace(".", "__")
+
+
+def tools_of(names: Sequence[str], registry: Registry) -> dict[str, Capability]:
+    """Look up a lane's tools by the name the model knows them by."""
+    found = (registry.get(name) for name in names if name not in CLOSING)
+    return {wire_name(tool.name): tool for tool in found if tool is not None}
+
+
+def schemas(tools: Mapping[str, Capability]) -> list[dict[str, Any]]:
+    """Describe tools as OpenAI's function calling does."""
+    return [
+        {
+            "type": "function",
+            "function": {"name": name, "description": tool.description, "parameters": tool.args_schema},
+        }
+        for name, tool in tools.items()
+    ]
+
+
+class CallReader:
+    """Turn the calls of a reply into steps that may run, or into the reason why not."""
+
+    def __init__(self, registry: Registry, world: CallContext, ask_from: Risk) -> None:
+        self.registry = registry
+        self._world = world
+        self._ask_from = ask_from
+
+    def read(
+        self,
+        reply: AIMessage,
+        wrong: Mapping[int, str],
+        tools: Mapping[str, Capability],
+        run_id: str,
+        turn: str,
+    ) -> list[ToolCall]:
+        """Verify every call of a reply; `turn` names the reply within its run, `wrong` what cannot be."""
+        read = []
+        for index, call in enumerate(reply.tool_calls):
+            made = {"call_id": str(call["id"]), "index": index, "name": call["name"]}
+            error = wrong.get(index, "")
+            try:
+                step = (
+                    None
+                    if error
+                    else self._verify(call["name"], call["args"], tools, run_id, f"{turn}.{index}")
+                )
+            except CapabilityRejected as refused:
+                step, error = None, str(refused)
+            read.append(ToolCall(**made, checked=step, error=error))
+        return read
+
+    def _verify(
+        self, name: str, args: dict[str, JsonValue], tools: Mapping[str, Capability], run_id: str, id_: str
+    ) -> CheckedStep:
+        found = tools.get(name)
+        if found is None:
+            near = [wire_name(other) for other in self.registry.near(name)]
+            offered = [other for other in near if other in tools] or sorted(tools)
+            raise CapabilityRejected(f"there is no tool {name}", f"use one of: {', '.join(offered[:10])}")
+        try:
+            checked = check_arguments(found, args)
+            storable(checked)
+        except ValidationError as error:
+            raise CapabilityRejected(f"bad arguments: {explain(error)}", "mend them") from error
+        except (TypeError, ValueError, RecursionError) as error:
+            raise CapabilityRejected(f"the arguments cannot be stored: {error}", "mend them") from error
+        found.check(checked, self._world)
+        ruling = policy.decide(found, checked, self._world)
+        if ruling.answer == "deny":
+            raise CapabilityRejected(f"the policy denies {found.name}: {ruling.reason}")
+        asks = ruling.answer == "ask" or found.mode == "destructive"
+        risky = at_least(found.risk, self._ask_from)
+        return CheckedStep(
+            step=PlanStep(id=id_, capability=found.name, params=checked, description=found.description),
+            uid=f"step_{sha256([run_id, id_, found.name, checked])[:16]}",
+            needs=(),
+            effect=found.effect,
+            mode=found.mode,
+            risk=found.risk,
+            gated=asks or risky,
+            reason=ruling.reason if asks or not risky else f"risk {found.risk}",
+        )
+
+
+def batch_of(calls: Sequence[ToolCall], goal: str, key: str) -> Plan:
+    """Put the calls of one reply on record as a plan: only what is on record can be executed."""
+    steps = tuple(call.checked.step for call in calls if call.checked is not None)
+    return Plan(plan_id=f"batch_{uuid.uuid5(uuid.NAMESPACE_OID, key).hex[:12]}", goal=goal, steps=steps)

@@ -1,0 +1,47 @@
+"""tool_execution: make one call of a model's through the gateway, and show the model its result."""
+
+from __future__ import annotations
+
+from langchain_core.messages import ToolMessage
+from langchain_core.runnables import RunnableConfig
+from pydantic import JsonValue
+
+from planwright.graph.invocation import invocation_of
+from planwright.graph.loop_state import CallTask
+from planwright.graph.results import StepResult
+from planwright.nodes.node import Node, Update
+from planwright.nodes.step_runner import StepRunner
+from planwright.nodes.truncation import shorten
+
+
+def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask]:
+    """Make the call, or answer from the record when it was made before a crash."""
+
+    async def tool_execution(state: CallTask, config: RunnableConfig) -> Update:
+        invocation, call = invocation_of(config), state["call"]
+        assert call.checked is not None
+        uid, step = call.checked.uid, call.checked.step
+        about: dict[str, JsonValue] = {"lane": state["loop"].lane, "capability": step.capability}
+        about |= {"step_id": step.id, "call_id": call.call_id}
+        invocation.emit("tool_call_start", {**about, "args": step.params}, uid)
+        result = invocation.board.settled(uid)
+        if result is None:
+            async with invocation.board.slots:
+                result = await runner.attempt(
+                    call.checked, state["batch"], lambda: step.params, about, invocation
+                )
+            await runner.record(result, invocation)
+        how = {"status": result.status, "seconds": result.seconds, "error": result.error}
+        invocation.emit("tool_call_end", {**about, **how}, uid)
+        return {"conversation": [answer(call.call_id, result, runner, limit)]}
+
+    return tool_execution
+
+
+def answer(call_id: str, result: StepResult, runner: StepRunner, limit: int) -> ToolMessage:
+    """Phrase a result for the model: shortened, or the error it can react to."""
+    ok = result.status == "completed"
+    text = shorten(runner.output(result), limit) if ok else f"{result.code}: {result.error}"
+    return ToolMessage(
+        text, tool_call_id=call_id, id=f"{call_id}_result", status="success" if ok else "error"
+    )

@@ -1,0 +1,208 @@
+"""A model with tools: for a simple request, and for a step of a plan that names tools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from langchain_core.messages import AIMessage, ToolMessage
+
+from planwright.models.scripted import ScriptedModel
+
+if TYPE_CHECKING:
+    from tests.scenarios.conftest import Scene
+
+AUTO = {"planning": {"mode": "auto"}}
+ASK = "Read, wipe, destroy or fail"  # names the tags of the tools, so that the filter offers them
+READ = ("work__read", {"name": "r"})
+WIPE = ("work__wipe", {"name": "w"})
+ALSO = ("work__wipe", {"name": "also"})
+
+
+def scripted(*replies: Any) -> ScriptedModel:
+    return ScriptedModel(replies=list(replies))
+
+
+def results(model: ScriptedModel) -> list[str]:
+    """List what the model was told of its calls, in the newest conversation."""
+    return [message.text for message in model.asked[-1] if isinstance(message, ToolMessage)]
+
+
+def test_a_simple_request_is_answered_by_a_model_that_calls_tools(scene: Scene) -> None:
+    model = scripted(scene.calls(READ), "It says r.")
+    output = scene.ask(scene.agent(model=model, **AUTO), ASK)
+    assert (output["status"], output["answer"]) == ("completed", "It says r.")
+    assert output["messages"][-1].text == "It says r."
+    assert scene.done == ["r"]
+
+
+def test_the_calls_of_a_reply_are_answered_in_their_order(scene: Scene) -> None:
+    names = [f"r{number}" for number in range(5)]
+    model = scripted(scene.calls(*(("work__read", {"name": name}) for name in names)), "done")
+    scene.ask(scene.agent(model=model, **AUTO), ASK)
+    assert [name in text for name, text in zip(names, results(model), strict=True)] == [True] * 5
+    assert sorted(scene.done) == names
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (("work__reed", {"name": "x"}), "there is no tool"),
+        (("work__read", {}), "bad arguments"),
+        (("work__read", {"name": "x", "extra": 1}), "bad arguments"),
+        (("files__read", {"path": "../outside"}), "outside"),
+        (("work__fail", {"name": "x"}), "is broken"),
+    ],
+    ids=["unknown", "missing", "extra", "not permitted", "failing"],
+)
+def test_a_call_that_fails_is_told_to_the_model_and_ends_nothing(
+    scene: Scene, call: tuple[str, dict[str, Any]], said: str
+) -> None:
+    model = scripted(scene.calls(call, READ), "done")
+    output = scene.ask(scene.agent(model=model, **AUTO), ASK)
+    assert output["status"] == "completed"
+    assert said in results(model)[0]
+    assert "r, reading 1" in results(model)[1]
+
+
+def test_no_call_is_made_before_every_gate_of_its_reply_is_decided(scene: Scene) -> None:
+    model = scripted(scene.calls(READ, WIPE, ALSO), "done")
+    agent = scene.agent(model=model, **AUTO)
+    scene.ask(agent, ASK)
+    gates = scene.waiting(agent)
+    assert (len(gates), scene.done) == (2, [])
+    first, second = gates["main.1.1"], gates["main.1.2"]
+    scene.answer(agent, {first: "approve"})
+    assert scene.done == []
+    output = scene.answer(agent, {second: {"type": "reject", "message": "not that"}})
+    assert output["status"] == "completed"
+    assert sorted(scene.done) == ["r", "w"]
+    assert "not that" in results(model)[2]
+
+
+def test_a_gate_of_a_call_is_answered_in_another_process(scene: Scene) -> None:
+    settings = {"planning": {"mode": "auto"}}
+    replies = [scene.calls(WIPE), "It is wiped."]
+    scene.child(scene.entry(message=ASK), replies=replies, settings=settings)
+    approve = scene.entry(resume={"decisions": [{"type": "approve"}]})
+    report = scene.child(approve, replies=["It is wiped."], settings=settings)
+    assert report["outputs"][0]["answer"] == "It is wiped."
+    assert scene.done == ["w"]
+
+
+def test_a_call_that_died_in_the_middle_is_made_again_under_the_same_key(scene: Scene) -> None:
+    settings = {"planning": {"mode": "auto"}}
+    agent = scene.agent(scene.calls(WIPE), "never asked", **settings)
+    scene.ask(agent, ASK)
+    (scene.workspace / "die-w").touch()
+    approve = scene.entry(resume={"decisions": [{"type": "approve"}]})
+    scene.child(approve, replies=["never asked"], settings=settings, dies=True)
+    assert [row["status"] for row in scene.rows("SELECT status FROM effects")] == ["intent"]
+    (key,) = (row["key"] for row in scene.rows("SELECT key FROM effects"))
+    output = scene.recover(scene.agent("wiped after all", **settings))
+    assert (output["status"], output["answer"]) == ("completed", "wiped after all")
+    assert scene.rows("SELECT key, status FROM effects") == [{"key": key, "status": "done"}]
+
+
+def test_a_blind_call_that_died_in_the_middle_is_in_doubt_and_never_repeated(scene: Scene) -> None:
+    settings = {"planning": {"mode": "auto"}}
+    agent = scene.agent(scene.calls(("work__destroy", {"name": "d"})), "never asked", **settings)
+    scene.ask(agent, ASK)
+    (scene.workspace / "die-d").touch()
+    approve = scene.entry(resume={"decisions": [{"type": "approve"}]})
+    scene.child(approve, replies=["never asked"], settings=settings, dies=True)
+    model = scripted("nobody knows")
+    scene.recover(scene.agent(model=model, **settings))
+    assert scene.done == ["began d"]
+    assert "in_doubt" in results(model)[0]
+
+
+def test_the_same_call_again_and_again_is_steered_and_then_refused(scene: Scene) -> None:
+    model = scripted(*[scene.calls(READ)] * 6, "I give up.")
+    output = scene.ask(scene.agent(model=model, **AUTO), ASK)
+    assert output["answer"] == "I give up."
+    assert scene.done == ["r"] * 4
+    assert sum("loop guard" in message.text for message in model.asked[-1]) >= 2
+    trips = [event["data"] for event in scene.journal() if event["type"] == "loop_guard"]
+    assert [trip["severity"] for trip in trips] == ["warning", "critical"]
+
+
+def test_the_turns_of_a_loop_are_limited_and_told(scene: Scene) -> None:
+    replies = [scene.calls(("work__read", {"name": f"r{turn}"})) for turn in range(20)]
+    agent = scene.agent(*replies, execution={"max_tool_iterations": 12}, **AUTO)
+    output = scene.ask(agent, ASK)
+    assert output["status"] == "failed"
+    assert "max_tool_iterations" in output["answer"]
+    assert len(scene.done) == 12
+    assert [e["data"]["turn"] for e in scene.journal() if e["type"] == "progress"] == [10]
+
+
+def test_a_budget_of_tokens_ends_a_loop(scene: Scene) -> None:
+    replies = [scene.calls(("work__read", {"name": f"r{turn}"})) for turn in range(20)]
+    output = scene.ask(scene.agent(*replies, budgets={"run": {"tokens": 5000}}, **AUTO), ASK)
+    assert output["status"] == "budget_exceeded"
+    assert "budgets.run.tokens" in output["answer"]
+
+
+def test_a_reply_with_malformed_calls_leaves_a_history_that_is_valid(scene: Scene) -> None:
+    broken = {"name": "work__read", "args": '{"name": ', "id": None, "error": None}
+    reply = {**scene.calls(READ), "invalid_tool_calls": [{**broken, "type": "invalid_tool_call"}]}
+    model = scripted(reply, "done")
+    scene.ask(scene.agent(model=model, **AUTO), ASK)
+    said = next(m for m in model.asked[-1] if isinstance(m, AIMessage))
+    answered = [m.tool_call_id for m in model.asked[-1] if isinstance(m, ToolMessage)]
+    assert [call["id"] for call in said.tool_calls] == answered
+    assert "no JSON object" in results(model)[1]
+
+
+def test_a_follow_up_sees_the_conversation(scene: Scene) -> None:
+    model = scripted("first answer", "second answer")
+    agent = scene.agent(model=model, **AUTO)
+    scene.ask(agent, "first question")
+    scene.ask(agent, "second question")
+    assert [m.text for m in model.asked[-1]][1:] == ["first question", "first answer", "second question"]
+
+
+def agentic(scene: Scene, *after: str, tools: tuple[str, ...] = ("work.read", "work.wipe")) -> dict[str, Any]:
+    """Write a step that an agent does with some tools."""
+    return {"id": "look", "description": "Find out", "tool_hints": list(tools), "depends_on": list(after)}
+
+
+def test_a_step_of_a_plan_is_done_by_an_agent_and_its_words_are_its_output(scene: Scene) -> None:
+    after = scene.step("end", "work.write", "look")
+    after["params"]["text"] = "{{steps.look.output.text}}"
+    plan = scene.plan(agentic(scene, tools=("work.read",)), after)
+    agent = scene.agent(plan, scene.calls(READ), "found it", "the answer", approval={"plan": "never"})
+    assert scene.ask(agent)["status"] == "completed"
+    assert scene.done == ["r", "end:found it"]
+
+
+def test_a_gate_inside_an_agentic_step_parks_what_waits_for_it_and_nothing_else(scene: Scene) -> None:
+    plan = scene.plan(agentic(scene), scene.step("end", "work.read", "look"), scene.step("free", "work.read"))
+    agent = scene.agent(plan, scene.calls(WIPE), "wiped", "the answer")
+    scene.ask(agent)
+    scene.decide(agent, "approve")
+    assert scene.done == ["free"]
+    output = scene.decide(agent, "approve")
+    assert output["status"] == "completed"
+    assert scene.done == ["free", "w", "end"]
+
+
+def test_an_agentic_step_can_use_nothing_but_the_tools_that_were_approved(scene: Scene) -> None:
+    plan = scene.plan(agentic(scene, tools=("work.read",)))
+    model = scripted(plan, scene.calls(WIPE), "no way", "the answer")
+    scene.ask(scene.agent(model=model))
+    assert scene.done == []
+    told = [m.text for call in model.asked for m in call if isinstance(m, ToolMessage)]
+    assert any("there is no tool work__wipe" in text for text in told)
+
+
+@pytest.mark.parametrize(
+    ("tools", "code"),
+    [(("work.reed",), "unknown_capability"), (("respond",), "not_permitted")],
+)
+def test_the_tools_of_an_agentic_step_are_verified(scene: Scene, tools: tuple[str, ...], code: str) -> None:
+    agent = scene.agent(scene.plan(agentic(scene, tools=tools)))
+    output = scene.ask(agent)
+    assert output["status"] == "refused"
+    assert code in output["answer"]
