@@ -15,7 +15,7 @@ from planwright.graph.canonical import canonical_json, sha256
 from planwright.graph.errors import GateError
 
 GateKind = Literal["plan", "step"]
-GateStatus = Literal["open", "approved", "rejected", "expired"]
+GateStatus = Literal["open", "approved", "rejected", "expired", "cancelled"]
 Answer = Literal["approve", "reject"]
 
 

@@ -58,6 +58,7 @@ CREATE TRIGGER memories_added AFTER INSERT ON memories BEGIN
     INSERT INTO memories_fts (rowid, text, tags) VALUES (new.rowid, new.text, new.tags); END;
 """,
     "ALTER TABLE plans ADD COLUMN kind TEXT NOT NULL DEFAULT 'plan'",
+    "ALTER TABLE runs ADD COLUMN cancelled_by TEXT",
 )
 
 CHECKPOINT_MIGRATIONS: tuple[str, ...] = (

@@ -37,6 +37,7 @@ class Run(BaseModel):
     started_at: str
     ended_at: str | None = None
     answer: str | None = None
+    cancelled_by: str | None = None
     owner: str | None = None
     lease_token: int = 0
     lease_until: float = 0
@@ -124,6 +125,39 @@ class Runs:
             )
 
         await self._database.run("end", job)
+
+    async def cancel(self, run_id: str, by: str, at: datetime) -> None:
+        """Ask for the end of a run, and close its gates; whoever works on it sees that and stops.
+
+        Raises RunError when it has ended.
+        """
+
+        def job(connection: sqlite3.Connection) -> None:
+            asked = connection.execute(
+                "UPDATE runs SET cancelled_by=? WHERE run_id=? AND ended_at IS NULL", (by, run_id)
+            )
+            if not asked.rowcount:
+                raise RunError(f"run {run_id} has ended", f"see how: planwright show {run_id}")
+            connection.execute(
+                "UPDATE gates SET status='cancelled', decided_at=?, decided_by=?"
+                " WHERE run_id=? AND status='open'",
+                (at.isoformat(), by, run_id),
+            )
+
+        await self._database.run("cancel", job)
+
+    async def cancelled_by(self, run_id: str) -> str:
+        """Name who asked for the end of a run; empty when nobody did."""
+
+        def job(connection: sqlite3.Connection) -> str:
+            row = connection.execute("SELECT cancelled_by FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+            return (row and row[0]) or ""
+
+        return await self._database.run("read", job)
+
+    def worked_on(self, run: Run, now: float) -> bool:
+        """Say whether a live process holds a run."""
+        return run.lease_until > now and run.owner is not None and _alive(run.owner)
 
     async def set_title(self, thread_id: str, title: str) -> None:
         """Name a thread, once."""

@@ -96,6 +96,20 @@ def recover(thread: str, workspace: Path, terminal: Terminal) -> int:
     return follow(settings, None, str(find_run(settings, thread)["thread_id"]), None, terminal)
 
 
+def stop(thread: str, workspace: Path) -> int:
+    """Cancel a run, and say whether it has ended."""
+    settings = load(workspace)
+    run = find_run(settings, thread)
+    agent = build_graph(settings)
+    try:
+        ended = agent.cancel(str(run["thread_id"]), who())
+    finally:
+        agent.close()
+    found = find_run(settings, run["run_id"])
+    print(f"{run['run_id']} {found['status'] if ended else 'is being cancelled; running calls finish first'}")
+    return 0
+
+
 def follow(
     settings: Settings,
     given: Any,

@@ -101,6 +101,14 @@ def reject(
 
 
 @app.command()
+def cancel(thread: Thread, workspace: Folder = HERE) -> None:
+    """Cancel a run, from any process: running calls finish, the rest is skipped."""
+    from planwright.cli.drive import stop
+
+    raise typer.Exit(stop(thread, workspace))
+
+
+@app.command()
 def resume(thread: Thread, workspace: Folder = HERE, json: Json = False, no_input: NoInput = False) -> None:
     """Go on with a run that was interrupted, or close one whose gate has expired."""
     from planwright.cli.drive import Terminal, recover

@@ -23,7 +23,8 @@ from planwright.capabilities.jail import Jail
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.background import BackgroundLoop
-from planwright.graph.door import Door, thread_of
+from planwright.graph.door import Door
+from planwright.graph.entry import thread_of
 from planwright.graph.invocation import Clock, utc_now
 from planwright.graph.pipeline import Parts, build_pipeline
 from planwright.graph.settings import Settings, load
@@ -77,12 +78,34 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
             async for chunk in super().astream(None, merged, **options):
                 yield chunk
             return
+        if await self.door.gives_way(input, thread):
+            await self.acancel(thread, by="a new message")
+            snapshot = await self.aget_state(merged)
         if input is not None and await self.door.half_closed(thread, snapshot):
             await self.ainvoke(None, config)
             snapshot = await self.aget_state(merged)
         async with self.door.enter(input, merged, context, snapshot) as entry:
             async for chunk in super().astream(entry.input, entry.config, context=entry.context, **options):
                 yield chunk
+            if await self.door.stopping(entry):
+                entry.invocation.cancelled_by = entry.invocation.cancelled_by or "another process"
+                async for chunk in super().astream(None, entry.config, context=entry.context, **options):
+                    yield chunk
+
+    async def acancel(self, thread_id: str, by: str = "python") -> bool:
+        """Cancel a thread's run: running calls finish, the rest is skipped, the thread stays usable.
+
+        Returns whether it has ended; if not, the process that works on it ends it in a moment.
+        Raises RunError when there is nothing to cancel.
+        """
+        await self.door.cancel(thread_id, by)
+        if await self.door.left_alone(thread_id):
+            await self.ainvoke(None, {"configurable": {"thread_id": thread_id}})
+        return await self.door.has_ended(thread_id)
+
+    def cancel(self, thread_id: str, by: str = "python") -> bool:
+        """Cancel a thread's run from code without an event loop."""
+        return self.loop.call(lambda: self.acancel(thread_id, by))
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Stream a run from code without an event loop."""

@@ -11,27 +11,27 @@ import contextlib
 import itertools
 import uuid
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from langchain_core.messages import BaseMessage, convert_to_messages, messages_from_dict, messages_to_dict
+from langchain_core.messages import messages_from_dict, messages_to_dict
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, StateSnapshot
-from pydantic import TypeAdapter, ValidationError
 
 from planwright.checkpoints.gates import Gate
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
 from planwright.graph.answers import bind
 from planwright.graph.board import Board
-from planwright.graph.errors import GateError, RunError, SetupError
+from planwright.graph.entry import read_context, read_messages, thread_of
+from planwright.graph.errors import GateError, RunError
 from planwright.graph.invocation import CONFIG_KEY, Clock, Invocation, utc_now
 from planwright.graph.run_context import RunContext
 from planwright.graph.settings import Settings
 
-MAX_REQUEST = 100_000
+LOOK_S = 1.0
+PATIENCE = 20
 LAST_NODE = ("session_close",)
-_CONTEXT = TypeAdapter(RunContext)
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class Entry:
     config: RunnableConfig
     context: RunContext
     run: Run
+    invocation: Invocation
 
 
 class Door:
@@ -63,13 +64,15 @@ class Door:
         thread_id = thread_of(config)
         run, fresh = await self._run_for(given, thread_id, context)
         token = await self._lease(run)
-        ticker = asyncio.create_task(self._renew(run.run_id, token))
+        tickers = [asyncio.create_task(self._renew(run.run_id, token))]
         try:
             entered = await self._admit(given, run, fresh, config, snapshot, token)
+            tickers.append(asyncio.create_task(self._watch(entered.invocation)))
             yield entered
             await self._leave(entered.run)
         finally:
-            ticker.cancel()
+            for ticker in tickers:
+                ticker.cancel()
             await self.stores.runs.release(run.run_id, token)
 
     async def ended(self, thread_id: str, snapshot: StateSnapshot) -> bool:
@@ -94,6 +97,13 @@ class Door:
         """
         run = await self.stores.runs.latest(thread_id)
         return run is not None and run.ended and snapshot.next == LAST_NODE
+
+    async def gives_way(self, given: Any, thread_id: str) -> bool:
+        """Say whether a new message cancels the run before it (`threads.new_input = cancel`)."""
+        if given is None or isinstance(given, Command) or self.settings.threads.new_input != "cancel":
+            return False
+        run = await self.stores.runs.latest(thread_id)
+        return run is not None and not run.ended
 
     async def _run_for(self, given: Any, thread_id: str, context: Any) -> tuple[Run, bool]:
         run = await self.stores.runs.latest(thread_id)
@@ -135,6 +145,40 @@ class Door:
             until = self._clock().timestamp() + self.settings.sessions.lease_s
             await self.stores.runs.renew(run_id, token, until)
 
+    async def _watch(self, invocation: Invocation) -> None:
+        """Notice that somebody, in any process, cancelled the run."""
+        while not invocation.cancelled_by:
+            await asyncio.sleep(LOOK_S)
+            invocation.cancelled_by = await self.stores.runs.cancelled_by(invocation.run_id)
+
+    async def cancel(self, thread_id: str, by: str) -> None:
+        """Ask for the end of a thread's run. Raises RunError when there is nothing to cancel."""
+        run = await self.stores.runs.latest(thread_id)
+        if run is None:
+            raise RunError(f"there is no thread {thread_id}", "list the threads: planwright ls")
+        await self.stores.runs.cancel(run.run_id, by, self._clock())
+
+    async def left_alone(self, thread_id: str) -> bool:
+        """Wait a while for whoever works on a run; say whether it is not ended and nobody does."""
+        for _ in range(PATIENCE):
+            run = await self.stores.runs.latest(thread_id)
+            if run is None or run.ended:
+                return False
+            if not self.stores.runs.worked_on(run, self._clock().timestamp()):
+                return True
+            await asyncio.sleep(LOOK_S / 4)
+        return False
+
+    async def has_ended(self, thread_id: str) -> bool:
+        """Say whether a thread's newest run has ended."""
+        run = await self.stores.runs.latest(thread_id)
+        return run is not None and run.ended
+
+    async def stopping(self, entry: Entry) -> bool:
+        """Say whether a cancelled run still has to be led to its end: its gates have closed."""
+        run = await self.stores.runs.latest(entry.run.thread_id)
+        return run is not None and not run.ended and run.cancelled_by is not None
+
     async def _admit(
         self, given: Any, run: Run, fresh: bool, config: RunnableConfig, snapshot: StateSnapshot, token: int
     ) -> Entry:
@@ -157,11 +201,12 @@ class Door:
             lease_token=token,
             request=run.request,
             clock=self._clock,
+            cancelled_by=run.cancelled_by or "",
             seq=itertools.count(await self.stores.journal.last_seq(run.run_id) + 1),
             told=await self.stores.journal.keys(run.run_id),
         )
         configurable = {**config.get("configurable", {}), CONFIG_KEY: invocation}
-        return Entry(passed, {**config, "configurable": configurable}, context, run)
+        return Entry(passed, {**config, "configurable": configurable}, context, run, invocation)
 
     async def _answer(self, resume: Any, run: Run, snapshot: StateSnapshot) -> Command[Any] | None:
         """Decide the gates an answer names, then resume exactly their interrupts."""
@@ -194,7 +239,7 @@ class Door:
     async def _leave(self, run: Run) -> None:
         """Note that a run waits; one that neither waits nor ended is a bug of ours."""
         now = await self.stores.runs.latest(run.thread_id)
-        if now is None or now.ended:
+        if now is None or now.ended or now.cancelled_by:
             return
         gates = await self.stores.gates.of_thread(run.thread_id, self._clock())
         if not gates:
@@ -205,62 +250,9 @@ class Door:
         await self.stores.runs.set_status(run.run_id, "waiting")
 
 
-def thread_of(config: RunnableConfig) -> str:
-    """Read the thread id. Raises SetupError when the caller gave none."""
-    thread_id = config.get("configurable", {}).get("thread_id")
-    if not thread_id:
-        raise SetupError(
-            "a run needs a thread id", 'pass {"configurable": {"thread_id": str(uuid.uuid4())}} as the config'
-        )
-    return str(thread_id)
-
-
-def read_messages(given: Any) -> list[BaseMessage]:
-    """Read the new messages of an input. Raises SetupError for none, an empty or a huge one."""
-    listed: Any = given.get("messages") if isinstance(given, Mapping) else None
-    try:
-        messages = convert_to_messages(listed if isinstance(listed, list | tuple) else [listed])
-    except (ValueError, TypeError, NotImplementedError) as error:
-        raise SetupError(
-            "the input holds no messages", 'pass {"messages": [{"role": "user", "content": "…"}]}'
-        ) from error
-    if not messages or messages[-1].type != "human" or not messages[-1].text.strip():
-        raise SetupError("the request is empty", 'say what to do: planwright run "What tickets are open?"')
-    if not all(_storable(message.text) for message in messages):
-        raise SetupError("the request holds half a character (a lone surrogate)", "send it as valid UTF-8")
-    if len(messages[-1].text) > MAX_REQUEST:
-        raise SetupError(
-            f"the request is {len(messages[-1].text):,} characters long, {MAX_REQUEST:,} are allowed",
-            "put the text into a file of the workspace and name the file instead",
-        )
-    return messages
-
-
-def read_context(context: Any) -> RunContext:
-    """Read the options of a run, from an object or from JSON. Raises SetupError for unknown ones."""
-    if isinstance(context, RunContext):
-        return context
-    try:
-        options = dict(context or {})
-        if unknown := options.keys() - {option.name for option in fields(RunContext)}:
-            raise ValueError(f"there is no option {min(map(str, unknown))!r}")
-        return _CONTEXT.validate_python(options)
-    except (ValidationError, TypeError, ValueError) as error:
-        raise SetupError(f"the run context is wrong: {error}", "see planwright.graph.RunContext") from error
-
-
 def _not_begun(run: Run, snapshot: StateSnapshot) -> bool:
     """Say whether a run died before its request reached the thread's checkpoints."""
     return not snapshot.next and snapshot.values.get("run_id") != run.run_id
-
-
-def _storable(text: str) -> bool:
-    """Say whether a text is valid Unicode: half a surrogate pair cannot be stored."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _unfinished(run: Run, gates: list[Gate]) -> RunError:

@@ -25,6 +25,7 @@ EventType = Literal[
     "plan_step_skipped",
     "plan_complete",
     "plan_failed",
+    "plan_cancelled",
     "step_scored",
     "verdict",
     "tool_call_start",

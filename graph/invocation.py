@@ -42,6 +42,7 @@ class Invocation:
     request: str = ""
     clock: Clock = utc_now
     seq: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    cancelled_by: str = ""
     told: set[str] = field(default_factory=set)
     writer: Callable[[Any], None] | None = None
 

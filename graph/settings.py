@@ -162,9 +162,9 @@ class Capabilities(_Section):
 
 
 class Threads(_Section):
-    """What a new message does to a thread whose gate is open."""
+    """What a new message does to a thread whose run has not ended."""
 
-    new_input: Literal["refuse"] = "refuse"
+    new_input: Literal["refuse", "cancel"] = "refuse"
 
 
 class Settings(BaseSettings):

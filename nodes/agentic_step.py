@@ -32,6 +32,8 @@ def step_opening(
 
 def step_result(checked: CheckedStep, outcome: LoopOutcome) -> StepResult:
     """Turn the end of a loop into the result of its step."""
+    if outcome.status == "cancelled":
+        return ended(checked, "skipped", code="cancelled", error=outcome.text)
     if outcome.status != "completed":
         return ended(checked, "failed", code=outcome.code or outcome.status, error=outcome.text)
     return StepResult(

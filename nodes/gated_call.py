@@ -7,6 +7,7 @@ from langchain_core.runnables import RunnableConfig
 from planwright.checkpoints.gates import Gates
 from planwright.graph.invocation import invocation_of
 from planwright.graph.lane_state import LaneState
+from planwright.graph.results import StepStatus
 from planwright.nodes.node import Node, Update
 from planwright.nodes.step_runner import StepRunner, ended
 
@@ -24,7 +25,8 @@ def gated_call(runner: StepRunner, gates: Gates) -> Node[LaneState]:
             result = await runner.run(task, results, invocation)
         else:
             why = gate.reason or ("nobody decided in time" if gate.status == "expired" else "no reason given")
-            rejected = ended(task["checked"], "rejected", code=gate.status, error=f"{gate.status}: {why}")
+            status: StepStatus = "skipped" if gate.status == "cancelled" else "rejected"
+            rejected = ended(task["checked"], status, code=gate.status, error=f"{gate.status}: {why}")
             result = await runner.settle(task, rejected, invocation)
         return {"results": {result.uid: result}}
 

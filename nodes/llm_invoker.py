@@ -26,6 +26,9 @@ def llm_invoker(models: Models, reader: CallReader, runs: Runs, settings: Execut
     async def llm_invoker(state: LoopState, config: RunnableConfig) -> Update:
         invocation, loop = invocation_of(config), state["loop"]
         turn = state.get("turn", 0) + 1
+        if invocation.cancelled_by:
+            text = f"Cancelled by {invocation.cancelled_by} after {turn - 1} turns."
+            return {"outcome": LoopOutcome(status="cancelled", code="cancelled", text=text)}
         if turn > limit:
             text = f"stopped after {limit} turns (execution.max_tool_iterations)"
             return {"outcome": LoopOutcome(status="failed", code="max_tool_iterations", text=text)}

@@ -29,6 +29,8 @@ def rule(gate: Gate, attempts: Attempts, replan_budget: int) -> Update:
     if gate.status == "expired":
         when = f"{gate.expires_at:%Y-%m-%d %H:%M:%S} UTC"
         return {"status": "expired", "answer": f"Nobody decided before {when}; nothing was run."}
+    if gate.status == "cancelled":
+        return {"status": "cancelled", "answer": f"Cancelled by {gate.decided_by}; nothing was run."}
     reason = gate.reason or ""
     if reason and attempts.replans < replan_budget:
         finding = Finding(code="rejected", message=reason, fix="plan what the person wants instead")

@@ -36,6 +36,8 @@ def respond(models: Models, stores: Stores) -> Node[AgentState]:
             status = final_status(results, state.get("verdict"))
         else:
             status = "completed"
+        if status == "cancelled":
+            return {"answer": f"Cancelled by {invocation.cancelled_by}.\n{answer(told)}", "status": status}
         prompt = Prompt(
             role="respond",
             system=render("respond"),

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from planwright.checkpoints.stores import Stores
 from planwright.graph.errors import BudgetExceeded
+from planwright.graph.events import EventType
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.plan import CheckedStep, Plan
 from planwright.graph.results import Finding, Ruling, RunStatus, StepResult, StepScore, Verdict
@@ -36,7 +37,7 @@ def score(stores: Stores, settings: Settings) -> Node[AgentState]:
             score_step(e, r, outputs.get(r.uid), timeout_s) for e, r in zip(checked, results, strict=True)
         ]
         left = settings.planning.replan_budget - attempts.replans
-        ruling, reason = rule(results, scores, left)
+        ruling, reason = rule(results, scores, 0 if invocation.cancelled_by else left)
         verdict = Verdict(
             run_id=invocation.run_id,
             plan_id=plan.plan_id,
@@ -139,6 +140,8 @@ def final_status(results: Mapping[str, StepResult], verdict: Verdict | None) -> 
         return "budget_exceeded"
     if any(result.code == "in_doubt" for result in results.values()):
         return "escalated"
+    if any(result.code == "cancelled" for result in results.values()):
+        return "cancelled"
     if "failed" in statuses:
         return "failed"
     if verdict is not None and verdict.verdict != "accept":
@@ -166,6 +169,8 @@ def _tell(invocation: Invocation, plan: Plan, verdict: Verdict, results: list[St
         invocation.emit("step_scored", mark.model_dump(mode="json"), f"{key}:{mark.step_id}")
     failed = [result.step_id for result in results if result.status == "failed"]
     data = {"plan_id": plan.plan_id, "goal": plan.goal, "total": len(results), "failed": failed}
-    invocation.emit("plan_failed" if failed else "plan_complete", data, key)
+    cancelled = any(result.code == "cancelled" for result in results)
+    kind: EventType = "plan_cancelled" if cancelled else "plan_failed" if failed else "plan_complete"
+    invocation.emit(kind, data, key)
     about = {"plan_id": plan.plan_id, "verdict": verdict.verdict, "reason": verdict.reason}
     invocation.emit("verdict", about, key)

@@ -40,6 +40,8 @@ class StepRunner:
             return settled, {}
         results = await invocation.board.inputs(task["awaits"], checked.uid)
         decision, missing = fate(checked.needs, results, checked.cascade)
+        if invocation.cancelled_by:
+            return await self.settle(task, cancelled(checked, invocation), invocation), {}
         if decision == "skip":
             reason = f"it needs {', '.join(missing)}, which did not succeed"
             skipped = ended(checked, "skipped", code="dependency_failed", error=reason, missing=missing)
@@ -69,6 +71,8 @@ class StepRunner:
     async def run(self, task: StepTask, results: dict[str, StepResult], invocation: Invocation) -> StepResult:
         """Make the step's call, when a slot is free, and settle how it ended."""
         async with invocation.board.slots:
+            if invocation.cancelled_by:
+                return await self.settle(task, cancelled(task["checked"], invocation), invocation)
             missing = self.begin(task, results, invocation)
             result = await self.attempt(
                 task["checked"],
@@ -100,7 +104,7 @@ class StepRunner:
         tries, started = [1], invocation.clock()
 
         def may_retry(attempt: int, cause: str, key: str) -> bool:
-            if invocation.told_of("plan_step_retry") >= self._run_retries:
+            if invocation.cancelled_by or invocation.told_of("plan_step_retry") >= self._run_retries:
                 return False
             tries[0] = attempt + 1
             data = {**about, "attempt": attempt, "error": cause, "idempotency_key": key}
@@ -175,6 +179,11 @@ def ended(
         error=error,
         missing=missing,
     )
+
+
+def cancelled(checked: CheckedStep, invocation: Invocation) -> StepResult:
+    """Make the result of a step that did not begin before its run was cancelled."""
+    return ended(checked, "skipped", code="cancelled", error=f"cancelled by {invocation.cancelled_by}")
 
 
 def _site(checked: CheckedStep, plan_hash: str, invocation: Invocation) -> Site:

@@ -10,6 +10,7 @@ from planwright.graph.invocation import invocation_of
 from planwright.graph.loop_state import CallTask
 from planwright.graph.results import StepResult
 from planwright.nodes.node import Node, Update
+from planwright.nodes.parallel_execution import refusal
 from planwright.nodes.step_runner import StepRunner
 from planwright.nodes.truncation import shorten
 
@@ -21,6 +22,9 @@ def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask]:
         invocation, call = invocation_of(config), state["call"]
         assert call.checked is not None
         uid, step = call.checked.uid, call.checked.step
+        if invocation.cancelled_by:
+            stopped = call.model_copy(update={"error": f"not made: cancelled by {invocation.cancelled_by}"})
+            return {"conversation": [refusal(stopped)]}
         about: dict[str, JsonValue] = {"lane": state["loop"].lane, "capability": step.capability}
         about |= {"step_id": step.id, "call_id": call.call_id}
         invocation.emit("tool_call_start", {**about, "args": step.params}, uid)

@@ -36,6 +36,11 @@ def verify(
         invocation = invocation_of(config)
         plan = state["plan"]
         assert plan is not None
+        if invocation.cancelled_by:
+            return {
+                "status": "cancelled",
+                "answer": f"Cancelled by {invocation.cancelled_by}; nothing was run.",
+            }
         plan, mended = close_plan(plan)
         results = state.get("results", {})
         findings = check(plan, registry, settings, world, can_call=state["route"].can_call)

@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -62,6 +63,13 @@ class Scene:
         """What the capabilities wrote down, in order, over all processes."""
         path = self.workspace / "done.log"
         return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+    def wait_for(self, line: str) -> None:
+        """Wait until a capability has written a line down. Fails when it does not in time."""
+        deadline = time.monotonic() + CHILD_S
+        while line not in self.done:
+            assert time.monotonic() < deadline, f"{line!r} was never written"
+            time.sleep(0.02)
 
     def step(self, id_: str, capability: str, *after: str, **more: Any) -> dict[str, Any]:
         """Write one step of a plan; its only parameter is its own name unless `params` says more."""

@@ -6,6 +6,7 @@ processes of one scene and the test itself all load it as a user's own module.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 
@@ -69,6 +70,14 @@ def wipe(name: str, call: CallContext) -> Done:
     """Wipe something; doing it twice is doing it once."""
     die_if_told(call, name)
     return Done(text=f"{name} wiped", turn=note(call, name))
+
+
+@capability("work.slow", mode="read_only", tags=("slow",))
+async def slow(name: str, call: CallContext) -> Done:
+    """Take two seconds, longer than it takes to notice that a run was cancelled."""
+    note(call, f"began {name}")
+    await asyncio.sleep(2)
+    return Done(text=f"{name} at last", turn=note(call, name))
 
 
 @capability("work.fail", mode="read_only", tags=("fail",))

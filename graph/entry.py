@@ -1,0 +1,70 @@
+"""What comes in through the door: thread id, messages and options, each checked before it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from langchain_core.messages import BaseMessage, convert_to_messages
+from langchain_core.runnables import RunnableConfig
+from pydantic import TypeAdapter, ValidationError
+
+from planwright.graph.errors import SetupError
+from planwright.graph.run_context import RunContext
+
+MAX_REQUEST = 100_000
+_CONTEXT = TypeAdapter(RunContext)
+
+
+def thread_of(config: RunnableConfig) -> str:
+    """Read the thread id. Raises SetupError when the caller gave none."""
+    thread_id = config.get("configurable", {}).get("thread_id")
+    if not thread_id:
+        raise SetupError(
+            "a run needs a thread id", 'pass {"configurable": {"thread_id": str(uuid.uuid4())}} as the config'
+        )
+    return str(thread_id)
+
+
+def read_messages(given: Any) -> list[BaseMessage]:
+    """Read the new messages of an input. Raises SetupError for none, an empty or a huge one."""
+    listed: Any = given.get("messages") if isinstance(given, Mapping) else None
+    try:
+        messages = convert_to_messages(listed if isinstance(listed, list | tuple) else [listed])
+    except (ValueError, TypeError, NotImplementedError) as error:
+        raise SetupError(
+            "the input holds no messages", 'pass {"messages": [{"role": "user", "content": "…"}]}'
+        ) from error
+    if not messages or messages[-1].type != "human" or not messages[-1].text.strip():
+        raise SetupError("the request is empty", 'say what to do: planwright run "What tickets are open?"')
+    if not all(_storable(message.text) for message in messages):
+        raise SetupError("the request holds half a character (a lone surrogate)", "send it as valid UTF-8")
+    if len(messages[-1].text) > MAX_REQUEST:
+        raise SetupError(
+            f"the request is {len(messages[-1].text):,} characters long, {MAX_REQUEST:,} are allowed",
+            "put the text into a file of the workspace and name the file instead",
+        )
+    return messages
+
+
+def read_context(context: Any) -> RunContext:
+    """Read the options of a run, from an object or from JSON. Raises SetupError for unknown ones."""
+    if isinstance(context, RunContext):
+        return context
+    try:
+        options = dict(context or {})
+        if unknown := options.keys() - {option.name for option in fields(RunContext)}:
+            raise ValueError(f"there is no option {min(map(str, unknown))!r}")
+        return _CONTEXT.validate_python(options)
+    except (ValidationError, TypeError, ValueError) as error:
+        raise SetupError(f"the run context is wrong: {error}", "see planwright.graph.RunContext") from error
+
+
+def _storable(text: str) -> bool:
+    """Say whether a text is valid Unicode: half a surrogate pair cannot be stored."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

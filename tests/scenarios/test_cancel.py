@@ -1,0 +1,119 @@
+"""A run is cancelled: what runs finishes, the rest is skipped, and the thread stays usable."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from langchain_core.messages import AIMessage
+
+from planwright.graph.errors import GateError, RunError
+from planwright.models.scripted import ScriptedModel
+
+if TYPE_CHECKING:
+    from tests.scenarios.conftest import Scene
+
+LIMIT_S = 30
+
+
+def ended(scene: Scene) -> dict[str, Any]:
+    """Read how the newest run ended."""
+    return scene.rows("SELECT status, answer, ended_at FROM runs ORDER BY rowid DESC")[0]
+
+
+def test_a_run_that_waits_at_its_plan_is_cancelled_and_nothing_is_run(scene: Scene) -> None:
+    agent = scene.agent(scene.plan(scene.step("s1", "work.write", estimated_risk="Medium")), "not asked")
+    scene.ask(agent)
+    assert agent.cancel(scene.thread, by="ada") is True
+    assert (ended(scene)["status"], scene.done) == ("cancelled", [])
+    assert "ada" in ended(scene)["answer"]
+
+
+def test_a_gate_of_a_cancelled_run_takes_no_answer(scene: Scene) -> None:
+    agent = scene.agent(scene.plan(scene.step("s1", "work.write", estimated_risk="Medium")))
+    scene.ask(agent)
+    gate = scene.waiting(agent)["plan"]
+    agent.cancel(scene.thread)
+    with pytest.raises(GateError):
+        scene.answer(agent, {gate: "approve"})
+    assert scene.rows("SELECT status FROM gates") == [{"status": "cancelled"}]
+
+
+def test_steps_that_wait_for_a_gate_are_skipped_and_what_was_done_is_kept(scene: Scene) -> None:
+    plan = scene.plan(
+        scene.step("free", "work.read"),
+        scene.step("gated", "work.wipe"),
+        scene.step("after", "work.read", "gated"),
+    )
+    agent = scene.agent(plan, "not asked")
+    scene.ask(agent)
+    scene.decide(agent, "approve")
+    agent.cancel(scene.thread)
+    assert (ended(scene)["status"], scene.done) == ("cancelled", ["free"])
+    statuses = {row["step_id"]: row["status"] for row in scene.rows("SELECT step_id, status FROM steps")}
+    assert statuses == {"free": "completed", "gated": "skipped", "after": "skipped"}
+
+
+def test_the_thread_of_a_cancelled_run_takes_the_next_request(scene: Scene) -> None:
+    plan = scene.plan(scene.step("s1", "work.write", estimated_risk="Medium"))
+    agent = scene.agent(plan, '{"task": "again"}', plan, "the answer")
+    scene.ask(agent)
+    agent.cancel(scene.thread)
+    scene.ask(agent, "again")
+    assert scene.decide(agent, "approve")["status"] == "completed"
+
+
+def test_what_runs_finishes_and_what_has_not_begun_is_skipped(scene: Scene) -> None:
+    plan = scene.plan(scene.step("slow", "work.slow"), scene.step("after", "work.read", "slow"))
+    agent, other = scene.agent(plan, "not asked"), scene.agent()
+    running = threading.Thread(target=lambda: scene.ask(agent))
+    running.start()
+    scene.wait_for("began slow")
+    other.cancel(scene.thread, by="another process")
+    running.join(LIMIT_S)
+    assert not running.is_alive()
+    assert ended(scene)["status"] == "cancelled"
+    assert scene.done == ["began slow", "slow"]
+
+
+def test_a_loop_is_cancelled_between_two_turns_and_its_history_stays_valid(scene: Scene) -> None:
+    model = ScriptedModel(replies=[scene.calls(("work__slow", {"name": "slow"})), "not asked", "hello"])
+    agent, other = scene.agent(model=model, planning={"mode": "auto"}), scene.agent()
+    running = threading.Thread(target=lambda: scene.ask(agent, "be slow"))
+    running.start()
+    scene.wait_for("began slow")
+    other.cancel(scene.thread)
+    running.join(LIMIT_S)
+    assert ended(scene)["status"] == "cancelled"
+    assert len(model.asked) == 1
+    scene.ask(agent, "hello?")
+    assert [type(m) for m in model.asked[-1]].count(AIMessage) == 1
+
+
+@pytest.mark.parametrize("ask", [True, False], ids=["ended", "unknown"])
+def test_there_is_nothing_to_cancel(scene: Scene, ask: bool) -> None:
+    agent = scene.agent(scene.plan(scene.step("s1", "work.read")), "the answer")
+    if ask:
+        scene.ask(agent)
+    with pytest.raises(RunError):
+        agent.cancel(scene.thread)
+
+
+def test_a_new_message_may_cancel_what_waits(scene: Scene) -> None:
+    plan = scene.plan(scene.step("s1", "work.write", estimated_risk="Medium"))
+    agent = scene.agent(plan, '{"task": "again"}', plan, "the answer", threads={"new_input": "cancel"})
+    scene.ask(agent)
+    scene.ask(agent, "rather this")
+    statuses = [row["status"] for row in scene.rows("SELECT status FROM runs ORDER BY rowid")]
+    assert statuses == ["cancelled", "waiting"]
+
+
+def test_the_events_of_a_cancelled_plan_say_so(scene: Scene) -> None:
+    agent = scene.agent(scene.plan(scene.step("gated", "work.wipe")), "not asked")
+    scene.ask(agent)
+    scene.decide(agent, "approve")
+    agent.cancel(scene.thread)
+    told = [event["type"] for event in scene.journal()]
+    assert "plan_cancelled" in told
+    assert "plan_complete" not in told
