@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 from pydantic import JsonValue
@@ -44,12 +45,12 @@ class StepRunner:
             return await self.settle(task, skipped, invocation), {}
         return None, results
 
-    def arguments(
+    async def arguments(
         self, task: StepTask, results: dict[str, StepResult], invocation: Invocation
     ) -> dict[str, JsonValue]:
         """Resolve a step's arguments. Raises CapabilityRejected for a reference that leads nowhere."""
         outputs: dict[str, JsonValue] = {
-            result.step_id: {"output": self._output(result)}
+            result.step_id: {"output": await self._output(result)}
             for result in results.values()
             if result.status == "completed"
         }
@@ -76,11 +77,11 @@ class StepRunner:
             started = invocation.clock()
             invocation.emit("plan_step_start", {**self._about(task), "missing": list(missing)}, checked.uid)
             try:
-                args = self.arguments(task, results, invocation)
+                args = await self.arguments(task, results, invocation)
                 output = await self.gateway.call(
                     checked.step.capability or "", args, self._site(task, invocation), may_retry
                 )
-                result = self._completed(task, output)
+                result = await self._completed(task, output)
             except CapabilityError as error:
                 result = self.result(task, "failed", code=error.code, error=error.cause)
             except BudgetExceeded as error:
@@ -97,7 +98,7 @@ class StepRunner:
         await self._stores.ledger.settle_step(invocation.run_id, invocation.context.tenant, result, now)
         data = {**self._about(task), "status": result.status, "attempts": result.attempts}
         if result.status == "completed":
-            preview = spelled(self._output(result))[:PREVIEW]
+            preview = spelled(await self._output(result))[:PREVIEW]
             data |= {"preview": preview, "seconds": result.seconds}
             invocation.emit("plan_step_complete", data, result.uid)
         else:
@@ -122,7 +123,7 @@ class StepRunner:
             missing=missing,
         )
 
-    def _completed(self, task: StepTask, output: JsonValue) -> StepResult:
+    async def _completed(self, task: StepTask, output: JsonValue) -> StepResult:
         text = spelled(output)
         large = len(text) > self._limit
         checked = task["checked"]
@@ -132,11 +133,11 @@ class StepRunner:
             capability=checked.step.capability or "",
             status="completed",
             output=None if large else output,
-            blob=self._stores.blobs.put(text) if large else None,
+            blob=await asyncio.to_thread(self._stores.blobs.put, text) if large else None,
         )
 
-    def _output(self, result: StepResult) -> JsonValue:
-        return full_output(self._stores, result)
+    async def _output(self, result: StepResult) -> JsonValue:
+        return await full_output(self._stores, result)
 
     def _site(self, task: StepTask, invocation: Invocation) -> Site:
         return Site(
@@ -155,9 +156,9 @@ class StepRunner:
         return about | {"description": step.description}
 
 
-def full_output(stores: Stores, result: StepResult) -> JsonValue:
+async def full_output(stores: Stores, result: StepResult) -> JsonValue:
     """Read a step's whole output, from the blob store when it is large."""
     if result.blob is None:
         return result.output
-    loaded: JsonValue = json.loads(stores.blobs.get(result.blob))
+    loaded: JsonValue = json.loads(await asyncio.to_thread(stores.blobs.get, result.blob))
     return loaded

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Literal
 
@@ -38,7 +39,7 @@ def verify(
         assert plan is not None
         plan, mended = close_plan(plan)
         results = state.get("results", {})
-        findings = check(plan, registry, settings, world)
+        findings = await asyncio.to_thread(check, plan, registry, settings, world)  # preflights read files
         checked = (
             check_steps(plan, registry, world, invocation.run_id, results, settings) if not findings else []
         )
