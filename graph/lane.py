@@ -15,7 +15,7 @@ from planwright.graph.lane_state import LaneInput, LaneOutput, LaneState
 from planwright.graph.settings import Settings
 from planwright.nodes.await_inputs import await_inputs
 from planwright.nodes.gated_call import gated_call
-from planwright.nodes.node import Node, Update
+from planwright.nodes.node import Node, Update, describe
 from planwright.nodes.request_gate import request_gate
 from planwright.nodes.step_runner import StepRunner
 from planwright.nodes.wait_gate import wait_gate
@@ -47,4 +47,5 @@ def build_lane(
     graph.add_conditional_edges("request_gate", routes.after_request)
     graph.add_edge("wait_gate", "gated_call")
     graph.add_edge("gated_call", END)
+    describe(graph.nodes, globals())
     return graph.compile(name="lane")
