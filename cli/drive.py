@@ -94,7 +94,9 @@ def answer(which: str | None, decision: Mapping[str, Any], workspace: Path, term
 def recover(thread: str, workspace: Path, terminal: Terminal) -> int:
     """Go on with an interrupted run."""
     settings = load(workspace)
-    return follow(settings, None, str(find_run(settings, thread)["thread_id"]), None, terminal)
+    return follow(
+        settings, None, str(find_run(settings, thread)["thread_id"]), RunContext(channel="cli"), terminal
+    )
 
 
 def follow(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
@@ -234,6 +235,11 @@ def api_key(provider: Provider) -> str | None:
     if provider.api_key is not None:
         return provider.api_key.get_secret_value()
     return os.environ.get(provider.api_key_env or "OPENAI_API_KEY")
+
+
+def child_environment(more: Mapping[str, str]) -> dict[str, str]:
+    """Give a child process this environment; `more` only where nothing is set."""
+    return {**more, **os.environ}
 
 
 def _implied_provider() -> dict[str, Provider]:
