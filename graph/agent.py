@@ -19,7 +19,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability
-from planwright.capabilities.jail import Jail
+from planwright.capabilities.jail import HIDDEN, Jail
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.background import BackgroundLoop
@@ -139,13 +139,9 @@ def build_graph(
 
 
 def _jail(settings: Settings) -> Jail:
-    """Jail file capabilities in the workspace, outside the program's own stores.
-
-    `.langgraph_api` is the LangGraph server's: pickles, so writing there would run code.
-    """
+    """Jail file capabilities in the workspace, outside the program's own store."""
     store = settings.storage.path
-    hidden = (".planwright", ".git", ".langgraph_api")
-    return Jail(settings.workspace, hidden if store.is_absolute() else (*hidden, store.as_posix()))
+    return Jail(settings.workspace, HIDDEN if store.is_absolute() else (*HIDDEN, store.as_posix()))
 
 
 def open_agent(workspace: Path | str = ".", **options: Any) -> Agent:

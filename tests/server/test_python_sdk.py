@@ -246,3 +246,19 @@ def test_a_run_whose_thread_was_deleted_is_still_approved_and_run_once(
     assert errand.is_done(server.desk)
     found = trace(server.desk, thread)
     assert (found.resolved, found.executions) == (1, [1, 1])
+
+
+def test_a_result_too_large_for_the_state_comes_back_whole(
+    client: SyncLangGraphClient, server: Server
+) -> None:
+    (server.desk.folder / "long.txt").write_text("frost alert " * 1000, "utf-8")
+    errand = Errand()
+    text = f"Read long.txt, then summarize it and save the summary to {errand.name}"
+    thread, asked = begin(client, {"messages": [{"role": "user", "content": text}]})
+    assert "__interrupt__" in asked, asked
+    assert answer(client, thread, APPROVE)["status"] == "completed"
+    assert "frost alert" in (server.desk.folder / errand.name).read_text("utf-8")
+    state: Any = client.threads.get_state(thread)["values"]
+    large = [result["output"] for result in state["results"].values() if result["blob"]]
+    assert large
+    assert set(large) == {None}
