@@ -43,7 +43,7 @@ docs: setup  ## Draw the graph into docs/architecture.md
 
 lock: setup  ## Lock the dependencies, by hash and without hosts
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-		--no-emit-find-links --no-annotate --no-header --extra dev pyproject.toml --output-file requirements-dev.txt
+		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio pyproject.toml --output-file requirements-dev.txt
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json

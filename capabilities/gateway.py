@@ -76,7 +76,7 @@ class Gateway:
             raise CapabilityRejected(f"there is no capability {name}")
         if await self._approved(site) != site.checked:
             raise CapabilityRejected(f"{name} is not a step of an approved plan of this run")
-        args = self._arguments(found, params)
+        args = await self._arguments(found, params)
         await self._permit(found, args, site)
         call = EffectCall(
             tenant=site.tenant,
@@ -123,12 +123,13 @@ class Gateway:
             self._plans.pop(key, None)
             raise
 
-    def _arguments(self, found: Capability, params: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    async def _arguments(self, found: Capability, params: dict[str, JsonValue]) -> dict[str, JsonValue]:
         try:
             args = check_arguments(found, params)
         except ValidationError as error:
             raise CapabilityRejected(f"{found.name} was given bad arguments: {explain(error)}") from error
-        found.check(args, self.world)
+        if found.preflight:
+            await asyncio.to_thread(found.check, args, self.world)
         return args
 
     async def _permit(self, found: Capability, args: dict[str, JsonValue], site: Site) -> None:

@@ -15,6 +15,8 @@ from pathlib import Path, PurePosixPath
 
 from planwright.graph.errors import CapabilityRejected
 
+# Ours, git's, and the LangGraph server's, whose pickles run code when it reads them.
+HIDDEN = (".planwright", ".git", ".langgraph_api")
 MAX_PATH, MAX_NAME = 1024, 200
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a named pipe must not block
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -23,7 +25,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 class Jail:
     """Read and write files inside a folder."""
 
-    def __init__(self, root: Path, hidden: tuple[str, ...] = (".planwright", ".git")) -> None:
+    def __init__(self, root: Path, hidden: tuple[str, ...] = HIDDEN) -> None:
         self.root = root.resolve()
         self._hidden = tuple(PurePosixPath(name) for name in hidden)
 

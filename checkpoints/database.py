@@ -78,7 +78,10 @@ class Database:
         an effect must not be lost.
         """
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._put(_Item(name, job, future))
+        if self._thread is None:
+            await asyncio.to_thread(self._put, _Item(name, job, future))  # opening blocks
+        else:
+            self._put(_Item(name, job, future))
         return await future
 
     def _put(self, item: _Item) -> None:

@@ -87,13 +87,16 @@ def answer(which: str | None, decision: Mapping[str, Any], workspace: Path, term
     settings = load(workspace)
     gate = find_gate(settings, which)
     given = {**decision, "gate_id": gate["gate_id"], "decided_by": who()}
-    return follow(settings, Command(resume=given), str(gate["thread_id"]), None, terminal)
+    answering = RunContext(channel="cli")
+    return follow(settings, Command(resume=given), str(gate["thread_id"]), answering, terminal)
 
 
 def recover(thread: str, workspace: Path, terminal: Terminal) -> int:
     """Go on with an interrupted run."""
     settings = load(workspace)
-    return follow(settings, None, str(find_run(settings, thread)["thread_id"]), None, terminal)
+    return follow(
+        settings, None, str(find_run(settings, thread)["thread_id"]), RunContext(channel="cli"), terminal
+    )
 
 
 def stop(thread: str, workspace: Path) -> int:

@@ -20,8 +20,7 @@ _RUNS = """SELECT r.*, coalesce(t.title, substr(r.request, 1, 60)) AS title FROM
 
 def show_runs(workspace: Path, waiting: bool, as_json: bool) -> int:
     """List runs, the newest first."""
-    settings = load(workspace)
-    rows = list(_open(settings).query(_RUNS, {"waiting": int(waiting)})) if _store(settings).is_file() else []
+    rows = recorded_runs(load(workspace), waiting)
     if as_json:
         wanted = ("thread_id", "run_id", "status", "started_at", "ended_at", "title", "request")
         print(
@@ -32,6 +31,13 @@ def show_runs(workspace: Path, waiting: bool, as_json: bool) -> int:
     else:
         print("no runs" + (" wait for a decision" if waiting else ' yet; begin one: planwright run "…"'))
     return 0
+
+
+def recorded_runs(settings: Settings, waiting: bool) -> list[dict[str, Any]]:
+    """Read the runs of a workspace, the newest first; none when there is no store yet."""
+    if not _store(settings).is_file():
+        return []
+    return list(_open(settings).query(_RUNS, {"waiting": int(waiting)}))
 
 
 def show_run(thread: str, workspace: Path, as_json: bool) -> int:

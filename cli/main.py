@@ -164,6 +164,18 @@ def doctor(workspace: Folder = HERE) -> None:
     raise typer.Exit(examine(workspace))
 
 
+@app.command()
+def studio(
+    workspace: Folder = HERE,
+    port: Annotated[int | None, typer.Option(help="The port; 2024 or any free one if left out.")] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
+) -> None:
+    """Serve the workspace to LangGraph Studio and the LangGraph SDKs, on this machine only."""
+    from planwright.cli.studio import open_studio
+
+    raise typer.Exit(open_studio(workspace, port, not no_browser))
+
+
 def main() -> None:
     """Run a command; a refusal of ours is two lines on stderr, never a traceback."""
     try:

@@ -16,7 +16,10 @@ _DRAWING = re.compile(r"(?<=```mermaid\n).*?(?=```)", re.DOTALL)
 def drawing() -> str:
     """Draw the graph of an empty workspace."""
     with tempfile.TemporaryDirectory() as folder:
-        return build_graph(load(folder)).get_graph(xray=True).draw_mermaid()
+        graph = build_graph(load(folder)).get_graph(xray=True)
+    for name, node in graph.nodes.items():
+        graph.nodes[name] = node._replace(metadata=None)  # the names say enough in a drawing
+    return graph.draw_mermaid()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The agent: the compiled graph behind its door, and the ways to get one.
 
-`graph` (for LangGraph Studio and the server) is compiled bare: a host brings its own saver, and
-without one the workspace's store serves. `open_agent` and `build_graph` are the explicit forms.
+Without a checkpointer it is compiled bare: a host brings its own saver, and without one the
+workspace's store serves. What the LangGraph server loads is in `graph/server.py`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability
-from planwright.capabilities.jail import Jail
+from planwright.capabilities.jail import HIDDEN, Jail
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.background import BackgroundLoop
@@ -84,7 +84,8 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         if input is not None and await self.door.half_closed(thread, snapshot):
             await self.ainvoke(None, config)
             snapshot = await self.aget_state(merged)
-        async with self.door.enter(input, merged, context, snapshot) as entry:
+        breakpoints = bool(kwargs.get("interrupt_before") or kwargs.get("interrupt_after"))
+        async with self.door.enter(input, merged, context, snapshot, breakpoints=breakpoints) as entry:
             async for chunk in super().astream(entry.input, entry.config, context=entry.context, **options):
                 yield chunk
             if await self.door.stopping(entry):
@@ -163,18 +164,9 @@ def build_graph(
 def _jail(settings: Settings) -> Jail:
     """Jail file capabilities in the workspace, outside the program's own store."""
     store = settings.storage.path
-    hidden = (".planwright", ".git") if store.is_absolute() else (".planwright", ".git", store.as_posix())
-    return Jail(settings.workspace, hidden)
+    return Jail(settings.workspace, HIDDEN if store.is_absolute() else (*HIDDEN, store.as_posix()))
 
 
 def open_agent(workspace: Path | str = ".", **options: Any) -> Agent:
     """Open the agent of a workspace folder; `options` are those of `build_graph`."""
     return build_graph(load(workspace), **options)
-
-
-def __getattr__(name: str) -> Any:
-    """Build `graph` when it is asked for, so that importing this module touches no file."""
-    if name == "graph":
-        globals()["graph"] = found = open_agent()
-        return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

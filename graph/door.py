@@ -55,21 +55,29 @@ class Door:
 
     @contextlib.asynccontextmanager
     async def enter(
-        self, given: Any, config: RunnableConfig, context: Any, snapshot: StateSnapshot
+        self,
+        given: Any,
+        config: RunnableConfig,
+        context: Any,
+        snapshot: StateSnapshot,
+        *,
+        breakpoints: bool = False,
     ) -> AsyncIterator[Entry]:
         """Check an entry, take the run's lease, and keep it until the invocation ends.
 
+        With `breakpoints` (LangGraph's `interrupt_before` and `_after`) it may end anywhere.
         Raises SetupError, RunError or GateError; then nothing has changed.
         """
         thread_id = thread_of(config)
         run, fresh = await self._run_for(given, thread_id, context)
+        channel = read_context(context or run.context).channel
         token = await self._lease(run)
         tickers = [asyncio.create_task(self._renew(run.run_id, token))]
         try:
-            entered = await self._admit(given, run, fresh, config, snapshot, token)
+            entered = await self._admit(given, run, fresh, config, snapshot, token, channel)
             tickers.append(asyncio.create_task(self._watch(entered.invocation)))
             yield entered
-            await self._leave(entered.run)
+            await self._leave(entered.run, breakpoints)
         finally:
             for ticker in tickers:
                 ticker.cancel()
@@ -180,12 +188,19 @@ class Door:
         return run is not None and not run.ended and run.cancelled_by is not None
 
     async def _admit(
-        self, given: Any, run: Run, fresh: bool, config: RunnableConfig, snapshot: StateSnapshot, token: int
+        self,
+        given: Any,
+        run: Run,
+        fresh: bool,
+        config: RunnableConfig,
+        snapshot: StateSnapshot,
+        token: int,
+        channel: str,
     ) -> Entry:
         passed: Any = None
         if isinstance(given, Command):
-            passed = await self._answer(given.resume, run, snapshot)
-        elif fresh or _not_begun(run, snapshot):
+            passed = await self._answer(given.resume, run, snapshot, channel)
+        if passed is None and (fresh or _not_begun(run, snapshot)):
             passed = {"messages": messages_from_dict(run.messages)}
         if not fresh:
             await self.stores.runs.set_status(run.run_id, "running")
@@ -208,13 +223,15 @@ class Door:
         configurable = {**config.get("configurable", {}), CONFIG_KEY: invocation}
         return Entry(passed, {**config, "configurable": configurable}, context, run, invocation)
 
-    async def _answer(self, resume: Any, run: Run, snapshot: StateSnapshot) -> Command[Any] | None:
+    async def _answer(
+        self, resume: Any, run: Run, snapshot: StateSnapshot, channel: str
+    ) -> Command[Any] | None:
         """Decide the gates an answer names, then resume exactly their interrupts."""
         gates = await self.stores.gates.of_thread(run.thread_id, self._clock())
         interrupts = {found.id: _gate_of(found.value) for found in snapshot.interrupts}
         if not gates:
             raise await self._nothing_open(run, interrupts)
-        bound = bind(resume, gates, interrupts, read_context(run.context).channel)
+        bound = bind(resume, gates, interrupts, channel)
         await self.stores.gates.decide_all(
             {item.gate.gate_id: item.decision for item in bound}, self._clock()
         )
@@ -236,13 +253,15 @@ class Door:
             f"see how it went: planwright show {run.thread_id}",
         )
 
-    async def _leave(self, run: Run) -> None:
+    async def _leave(self, run: Run, breakpoints: bool) -> None:
         """Note that a run waits; one that neither waits nor ended is a bug of ours."""
         now = await self.stores.runs.latest(run.thread_id)
         if now is None or now.ended or now.cancelled_by:
             return
         gates = await self.stores.gates.of_thread(run.thread_id, self._clock())
         if not gates:
+            if breakpoints:
+                return  # `invoke(None)` goes on
             raise RunError(
                 f"run {run.run_id} stopped with open steps and no open gate: this is a bug",
                 f"nothing is lost; try: planwright resume {run.thread_id}",
@@ -251,7 +270,7 @@ class Door:
 
 
 def _not_begun(run: Run, snapshot: StateSnapshot) -> bool:
-    """Say whether a run died before its request reached the thread's checkpoints."""
+    """Say whether a run is not in its thread's checkpoints: it died early, or they were deleted."""
     return not snapshot.next and snapshot.values.get("run_id") != run.run_id
 
 

@@ -22,8 +22,11 @@ PlanwrightError
 from __future__ import annotations
 
 
-class PlanwrightError(Exception):
-    """Any refusal of ours: `cause` says what is wrong, `next_step` what to do about it."""
+class PlanwrightError(RuntimeError):
+    """Any refusal of ours: `cause` says what is wrong, `next_step` what to do about it.
+
+    A RuntimeError, because the LangGraph server hides the text of most other errors from clients.
+    """
 
     exit_code = 1
 

@@ -9,13 +9,13 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from planwright.checkpoints.gates import Gates
-from planwright.graph import routes
+from planwright.graph import loop, routes
 from planwright.graph.invocation import invocation_of
 from planwright.graph.lane_state import LaneInput, LaneOutput, LaneState
 from planwright.graph.settings import Settings
 from planwright.nodes.await_inputs import await_inputs
 from planwright.nodes.gated_call import gated_call
-from planwright.nodes.node import Node, Update
+from planwright.nodes.node import Node, Update, describe
 from planwright.nodes.request_gate import request_gate
 from planwright.nodes.step_runner import StepRunner
 from planwright.nodes.wait_gate import wait_gate
@@ -51,4 +51,5 @@ def build_lane(
     graph.add_node("agentic_step", agentic_step)
     graph.add_edge("gated_call", END)
     graph.add_edge("agentic_step", END)
+    describe(graph.nodes, {**globals(), **vars(loop)})
     return graph.compile(name="lane")

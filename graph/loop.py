@@ -20,7 +20,7 @@ from planwright.models.calling import Models
 from planwright.nodes.agentic_step import step_opening, step_result
 from planwright.nodes.llm_invoker import llm_invoker
 from planwright.nodes.loop_guard import loop_guard, trips_now
-from planwright.nodes.node import Node, Update
+from planwright.nodes.node import Node, Update, describe
 from planwright.nodes.parallel_execution import parallel_execution, runnable
 from planwright.nodes.step_runner import StepRunner
 from planwright.nodes.tool_approval import tool_approval
@@ -63,6 +63,7 @@ def build_loop(
     graph.add_edge("tool_approval", "parallel_execution")
     graph.add_conditional_edges("parallel_execution", after_sorting, ["tool_execution", "llm_invoker"])
     graph.add_edge("tool_execution", "llm_invoker")
+    describe(graph.nodes, globals())
     return graph.compile(name="agentic_loop")
 
 
@@ -107,7 +108,7 @@ def agentic_step(models: Models, runner: StepRunner, stores: Stores, settings: S
         invocation, task = invocation_of(config), state["step_task"]
         results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
         missing = runner.begin(task, results, invocation)
-        opening = step_opening(task, state["route"], runner.outputs(results), missing)
+        opening = step_opening(task, state["route"], await runner.outputs(results), missing)
         try:
             ended = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
         except GraphInterrupt:

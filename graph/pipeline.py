@@ -25,7 +25,7 @@ from planwright.nodes.classification import classification
 from planwright.nodes.consolidate import consolidate
 from planwright.nodes.direct_step import direct_step
 from planwright.nodes.dispatch import dispatch, sends
-from planwright.nodes.node import ends_run
+from planwright.nodes.node import describe, ends_run
 from planwright.nodes.plan_approval import plan_approval
 from planwright.nodes.plan_gate import plan_gate
 from planwright.nodes.planner import planner
@@ -69,6 +69,7 @@ def build_pipeline(parts: Parts) -> Pipeline:
     graph.add_edge("clarify", "consolidate")
     graph.add_edge("consolidate", "session_close")
     graph.add_edge("session_close", END)
+    describe(graph.nodes, globals())
     return graph
 
 

@@ -7,8 +7,8 @@ This is the only module that reads the environment. `PLANWRIGHT_PLANNING__MODE=a
 from __future__ import annotations
 
 import os
-import re
 import tomllib
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
@@ -21,12 +21,12 @@ from pydantic_settings import (
     SettingsConfigDict,
     SettingsError,
 )
-from rapidfuzz import process
 
 from planwright.graph.errors import SetupError
 from planwright.graph.plan import Cascade
 from planwright.graph.risk import Risk
 from planwright.graph.run_context import PlanningMode
+from planwright.graph.settings_file import explain
 
 FILE_NAME = "planwright.toml"
 
@@ -239,7 +239,7 @@ def load(workspace: Path | str = ".", **flags: Any) -> Settings:
             f"the environment: {error}", 'lists and tables are JSON there, e.g. ["a"]'
         ) from error
     except ValidationError as error:
-        raise SetupError(*_explain(error, path, text)) from error
+        raise SetupError(*explain(error, path, text, Settings)) from error
     return settings.model_copy(update={"providers": {**_implied_provider(), **settings.providers}})
 
 
@@ -248,6 +248,11 @@ def api_key(provider: Provider) -> str | None:
     if provider.api_key is not None:
         return provider.api_key.get_secret_value()
     return os.environ.get(provider.api_key_env or "OPENAI_API_KEY")
+
+
+def child_environment(more: Mapping[str, str]) -> dict[str, str]:
+    """Give a child process this environment; `more` only where nothing is set."""
+    return {**more, **os.environ}
 
 
 def _implied_provider() -> dict[str, Provider]:
@@ -261,40 +266,3 @@ def _implied_provider() -> dict[str, Provider]:
             priority=1000,
         )
     }
-
-
-def _explain(error: ValidationError, path: Path, text: str) -> tuple[str, str]:
-    first = error.errors()[0]
-    loc = [str(part) for part in first["loc"]]
-    name = ".".join(loc)
-    line = _line_of(loc, text) or (_line_of(loc[:-1], text) if first["type"] == "missing" else None)
-    where = f"{path}:{line}" if line else f"{path} or the environment"
-    if first["type"] == "extra_forbidden":
-        near = process.extractOne(name, sorted(_names(Settings)))
-        hint = f"did you mean `{near[0]}`?" if near else "remove it"
-        return f"{where}: there is no setting `{name}`", hint
-    return f"{where}: `{name}`: {first['msg'].lower()}", f"mend `{name}` and try again"
-
-
-def _line_of(loc: list[str], text: str) -> int | None:
-    """Find the line of a setting: its key below its own section, or the header that names it."""
-    section: list[str] = []
-    for number, row in enumerate(text.splitlines(), 1):
-        if header := re.match(r"\s*\[\s*([^\]]+?)\s*\]", row):
-            section = [part.strip("\"' ") for part in header[1].split(".")]
-            if section == loc:
-                return number
-        elif key := re.match(r"\s*([\w.\"'-]+)\s*=", row):
-            path = section + [part.strip("\"'") for part in key[1].split(".")]
-            if path == loc or (len(path) < len(loc) and loc[: len(path)] == path):
-                return number
-    return None
-
-
-def _names(model: type[BaseModel], prefix: str = "") -> set[str]:
-    names = set()
-    for key, field in model.model_fields.items():
-        names.add(prefix + key)
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            names |= _names(field.annotation, f"{prefix}{key}.")
-    return names

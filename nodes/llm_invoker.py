@@ -45,7 +45,7 @@ def llm_invoker(models: Models, reader: CallReader, runs: Runs, settings: Execut
         except ModelError as error:
             return {"outcome": LoopOutcome(status="failed", code="model", text=str(error))}
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
-        calls = reader.read(clean, wrong, tools, invocation.run_id, key)
+        calls = await reader.read(clean, wrong, tools, invocation.run_id, key)
         batch = batch_of(calls, loop.goal, key)
         if batch.steps:
             checked = [call.checked for call in calls if call.checked is not None]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+import inspect
+from collections.abc import Awaitable, Mapping
 from typing import Any, Protocol, TypeVar
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.graph._node import StateNodeSpec
 
 from planwright.graph.errors import BudgetExceeded, PlanwrightError
 from planwright.graph.results import RunStatus
@@ -24,6 +26,12 @@ class Node(Protocol[StateT]):
 def ending(status: RunStatus, error: PlanwrightError) -> Update:
     """End a run with an answer that names cause and next step."""
     return {"status": status, "answer": str(error)}
+
+
+def describe(nodes: Mapping[str, StateNodeSpec[Any, Any]], factories: Mapping[str, Any]) -> None:
+    """Let Studio show what each node does: in the words of its factory, which has the node's name."""
+    for name, node in nodes.items():
+        node.metadata = {"description": inspect.getdoc(factories[name])}
 
 
 def ends_run(node: Node[AgentState]) -> Node[AgentState]:

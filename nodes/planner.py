@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from dataclasses import dataclass
 from typing import Any
@@ -53,7 +54,7 @@ def planner(models: Models, registry: Registry, blobs: Blobs, settings: Settings
         proposal = await _ask(models, state, prompt, invocation, settings, attempts.plans)
         update = {
             "attempts": attempts.model_copy(update={"plans": attempts.plans + 1}),
-            "context_hash": blobs.put(canonical_json(context)),
+            "context_hash": await asyncio.to_thread(blobs.put, canonical_json(context)),
         }
         if proposal.plan is None:
             return update | _refusal(state, proposal.cannot, registry)

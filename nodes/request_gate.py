@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue, ValidationError
 
@@ -26,7 +28,7 @@ def request_gate(runner: StepRunner, gates: Gates, settings: Settings) -> Node[L
         invocation, task = invocation_of(config), state["step_task"]
         results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
         try:
-            args = _arguments(runner, task, runner.arguments(task, results, invocation))
+            args = await _arguments(runner, task, await runner.arguments(task, results, invocation))
         except CapabilityError as error:
             failed = ended(task["checked"], "failed", code=error.code, error=error.cause)
             return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
@@ -46,7 +48,9 @@ def request_gate(runner: StepRunner, gates: Gates, settings: Settings) -> Node[L
     return request_gate
 
 
-def _arguments(runner: StepRunner, task: StepTask, params: dict[str, JsonValue]) -> dict[str, JsonValue]:
+async def _arguments(
+    runner: StepRunner, task: StepTask, params: dict[str, JsonValue]
+) -> dict[str, JsonValue]:
     found = runner.gateway.registry.get(task["checked"].step.capability or "")
     if found is None:
         raise CapabilityRejected(f"there is no capability {task['checked'].step.capability}")
@@ -54,5 +58,6 @@ def _arguments(runner: StepRunner, task: StepTask, params: dict[str, JsonValue])
         args = check_arguments(found, params)
     except ValidationError as error:
         raise CapabilityRejected(f"{found.name} was given bad arguments: {explain(error)}") from error
-    found.check(args, runner.gateway.world)
+    if found.preflight:
+        await asyncio.to_thread(found.check, args, runner.gateway.world)
     return args

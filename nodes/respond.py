@@ -31,7 +31,11 @@ def respond(models: Models, stores: Stores) -> Node[AgentState]:
         checked = state.get("checked", [])
         found = state.get("results", {})
         results = {entry.uid: found[entry.uid] for entry in checked if entry.uid in found}
-        told = [tell(entry, results[entry.uid], checked, stores) for entry in checked if entry.uid in results]
+        told = [
+            tell(entry, results[entry.uid], checked, await full_output(stores, results[entry.uid]))
+            for entry in checked
+            if entry.uid in results
+        ]
         if state["decision"].planned or told:
             status = final_status(results, state.get("verdict"))
         else:
@@ -55,7 +59,7 @@ def respond(models: Models, stores: Stores) -> Node[AgentState]:
 
 
 def tell(
-    entry: CheckedStep, result: StepResult, checked: list[CheckedStep], stores: Stores
+    entry: CheckedStep, result: StepResult, checked: list[CheckedStep], output: JsonValue
 ) -> dict[str, Any]:
     """Describe one result to the model that writes the answer."""
     return {
@@ -63,7 +67,7 @@ def tell(
         "capability": result.capability,
         "description": entry.step.description,
         "status": result.status,
-        "output": clip(full_output(stores, result)) if result.status == "completed" else None,
+        "output": clip(output) if result.status == "completed" else None,
         "error": result.error,
         "changed": entry.effect != "pure",
         "used": any(entry.uid in other.needs for other in checked),

@@ -31,7 +31,7 @@ def score(stores: Stores, settings: Settings) -> Node[AgentState]:
         attempts, checked = state.get("attempts", Attempts()), state["checked"]
         settled = {r.uid: r for r in await stores.ledger.settled_steps(invocation.run_id)}
         results = [settled[entry.uid] for entry in checked]
-        outputs = {r.uid: full_output(stores, r) for r in results if r.status == "completed"}
+        outputs = {r.uid: await full_output(stores, r) for r in results if r.status == "completed"}
         timeout_s = settings.execution.step_timeout_s
         scores = [
             score_step(e, r, outputs.get(r.uid), timeout_s) for e, r in zip(checked, results, strict=True)

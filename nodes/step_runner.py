@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from pydantic import JsonValue
 
@@ -48,22 +49,22 @@ class StepRunner:
             return await self.settle(task, skipped, invocation), {}
         return None, results
 
-    def arguments(
+    async def arguments(
         self, task: StepTask, results: dict[str, StepResult], invocation: Invocation
     ) -> dict[str, JsonValue]:
         """Resolve a step's arguments. Raises CapabilityRejected for a reference that leads nowhere."""
         scope: dict[str, JsonValue] = {
-            "steps": self.outputs(results),
+            "steps": await self.outputs(results),
             "input": {"request": invocation.request},
         }
         resolved = resolve(dict(task["checked"].step.params), scope)
         assert isinstance(resolved, dict)
         return resolved
 
-    def outputs(self, results: dict[str, StepResult]) -> dict[str, JsonValue]:
+    async def outputs(self, results: dict[str, StepResult]) -> dict[str, JsonValue]:
         """Read the outputs of completed steps, by step id."""
         return {
-            result.step_id: {"output": self.output(result)}
+            result.step_id: {"output": await self.output(result)}
             for result in results.values()
             if result.status == "completed"
         }
@@ -96,7 +97,7 @@ class StepRunner:
         self,
         checked: CheckedStep,
         plan_hash: str,
-        arguments: Callable[[], dict[str, JsonValue]],
+        arguments: Callable[[], Awaitable[dict[str, JsonValue]]],
         about: dict[str, JsonValue],
         invocation: Invocation,
     ) -> StepResult:
@@ -113,7 +114,8 @@ class StepRunner:
 
         site, name = _site(checked, plan_hash, invocation), checked.step.capability or ""
         try:
-            result = self._completed(checked, await self.gateway.call(name, arguments(), site, may_retry))
+            output = await self.gateway.call(name, await arguments(), site, may_retry)
+            result = await self._completed(checked, output)
         except CapabilityError as error:
             result = ended(checked, "failed", code=error.code, error=error.cause)
         except BudgetExceeded as error:
@@ -128,7 +130,7 @@ class StepRunner:
         await self.record(result, invocation)
         data = {**self._about(task), "status": result.status, "attempts": result.attempts}
         if result.status == "completed":
-            preview = spelled(self.output(result))[:PREVIEW]
+            preview = spelled(await self.output(result))[:PREVIEW]
             data |= {"preview": preview, "seconds": result.seconds}
             invocation.emit("plan_step_complete", data, result.uid)
         else:
@@ -143,11 +145,11 @@ class StepRunner:
         tenant, now = invocation.context.tenant, invocation.clock()
         await self._stores.ledger.settle_step(invocation.run_id, tenant, result, now)
 
-    def output(self, result: StepResult) -> JsonValue:
+    async def output(self, result: StepResult) -> JsonValue:
         """Read a result's whole output."""
-        return full_output(self._stores, result)
+        return await full_output(self._stores, result)
 
-    def _completed(self, checked: CheckedStep, output: JsonValue) -> StepResult:
+    async def _completed(self, checked: CheckedStep, output: JsonValue) -> StepResult:
         text = spelled(output)
         large = len(text) > self._limit
         return StepResult(
@@ -156,7 +158,7 @@ class StepRunner:
             capability=checked.step.capability or "",
             status="completed",
             output=None if large else output,
-            blob=self._stores.blobs.put(text) if large else None,
+            blob=await asyncio.to_thread(self._stores.blobs.put, text) if large else None,
         )
 
     def _about(self, task: StepTask) -> dict[str, JsonValue]:
@@ -197,9 +199,9 @@ def _site(checked: CheckedStep, plan_hash: str, invocation: Invocation) -> Site:
     )
 
 
-def full_output(stores: Stores, result: StepResult) -> JsonValue:
+async def full_output(stores: Stores, result: StepResult) -> JsonValue:
     """Read a step's whole output, from the blob store when it is large."""
     if result.blob is None:
         return result.output
-    loaded: JsonValue = json.loads(stores.blobs.get(result.blob))
+    loaded: JsonValue = json.loads(await asyncio.to_thread(stores.blobs.get, result.blob))
     return loaded

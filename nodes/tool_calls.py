@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -51,7 +52,7 @@ class CallReader:
         self._world = world
         self._ask_from = ask_from
 
-    def read(
+    async def read(
         self,
         reply: AIMessage,
         wrong: Mapping[int, str],
@@ -68,14 +69,14 @@ class CallReader:
                 step = (
                     None
                     if error
-                    else self._verify(call["name"], call["args"], tools, run_id, f"{turn}.{index}")
+                    else await self._verify(call["name"], call["args"], tools, run_id, f"{turn}.{index}")
                 )
             except CapabilityRejected as refused:
                 step, error = None, str(refused)
             read.append(ToolCall(**made, checked=step, error=error))
         return read
 
-    def _verify(
+    async def _verify(
         self, name: str, args: dict[str, JsonValue], tools: Mapping[str, Capability], run_id: str, id_: str
     ) -> CheckedStep:
         found = tools.get(name)
@@ -90,7 +91,8 @@ class CallReader:
             raise CapabilityRejected(f"bad arguments: {explain(error)}", "mend them") from error
         except (TypeError, ValueError, RecursionError) as error:
             raise CapabilityRejected(f"the arguments cannot be stored: {error}", "mend them") from error
-        found.check(checked, self._world)
+        if found.preflight:
+            await asyncio.to_thread(found.check, checked, self._world)
         ruling = policy.decide(found, checked, self._world)
         if ruling.answer == "deny":
             raise CapabilityRejected(f"the policy denies {found.name}: {ruling.reason}")

@@ -27,25 +27,27 @@ def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask]:
             return {"conversation": [refusal(stopped)]}
         about: dict[str, JsonValue] = {"lane": state["loop"].lane, "capability": step.capability}
         about |= {"step_id": step.id, "call_id": call.call_id}
+
+        async def arguments() -> dict[str, JsonValue]:
+            return step.params
+
         invocation.emit("tool_call_start", {**about, "args": step.params}, uid)
         result = invocation.board.settled(uid)
         if result is None:
             async with invocation.board.slots:
-                result = await runner.attempt(
-                    call.checked, state["batch"], lambda: step.params, about, invocation
-                )
+                result = await runner.attempt(call.checked, state["batch"], arguments, about, invocation)
             await runner.record(result, invocation)
         how = {"status": result.status, "seconds": result.seconds, "error": result.error}
         invocation.emit("tool_call_end", {**about, **how}, uid)
-        return {"conversation": [answer(call.call_id, result, runner, limit)]}
+        return {"conversation": [await answer(call.call_id, result, runner, limit)]}
 
     return tool_execution
 
 
-def answer(call_id: str, result: StepResult, runner: StepRunner, limit: int) -> ToolMessage:
+async def answer(call_id: str, result: StepResult, runner: StepRunner, limit: int) -> ToolMessage:
     """Phrase a result for the model: shortened, or the error it can react to."""
     ok = result.status == "completed"
-    text = shorten(runner.output(result), limit) if ok else f"{result.code}: {result.error}"
+    text = shorten(await runner.output(result), limit) if ok else f"{result.code}: {result.error}"
     return ToolMessage(
         text, tool_call_id=call_id, id=f"{call_id}_result", status="success" if ok else "error"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Literal
 
@@ -43,7 +44,8 @@ def verify(
             }
         plan, mended = close_plan(plan)
         results = state.get("results", {})
-        findings = check(plan, registry, settings, world, can_call=state["route"].can_call)
+        can_call = state["route"].can_call  # a preflight may read files: keep it off the event loop
+        findings = await asyncio.to_thread(check, plan, registry, settings, world, can_call=can_call)
         checked = (
             check_steps(plan, registry, world, invocation.run_id, results, settings) if not findings else []
         )

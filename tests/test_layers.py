@@ -15,6 +15,7 @@ FOLDERS = ("graph", "nodes", "capabilities", "prompts", "models", "checkpoints",
 FLOORS = (
     ("cli",),
     ("demo",),
+    ("graph.server",),
     ("graph.agent",),
     ("graph.door", "graph.answers", "graph.background"),
     ("graph.pipeline", "graph.lane", "graph.loop"),

@@ -31,6 +31,7 @@ HOSTILE = [
     "..\\secret.txt", "notes\\a.txt", "C:\\secret.txt", "\\\\host\\share", ".planwright",
     ".planwright/planwright.db", "./.planwright/planwright.db", ".//.planwright/planwright.db",
     ".planwright/blobs/ab/cd", ".git", ".git/config", "./.git/hooks/pre-commit", "link.txt",
+    ".langgraph_api", ".langgraph_api/store.pckl",
     "link-to-folder", "link-to-folder/secret.txt", "link-to-folder/new.txt", "link-to-root/etc/passwd",
     "link-to-itself", "link-inside", "link-inside/a.txt", "dangling", "dangling/x", "notes/link.txt",
     "notes/sub/link-up/secret.txt", "x" * 300, "notes/" + "x" * 300, "x/" * 3000 + "y", "\ud83e",

@@ -220,3 +220,24 @@ def test_the_request_can_be_referred_to_in_arguments(
     agent, config = make_agent([step(name="{{input.request}}")], [wipe]), new_thread()
     approve_all(agent, config)
     assert done == ["do it"]
+
+
+def test_a_breakpoint_ends_an_invocation_anywhere_and_recovery_goes_on(
+    make_agent: MakeAgent, new_thread: MakeConfig
+) -> None:
+    agent, config = make_agent([]), new_thread()
+    agent.invoke(REQUEST, config, interrupt_before=["respond"])
+    assert agent.get_state(config).next == ("respond",)
+    assert agent.invoke(None, config)["status"] == "completed"
+
+
+def test_a_run_whose_checkpoints_were_deleted_can_still_be_answered(
+    make_agent: MakeAgent, new_thread: MakeConfig, wipe: Capability, done: list[str]
+) -> None:
+    agent, config = make_agent([step()], [wipe], replies=("PLAN",)), new_thread()
+    agent.invoke(REQUEST, config)
+    agent.stores.saver.delete_thread(config["configurable"]["thread_id"])
+    out = agent.invoke(APPROVE, config)  # planned again, alike: the approval is on record
+    assert out["__interrupt__"][0].value["kind"] == "step"
+    assert agent.invoke(APPROVE, config)["status"] == "completed"
+    assert done == ["s1"]

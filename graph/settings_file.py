@@ -1,0 +1,47 @@
+"""Where in `planwright.toml` a mistake stands, and what was meant."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+from rapidfuzz import process
+
+
+def explain(error: ValidationError, path: Path, text: str, settings: type[BaseModel]) -> tuple[str, str]:
+    """Put a settings error into words: file and line, what is wrong, and what to write instead."""
+    first = error.errors()[0]
+    loc = [str(part) for part in first["loc"]]
+    name = ".".join(loc)
+    line = _line_of(loc, text) or (_line_of(loc[:-1], text) if first["type"] == "missing" else None)
+    where = f"{path}:{line}" if line else f"{path} or the environment"
+    if first["type"] == "extra_forbidden":
+        near = process.extractOne(name, sorted(_names(settings)))
+        hint = f"did you mean `{near[0]}`?" if near else "remove it"
+        return f"{where}: there is no setting `{name}`", hint
+    return f"{where}: `{name}`: {first['msg'].lower()}", f"mend `{name}` and try again"
+
+
+def _line_of(loc: list[str], text: str) -> int | None:
+    """Find the line of a setting: its key below its own section, or the header that names it."""
+    section: list[str] = []
+    for number, row in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*\[\s*([^\]]+?)\s*\]", row):
+            section = [part.strip("\"' ") for part in header[1].split(".")]
+            if section == loc:
+                return number
+        elif key := re.match(r"\s*([\w.\"'-]+)\s*=", row):
+            path = section + [part.strip("\"'") for part in key[1].split(".")]
+            if path == loc or (len(path) < len(loc) and loc[: len(path)] == path):
+                return number
+    return None
+
+
+def _names(model: type[BaseModel], prefix: str = "") -> set[str]:
+    names = set()
+    for key, field in model.model_fields.items():
+        names.add(prefix + key)
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            names |= _names(field.annotation, f"{prefix}{key}.")
+    return names

@@ -1,0 +1,129 @@
+"""One `langgraph dev` over a demo workspace, on 127.0.0.1, without a key; it is ended by its pid."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+from langgraph_sdk import get_sync_client
+from langgraph_sdk.client import SyncLangGraphClient
+
+from planwright.demo.workspace import write_workspace
+from tests.cli.desk import Desk, environment, wait_until
+
+ROOT = Path(__file__).parent.parent.parent
+QUIET = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "true"}
+START_S, STOP_S = 90, 20
+PAYMENTS = '''
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.capability import capability
+
+
+@capability("payments.refund", mode="destructive", effect="idempotent", tags=("refund", "payment"))
+async def refund(order: str, amount: str, call: CallContext) -> str:
+    """Refund an order."""
+    return f"refunded {amount} for {order}"
+'''
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that runs, and the workspace it serves."""
+
+    url: str
+    desk: Desk
+    pid: int
+
+
+def free_port() -> int:
+    """Find a port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def answers(url: str) -> bool:
+    """Say whether a server answers."""
+    try:
+        return httpx.get(f"{url}/ok", trust_env=False).is_success
+    except httpx.TransportError:
+        return False
+
+
+@pytest.fixture(scope="session")
+def served_desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """A demo workspace with a capability whose every call needs a person."""
+    folder = tmp_path_factory.mktemp("served") / "desk"
+    write_workspace(folder)
+    (folder / "payments.py").write_text(PAYMENTS, "utf-8")
+    (folder / "planwright.toml").write_text('[capabilities]\nmodules = ["payments"]\n', "utf-8")
+    return Desk(folder)
+
+
+@pytest.fixture(scope="session")
+def server(served_desk: Desk, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """`langgraph dev` with the repository's own langgraph.json, as a user starts it."""
+    port, log = free_port(), tmp_path_factory.mktemp("log") / "server.log"
+    command = [sys.executable, "-P", "-m", "langgraph_cli", "dev", "--config", str(ROOT / "langgraph.json")]
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(
+            [*command, "--no-browser", "--no-reload", "--port", str(port)],
+            cwd=served_desk.folder,
+            env=environment(QUIET),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        ) as process,
+    ):
+        try:
+            url = f"http://127.0.0.1:{port}"
+            wait_until(lambda: answers(url) or process.poll() is not None, START_S)
+            assert process.poll() is None, log.read_text("utf-8")
+            assert answers(url), log.read_text("utf-8")
+            yield Server(url, served_desk, process.pid)
+            assert "BlockingError" not in log.read_text("utf-8")
+        finally:
+            process.terminate()
+            process.wait(STOP_S)
+    assert not Path(f"/proc/{process.pid}").exists()
+
+
+@pytest.fixture
+def client(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[SyncLangGraphClient]:
+    """The Python SDK, connected to the server and out of reach of any proxy."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with get_sync_client(url=server.url, api_key=None) as connected:
+        yield connected
+
+
+@pytest.fixture(scope="session")
+def javascript(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the JavaScript tests, with the SDK from npm in it as its lock file pins it.
+
+    A machine without Node.js fails here: these tests are not to be left out.
+    """
+    folder = Path(__file__).parent / "javascript"
+    npm = shutil.which("npm")
+    assert npm, "the JavaScript SDK is tested with Node.js 20 or newer: install it"
+    installed = folder / "node_modules" / ".package-lock.json"
+    options = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+    with (tmp_path_factory.getbasetemp().parent / "npm.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another test process may be at it
+        if (
+            not installed.exists()
+            or installed.stat().st_mtime < (folder / "package-lock.json").stat().st_mtime
+        ):
+            done = subprocess.run(
+                [npm, "ci", *options], cwd=folder, capture_output=True, text=True, timeout=180, check=False
+            )
+            assert done.returncode == 0, done.stderr
+    return folder
