@@ -29,8 +29,9 @@ check: setup  ## Lint, format, types, layers
 	MYPYPATH=.typing $(BIN)/mypy
 	$(BIN)/pytest tests/test_layers.py tests/test_public_names.py
 
-bench: setup  ## Makespan over critical path, ours and as waves -> bench.json
+bench: setup  ## Makespan over critical path, and beside LangChain's create_agent -> bench.json
 	$(BIN)/python -m benchmarks.makespan
+	$(BIN)/python -m benchmarks.peers
 
 crash: setup  ## kill -9 at every boundary, then recover -> crash.json
 	$(BIN)/python -m benchmarks.crash

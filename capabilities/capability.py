@@ -10,6 +10,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError, create_model
@@ -56,7 +57,7 @@ class Capability:
     context_parameter: str | None = None
     result_schema: dict[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def args_schema(self) -> dict[str, Any]:
         """The JSON schema of the arguments."""
         return self.args.model_json_schema()
