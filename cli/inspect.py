@@ -105,6 +105,15 @@ def find_gate(settings: Settings, which: str | None) -> dict[str, Any]:
     raise GateError(f"{len(rows)} gates are open: {listed}", "name one: planwright approve GATE")
 
 
+def find_plan(settings: Settings, run_id: str, plan_hash: str) -> dict[str, Any]:
+    """Read a plan on record. Raises RunError when it is not there."""
+    query = "SELECT plan FROM plans WHERE run_id = ? AND plan_hash = ?"
+    for row in _open(settings).query(query, (run_id, plan_hash)):
+        found: dict[str, Any] = json.loads(row["plan"])
+        return found
+    raise RunError(f"run {run_id} has no such plan on record", f"look at it: planwright show {run_id}")
+
+
 def report(settings: Settings, run_id: str) -> dict[str, Any]:
     """Gather all that is recorded of a run."""
     database = _open(settings)
@@ -112,7 +121,8 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
     wanted = ("run_id", "thread_id", "tenant", "status", "request", "answer", "started_at", "ended_at")
     plan = next(
         database.query(
-            "SELECT plan FROM plans WHERE run_id = ? AND kind = 'plan' ORDER BY rowid DESC", (run_id,)
+            "SELECT plan FROM plans WHERE run_id = ? AND kind = 'plan' ORDER BY created_at DESC, rowid DESC",
+            (run_id,),
         ),
         None,
     )

@@ -18,16 +18,18 @@ from langchain_core.messages import messages_from_dict, messages_to_dict
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, StateSnapshot
 
-from planwright.checkpoints.gates import Gate
+from planwright.checkpoints.gates import Decision, Gate
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
-from planwright.graph.answers import bind
+from planwright.graph.answers import Bound, bind
 from planwright.graph.board import Board
 from planwright.graph.entry import read_context, read_messages, thread_of
 from planwright.graph.errors import GateError, RunError
 from planwright.graph.invocation import CONFIG_KEY, Clock, Invocation, utc_now
 from planwright.graph.run_context import RunContext
 from planwright.graph.settings import Settings
+from planwright.graph.state import ModelRoute
+from planwright.nodes.review import Review
 
 LOOK_S = 1.0
 PATIENCE = 20
@@ -48,9 +50,10 @@ class Entry:
 class Door:
     """Admit new requests, answers and recoveries; hold the lease of a run while it is worked on."""
 
-    def __init__(self, settings: Settings, stores: Stores, clock: Clock = utc_now) -> None:
+    def __init__(self, settings: Settings, stores: Stores, review: Review, clock: Clock = utc_now) -> None:
         self.settings = settings
         self.stores = stores
+        self._review = review
         self._clock = clock
 
     @contextlib.asynccontextmanager
@@ -215,12 +218,20 @@ class Door:
         if not gates:
             raise await self._nothing_open(run, interrupts)
         bound = bind(resume, gates, interrupts, read_context(run.context).channel)
-        await self.stores.gates.decide_all(
-            {item.gate.gate_id: item.decision for item in bound}, self._clock()
-        )
-        decided = {item.gate.gate_id: item.decision.answer for item in bound}
+        decisions = {item.gate.gate_id: await self._reviewed(item, snapshot) for item in bound}
+        await self.stores.gates.decide_all(decisions, self._clock())
+        decided = {gate_id: decision.answer for gate_id, decision in decisions.items()}
         resumed = {id_: decided[gate] for id_, gate in interrupts.items() if gate in decided}
         return Command(resume=resumed) if resumed else None
+
+    async def _reviewed(self, item: Bound, snapshot: StateSnapshot) -> Decision:
+        """Read the plan of an edit, by all the rules, before any answer is recorded."""
+        if item.decision.answer != "edit":
+            return item.decision
+        route = snapshot.values.get("route")
+        can_call = isinstance(route, ModelRoute) and route.can_call
+        plan = await self._review(item.gate, item.edit, self._clock(), can_call)
+        return item.decision.model_copy(update={"plan": plan})
 
     async def _nothing_open(self, run: Run, interrupts: Mapping[str, str]) -> GateError:
         """Say why there is nothing to answer: answered before, expired, or never asked."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import JsonValue
@@ -11,8 +12,8 @@ from planwright.graph.risk import highest_risk
 from planwright.graph.state import StepTask
 
 
-def plan_card(plan: Plan, checked: list[CheckedStep]) -> dict[str, Any]:
-    """List goal, steps in dependency order, arguments, risk, mode and own gates."""
+def plan_card(plan: Plan, checked: list[CheckedStep], changes: Sequence[str] = ()) -> dict[str, Any]:
+    """List goal, steps in dependency order, arguments, risk, mode, own gates, and what an edit changed."""
     ids = {entry.uid: entry.step.id for entry in checked}
     steps = [
         {
@@ -36,6 +37,7 @@ def plan_card(plan: Plan, checked: list[CheckedStep]) -> dict[str, Any]:
         "revision": plan.revision,
         "risk": risk,
         "steps": steps,
+        "changes": list(changes),
     }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
 from langchain_core.runnables import RunnableConfig
@@ -13,7 +15,7 @@ from planwright.checkpoints.budgets import Budgets
 from planwright.checkpoints.gates import gate_id
 from planwright.checkpoints.runs import RecordedPlan, Runs
 from planwright.graph.canonical import sha256
-from planwright.graph.invocation import Invocation, invocation_of
+from planwright.graph.invocation import invocation_of
 from planwright.graph.plan import CheckedStep, Plan, PlanStep
 from planwright.graph.results import Finding, StepResult
 from planwright.graph.risk import MODES, at_least, highest_risk
@@ -25,6 +27,7 @@ from planwright.nodes.node import Node, Update
 from planwright.nodes.rules import check, ruling_of
 
 Outcome = Literal["ok", "reclassify", "replan", "reject"]
+SAID_BY_A_PERSON = frozenset(("rejected", "feedback"))
 
 
 def verify(
@@ -42,25 +45,22 @@ def verify(
                 "answer": f"Cancelled by {invocation.cancelled_by}; nothing was run.",
             }
         plan, mended = close_plan(plan)
-        results = state.get("results", {})
-        findings = check(plan, registry, settings, world, can_call=state["route"].can_call)
-        checked = (
-            check_steps(plan, registry, world, invocation.run_id, results, settings) if not findings else []
-        )
-        left = await _calls_left(budgets, settings, invocation)
-        findings += over_budget(checked, results, left)
+        results, changes = state.get("results", {}), state.get("changes", [])
+        left = await calls_left(budgets, settings, invocation.run_id, invocation.clock())
+        rules = Rules(registry, settings, world, state["route"].can_call)
+        checked, findings = examine(plan, rules, invocation.run_id, results, left)
         attempts = state.get("attempts", Attempts())
         outcome: Outcome = "reject" if findings and left == 0 else judge(findings, attempts, settings)
         data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended}
         if outcome != "ok":
             listed = [finding.model_dump(mode="json") for finding in findings]
-            invocation.emit("plan_verified", {**data, "findings": listed}, str(attempts.plans))
-            return _again(outcome, findings, attempts)
-        shown = plan_card(plan, checked)
-        invocation.emit("plan_verified", {**data, "findings": [], "plan": shown}, str(attempts.plans))
+            invocation.emit("plan_verified", {**data, "findings": listed}, str(attempts.revision))
+            return _again(outcome, findings, attempts, state.get("findings", []))
+        shown = plan_card(plan, checked, changes)
+        invocation.emit("plan_verified", {**data, "findings": [], "plan": shown}, str(attempts.revision))
         gate = None
-        if plan.work and needs_approval(checked, settings.approval):
-            gate = gate_id(invocation.run_id, "plan", plan.plan_hash)
+        if plan.work and (changes or needs_approval(checked, settings.approval)):
+            gate = gate_id(invocation.run_id, "plan", subject(plan, attempts))
         if not invocation.context.dry_run:
             recorded = RecordedPlan(plan=plan, checked=checked, gate_id=gate)
             await runs.record_plan(invocation.run_id, invocation.context.tenant, recorded, invocation.clock())
@@ -70,6 +70,35 @@ def verify(
         return update
 
     return verify
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a plan is measured by; `can_call` when the model of its run can call tools."""
+
+    registry: Registry
+    settings: Settings
+    world: CallContext
+    can_call: bool
+
+
+def examine(
+    plan: Plan, rules: Rules, run_id: str, results: Mapping[str, StepResult], left: int | None
+) -> tuple[list[CheckedStep], list[Finding]]:
+    """Check a closed plan by all the rules, and fix its steps if it holds; `left` is its budget of calls."""
+    registry, settings, world = rules.registry, rules.settings, rules.world
+    findings = check(plan, registry, settings, world, can_call=rules.can_call)
+    checked = [] if findings else check_steps(plan, registry, world, run_id, results, settings)
+    return checked, findings + over_budget(checked, results, left)
+
+
+def subject(plan: Plan, attempts: Attempts) -> str:
+    """Name what a plan's gate asks: the same plan again only after a person has edited or responded.
+
+    So a plan that was rejected stays rejected, and one that an edit brings back is asked for anew.
+    """
+    round_ = attempts.edits + attempts.responses
+    return f"{plan.plan_hash}:{round_}" if round_ else plan.plan_hash
 
 
 def close_plan(plan: Plan) -> tuple[Plan, bool]:
@@ -187,7 +216,9 @@ def _uid(run_id: str, step: PlanStep, needs: tuple[str, ...], results: Mapping[s
     raise AssertionError("a step cannot fail a hundred times within its budgets")
 
 
-def _again(outcome: Outcome, findings: list[Finding], attempts: Attempts) -> Update:
+def _again(
+    outcome: Outcome, findings: list[Finding], attempts: Attempts, before: Sequence[Finding]
+) -> Update:
     if outcome == "reject":
         listed = "\n".join(f"- {finding}" for finding in findings[:5])
         spent = any(finding.code == "budget_exceeded" for finding in findings)
@@ -199,12 +230,13 @@ def _again(outcome: Outcome, findings: list[Finding], attempts: Attempts) -> Upd
     tried = {"replans": attempts.replans + 1}
     if outcome == "reclassify":
         tried["reclassifications"] = attempts.reclassifications + 1
-    return {"findings": findings, "plan": None, "attempts": attempts.model_copy(update=tried)}
+    said = [finding for finding in before if finding.code in SAID_BY_A_PERSON]
+    return {"findings": said + findings, "plan": None, "attempts": attempts.model_copy(update=tried)}
 
 
-async def _calls_left(budgets: Budgets, settings: Settings, invocation: Invocation) -> int | None:
+async def calls_left(budgets: Budgets, settings: Settings, run_id: str, at: datetime) -> int | None:
+    """Count the calls that a run may still make; None when there is no limit."""
     limit = settings.budgets.run.tool_calls
     if limit is None:
         return None
-    spent = await budgets.spent(invocation.run_id, invocation.clock())
-    return limit - spent.calls
+    return limit - (await budgets.spent(run_id, at)).calls
