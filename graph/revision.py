@@ -66,9 +66,7 @@ def _diff(name: str, old: object, new: object) -> Iterator[str]:
 
 
 def _spell(value: object) -> str:
-    if value is _ABSENT or value in (None, ""):
-        return "nothing" if value is _ABSENT else json.dumps(value)
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return "nothing" if value is _ABSENT else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def _moves(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:

@@ -46,9 +46,10 @@ def rule(gate: Gate, plan: Plan, attempts: Attempts, replan_budget: int) -> Upda
     if reason and attempts.replans < replan_budget:
         return _again(gate, plan, attempts, reason)
     because = f": {reason}" if reason else ""
+    what = "sent back" if gate.status == "responded" else "rejected"
     return {
         "status": "rejected",
-        "answer": f"The plan was {gate.status} by {gate.decided_by}{because}. Nothing was run.",
+        "answer": f"The plan was {what} by {gate.decided_by}{because}. Nothing was run.",
     }
 
 
