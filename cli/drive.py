@@ -110,15 +110,15 @@ def edit_plan(
             "there is no terminal for an editor",
             f"planwright edit {gate['gate_id']} --print > plan.yaml, change it, and --file plan.yaml",
         )
-    given = drafts.open(*asked) if file is None else from_file(file, gate["shown_hash"])
-    if given is None:
-        terminal.screen.print(views.label("edit", NOTHING_SAVED))
-        return EXIT["waiting"]
-    answered: Command[Any] = Command(resume={**given, "gate_id": gate["gate_id"], "decided_by": who()})
     try:
+        given = drafts.open(*asked) if file is None else from_file(file, gate["shown_hash"])
+        if given is None:
+            terminal.screen.print(views.label("edit", NOTHING_SAVED))
+            return EXIT["waiting"]
+        answered: Command[Any] = Command(resume={**given, "gate_id": gate["gate_id"], "decided_by": who()})
         return follow(settings, answered, str(gate["thread_id"]), None, terminal)
     except GateError as error:
-        if file is not None:
+        if file is not None or not drafts.kept(gate["gate_id"]):
             raise
         raise GateError(error.cause, f"your text is kept: planwright edit {gate['gate_id']}") from error
 

@@ -44,9 +44,11 @@ class Drafts:
                 f"the editor did not work: {error.message}",
                 f"set EDITOR, or: planwright edit {gate_id} --print > plan.yaml, and --file plan.yaml",
             ) from error
-        if typed is None:
-            return None
         path = self._path(gate_id)
+        if typed is None or not typed.strip():
+            if typed is not None:
+                path.unlink(missing_ok=True)  # emptied: the next time begins with the plan again
+            return None
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(typed, "utf-8")
         try:
@@ -54,6 +56,10 @@ class Drafts:
         except GateError as error:
             self.refused(gate_id, error)
             raise
+
+    def kept(self, gate_id: str) -> bool:
+        """Say whether something typed for a gate is not on record yet."""
+        return self._path(gate_id).is_file()
 
     def refused(self, gate_id: str, error: GateError) -> None:
         """Put what is wrong on top of what was typed, for the next time it is opened."""

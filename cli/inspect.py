@@ -17,6 +17,8 @@ _RUNS = """SELECT r.*, coalesce(t.title, substr(r.request, 1, 60)) AS title FROM
     LEFT JOIN threads t ON t.thread_id = r.thread_id
     WHERE (:waiting = 0 OR r.status = 'waiting') ORDER BY r.started_at DESC LIMIT 200"""
 
+_ASKED = "SELECT kind, shown FROM gates WHERE run_id = :id AND status = 'open' ORDER BY requested_at"
+
 
 def show_runs(workspace: Path, waiting: bool, as_json: bool) -> int:
     """List runs, the newest first."""
@@ -49,6 +51,9 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
         by = f" by {gate['decided_by']} via {gate['channel']}" if gate["decided_by"] else ""
         reason = f": {gate['reason']}" if gate["reason"] else ""
         console.print(views.label("gate", f"{gate['gate_id']} ({gate['kind']}) {gate['status']}{by}{reason}"))
+    for row in _open(settings).query(_ASKED, {"id": found["run_id"]}):
+        shown = json.loads(row["shown"])
+        console.print(views.plan_view(shown) if row["kind"] == "plan" else views.call_view(shown))
     for step in found["steps"]:
         said = step["error"] or json.dumps(step["output"], ensure_ascii=False)[:200]
         console.print(

@@ -51,6 +51,9 @@ def test_a_printed_plan_changed_and_sent_through_stdin_is_asked_for_again(
     ((old, before), (new, now)) = desk.rows("SELECT gate_id, status FROM gates ORDER BY requested_at")
     assert (old, before, now) == (waiting.gate_id, "edited", "open")
     assert f"planwright approve {new}" in done.stderr
+    looked = desk.run("show", waiting.thread_id)
+    assert CHANGED in looked.stdout
+    assert "path: memo.md" in looked.stdout
     approved = desk.run("approve", new)
     assert approved.code == 0
     assert (desk.folder / "memo.md").read_text("utf-8") == "hello"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from planwright.graph.errors import GateError
+from planwright.graph.errors import GateError, RunError
 
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
@@ -104,12 +106,13 @@ def test_the_event_of_an_edit_names_revision_changes_and_who(scene: Scene, agent
 
 
 def test_the_gate_of_an_edited_plan_takes_no_other_answer(scene: Scene, agent: Agent) -> None:
-    first = shown(scene, agent)["gate_id"]
+    (asked,) = agent.get_state(scene.config).interrupts
     edit(scene, agent, write_text)
     before = scene.everything()
-    for answer in ("approve", "reject"):
-        with pytest.raises(GateError, match=first):
-            scene.answer(agent, {first: answer})
+    for name in (asked.id, asked.value["gate_id"]):
+        for answer in ("approve", "reject", edited(asked.value["shown"])):
+            with pytest.raises(GateError, match=name):
+                scene.answer(agent, {name: answer})
     assert scene.everything() == before
     assert [gate["status"] for gate in before["gates"]] == ["edited", "open"]
 
@@ -323,6 +326,27 @@ def test_a_wait_that_a_reference_demands_cannot_be_edited_away(scene: Scene) -> 
     assert shown(scene, agent)["shown"]["steps"][1]["after"] == ["a"]
     with pytest.raises(GateError, match="step 'b' still needs a: its params or inputs refer to it"):
         edit(scene, agent, lambda plan: plan["steps"][1].update(after=[]))
+
+
+def test_of_an_edit_and_an_approval_at_once_one_is_taken(scene: Scene, agent: Agent) -> None:
+    plan = shown(scene, agent)["shown"]
+    write_text(plan)
+    together = threading.Barrier(2)
+
+    def answer(resume: Any) -> bool:
+        together.wait(20)
+        try:
+            scene.answer(agent, resume)
+        except (GateError, RunError):
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as pool:
+        taken = list(pool.map(answer, ("approve", edited(plan))))
+    assert sorted(taken) == [False, True]
+    first = scene.rows("SELECT status FROM gates ORDER BY requested_at")[0]["status"]
+    assert first == ("approved" if taken[0] else "edited")
+    assert scene.done == (["a", "c", "b"] if taken[0] else [])
 
 
 def test_an_edit_of_another_plan_than_the_shown_one_is_refused(scene: Scene, agent: Agent) -> None:
