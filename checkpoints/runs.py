@@ -204,6 +204,15 @@ class Runs:
         plan = None if found is None else Plan.model_validate_json(found)
         return plan if plan and plan.plan_hash == plan_hash else None
 
+    async def was_asked_for(self, run_id: str, plan_hash: str) -> bool:
+        """Say whether a person was asked to approve a plan of this run, whatever they answered."""
+
+        def job(connection: sqlite3.Connection) -> bool:
+            query = "SELECT 1 FROM plans WHERE run_id = ? AND plan_hash = ? AND gate_id IS NOT NULL"
+            return connection.execute(query, (run_id, plan_hash)).fetchone() is not None
+
+        return await self._database.run("read", job)
+
     async def runnable_steps(self, run_id: str, plan_hash: str) -> dict[str, CheckedStep]:
         """Read the steps of a plan that was verified and, where a person had to approve it, approved.
 

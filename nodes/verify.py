@@ -59,7 +59,8 @@ def verify(
         shown = plan_card(plan, checked, changes)
         invocation.emit("plan_verified", {**data, "findings": [], "plan": shown}, str(attempts.revision))
         gate = None
-        if plan.work and (changes or needs_approval(checked, settings.approval)):
+        asks = changes or needs_approval(checked, settings.approval)
+        if plan.work and (asks or await runs.was_asked_for(invocation.run_id, plan.plan_hash)):
             gate = gate_id(invocation.run_id, "plan", subject(plan, attempts))
         if not invocation.context.dry_run:
             recorded = RecordedPlan(plan=plan, checked=checked, gate_id=gate)

@@ -143,6 +143,19 @@ def test_an_edited_plan_can_be_rejected_and_nothing_runs(scene: Scene, agent: Ag
     assert (output["status"], scene.done) == ("rejected", [])
 
 
+def test_an_edited_plan_that_was_rejected_does_not_run_when_the_planner_proposes_it(scene: Scene) -> None:
+    """It has so little risk that it would need no approval, had nobody been asked."""
+    risky = scene.plan(scene.step("s1", "work.write", estimated_risk="Medium"))
+    agent = scene.agent(risky, scene.plan(scene.step("s1", "work.write")), '{"cannot": "nothing else"}')
+    scene.ask(agent)
+    edit(scene, agent, lambda plan: plan["steps"][0].update(estimated_risk="Low"))
+    output = scene.decide(agent, "reject", "not at all")
+    assert (output["status"], scene.done) == ("rejected", [])
+    assert len({row["plan_hash"] for row in scene.rows("SELECT plan_hash FROM plans")}) == 2
+    types = [event["type"] for event in scene.journal()]
+    assert (types.count("plan_created"), types.count("plan_step_start")) == (2, 0)
+
+
 def test_edits_leave_the_replan_budget_alone(scene: Scene) -> None:
     write = scene.plan(scene.step("s1", "work.write", estimated_risk="Medium"))
     other = scene.plan(scene.step("s2", "work.write", estimated_risk="Medium"))

@@ -97,19 +97,6 @@ def test_the_same_plan_after_feedback_is_asked_for_again(scene: Scene) -> None:
     assert scene.done == ["a"]
 
 
-def test_a_plan_that_was_rejected_is_not_asked_for_again_after_an_edit_of_another(scene: Scene) -> None:
-    """Rejecting after an edit counts for the edited plan as it would for any."""
-    agent = scene.agent(
-        write(scene, "a"), scene.plan(scene.step("a", "work.write", params={"name": "a", "text": "x"}))
-    )
-    scene.ask(agent)
-    plan = asked(scene, agent)["shown"]
-    plan["steps"][0].update(params={"name": "a", "text": "x"}, estimated_risk="Low")
-    scene.answer(agent, {"type": "edit", "edited_action": {"name": "approve_plan", "args": {"plan": plan}}})
-    scene.decide(agent, "reject", "not that")
-    assert scene.done == []
-
-
 def test_without_a_replan_left_feedback_is_refused_and_the_gate_stays_open(scene: Scene) -> None:
     agent = scene.agent(
         write(scene, "a"), write(scene, "b"), "the answer", planning={"mode": "always", "replan_budget": 1}
