@@ -15,7 +15,7 @@ import yaml
 
 from planwright.cli.views import safe
 from planwright.graph.errors import GateError
-from planwright.graph.plan import PlanStep
+from planwright.graph.plan import AGENT, PlanStep
 
 _FIRST = ("id", "capability", "description", "params", "after")
 _ELSEWHERE = frozenset((*_FIRST, "depends_on"))
@@ -115,7 +115,9 @@ def _step(shown: Mapping[str, Any], whole: Mapping[str, Any]) -> dict[str, Any]:
     more = {
         name: value
         for name, value in whole.items()
-        if name not in _ELSEWHERE and value != json.loads(_DEFAULTS)[name]
+        if name not in _ELSEWHERE
+        and value != json.loads(_DEFAULTS)[name]
+        and (name != "tool_hints" or shown["capability"] != AGENT)
     }
     return {**{name: shown[name] for name in _FIRST}, **more}
 

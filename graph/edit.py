@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import AliasChoices, BaseModel, ValidationError
 
 from planwright.graph.errors import GateError
-from planwright.graph.plan import Plan, PlanStep
+from planwright.graph.plan import AGENT, Plan, PlanStep
 from planwright.graph.references import step_references
 from planwright.graph.revision import needs_of
 
@@ -65,6 +65,7 @@ def _step(
         raise _refusal(f"{where} has both `after` and `depends_on`")
     if after is not None and not _ids(after):
         raise _refusal(f"{where}: `after` is a list of step ids")
+    fields = _agentic(fields, known.get(name), where)
     base = known[name].model_dump() if name in known else {}
     try:
         step = PlanStep.model_validate({**base, **fields})
@@ -72,6 +73,21 @@ def _step(
         what = _explain(error) if isinstance(error, ValidationError) else "it is nested too deeply"
         raise _refusal(f"{where} does not fit: {what}") from error
     return step, None if after is None else [str(id_) for id_ in after]
+
+
+def _agentic(fields: dict[str, Any], base: PlanStep | None, where: str) -> dict[str, Any]:
+    """Read a step shown as an agent with tools as the plan spells it: no capability, and hints."""
+    name = fields.get("capability", base.shown_name if base else None)
+    if name != AGENT:
+        fixed = base is not None and base.agentic and name is not None
+        return {"tool_hints": (), **fields} if fixed else fields
+    params = fields.get("params")
+    if isinstance(params, Mapping) and "tools" in params:
+        if "tool_hints" in fields:
+            raise _refusal(f"{where} has its tools twice")
+        rest = {key: value for key, value in params.items() if key != "tools"}
+        fields = {**fields, "params": rest, "tool_hints": params["tools"]}
+    return {**fields, "capability": None}
 
 
 def _ordered(draft: Plan, after: Mapping[str, list[str]], seen: Mapping[str, Mapping[str, Any]]) -> Plan:

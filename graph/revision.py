@@ -28,8 +28,8 @@ def changes(before: Plan, after: Plan) -> list[str]:
     Both plans have to be free of cycles.
     """
     old, new = ({step.id: step for step in plan.steps} for plan in (before, after))
-    lines = [f"removed {id_} {step.capability}" for id_, step in old.items() if id_ not in new]
-    lines += [f"added {id_} {step.capability}" for id_, step in new.items() if id_ not in old]
+    lines = [f"removed {id_} {step.shown_name}" for id_, step in old.items() if id_ not in new]
+    lines += [f"added {id_} {step.shown_name}" for id_, step in new.items() if id_ not in old]
     for name in ("goal", "on_failed_dependency"):
         lines += _values(name, getattr(before, name), getattr(after, name))
     waits = needs_of(before), needs_of(after)
@@ -41,8 +41,8 @@ def changes(before: Plan, after: Plan) -> list[str]:
 def _step(
     old: PlanStep, new: PlanStep, waits: tuple[Mapping[str, Sequence[str]], Mapping[str, Sequence[str]]]
 ) -> Iterator[str]:
-    if old.capability != new.capability:
-        yield f"capability: {old.capability} → {new.capability}"
+    if old.shown_name != new.shown_name:
+        yield f"capability: {old.shown_name} → {new.shown_name}"
     yield from _diff("params", dict(old.params), dict(new.params))
     was, is_ = (list(plan.get(new.id, ())) for plan in waits)
     if set(was) != set(is_):

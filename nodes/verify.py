@@ -209,8 +209,9 @@ def needs_approval(checked: list[CheckedStep], approval: Approval) -> bool:
 
 
 def _uid(run_id: str, step: PlanStep, needs: tuple[str, ...], results: Mapping[str, StepResult]) -> str:
+    agent = [step.description, list(step.tool_hints)] if step.agentic else []
     for again in range(100):
-        content = [run_id, step.id, step.capability, step.params, list(needs), again]
+        content = [run_id, step.id, step.capability, step.params, list(needs), again, *agent]
         uid = "step_" + sha256(content)[:16]
         if uid not in results or results[uid].status == "completed":
             return uid

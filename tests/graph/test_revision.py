@@ -137,6 +137,41 @@ def test_moved_steps_are_named_once() -> None:
     assert changes(base, read_edit(card, base, shown(base))) == ["moved e behind a"]
 
 
+AGENTIC = {"id": "x", "description": "find it", "tool_hints": ["a.b"], "depends_on": []}
+
+
+def agentic_edit(**fields: Any) -> tuple[Plan, list[str]]:
+    """Edit a step that a model does with a tool, as the gate shows it."""
+    base = plan(AGENTIC)
+    card = shown(base)
+    card["steps"][0] |= {"capability": "agent", "params": {"tools": ["a.b"]}} | fields
+    found = read_edit(card, base, shown(base))
+    return found, changes(base, found)
+
+
+def test_a_step_shown_as_an_agent_is_read_as_one() -> None:
+    assert agentic_edit()[1] == []
+    found, told = agentic_edit(params={"tools": ["a.b", "c.d"]})
+    assert told == ['changed x tool_hints: ["a.b"] → ["a.b", "c.d"]']
+    assert (found.steps[0].capability, found.steps[0].params) == (None, {})
+
+
+def test_an_agent_can_be_edited_into_one_call() -> None:
+    found, told = agentic_edit(capability="a.b", params={"name": "x"})
+    assert not found.steps[0].agentic
+    assert told[:2] == ["changed x capability: agent → a.b", 'changed x params.name: nothing → "x"']
+
+
+def test_one_call_can_be_edited_into_an_agent() -> None:
+    found = edit(lambda card: card["steps"][1].update(capability="agent", params={"tools": ["a.b"]}))
+    assert (found.steps[1].agentic, found.steps[1].tool_hints) == (True, ("a.b",))
+
+
+def test_tools_given_twice_are_refused() -> None:
+    with pytest.raises(GateError, match="its tools twice"):
+        agentic_edit(tool_hints=["c.d"])
+
+
 @pytest.mark.parametrize(
     ("given", "cause"),
     [
