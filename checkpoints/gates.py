@@ -13,10 +13,17 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from planwright.checkpoints.database import Database
 from planwright.graph.canonical import canonical_json, sha256
 from planwright.graph.errors import GateError
+from planwright.graph.plan import Plan
 
 GateKind = Literal["plan", "step"]
-GateStatus = Literal["open", "approved", "rejected", "expired", "cancelled"]
-Answer = Literal["approve", "reject"]
+GateStatus = Literal["open", "approved", "rejected", "expired", "cancelled", "edited", "responded"]
+Answer = Literal["approve", "edit", "reject", "respond"]
+STATUS_AFTER: dict[Answer, GateStatus] = {
+    "approve": "approved",
+    "edit": "edited",
+    "reject": "rejected",
+    "respond": "responded",
+}
 
 
 class Gate(BaseModel):
@@ -38,10 +45,20 @@ class Gate(BaseModel):
     decided_by: str | None = None
     channel: str | None = None
     reason: str | None = None
+    edited: Plan | None = None
+
+    @property
+    def allowed(self) -> tuple[Answer, ...]:
+        """The answers this gate takes. Feedback needs a re-plan that is left, a plan to be about."""
+        if self.kind == "step":
+            return ("approve", "reject")
+        left = self.shown.get("replans_left")
+        again = isinstance(left, int) and left > 0
+        return ("approve", "edit", "reject", "respond") if again else ("approve", "edit", "reject")
 
 
 class Decision(BaseModel):
-    """An answer to one gate."""
+    """An answer to one gate; `plan` is the next revision, when the answer is an edit."""
 
     model_config = ConfigDict(frozen=True)
     answer: Answer
@@ -49,10 +66,11 @@ class Decision(BaseModel):
     channel: str
     reason: str = ""
     shown_hash: str | None = None
+    plan: Plan | None = None
 
 
 def gate_id(run_id: str, kind: GateKind, subject: str) -> str:
-    """Name the gate of a run and a plan hash or step: the same after a crash."""
+    """Name the gate of a run and a plan (its hash and round) or step: the same after a crash."""
     return "gate_" + sha256([run_id, kind, subject])[:16]
 
 
@@ -94,8 +112,8 @@ class Gates:
     async def decide_all(self, decisions: Mapping[str, Decision], at: datetime) -> None:
         """Accept the one answer each gate takes, all of them or none, in one transaction.
 
-        Raises GateError when a gate is unknown, answered, expired, or was shown with other
-        content than its answer names.
+        Raises GateError when a gate is unknown, answered, expired, does not take such an answer,
+        or was shown with other content than its answer names.
         """
 
         def job(connection: sqlite3.Connection) -> None:
@@ -118,6 +136,31 @@ class Gates:
         return await self._database.run("read", job)
 
 
+def acceptable(gate: Gate, decision: Decision) -> None:
+    """Raise GateError unless a gate that was just read takes this answer."""
+    if gate.status == "expired":
+        raise GateError(
+            f"gate {gate.gate_id} expired at {gate.expires_at:%Y-%m-%d %H:%M:%S} UTC; nothing was run",
+            f"close the run with: planwright resume {gate.thread_id}",
+        )
+    if gate.status != "open":
+        raise GateError(
+            f"gate {gate.gate_id} was already {gate.status} by {gate.decided_by}",
+            f"see what became of it: planwright show {gate.run_id}",
+        )
+    if decision.answer not in gate.allowed:
+        why = "no re-plan is left" if gate.kind == "plan" else "it asks about one call, not about a plan"
+        raise GateError(
+            f"gate {gate.gate_id} does not take `{decision.answer}`: {why}",
+            f"it takes: {', '.join(gate.allowed)}",
+        )
+    if decision.shown_hash is not None and decision.shown_hash != gate.shown_hash:
+        raise GateError(
+            f"the answer names plan_hash {decision.shown_hash[:12]}, the gate shows {gate.shown_hash[:12]}",
+            f"look at what is asked now: planwright show {gate.thread_id}",
+        )
+
+
 def _expire(connection: sqlite3.Connection, at: datetime) -> None:
     connection.execute(
         "UPDATE gates SET status='expired', decided_at=? WHERE status='open' AND expires_at <= ?",
@@ -127,30 +170,19 @@ def _expire(connection: sqlite3.Connection, at: datetime) -> None:
 
 def _decide(connection: sqlite3.Connection, gate_id: str, decision: Decision, at: datetime) -> None:
     _expire(connection, at)
-    gate = _read(connection, gate_id)
-    if gate.status == "expired":
-        raise GateError(
-            f"gate {gate_id} expired at {gate.expires_at:%Y-%m-%d %H:%M:%S} UTC; nothing was run",
-            f"close the run with: planwright resume {gate.thread_id}",
-        )
-    if gate.status != "open":
-        raise GateError(
-            f"gate {gate_id} was already {gate.status} by {gate.decided_by}",
-            f"see what became of it: planwright show {gate.run_id}",
-        )
-    if decision.shown_hash is not None and decision.shown_hash != gate.shown_hash:
-        raise GateError(
-            f"the answer names plan_hash {decision.shown_hash[:12]}, the gate shows {gate.shown_hash[:12]}",
-            f"look at what is asked now: planwright show {gate.thread_id}",
-        )
+    acceptable(_read(connection, gate_id), decision)
+    if (decision.answer == "edit") != (decision.plan is not None):
+        raise GateError(f"gate {gate_id}: an edit and only an edit brings a plan", "send the edited plan")
     connection.execute(
-        "UPDATE gates SET status=?, decided_at=?, decided_by=?, channel=?, reason=? WHERE gate_id=?",
+        "UPDATE gates SET status=?, decided_at=?, decided_by=?, channel=?, reason=?, edited=?"
+        " WHERE gate_id=?",
         (
-            "approved" if decision.answer == "approve" else "rejected",
+            STATUS_AFTER[decision.answer],
             at.isoformat(),
             decision.decided_by,
             decision.channel,
             decision.reason,
+            decision.plan.model_dump_json() if decision.plan else None,
             gate_id,
         ),
     )
@@ -164,4 +196,5 @@ def _read(connection: sqlite3.Connection, gate_id: str) -> Gate:
 
 
 def _gate(row: sqlite3.Row) -> Gate:
-    return Gate.model_validate({**dict(row), "shown": json.loads(row["shown"])})
+    edited = json.loads(row["edited"]) if row["edited"] else None
+    return Gate.model_validate({**dict(row), "shown": json.loads(row["shown"]), "edited": edited})

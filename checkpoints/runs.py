@@ -172,19 +172,46 @@ class Runs:
         await self._database.run("title", job)
 
     async def record_plan(self, run_id: str, tenant: str, recorded: RecordedPlan, at: datetime) -> None:
-        """Keep a verified plan; only plans kept here can be executed."""
+        """Keep a verified plan; only plans kept here can be executed.
+
+        A plan that comes back, after an edit was undone, is asked for at its newest gate; one that
+        had a gate never loses it.
+        """
         plan, checked = recorded.plan, json.dumps([c.model_dump(mode="json") for c in recorded.checked])
 
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(
                 "INSERT INTO plans (run_id, tenant, plan_hash, revision, plan, checked, gate_id, created_at,"
                 " kind) VALUES (?,?,?,?,?,?,?,?,?)"
-                " ON CONFLICT (run_id, plan_hash) DO UPDATE SET checked = excluded.checked",
+                " ON CONFLICT (run_id, plan_hash) DO UPDATE SET checked = excluded.checked,"
+                " plan = excluded.plan, revision = excluded.revision, created_at = excluded.created_at,"
+                " gate_id = coalesce(excluded.gate_id, gate_id)",
                 (run_id, tenant, plan.plan_hash, plan.revision, plan.model_dump_json(), checked)
                 + (recorded.gate_id, at.isoformat(), recorded.kind),
             )
 
         await self._database.run("plan", job)
+
+    async def plan_on_record(self, run_id: str, plan_hash: str) -> Plan | None:
+        """Read a plan that was verified, as it was; whether it may run is another question."""
+
+        def job(connection: sqlite3.Connection) -> str | None:
+            query = "SELECT plan FROM plans WHERE run_id = ? AND plan_hash = ?"
+            row = connection.execute(query, (run_id, plan_hash)).fetchone()
+            return None if row is None else str(row[0])
+
+        found = await self._database.run("read", job)
+        plan = None if found is None else Plan.model_validate_json(found)
+        return plan if plan and plan.plan_hash == plan_hash else None
+
+    async def was_asked_for(self, run_id: str, plan_hash: str) -> bool:
+        """Say whether a person was asked to approve a plan of this run, whatever they answered."""
+
+        def job(connection: sqlite3.Connection) -> bool:
+            query = "SELECT 1 FROM plans WHERE run_id = ? AND plan_hash = ? AND gate_id IS NOT NULL"
+            return connection.execute(query, (run_id, plan_hash)).fetchone() is not None
+
+        return await self._database.run("read", job)
 
     async def runnable_steps(self, run_id: str, plan_hash: str) -> dict[str, CheckedStep]:
         """Read the steps of a plan that was verified and, where a person had to approve it, approved.

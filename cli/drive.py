@@ -17,13 +17,15 @@ from langgraph.types import Command
 from rich.console import Console
 
 from planwright.cli import views
+from planwright.cli.editing import NOTHING_SAVED, Drafts, from_file
 from planwright.cli.inspect import find_gate, find_run, report
 from planwright.graph.agent import Agent, build_graph
+from planwright.graph.errors import GateError, PlanwrightError, SetupError
 from planwright.graph.results import RunStatus
 from planwright.graph.run_context import PlanningMode, RunContext
 from planwright.graph.settings import Settings, load
 
-Approver = Callable[[Mapping[str, Any], "Terminal"], dict[str, str]]
+Approver = Callable[[Mapping[str, Any], "Terminal"], dict[str, Any]]
 
 EXIT: dict[RunStatus, int] = {
     "completed": 0,
@@ -91,6 +93,37 @@ def answer(which: str | None, decision: Mapping[str, Any], workspace: Path, term
     return follow(settings, Command(resume=given), str(gate["thread_id"]), answering, terminal)
 
 
+def edit_plan(
+    which: str | None, file: str | None, only_print: bool, workspace: Path, terminal: Terminal
+) -> int:
+    """Change the plan of a gate by hand or from a file, and follow the run to its new gate."""
+    settings = load(workspace)
+    gate, drafts = find_gate(settings, which), Drafts(settings)
+    if gate["kind"] != "plan" or gate["status"] != "open":
+        what = "asks about one call, not about a plan" if gate["kind"] != "plan" else f"is {gate['status']}"
+        raise GateError(f"gate {gate['gate_id']} {what}", "see what waits: planwright ls --waiting")
+    asked = (gate["gate_id"], gate["run_id"], gate["shown_hash"], json.loads(gate["shown"]))
+    if only_print:
+        sys.stdout.write(drafts.text(*asked))
+        return 0
+    if file is None and (terminal.no_input or not sys.stdin.isatty()):
+        raise SetupError(
+            "there is no terminal for an editor",
+            f"planwright edit {gate['gate_id']} --print > plan.yaml, change it, and --file plan.yaml",
+        )
+    try:
+        given = drafts.open(*asked) if file is None else from_file(file, gate["shown_hash"])
+        if given is None:
+            terminal.screen.print(views.label("edit", NOTHING_SAVED))
+            return EXIT["waiting"]
+        answered: Command[Any] = Command(resume={**given, "gate_id": gate["gate_id"], "decided_by": who()})
+        return follow(settings, answered, str(gate["thread_id"]), None, terminal)
+    except GateError as error:
+        if file is not None or not drafts.kept(gate["gate_id"]):
+            raise
+        raise GateError(error.cause, f"your text is kept: planwright edit {gate['gate_id']}") from error
+
+
 def recover(thread: str, workspace: Path, terminal: Terminal) -> int:
     """Go on with an interrupted run."""
     settings = load(workspace)
@@ -122,16 +155,26 @@ def follow(
     approver: Approver | None = None,
 ) -> int:
     """Stream a run; at a gate ask whoever is there, or say how to answer later."""
-    agent = build_graph(settings)
+    agent, drafts = build_graph(settings), Drafts(settings)
     config: RunnableConfig = {"configurable": {"thread_id": thread}}
-    ask = approver or (_ask if terminal.interactive else None)
+    ask = approver or (_asker(drafts) if terminal.interactive else None)
+    edited, answered = _edited(given), False
     try:
         while True:
-            _stream(agent, given, config, context, terminal)
+            try:
+                _stream(agent, given, config, context, terminal)
+                drafts.accepted(edited)
+            except GateError as error:
+                drafts.refused(edited, error)
+                if not (edited and answered):
+                    raise
+                _say_refused(error, terminal)
             waiting = agent.get_state(config).interrupts
             if not waiting or ask is None:
                 break
-            given = Command(resume={waiting[0].id: ask(waiting[0].value, terminal)})
+            answer = {**ask(waiting[0].value, terminal), "gate_id": waiting[0].value["gate_id"]}
+            given, answered = Command(resume={waiting[0].id: answer}), True
+            edited = _edited(Command(resume=answer))
     except EOFError:
         terminal.screen.print()  # nobody answered: the gate stays open
     except KeyboardInterrupt:
@@ -183,17 +226,50 @@ def _stream(
             terminal.screen.print(line)
 
 
-def _ask(waiting: Mapping[str, Any], terminal: Terminal) -> dict[str, str]:
-    """Ask the person at the terminal about one open gate."""
-    if waiting["kind"] == "step":
-        terminal.screen.print(views.call_view(waiting["shown"]))
-    terminal.screen.print(views.label("approve?", _question(waiting)))
-    terminal.screen.print("           [y] approve   [n] reject   or type why not: ", end="", markup=False)
-    typed = input().strip()
-    if typed.lower() in ("y", "yes"):
-        return {"type": "approve", "decided_by": who()}
-    reason = "" if typed.lower() in ("", "n", "no") else typed
-    return {"type": "reject", "message": reason, "decided_by": who()}
+def _asker(drafts: Drafts) -> Approver:
+    """Ask the person at the terminal about one open gate, until there is an answer."""
+
+    def ask(waiting: Mapping[str, Any], terminal: Terminal) -> dict[str, Any]:
+        if waiting["kind"] == "step":
+            terminal.screen.print(views.call_view(waiting["shown"]))
+        terminal.screen.print(views.label("approve?", _question(waiting)))
+        edit = "   [e] edit" if waiting["kind"] == "plan" else ""
+        prompt = f"           [y] approve{edit}   [n] reject   or type why not: "
+        while True:
+            terminal.screen.print(prompt, end="", markup=False)
+            typed = input().strip()
+            if typed.lower() in ("y", "yes"):
+                return {"type": "approve", "decided_by": who()}
+            if not edit or typed.lower() not in ("e", "edit"):
+                reason = "" if typed.lower() in ("", "n", "no") else typed
+                return {"type": "reject", "message": reason, "decided_by": who()}
+            if edited := _by_hand(waiting, drafts, terminal):
+                return {**edited, "decided_by": who()}
+
+    return ask
+
+
+def _by_hand(waiting: Mapping[str, Any], drafts: Drafts, terminal: Terminal) -> dict[str, Any] | None:
+    """Let the person change the plan of a gate in an editor; None, and a line that says why, for none."""
+    asked = (waiting["gate_id"], waiting["run_id"], waiting["plan_hash"], waiting["shown"])
+    try:
+        if edited := drafts.open(*asked):
+            return edited
+        terminal.screen.print(views.label("edit", NOTHING_SAVED))
+    except (GateError, SetupError) as error:
+        _say_refused(error, terminal)
+    return None
+
+
+def _edited(given: Any) -> str:
+    """Name the gate whose plan an answer edits; empty for any other entry."""
+    answer = given.resume if isinstance(given, Command) else None
+    return str(answer["gate_id"]) if isinstance(answer, dict) and answer.get("type") == "edit" else ""
+
+
+def _say_refused(error: PlanwrightError, terminal: Terminal) -> None:
+    terminal.screen.print(views.label("refused", error.cause, "red"))
+    terminal.screen.print(views.label("next", error.next_step))
 
 
 def _say_how_to_answer(waiting: Mapping[str, Any], where: str, terminal: Terminal) -> None:
@@ -201,6 +277,11 @@ def _say_how_to_answer(waiting: Mapping[str, Any], where: str, terminal: Termina
         terminal.screen.print(views.call_view(waiting["shown"]))
     terminal.screen.print(views.label("waiting", f"for a decision over {_question(waiting)}"))
     terminal.screen.print(views.label("approve", f"planwright approve {waiting['gate_id']}{where}"))
+    if waiting["kind"] == "plan":
+        terminal.screen.print(views.label("edit", f"planwright edit {waiting['gate_id']}{where}"))
+        say = f'planwright respond {waiting["gate_id"]}{where} "what should be different"'
+        if waiting["shown"].get("replans_left"):
+            terminal.screen.print(views.label("respond", say))
     terminal.screen.print(
         views.label("reject", f'planwright reject {waiting["gate_id"]}{where} --reason "…"')
     )

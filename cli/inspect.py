@@ -17,6 +17,8 @@ _RUNS = """SELECT r.*, coalesce(t.title, substr(r.request, 1, 60)) AS title FROM
     LEFT JOIN threads t ON t.thread_id = r.thread_id
     WHERE (:waiting = 0 OR r.status = 'waiting') ORDER BY r.started_at DESC LIMIT 200"""
 
+_ASKED = "SELECT kind, shown FROM gates WHERE run_id = :id AND status = 'open' ORDER BY requested_at"
+
 
 def show_runs(workspace: Path, waiting: bool, as_json: bool) -> int:
     """List runs, the newest first."""
@@ -55,6 +57,9 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
         by = f" by {gate['decided_by']} via {gate['channel']}" if gate["decided_by"] else ""
         reason = f": {gate['reason']}" if gate["reason"] else ""
         console.print(views.label("gate", f"{gate['gate_id']} ({gate['kind']}) {gate['status']}{by}{reason}"))
+    for row in _open(settings).query(_ASKED, {"id": found["run_id"]}):
+        shown = json.loads(row["shown"])
+        console.print(views.plan_view(shown) if row["kind"] == "plan" else views.call_view(shown))
     for step in found["steps"]:
         said = step["error"] or json.dumps(step["output"], ensure_ascii=False)[:200]
         console.print(
@@ -111,6 +116,15 @@ def find_gate(settings: Settings, which: str | None) -> dict[str, Any]:
     raise GateError(f"{len(rows)} gates are open: {listed}", "name one: planwright approve GATE")
 
 
+def find_plan(settings: Settings, run_id: str, plan_hash: str) -> dict[str, Any]:
+    """Read a plan on record. Raises RunError when it is not there."""
+    query = "SELECT plan FROM plans WHERE run_id = ? AND plan_hash = ?"
+    for row in _open(settings).query(query, (run_id, plan_hash)):
+        found: dict[str, Any] = json.loads(row["plan"])
+        return found
+    raise RunError(f"run {run_id} has no such plan on record", f"look at it: planwright show {run_id}")
+
+
 def report(settings: Settings, run_id: str) -> dict[str, Any]:
     """Gather all that is recorded of a run."""
     database = _open(settings)
@@ -118,7 +132,8 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
     wanted = ("run_id", "thread_id", "tenant", "status", "request", "answer", "started_at", "ended_at")
     plan = next(
         database.query(
-            "SELECT plan FROM plans WHERE run_id = ? AND kind = 'plan' ORDER BY rowid DESC", (run_id,)
+            "SELECT plan FROM plans WHERE run_id = ? AND kind = 'plan' ORDER BY created_at DESC, rowid DESC",
+            (run_id,),
         ),
         None,
     )

@@ -109,6 +109,42 @@ def cancel(thread: Thread, workspace: Folder = HERE) -> None:
 
 
 @app.command()
+def edit(
+    which: Which = None,
+    workspace: Folder = HERE,
+    file: Annotated[
+        str | None, typer.Option("--file", "-f", help="The edited plan, YAML or JSON; - for stdin.")
+    ] = None,
+    print_: Annotated[
+        bool, typer.Option("--print", help="Print the plan as YAML, and change nothing.")
+    ] = False,
+    json: Json = False,
+    no_input: NoInput = False,
+) -> None:
+    """Change the plan that waits at a gate, in $EDITOR or from a file; it is verified and asked for again."""
+    from planwright.cli.drive import Terminal, edit_plan
+
+    raise typer.Exit(edit_plan(which, file, print_, workspace, Terminal(json, no_input)))
+
+
+@app.command()
+def respond(
+    words: Annotated[list[str], typer.Argument(metavar="[GATE] FEEDBACK", help="What should be different.")],
+    workspace: Folder = HERE,
+    json: Json = False,
+    no_input: NoInput = False,
+) -> None:
+    """Say what should be different about the plan that waits at a gate; the planner makes another."""
+    from planwright.cli.drive import Terminal, answer
+
+    if len(words) > 2:
+        raise typer.BadParameter('put the feedback in quotes: planwright respond [GATE] "…"')
+    which = words[0] if len(words) == 2 else None
+    decision = {"type": "respond", "message": words[-1]}
+    raise typer.Exit(answer(which, decision, workspace, Terminal(json, no_input)))
+
+
+@app.command()
 def resume(thread: Thread, workspace: Folder = HERE, json: Json = False, no_input: NoInput = False) -> None:
     """Go on with a run that was interrupted, or close one whose gate has expired."""
     from planwright.cli.drive import Terminal, recover
@@ -181,9 +217,11 @@ def main() -> None:
     try:
         app()
     except PlanwrightError as error:
-        sys.stderr.write(f"error: {error.cause}\n")
+        from planwright.cli.views import safe
+
+        sys.stderr.write(f"error: {safe(error.cause)}\n")
         if error.next_step:
-            sys.stderr.write(f"  next: {error.next_step}\n")
+            sys.stderr.write(f"  next: {safe(error.next_step)}\n")
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.stderr.write("interrupted; nothing is lost: planwright ls, then planwright resume THREAD\n")

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -37,6 +38,11 @@ def safe(text: object) -> str:
     )
 
 
+def one_line(text: object) -> str:
+    """Make a text printable on its one line, so that it cannot pass for a line of ours."""
+    return safe(text).replace("\n", "\\n")
+
+
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f")
 
 
@@ -53,22 +59,22 @@ def plan_view(card: Mapping[str, Any]) -> RenderableType:
     head = label("plan", f"{card['goal']}")
     rows: list[RenderableType] = [head]
     for step in card["steps"]:
-        after = f" after {', '.join(step['after'])}" if step["after"] else ""
+        after = f" after {one_line(', '.join(step['after']))}" if step["after"] else ""
         gate = "  own gate" if step["own_gate"] else ""
         rows.append(
             Text.assemble(
-                (f"  {safe(step['id']):<4}", "bold"),
-                (f"{safe(step['capability']):<16}", ""),
+                (f"  {one_line(step['id']):<4}", "bold"),
+                (f"{one_line(step['capability']):<16}", ""),
                 (f"{step['risk']:<9}", RISK_STYLE[step["risk"]]),
                 (f"{step['mode']:<12}", "dim"),
                 (after, "dim"),
                 (gate, "bold red"),
             )
         )
-        for name, value in step["params"].items():
-            spelled = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            rows.append(Text(f"        {name}: {safe(spelled)}", "dim"))
+        rows += [_argument(name, value, 8, "dim") for name, value in step["params"].items()]
     rows.append(label("risk", str(card["risk"]), RISK_STYLE[str(card["risk"])]))
+    for number, change in enumerate(card.get("changes", ())):
+        rows.append(label("" if number else "changes", change, "yellow"))
     return Group(*rows)
 
 
@@ -79,10 +85,15 @@ def call_view(card: Mapping[str, Any]) -> RenderableType:
         label("why", str(card["reason"])),
         label("risk", f"{card['risk']} ({card['mode']}, {card['effect']})", RISK_STYLE[str(card["risk"])]),
     ]
-    for name, value in card["args"].items():
-        spelled = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        rows.append(Text(f"           {name}: {safe(spelled)}"))
+    rows += [_argument(name, value, 11) for name, value in card["args"].items()]
     return Group(*rows)
+
+
+def _argument(name: str, value: object, indent: int, style: str = "") -> RenderableType:
+    """Show one argument, all its lines indented: none of them can pass for a line of ours."""
+    spelled = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = Text(f"{one_line(name)}: {safe(spelled)}", style, overflow="fold")
+    return Padding(text, (0, 0, 0, indent), expand=False)
 
 
 def event_line(event: Mapping[str, Any]) -> RenderableType | None:
@@ -99,6 +110,9 @@ def event_line(event: Mapping[str, Any]) -> RenderableType | None:
             reason = f": {data['reason']}" if data.get("reason") else ""
             by = f" by {data['by']}" if data["by"] else ""
             return label("gate", f"{data['decision']}{by}{reason}")
+        case "plan_edited":
+            by = f" by {data['by']}" if data["by"] else ""
+            return label("gate", f"edited{by}: revision {data['revision']}, to be verified and approved")
         case "plan_step_start":
             return _step("…", data, "started", "dim")
         case "plan_step_complete":

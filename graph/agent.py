@@ -30,6 +30,7 @@ from planwright.graph.pipeline import Parts, build_pipeline
 from planwright.graph.settings import Settings, load
 from planwright.models.calling import Models
 from planwright.models.router import Router
+from planwright.nodes.review import review
 
 
 class Agent(CompiledStateGraph[Any, Any, Any, Any]):
@@ -155,7 +156,7 @@ def build_graph(
     compiled = build_pipeline(parts).compile(checkpointer=checkpointer, name="planwright")
     compiled.__class__ = Agent  # compile() names its class itself; see DESIGN §3
     assert isinstance(compiled, Agent)
-    compiled.door = Door(chosen, kept, clock)
+    compiled.door = Door(chosen, kept, review(registry, kept, chosen, parts.world), clock)
     compiled.loop = BackgroundLoop()
     compiled.router = router
     return compiled

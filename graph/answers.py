@@ -10,21 +10,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planwright.checkpoints.gates import Decision, Gate
+from planwright.checkpoints.gates import Answer, Decision, Gate, acceptable
 from planwright.graph.errors import GateError
 
-_WORDS = {
+_WORDS: dict[str, Answer] = {
     **dict.fromkeys(("approve", "approved", "accept", "yes", "ok", "true"), "approve"),
     **dict.fromkeys(("reject", "rejected", "deny", "no", "false", "ignore"), "reject"),
+    **dict.fromkeys(("edit",), "edit"),
+    **dict.fromkeys(("respond", "response"), "respond"),
 }
+_EDIT = '{"type": "edit", "edited_action": {"name": "approve_plan", "args": {"plan": {"steps": […]}}}}'
+
+_EDIT_FORMS = (("edited_action", "name"), ("args", "action"))
 
 
 @dataclass(frozen=True)
 class Bound:
-    """One decision and the gate it decides."""
+    """One decision and the gate it decides; `edit` is the plan of an edit, as it was sent."""
 
     gate: Gate
     decision: Decision
+    edit: object = None
 
 
 def bind(answer: Any, gates: Sequence[Gate], interrupts: Mapping[str, str], channel: str) -> list[Bound]:
@@ -32,31 +38,56 @@ def bind(answer: Any, gates: Sequence[Gate], interrupts: Mapping[str, str], chan
 
     `interrupts` maps interrupt ids to gate ids. Accepts `{"decisions": […]}`, one decision, a
     word, a boolean, the Agent Inbox form, and a map of any of these by interrupt or gate id.
-    Raises GateError for anything else, or when it is not clear which gate is meant.
+    Raises GateError for anything else, when it is not clear which gate is meant, and when that gate
+    does not take such an answer.
     """
     if not gates:
         raise GateError(
             "nothing on this thread waits for a decision", "see what waits: planwright ls --waiting"
         )
     if isinstance(answer, Mapping) and (named := _named(answer, gates, interrupts)):
-        return [Bound(gate, read(form, channel)) for gate, form in named]
-    decision = read(answer, channel)
+        return [_bound(gate, *read(form, channel)) for gate, form in named]
+    decision, edit = read(answer, channel)
     wanted = _gate_meant(answer)
     if wanted is not None:
         found = next((gate for gate in gates if gate.gate_id == wanted), None)
         if found is None:
             raise GateError(f"no open gate is named {wanted}", f"open: {_ids(gates)}")
-        return [Bound(found, decision)]
+        return [_bound(found, decision, edit)]
     if len(gates) > 1:
         raise GateError(
             f"{len(gates)} gates are open, and the answer names none of them",
             f"answer each by its id: {_ids(gates)}",
         )
-    return [Bound(gates[0], decision)]
+    return [_bound(gates[0], decision, edit)]
 
 
-def read(answer: Any, channel: str) -> Decision:
-    """Read one decision. Raises GateError when it is not exactly one that can be given here."""
+def read(answer: Any, channel: str) -> tuple[Decision, object]:
+    """Read one decision, and the plan of an edit. Raises GateError when it is not exactly one."""
+    form = _one(answer)
+    word = _WORDS.get(str(form["type"]).strip().lower())
+    if word is None:
+        raise GateError(f"{form['type']!r} is no answer to a gate", "answer approve, edit, reject or respond")
+    given, shown = form.get("args"), form.get("plan_hash")
+    if not (shown is None or isinstance(shown, str)):
+        raise GateError("the plan_hash of an answer is a text", "leave it out, or copy it from what is shown")
+    reason = form.get("message") or form.get("reason") or (given if isinstance(given, str) else "")
+    if word == "respond" and not (isinstance(reason, str) and reason.strip()):
+        raise GateError("a response without words says nothing", 'send {"type": "respond", "message": "…"}')
+    if word != "edit" and form.get("edited_action") is not None:
+        raise GateError(f"the answer is `{word}` and brings an edit", f"send {_EDIT}")
+    decision = Decision(
+        answer=word,
+        decided_by=str(form.get("decided_by") or channel),
+        channel=channel,
+        reason=str(reason or ""),
+        shown_hash=shown,
+    )
+    return decision, _edited_plan(form) if word == "edit" else None
+
+
+def _one(answer: Any) -> Mapping[str, Any]:
+    """Take the one decision out of the form it came in, as a mapping with a `type`."""
     form = answer
     if isinstance(form, Mapping) and "decisions" in form:
         if "type" in form:
@@ -74,20 +105,29 @@ def read(answer: Any, channel: str) -> Decision:
         raise GateError(
             "that is no decision", 'send {"decisions": [{"type": "approve"}]}, or "approve", or "reject"'
         )
-    word = _WORDS.get(str(form["type"]).strip().lower())
-    if word is None:
-        raise GateError(f"{form['type']!r} is no answer to a gate", "answer approve or reject")
-    given, shown = form.get("args"), form.get("plan_hash")
-    if not (shown is None or isinstance(shown, str)):
-        raise GateError("the plan_hash of an answer is a text", "leave it out, or copy it from what is shown")
-    reason = form.get("message") or form.get("reason") or (given if isinstance(given, str) else "")
-    return Decision(
-        answer="approve" if word == "approve" else "reject",
-        decided_by=str(form.get("decided_by") or channel),
-        channel=channel,
-        reason=str(reason or ""),
-        shown_hash=shown,
-    )
+    return form
+
+
+def _edited_plan(form: Mapping[str, Any]) -> object:
+    """Find the plan of an edit, in LangChain's form or that of the Agent Inbox. Raises GateError."""
+    given = [(form[key], name) for key, name in _EDIT_FORMS if form.get(key) is not None]
+    if len(given) != 1 or not isinstance(given[0][0], Mapping):
+        raise GateError("an edit brings the whole edited plan, once", f"send {_EDIT}")
+    action, name = given[0]
+    if action.keys() != {name, "args"} or action[name] != "approve_plan":
+        raise GateError(
+            f"an edit is of approve_plan, not of {action.get(name)!r}: change the steps of its plan",
+            f"send {_EDIT}",
+        )
+    args = action["args"]
+    if not isinstance(args, Mapping) or args.keys() != {"plan"}:
+        raise GateError("the args of an edit are exactly the plan", f"send {_EDIT}")
+    return args["plan"]
+
+
+def _bound(gate: Gate, decision: Decision, edit: object) -> Bound:
+    acceptable(gate, decision)
+    return Bound(gate, decision, edit)
 
 
 def _named(

@@ -18,16 +18,18 @@ from langchain_core.messages import messages_from_dict, messages_to_dict
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, StateSnapshot
 
-from planwright.checkpoints.gates import Gate
+from planwright.checkpoints.gates import Decision
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
-from planwright.graph.answers import bind
+from planwright.graph.answers import Bound, bind
 from planwright.graph.board import Board
-from planwright.graph.entry import read_context, read_messages, thread_of
+from planwright.graph.entry import read_context, read_messages, thread_of, unfinished
 from planwright.graph.errors import GateError, RunError
 from planwright.graph.invocation import CONFIG_KEY, Clock, Invocation, utc_now
 from planwright.graph.run_context import RunContext
 from planwright.graph.settings import Settings
+from planwright.graph.state import ModelRoute
+from planwright.nodes.review import Review
 
 LOOK_S = 1.0
 PATIENCE = 20
@@ -48,9 +50,10 @@ class Entry:
 class Door:
     """Admit new requests, answers and recoveries; hold the lease of a run while it is worked on."""
 
-    def __init__(self, settings: Settings, stores: Stores, clock: Clock = utc_now) -> None:
+    def __init__(self, settings: Settings, stores: Stores, review: Review, clock: Clock = utc_now) -> None:
         self.settings = settings
         self.stores = stores
+        self._review = review
         self._clock = clock
 
     @contextlib.asynccontextmanager
@@ -126,7 +129,7 @@ class Door:
             return run, False
         gates = await self.stores.gates.of_thread(thread_id, self._clock())
         if run is not None and not run.ended:
-            raise _unfinished(run, gates)
+            raise unfinished(run, gates)
         return self._new_run(given, thread_id, context), True
 
     def _new_run(self, given: Any, thread_id: str, context: Any) -> Run:
@@ -232,12 +235,20 @@ class Door:
         if not gates:
             raise await self._nothing_open(run, interrupts)
         bound = bind(resume, gates, interrupts, channel)
-        await self.stores.gates.decide_all(
-            {item.gate.gate_id: item.decision for item in bound}, self._clock()
-        )
-        decided = {item.gate.gate_id: item.decision.answer for item in bound}
+        decisions = {item.gate.gate_id: await self._reviewed(item, snapshot) for item in bound}
+        await self.stores.gates.decide_all(decisions, self._clock())
+        decided = {gate_id: decision.answer for gate_id, decision in decisions.items()}
         resumed = {id_: decided[gate] for id_, gate in interrupts.items() if gate in decided}
         return Command(resume=resumed) if resumed else None
+
+    async def _reviewed(self, item: Bound, snapshot: StateSnapshot) -> Decision:
+        """Read the plan of an edit, by all the rules, before any answer is recorded."""
+        if item.decision.answer != "edit":
+            return item.decision
+        route = snapshot.values.get("route")
+        can_call = isinstance(route, ModelRoute) and route.can_call
+        plan = await self._review(item.gate, item.edit, self._clock(), can_call)
+        return item.decision.model_copy(update={"plan": plan})
 
     async def _nothing_open(self, run: Run, interrupts: Mapping[str, str]) -> GateError:
         """Say why there is nothing to answer: answered before, expired, or never asked."""
@@ -272,18 +283,6 @@ class Door:
 def _not_begun(run: Run, snapshot: StateSnapshot) -> bool:
     """Say whether a run is not in its thread's checkpoints: it died early, or they were deleted."""
     return not snapshot.next and snapshot.values.get("run_id") != run.run_id
-
-
-def _unfinished(run: Run, gates: list[Gate]) -> RunError:
-    if gates:
-        return RunError(
-            f"thread {run.thread_id} waits for a decision at gate {gates[0].gate_id}",
-            f"answer it first: planwright approve {gates[0].gate_id} (or reject)",
-        )
-    return RunError(
-        f"run {run.run_id} on thread {run.thread_id} has not ended",
-        f"finish it first: planwright resume {run.thread_id}",
-    )
 
 
 def _gate_of(value: Any) -> str:

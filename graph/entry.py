@@ -10,7 +10,9 @@ from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
 from pydantic import TypeAdapter, ValidationError
 
-from planwright.graph.errors import SetupError
+from planwright.checkpoints.gates import Gate
+from planwright.checkpoints.runs import Run
+from planwright.graph.errors import RunError, SetupError
 from planwright.graph.run_context import RunContext
 
 MAX_REQUEST = 100_000
@@ -68,3 +70,16 @@ def _storable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def unfinished(run: Run, gates: list[Gate]) -> RunError:
+    """Say why a new message has to wait, and what to do first."""
+    if gates:
+        return RunError(
+            f"thread {run.thread_id} waits for a decision at gate {gates[0].gate_id}",
+            f"answer it first: planwright approve {gates[0].gate_id} (or reject)",
+        )
+    return RunError(
+        f"run {run.run_id} on thread {run.thread_id} has not ended",
+        f"finish it first: planwright resume {run.thread_id}",
+    )

@@ -17,6 +17,7 @@ EventType = Literal[
     "plan_verified",
     "approval_requested",
     "approval_resolved",
+    "plan_edited",
     "plan_start",
     "plan_step_start",
     "plan_step_complete",

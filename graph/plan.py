@@ -18,6 +18,7 @@ from planwright.graph.risk import Effect, Mode, Risk
 
 Cascade = Literal["partial", "skip"]
 CLOSING = ("respond", "clarify")
+AGENT = "agent"  # what a step without a capability of its own is shown as
 
 
 def _risk_word(value: object) -> object:
@@ -77,7 +78,7 @@ class PlanStep(BaseModel):
     @property
     def shown_name(self) -> str:
         """What people read as the capability of the step."""
-        return "agent" if self.agentic else self.capability or ""
+        return AGENT if self.agentic else self.capability or ""
 
     @property
     def closing(self) -> bool:

@@ -65,11 +65,14 @@ async def after_verify(
     return "plan_gate" if state["gate_id"] else "dispatch"
 
 
-async def after_approval(state: AgentState) -> Literal["dispatch", "planner", "consolidate"]:
-    """Only an approval leads to execution."""
+async def after_approval(state: AgentState) -> Literal["dispatch", "verify", "planner", "consolidate"]:
+    """Only an approval leads to execution; an edited plan is verified, and asked for, again."""
     if ended(state):
         return "consolidate"
-    return "dispatch" if state.get("approved") else "planner"
+    if state.get("approved"):
+        return "dispatch"
+    edited = state.get("plan") is not None and state.get("changes")
+    return "verify" if edited else "planner"
 
 
 async def after_score(state: AgentState) -> Literal["planner", "respond", "clarify", "consolidate"]:

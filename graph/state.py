@@ -46,12 +46,19 @@ class Task(BaseModel):
 
 
 class Attempts(BaseModel):
-    """How often this run has planned again, of what its budgets allow."""
+    """How often this run has planned again, of what its budgets allow, and been talked over."""
 
     model_config = ConfigDict(frozen=True)
     replans: int = 0
     reclassifications: int = 0
     plans: int = 0
+    edits: int = 0
+    responses: int = 0
+
+    @property
+    def revision(self) -> int:
+        """The number of the newest plan: every proposal and every edit makes one."""
+        return self.plans + self.edits
 
 
 def merge_results(left: dict[str, StepResult], right: dict[str, StepResult]) -> dict[str, StepResult]:
@@ -89,6 +96,8 @@ class AgentState(TypedDict, total=False):
     context_hash: str
     plan: Plan | None
     checked: list[CheckedStep]
+    changes: list[str]
+    draft: Plan | None
     findings: list[Finding]
     attempts: Attempts
     gate_id: str

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import JsonValue
 
-from planwright.graph.plan import CheckedStep, Plan
+from planwright.graph.plan import CheckedStep, Plan, PlanStep
 from planwright.graph.risk import highest_risk
 from planwright.graph.state import StepTask
 
 
-def plan_card(plan: Plan, checked: list[CheckedStep]) -> dict[str, Any]:
-    """List goal, steps in dependency order, arguments, risk, mode and own gates."""
+def plan_card(plan: Plan, checked: list[CheckedStep], changes: Sequence[str] = ()) -> dict[str, Any]:
+    """List goal, steps in dependency order, arguments, risk, mode, own gates, and what an edit changed."""
     ids = {entry.uid: entry.step.id for entry in checked}
     steps = [
         {
             "id": entry.step.id,
             "capability": entry.step.shown_name,
             "description": entry.step.description,
-            "params": entry.step.params
-            or ({"tools": list(entry.step.tool_hints)} if entry.step.agentic else {}),
+            "params": {**entry.step.params, **_tools(entry.step)},
             "after": [ids[uid] for uid in entry.needs],
             "risk": entry.risk,
             "mode": entry.mode,
@@ -36,7 +36,13 @@ def plan_card(plan: Plan, checked: list[CheckedStep]) -> dict[str, Any]:
         "revision": plan.revision,
         "risk": risk,
         "steps": steps,
+        "changes": list(changes),
     }
+
+
+def _tools(step: PlanStep) -> dict[str, Any]:
+    """Show the tools of a step that a model does among its arguments."""
+    return {"tools": list(step.tool_hints)} if step.agentic else {}
 
 
 def step_card(task: StepTask, args: dict[str, JsonValue]) -> dict[str, Any]:

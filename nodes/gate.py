@@ -10,33 +10,60 @@ from typing import Any
 
 from langgraph.types import interrupt
 
-from planwright.checkpoints.gates import Gate, Gates
+from planwright.checkpoints.gates import Answer, Gate, Gates
 from planwright.graph.invocation import Invocation
 
-RESPONSE_SCHEMA: dict[str, Any] = {
+_EDITED_ACTION: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "decisions": {
-            "type": "array",
-            "minItems": 1,
-            "maxItems": 1,
-            "items": {
-                "type": "object",
-                "properties": {"type": {"enum": ["approve", "reject"]}, "message": {"type": "string"}},
-                "required": ["type"],
-            },
-        }
+        "name": {"const": "approve_plan"},
+        "args": {
+            "type": "object",
+            "properties": {"plan": {"type": "object", "required": ["steps"]}},
+            "required": ["plan"],
+        },
     },
-    "required": ["decisions"],
+    "required": ["name", "args"],
 }
 
 
+def _response_schema(*answers: Answer) -> dict[str, Any]:
+    """Describe LangChain's HITLResponse with exactly one decision."""
+    message = {"type": "string"}
+    fields: dict[Answer, dict[str, Any]] = {
+        "approve": {},
+        "edit": {"edited_action": _EDITED_ACTION},
+        "reject": {"message": message},
+        "respond": {"message": {**message, "minLength": 1}},
+    }
+    demanded = {"edit": ["edited_action"], "respond": ["message"]}
+    forms = [
+        {
+            "type": "object",
+            "properties": {"type": {"const": name}, **fields[name]},
+            "required": ["type", *demanded.get(name, ())],
+        }
+        for name in answers
+    ]
+    decisions = {"type": "array", "minItems": 1, "maxItems": 1, "items": {"anyOf": forms}}
+    return {"type": "object", "properties": {"decisions": decisions}, "required": ["decisions"]}
+
+
+RESPONSE_SCHEMA = _response_schema("approve", "edit", "reject", "respond")
+
+
 async def wait_for_decision(gates: Gates, gate_id: str, invocation: Invocation) -> Gate:
-    """Interrupt until the gate's row says how it was decided, and return the row."""
+    """Interrupt until the gate's row says how it was decided, and return the row.
+
+    An edit resolves nothing: the plan it makes is asked for again.
+    """
     while (gate := await gates.read(gate_id, invocation.clock())).status == "open":
-        interrupt(request(gate), response_schema=RESPONSE_SCHEMA)
-    data: dict[str, Any] = {"gate_id": gate_id, "decision": gate.status, "reason": gate.reason}
-    invocation.emit("approval_resolved", {**data, "by": gate.decided_by, "channel": gate.channel}, gate_id)
+        schema = RESPONSE_SCHEMA if len(gate.allowed) == 4 else _response_schema(*gate.allowed)
+        interrupt(request(gate), response_schema=schema)
+    if gate.status != "edited":
+        data: dict[str, Any] = {"gate_id": gate_id, "decision": gate.status, "reason": gate.reason}
+        by = {"by": gate.decided_by, "channel": gate.channel}
+        invocation.emit("approval_resolved", {**data, **by}, gate_id)
     return gate
 
 
@@ -46,7 +73,7 @@ def request(gate: Gate) -> dict[str, Any]:
     args: dict[str, Any] = {"plan": gate.shown} if gate.kind == "plan" else {"args": gate.shown["args"]}
     return {
         "action_requests": [{"name": action, "args": args, "description": _describe(gate)}],
-        "review_configs": [{"action_name": action, "allowed_decisions": ["approve", "reject"]}],
+        "review_configs": [{"action_name": action, "allowed_decisions": list(gate.allowed)}],
         "gate_id": gate.gate_id,
         "kind": gate.kind,
         "shown": gate.shown,

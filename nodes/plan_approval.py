@@ -5,27 +5,38 @@ from __future__ import annotations
 from langchain_core.runnables import RunnableConfig
 
 from planwright.checkpoints.gates import Gate, Gates
-from planwright.graph.invocation import invocation_of
+from planwright.graph.invocation import Invocation, invocation_of
+from planwright.graph.plan import Plan
 from planwright.graph.results import Finding
+from planwright.graph.revision import changes
 from planwright.graph.state import AgentState, Attempts
 from planwright.nodes.gate import wait_for_decision
 from planwright.nodes.node import Node, Update
 
 
 def plan_approval(gates: Gates, replan_budget: int) -> Node[AgentState]:
-    """Interrupt while the gate is open; then approve, plan again, or end the run."""
+    """Interrupt while the gate is open; then approve, verify an edit, plan again, or end the run."""
 
     async def plan_approval(state: AgentState, config: RunnableConfig) -> Update:
-        gate = await wait_for_decision(gates, state["gate_id"], invocation_of(config))
-        return rule(gate, state.get("attempts", Attempts()), replan_budget)
+        invocation, plan = invocation_of(config), state["plan"]
+        assert plan is not None
+        gate = await wait_for_decision(gates, state["gate_id"], invocation)
+        update = rule(gate, plan, state.get("attempts", Attempts()), replan_budget)
+        if gate.edited is not None:
+            _tell(invocation, gate, gate.edited, update["changes"])
+        return update
 
     return plan_approval
 
 
-def rule(gate: Gate, attempts: Attempts, replan_budget: int) -> Update:
+def rule(gate: Gate, plan: Plan, attempts: Attempts, replan_budget: int) -> Update:
     """Turn a decision into what happens next. Nothing but an approval leads to execution."""
     if gate.status == "approved":
-        return {"approved": True}
+        return {"approved": True, "draft": None}
+    if gate.status == "edited" and gate.edited is not None:
+        tried = attempts.model_copy(update={"edits": attempts.edits + 1})
+        revised = {"plan": gate.edited, "changes": changes(plan, gate.edited), "checked": [], "findings": []}
+        return {**revised, "attempts": tried, "approved": False}
     if gate.status == "expired":
         when = f"{gate.expires_at:%Y-%m-%d %H:%M:%S} UTC"
         return {"status": "expired", "answer": f"Nobody decided before {when}; nothing was run."}
@@ -33,11 +44,30 @@ def rule(gate: Gate, attempts: Attempts, replan_budget: int) -> Update:
         return {"status": "cancelled", "answer": f"Cancelled by {gate.decided_by}; nothing was run."}
     reason = gate.reason or ""
     if reason and attempts.replans < replan_budget:
-        finding = Finding(code="rejected", message=reason, fix="plan what the person wants instead")
-        tried = attempts.model_copy(update={"replans": attempts.replans + 1})
-        return {"plan": None, "findings": [finding], "attempts": tried, "approved": False}
+        return _again(gate, plan, attempts, reason)
     because = f": {reason}" if reason else ""
+    what = "sent back" if gate.status == "responded" else "rejected"
     return {
         "status": "rejected",
-        "answer": f"The plan was rejected by {gate.decided_by}{because}. Nothing was run.",
+        "answer": f"The plan was {what} by {gate.decided_by}{because}. Nothing was run.",
     }
+
+
+def _again(gate: Gate, plan: Plan, attempts: Attempts, reason: str) -> Update:
+    """Tell the planner what the person said, and about which plan."""
+    rejected = gate.status == "rejected"
+    finding = Finding(
+        code="rejected" if rejected else "feedback",
+        message=reason,
+        fix="plan what the person wants instead" if rejected else "change the draft as the person says",
+    )
+    tried = {"replans": attempts.replans + 1, "responses": attempts.responses + (not rejected)}
+    update = {"plan": None, "draft": plan, "findings": [finding], "approved": False}
+    return {**update, "attempts": attempts.model_copy(update=tried)}
+
+
+def _tell(invocation: Invocation, gate: Gate, edited: Plan, changed: list[str]) -> None:
+    data = {"gate_id": gate.gate_id, "plan_id": edited.plan_id, "revision": edited.revision}
+    hashes = {"plan_hash": edited.plan_hash, "before": gate.shown_hash, "changes": changed}
+    by = {"reason": gate.reason, "by": gate.decided_by, "channel": gate.channel}
+    invocation.emit("plan_edited", {**data, **hashes, **by}, gate.gate_id)

@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from planwright.checkpoints.gates import Gate, Gates
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.settings import Settings
-from planwright.graph.state import AgentState
+from planwright.graph.state import AgentState, Attempts
 from planwright.nodes.card import plan_card
 from planwright.nodes.node import Node, Update
 
@@ -21,9 +21,10 @@ def plan_gate(gates: Gates, settings: Settings) -> Node[AgentState]:
     async def plan_gate(state: AgentState, config: RunnableConfig) -> Update:
         invocation, plan = invocation_of(config), state["plan"]
         assert plan is not None
-        gate = open_gate(
-            invocation, settings, state["gate_id"], plan.plan_hash, plan_card(plan, state["checked"])
-        )
+        left = settings.planning.replan_budget - state.get("attempts", Attempts()).replans
+        card = plan_card(plan, state["checked"], state.get("changes", ()))
+        shown = {**card, "replans_left": max(left, 0)}
+        gate = open_gate(invocation, settings, state["gate_id"], plan.plan_hash, shown)
         await gates.open(gate)
         data = {"gate_id": gate.gate_id, "kind": "plan", "plan_hash": plan.plan_hash}
         invocation.emit(

@@ -55,11 +55,12 @@ def planner(models: Models, registry: Registry, blobs: Blobs, settings: Settings
         update = {
             "attempts": attempts.model_copy(update={"plans": attempts.plans + 1}),
             "context_hash": await asyncio.to_thread(blobs.put, canonical_json(context)),
+            "changes": [],
         }
         if proposal.plan is None:
             return update | _refusal(state, proposal.cannot, registry)
         plan = proposal.plan.model_copy(
-            update={"plan_id": f"plan_{uuid.uuid4().hex[:12]}", "revision": attempts.plans + 1}
+            update={"plan_id": f"plan_{uuid.uuid4().hex[:12]}", "revision": attempts.revision + 1}
         )
         data = {
             "plan_id": plan.plan_id,
@@ -89,6 +90,7 @@ def compiled_context(state: AgentState, surface: list[Capability], registry: Reg
             describe(found) for found in sorted(surface, key=lambda c: (c.guide.priority, c.name))
         ],
         "done": done,
+        "draft": _as_steps(state.get("draft")),
         "findings": [str(finding) for finding in state.get("findings", [])],
         "versions": {"prompts": prompts_hash(), "registry": registry.hash, "policy": POLICY_VERSION},
     }
@@ -168,8 +170,13 @@ async def _ask(
 
 
 def _message(context: dict[str, Any]) -> str:
-    names = ("task", "history", "memories", "capabilities", "done", "findings")
+    names = ("task", "history", "memories", "capabilities", "done", "draft", "findings")
     return render("planner_task", **{name: as_data(context[name]) for name in names})
+
+
+def _as_steps(draft: Plan | None) -> dict[str, Any]:
+    """Spell the plan a person spoke about as a planner spells one: without what is left at its default."""
+    return draft.model_dump(mode="json", include={"goal", "steps"}, exclude_defaults=True) if draft else {}
 
 
 def _timeout(score: int, classes: tuple[float, float, float]) -> float:
@@ -181,6 +188,9 @@ def _refusal(state: AgentState, reason: str, registry: Registry) -> Update:
     rejected = next((f.message for f in state.get("findings", []) if f.code == "rejected"), None)
     if rejected is not None:
         return {"status": "rejected", "answer": f"The plan was rejected ({rejected}), and there is no other."}
+    if feedback := next((f.message for f in state.get("findings", []) if f.code == "feedback"), None):
+        said = f"I have no plan that follows what you said ({feedback}): {reason}."
+        return {"status": "rejected", "answer": said}
     if state.get("findings"):
         listed = "\n".join(f"- {finding}" for finding in state["findings"])
         return {"status": "failed", "answer": f"It did not work, and there is no other plan:\n{listed}"}

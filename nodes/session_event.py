@@ -27,6 +27,8 @@ def session_event() -> Node[AgentState]:
             "status": "running",
             "plan": None,
             "checked": [],
+            "changes": [],
+            "draft": None,
             "findings": [],
             "attempts": Attempts(),
             "gate_id": "",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
 from langchain_core.runnables import RunnableConfig
@@ -14,7 +16,7 @@ from planwright.checkpoints.budgets import Budgets
 from planwright.checkpoints.gates import gate_id
 from planwright.checkpoints.runs import RecordedPlan, Runs
 from planwright.graph.canonical import sha256
-from planwright.graph.invocation import Invocation, invocation_of
+from planwright.graph.invocation import invocation_of
 from planwright.graph.plan import CheckedStep, Plan, PlanStep
 from planwright.graph.results import Finding, StepResult
 from planwright.graph.risk import MODES, at_least, highest_risk
@@ -26,6 +28,7 @@ from planwright.nodes.node import Node, Update
 from planwright.nodes.rules import check, ruling_of
 
 Outcome = Literal["ok", "reclassify", "replan", "reject"]
+SAID_BY_A_PERSON = frozenset(("rejected", "feedback"))
 
 
 def verify(
@@ -43,26 +46,25 @@ def verify(
                 "answer": f"Cancelled by {invocation.cancelled_by}; nothing was run.",
             }
         plan, mended = close_plan(plan)
-        results = state.get("results", {})
-        can_call = state["route"].can_call  # a preflight may read files: keep it off the event loop
-        findings = await asyncio.to_thread(check, plan, registry, settings, world, can_call=can_call)
-        checked = (
-            check_steps(plan, registry, world, invocation.run_id, results, settings) if not findings else []
+        results, changes = state.get("results", {}), state.get("changes", [])
+        left = await calls_left(budgets, settings, invocation.run_id, invocation.clock())
+        rules = Rules(registry, settings, world, state["route"].can_call)
+        checked, findings = await asyncio.to_thread(  # a preflight may read files
+            examine, plan, rules, invocation.run_id, results, left
         )
-        left = await _calls_left(budgets, settings, invocation)
-        findings += over_budget(checked, results, left)
         attempts = state.get("attempts", Attempts())
         outcome: Outcome = "reject" if findings and left == 0 else judge(findings, attempts, settings)
         data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended}
         if outcome != "ok":
             listed = [finding.model_dump(mode="json") for finding in findings]
-            invocation.emit("plan_verified", {**data, "findings": listed}, str(attempts.plans))
-            return _again(outcome, findings, attempts)
-        shown = plan_card(plan, checked)
-        invocation.emit("plan_verified", {**data, "findings": [], "plan": shown}, str(attempts.plans))
+            invocation.emit("plan_verified", {**data, "findings": listed}, str(attempts.revision))
+            return _again(outcome, findings, attempts, state.get("findings", []))
+        shown = plan_card(plan, checked, changes)
+        invocation.emit("plan_verified", {**data, "findings": [], "plan": shown}, str(attempts.revision))
         gate = None
-        if plan.work and needs_approval(checked, settings.approval):
-            gate = gate_id(invocation.run_id, "plan", plan.plan_hash)
+        asks = changes or needs_approval(checked, settings.approval)
+        if plan.work and (asks or await runs.was_asked_for(invocation.run_id, plan.plan_hash)):
+            gate = gate_id(invocation.run_id, "plan", subject(plan, attempts))
         if not invocation.context.dry_run:
             recorded = RecordedPlan(plan=plan, checked=checked, gate_id=gate)
             await runs.record_plan(invocation.run_id, invocation.context.tenant, recorded, invocation.clock())
@@ -72,6 +74,35 @@ def verify(
         return update
 
     return verify
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a plan is measured by; `can_call` when the model of its run can call tools."""
+
+    registry: Registry
+    settings: Settings
+    world: CallContext
+    can_call: bool
+
+
+def examine(
+    plan: Plan, rules: Rules, run_id: str, results: Mapping[str, StepResult], left: int | None
+) -> tuple[list[CheckedStep], list[Finding]]:
+    """Check a closed plan by all the rules, and fix its steps if it holds; `left` is its budget of calls."""
+    registry, settings, world = rules.registry, rules.settings, rules.world
+    findings = check(plan, registry, settings, world, can_call=rules.can_call)
+    checked = [] if findings else check_steps(plan, registry, world, run_id, results, settings)
+    return checked, findings + over_budget(checked, results, left)
+
+
+def subject(plan: Plan, attempts: Attempts) -> str:
+    """Name what a plan's gate asks: the same plan again only after a person has edited or responded.
+
+    So a plan that was rejected stays rejected, and one that an edit brings back is asked for anew.
+    """
+    round_ = attempts.edits + attempts.responses
+    return f"{plan.plan_hash}:{round_}" if round_ else plan.plan_hash
 
 
 def close_plan(plan: Plan) -> tuple[Plan, bool]:
@@ -181,15 +212,18 @@ def needs_approval(checked: list[CheckedStep], approval: Approval) -> bool:
 
 
 def _uid(run_id: str, step: PlanStep, needs: tuple[str, ...], results: Mapping[str, StepResult]) -> str:
+    agent = [step.description, list(step.tool_hints)] if step.agentic else []
     for again in range(100):
-        content = [run_id, step.id, step.capability, step.params, list(needs), again]
+        content = [run_id, step.id, step.capability, step.params, list(needs), again, *agent]
         uid = "step_" + sha256(content)[:16]
         if uid not in results or results[uid].status == "completed":
             return uid
     raise AssertionError("a step cannot fail a hundred times within its budgets")
 
 
-def _again(outcome: Outcome, findings: list[Finding], attempts: Attempts) -> Update:
+def _again(
+    outcome: Outcome, findings: list[Finding], attempts: Attempts, before: Sequence[Finding]
+) -> Update:
     if outcome == "reject":
         listed = "\n".join(f"- {finding}" for finding in findings[:5])
         spent = any(finding.code == "budget_exceeded" for finding in findings)
@@ -201,12 +235,13 @@ def _again(outcome: Outcome, findings: list[Finding], attempts: Attempts) -> Upd
     tried = {"replans": attempts.replans + 1}
     if outcome == "reclassify":
         tried["reclassifications"] = attempts.reclassifications + 1
-    return {"findings": findings, "plan": None, "attempts": attempts.model_copy(update=tried)}
+    said = [finding for finding in before if finding.code in SAID_BY_A_PERSON]
+    return {"findings": said + findings, "plan": None, "attempts": attempts.model_copy(update=tried)}
 
 
-async def _calls_left(budgets: Budgets, settings: Settings, invocation: Invocation) -> int | None:
+async def calls_left(budgets: Budgets, settings: Settings, run_id: str, at: datetime) -> int | None:
+    """Count the calls that a run may still make; None when there is no limit."""
     limit = settings.budgets.run.tool_calls
     if limit is None:
         return None
-    spent = await budgets.spent(invocation.run_id, invocation.clock())
-    return limit - spent.calls
+    return limit - (await budgets.spent(run_id, at)).calls

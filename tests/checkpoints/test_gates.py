@@ -12,6 +12,7 @@ import pytest
 from planwright.checkpoints.gates import Answer, Decision, Gate, gate_id
 from planwright.checkpoints.stores import Stores
 from planwright.graph.errors import GateError
+from planwright.graph.plan import Plan
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LATER = NOW + timedelta(seconds=60)
@@ -144,3 +145,53 @@ def test_a_gate_has_one_name_per_run_kind_and_subject() -> None:
     names = {gate_id("run_1", "plan", "x"), gate_id("run_1", "step", "x"), gate_id("run_2", "plan", "x")}
     assert len(names) == 3
     assert gate_id("run_1", "plan", "x") in names
+
+
+PLAN = Plan.model_validate({"steps": [{"id": "s1", "capability": "a.b"}]})
+EDIT = Decision(answer="edit", decided_by="sam", channel="terminal", plan=PLAN)
+RESPOND = Decision(answer="respond", decided_by="sam", channel="terminal", reason="shorter")
+
+
+def plan_gate(replans_left: int = 1) -> Gate:
+    return gate().model_copy(
+        update={"kind": "plan", "step_uid": None, "shown": {"replans_left": replans_left}}
+    )
+
+
+@pytest.mark.parametrize(
+    ("decision", "status", "plan"),
+    [(EDIT, "edited", PLAN), (RESPOND, "responded", None), (APPROVE, "approved", None)],
+)
+async def test_the_gate_of_a_plan_keeps_the_plan_of_an_edit(
+    stores: Stores, decision: Decision, status: str, plan: Plan | None
+) -> None:
+    await stores.gates.open(plan_gate())
+    found = await stores.gates.decide("gate_a", decision, NOW)
+    assert (found.status, found.edited) == (status, plan)
+
+
+@pytest.mark.parametrize("decision", [EDIT, RESPOND], ids=["edit", "respond"])
+async def test_the_gate_of_a_step_takes_no_edit_and_no_response(stores: Stores, decision: Decision) -> None:
+    await stores.gates.open(gate())
+    with pytest.raises(GateError, match="it asks about one call"):
+        await stores.gates.decide("gate_a", decision, NOW)
+    assert (await stores.gates.read("gate_a", NOW)).status == "open"
+
+
+async def test_a_response_without_a_replan_left_is_refused(stores: Stores) -> None:
+    await stores.gates.open(plan_gate(replans_left=0))
+    with pytest.raises(GateError, match="no re-plan is left"):
+        await stores.gates.decide("gate_a", RESPOND, NOW)
+    assert (await stores.gates.read("gate_a", NOW)).status == "open"
+
+
+@pytest.mark.parametrize(
+    "decision",
+    [EDIT.model_copy(update={"plan": None}), APPROVE.model_copy(update={"plan": PLAN})],
+    ids=["an edit without", "an approval with"],
+)
+async def test_an_edit_and_only_an_edit_brings_a_plan(stores: Stores, decision: Decision) -> None:
+    await stores.gates.open(plan_gate())
+    with pytest.raises(GateError, match="an edit and only an edit"):
+        await stores.gates.decide("gate_a", decision, NOW)
+    assert (await stores.gates.read("gate_a", NOW)).status == "open"

@@ -184,6 +184,37 @@ def test_opening_the_stores_touches_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+async def test_a_plan_that_is_asked_for_anew_may_run_by_its_newest_gate_only(
+    stores: Stores, begin: Begin
+) -> None:
+    await begin()
+    for gate in ("gate_1", "gate_2"):
+        recorded = RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id=gate)
+        await stores.runs.record_plan("run_1", "acme", recorded, NOW)
+        await stores.gates.open(_gate(PLAN.plan_hash).model_copy(update={"gate_id": gate}))
+    approved = Decision(answer="approve", decided_by="sam", channel="x")
+    await stores.gates.decide("gate_1", approved, NOW)
+    assert await stores.runs.runnable_steps("run_1", PLAN.plan_hash) == {}
+    await stores.gates.decide("gate_2", approved, NOW)
+    assert list(await stores.runs.runnable_steps("run_1", PLAN.plan_hash)) == ["uid_1"]
+
+
+async def test_a_plan_never_loses_the_gate_it_had(stores: Stores, begin: Begin) -> None:
+    await begin()
+    for gate in ("gate_1", None):
+        recorded = RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id=gate)
+        await stores.runs.record_plan("run_1", "acme", recorded, NOW)
+    assert await stores.runs.runnable_steps("run_1", PLAN.plan_hash) == {}
+
+
+async def test_a_plan_on_record_is_read_by_its_hash(stores: Stores, begin: Begin) -> None:
+    await begin()
+    recorded = RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id=None)
+    await stores.runs.record_plan("run_1", "acme", recorded, NOW)
+    assert await stores.runs.plan_on_record("run_1", PLAN.plan_hash) == PLAN
+    assert await stores.runs.plan_on_record("run_2", PLAN.plan_hash) is None
+
+
 def _gate(shown_hash: str) -> Gate:
     return Gate(
         gate_id="gate_1",

@@ -53,13 +53,17 @@ class Desk:
         env: Mapping[str, str] | None = None,
         python: Sequence[str] = (),
         way: Sequence[str] = (),
+        typed: str | None = None,
     ) -> Outcome:
-        """Run a command without a terminal and wait for its end; `way` is what it is started through."""
+        """Run a command without a terminal and wait for its end; `way` is what it is started through.
+
+        Its stdin is empty, or holds what was `typed`.
+        """
         done = subprocess.run(
             [*way, *command(*python), *args],
             cwd=self.folder,
             env=environment(env),
-            stdin=subprocess.DEVNULL,
+            input=typed or "",
             capture_output=True,
             text=True,
             timeout=LIMIT_S,

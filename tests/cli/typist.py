@@ -7,6 +7,7 @@ import pty
 import select
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -19,13 +20,15 @@ LIMIT_S = 40
 class Typist:
     """Start a command on a terminal, read what it shows, and type."""
 
-    def __init__(self, folder: Path, *args: str, redirected: bool = False) -> None:
+    def __init__(
+        self, folder: Path, *args: str, redirected: bool = False, env: Mapping[str, str] | None = None
+    ) -> None:
         self.screen = ""
         self._master, slave = pty.openpty()
         self._process = subprocess.Popen(
             [*command(), *args],
             cwd=folder,
-            env=environment({"TERM": "dumb"}),
+            env=environment({"TERM": "dumb", **(env or {})}),
             stdin=slave,
             stdout=subprocess.PIPE if redirected else slave,
             stderr=slave,

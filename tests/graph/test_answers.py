@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 
-from planwright.checkpoints.gates import Gate
+from planwright.checkpoints.gates import Gate, GateKind
 from planwright.graph.answers import bind
 from planwright.graph.errors import GateError
 
@@ -15,22 +16,27 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HASH = "a" * 64
 
 
-def gate(name: str) -> Gate:
+def gate(name: str, kind: GateKind = "step", **shown: JsonValue) -> Gate:
     return Gate(
         gate_id=name,
         thread_id="t",
         run_id="r",
         tenant="acme",
-        kind="step",
-        step_uid="u",
+        kind=kind,
+        step_uid="u" if kind == "step" else None,
         shown_hash=HASH,
-        shown={},
+        shown=shown,
         requested_at=NOW,
         expires_at=NOW,
         status="open",
     )
 
 
+PLAN = [gate("gate_a", "plan", replans_left=1)]
+LAST = [gate("gate_a", "plan", replans_left=0)]
+STEPS: dict[str, Any] = {"steps": [{"id": "s1"}]}
+ACTION: dict[str, Any] = {"name": "approve_plan", "args": {"plan": STEPS}}
+INBOX: dict[str, Any] = {"action": "approve_plan", "args": {"plan": STEPS}}
 ONE, TWO = [gate("gate_a")], [gate("gate_a"), gate("gate_b")]
 INTERRUPTS = {"int_a": "gate_a", "int_b": "gate_b"}
 
@@ -143,3 +149,110 @@ def test_who_decided_what_and_through_which_door_travels_along() -> None:
     )
     (plain,) = bind("approve", ONE, INTERRUPTS, "studio")
     assert (plain.decision.decided_by, plain.decision.shown_hash) == ("studio", None)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"type": "edit", "edited_action": ACTION},
+        {"decisions": [{"type": "edit", "edited_action": ACTION}]},
+        {"decisions": [{"type": "edit", "edited_action": ACTION}], "plan_hash": HASH},
+        {"type": "edit", "args": INBOX},
+        [{"type": "edit", "args": INBOX}],
+        {"gate_a": {"type": "edit", "edited_action": ACTION}},
+        {"type": "Edit", "edited_action": ACTION, "args": None},
+    ],
+    ids=repr,
+)
+def test_a_form_that_edits_brings_its_plan(form: Any) -> None:
+    (bound,) = bind(form, PLAN, INTERRUPTS, "terminal")
+    assert (bound.decision.answer, bound.edit) == ("edit", STEPS)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "edit",
+        {"type": "edit"},
+        {"decisions": ["edit"]},
+        {"type": "edit", "plan": STEPS},
+        {"type": "edit", "args": STEPS},
+        {"type": "edit", "args": "text"},
+        {"type": "edit", "edited_action": STEPS},
+        {"type": "edit", "edited_action": {**ACTION, "name": "mail.send"}},
+        {"type": "edit", "edited_action": {**ACTION, "name": None}},
+        {"type": "edit", "edited_action": {**ACTION, "more": 1}},
+        {"type": "edit", "edited_action": {**ACTION, "args": {"plan": STEPS, "approved": True}}},
+        {"type": "edit", "edited_action": {**ACTION, "args": {}}},
+        {"type": "edit", "edited_action": {"action": "approve_plan", "args": {"plan": STEPS}}},
+        {"type": "edit", "edited_action": [ACTION]},
+        {"type": "edit", "edited_action": ACTION, "args": INBOX},
+        {"type": "approve", "edited_action": ACTION},
+        {"type": "reject", "edited_action": ACTION},
+        {"type": "respond", "message": "x", "edited_action": ACTION},
+        {"decisions": [{"type": "edit", "edited_action": ACTION}, {"type": "approve"}]},
+    ],
+    ids=lambda form: ascii(form)[:80],
+)
+def test_an_edit_that_is_not_exactly_one_plan_is_refused(form: Any) -> None:
+    with pytest.raises(GateError) as refused:
+        bind(form, PLAN, INTERRUPTS, "terminal")
+    assert refused.value.next_step
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"type": "respond", "message": "shorter"},
+        {"decisions": [{"type": "respond", "message": "shorter"}]},
+        {"type": "response", "args": "shorter"},
+        [{"type": "response", "args": "shorter"}],
+        {"gate_a": {"type": "respond", "message": "shorter"}},
+    ],
+    ids=repr,
+)
+def test_a_form_that_responds_brings_its_words(form: Any) -> None:
+    (bound,) = bind(form, PLAN, INTERRUPTS, "terminal")
+    assert (bound.decision.answer, bound.decision.reason) == ("respond", "shorter")
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "respond",
+        {"type": "respond"},
+        {"type": "respond", "message": " \n"},
+        {"type": "respond", "message": ["x"]},
+        {"type": "response", "args": None},
+        {"type": "response", "args": {"text": "x"}},
+    ],
+    ids=repr,
+)
+def test_a_response_without_words_is_refused(form: Any) -> None:
+    with pytest.raises(GateError, match="without words"):
+        bind(form, PLAN, INTERRUPTS, "terminal")
+
+
+@pytest.mark.parametrize(
+    ("gates", "allowed"),
+    [
+        (PLAN, "approve, edit, reject, respond"),
+        (LAST, "approve, edit, reject"),
+        (ONE, "approve, reject"),
+    ],
+    ids=["plan", "plan without a re-plan left", "step"],
+)
+def test_a_gate_takes_what_it_allows_and_names_that(gates: list[Gate], allowed: str) -> None:
+    forms = {
+        "approve": {"type": "approve"},
+        "reject": {"type": "reject"},
+        "edit": {"type": "edit", "edited_action": ACTION},
+        "respond": {"type": "respond", "message": "shorter"},
+    }
+    for word, form in forms.items():
+        if word in allowed.split(", "):
+            assert bind(form, gates, INTERRUPTS, "terminal")[0].decision.answer == word
+        else:
+            with pytest.raises(GateError, match=f"does not take `{word}`") as refused:
+                bind(form, gates, INTERRUPTS, "terminal")
+            assert refused.value.next_step == f"it takes: {allowed}"

@@ -109,8 +109,15 @@ async def test_a_planner_without_a_plan_ends_the_run() -> None:
 
 @pytest.mark.parametrize(
     ("values", "expected"),
-    [({"approved": True}, "dispatch"), ({"approved": False}, "planner"), ({}, "planner")],
-    ids=["approved", "rejected", "undecided"],
+    [
+        ({"approved": True}, "dispatch"),
+        ({"approved": False}, "planner"),
+        ({}, "planner"),
+        ({"approved": False, "plan": plan("a.b"), "changes": ["removed s1 a.b"]}, "verify"),
+        ({"approved": False, "plan": plan("a.b"), "changes": []}, "planner"),
+        ({"approved": False, "plan": None, "changes": ["removed s1 a.b"]}, "planner"),
+    ],
+    ids=["approved", "rejected", "undecided", "edited", "not edited", "rejected after an edit"],
 )
 async def test_only_an_approval_leads_to_execution(values: dict[str, Any], expected: str) -> None:
     assert await routes.after_approval(state(status="running", **values)) == expected

@@ -107,6 +107,26 @@ def gated_step(scene: Scene) -> list[dict[str, Any]]:
     return events
 
 
+def edited(scene: Scene) -> list[dict[str, Any]]:
+    """Edit a plan twice, then approve it."""
+    agent = scene.agent(scene.plan(scene.step("s1", "work.write", estimated_risk="Medium")), "the answer")
+    events = stream(scene, agent)
+    for text in ("once", "twice"):
+        plan = {"steps": [{"id": "s1", "params": {"name": "s1", "text": text}}]}
+        action = {"name": "approve_plan", "args": {"plan": plan}}
+        events += stream(scene, agent, Command(resume={"type": "edit", "edited_action": action}))
+    return events + stream(scene, agent, Command(resume="approve"))
+
+
+def responded(scene: Scene) -> list[dict[str, Any]]:
+    """Respond to a plan; the next one is rejected."""
+    plans = [scene.plan(scene.step(name, "work.write", estimated_risk="Medium")) for name in "ab"]
+    agent = scene.agent(*plans)
+    events = stream(scene, agent)
+    events += stream(scene, agent, Command(resume={"type": "respond", "message": "b, please"}))
+    return events + stream(scene, agent, Command(resume="reject"))
+
+
 FAILED = [*BEGIN, *PLAN, "plan_start", *STEP, "plan_step_start", "plan_step_failed"]
 RUNS: dict[str, tuple[Play, list[str]]] = {
     "simple read": (
@@ -145,6 +165,17 @@ RUNS: dict[str, tuple[Play, list[str]]] = {
     "rejected, and proposed again": (
         rejected_twice,
         [*BEGIN, *PLAN, "approval_requested", "approval_resolved", *PLAN, *PLAN, *END],
+    ),
+    "edited twice, then approved": (
+        edited,
+        [*BEGIN, *PLAN, "approval_requested"]
+        + ["plan_edited", "plan_verified", "approval_requested"] * 2
+        + ["approval_resolved", "plan_start", *STEP, "step_scored", "plan_complete", "verdict", *ANSWER],
+    ),
+    "responded, then rejected": (
+        responded,
+        [*BEGIN, *PLAN, "approval_requested", "approval_resolved"]
+        + [*PLAN, "approval_requested", "approval_resolved", *END],
     ),
     "gated step": (
         gated_step,

@@ -46,7 +46,7 @@ def test_the_first_process_stops_at_one_gate_with_langchains_request(how: str, p
     assert [step["id"] for step in plan["steps"]] == ["s1", "s2"]
     assert "Do it" in action["description"]
     assert asked["review_configs"] == [
-        {"action_name": "approve_plan", "allowed_decisions": ["approve", "reject"]}
+        {"action_name": "approve_plan", "allowed_decisions": ["approve", "edit", "reject", "respond"]}
     ]
     assert asked["gate_id"].startswith("gate_")
     assert len(asked["plan_hash"]) == 64

@@ -1,0 +1,67 @@
+"""Reviewing an edit at the door, by the rules of `verify`, before any of it is recorded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.registry import Registry
+from planwright.checkpoints.gates import Gate
+from planwright.checkpoints.serde import storable
+from planwright.checkpoints.stores import Stores
+from planwright.graph.edit import read_edit
+from planwright.graph.errors import GateError
+from planwright.graph.plan import Plan
+from planwright.graph.results import Finding
+from planwright.graph.revision import changes
+from planwright.graph.settings import Settings
+from planwright.nodes.verify import Rules, calls_left, close_plan, examine
+
+Review = Callable[[Gate, object, datetime, bool], Awaitable[Plan]]
+
+
+def review(registry: Registry, stores: Stores, settings: Settings, world: CallContext) -> Review:
+    """Make the review of edits: a pure look at an edited plan, and nothing written."""
+
+    async def review(gate: Gate, edit: object, at: datetime, can_call: bool) -> Plan:
+        """Read an edit as the next revision. Raises GateError with the findings when it may not run.
+
+        `can_call` says whether the model of the gate's run can call tools.
+        """
+        base = await stores.runs.plan_on_record(gate.run_id, gate.shown_hash)
+        if base is None:
+            raise GateError(f"the plan of gate {gate.gate_id} is not on record", "reject it, then ask again")
+        edited, _ = close_plan(read_edit(edit, base, gate.shown))
+        _check_storable(edited)
+        results = {result.uid: result for result in await stores.ledger.settled_steps(gate.run_id)}
+        left = await calls_left(stores.budgets, settings, gate.run_id, at)
+        rules = Rules(registry, settings, world, can_call)
+        _, findings = await asyncio.to_thread(examine, edited, rules, gate.run_id, results, left)
+        if findings:
+            raise refusal(gate, findings)
+        if edited.plan_hash == base.plan_hash or not changes(base, edited):
+            raise GateError(
+                "the edit changes nothing", f"approve it instead: planwright approve {gate.gate_id}"
+            )
+        return edited
+
+    return review
+
+
+def refusal(gate: Gate, findings: list[Finding]) -> GateError:
+    """Name all that is wrong with an edit."""
+    listed = "\n".join(f"- {finding}" for finding in findings)
+    return GateError(
+        f"the edited plan may not run:\n{listed}", f"mend the edit; gate {gate.gate_id} is still open"
+    )
+
+
+def _check_storable(plan: Plan) -> None:
+    try:
+        storable(plan.model_dump(mode="json"))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise GateError(
+            f"the edited plan holds what cannot be stored: {error}", "use plain text and numbers"
+        ) from error

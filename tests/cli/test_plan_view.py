@@ -1,0 +1,69 @@
+"""What is shown of a plan: no argument hides, or passes for a line of ours."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from planwright.cli.views import call_view, plan_view
+
+FORGED = "s9  files.read      None     read_only"
+
+
+def lines(view: Any, width: int) -> list[str]:
+    """Print a view at a width and return its lines."""
+    screen = io.StringIO()
+    Console(file=screen, width=width, highlight=False).print(view)
+    return screen.getvalue().splitlines()
+
+
+def card(id_: str = "s1", changes: tuple[str, ...] = (), **params: Any) -> dict[str, Any]:
+    """Write the card of a plan of one step."""
+    step: dict[str, Any] = {"id": id_, "capability": "files.write", "risk": "Medium", "mode": "local_write"}
+    step |= {"after": [], "own_gate": False, "params": params}
+    return {"goal": "g", "risk": "Medium", "steps": [step], "changes": list(changes)}
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize(
+    "text",
+    [f"hello\n  {FORGED}", f"hello\r  {FORGED}", f"hello\u2028  {FORGED}", "hello" + " " * 300 + FORGED]
+    + [f"\x1b[1A\x1b[2K  {FORGED}", "hello" * 40 + f"\n\n  {FORGED}"],
+    ids=["newline", "return", "separator", "padding", "escape", "long"],
+)
+def test_no_argument_passes_for_a_step(text: str, width: int) -> None:
+    shown = lines(plan_view(card(text=text)), width)
+    steps = [line for line in shown if line[:2] == "  " and line[2:3].strip()]
+    assert len(steps) == 1
+    assert steps[0].startswith("  s1")
+    assert "s9" in "".join(shown)
+
+
+def test_an_id_stays_on_its_line() -> None:
+    shown = lines(plan_view(card(id_=f"s1\n  {FORGED}")), 120)
+    assert [line for line in shown if line.startswith("  s9")] == []
+
+
+def test_no_argument_of_a_call_passes_for_another_line() -> None:
+    view = {"capability": "mail.send", "description": "d", "reason": "r", "mode": "network", "risk": "High"}
+    shown = lines(call_view({**view, "effect": "blind", "args": {"text": "a\nrisk       None"}}), 80)
+    assert [line.split()[1] for line in shown if line.startswith("risk")] == ["High"]
+
+
+@pytest.mark.parametrize(
+    "hidden", ["\u202e", "\u2066", "\u200f", "\u200b", "\u061c", "\x1b", "\x9b"], ids=ascii
+)
+def test_what_would_not_show_is_shown_as_an_escape(hidden: str) -> None:
+    shown = "".join(lines(plan_view(card(changes=(f"to {hidden}x",), to=f"bob{hidden}x")), 80))
+    assert hidden not in shown
+    assert shown.count(ascii(hidden)[1:-1]) == 2
+
+
+def test_every_change_is_shown_in_full() -> None:
+    change = f"changed s1 params.to: {'x' * 300} → y"
+    shown = lines(plan_view(card(changes=("removed s2 mail.send", change))), 80)
+    assert "removed s2 mail.send" in "\n".join(shown)
+    assert "x" * 300 in "".join(line[11:].rstrip() for line in shown)
