@@ -31,6 +31,7 @@ GRAPH = "planwright"
 HOST, PORT = "127.0.0.1", 2024
 START_S, STOP_S = 60, 10
 LOG_LINES = 12
+ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STUDIO = "https://smith.langchain.com/studio/?baseUrl="
 QUIET = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "true"}
 
@@ -42,8 +43,6 @@ def open_studio(workspace: Path, port: int | None, browser: bool) -> int:
     load_registry(settings.workspace, settings.capabilities.modules, settings.capabilities.prohibit)
     chosen = _port(port)
     url = f"http://{HOST}:{chosen}"
-    for name in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(name, signal.default_int_handler)
     log = settings.store_folder / "studio.log"
     try:
         with _server(settings, chosen, log) as process:
@@ -109,6 +108,9 @@ def _server(settings: Settings, port: int, log: Path) -> Iterator[subprocess.Pop
     command = [sys.executable, "-P", "-m", "langgraph_cli", "dev", "--config", str(CONFIG)]
     options = ["--host", HOST, "--port", str(port), "--no-browser", "--no-reload", "--allow-blocking"]
     log.parent.mkdir(parents=True, exist_ok=True)
+    early: list[int] = []
+    for name in ENDS:  # an exception in the middle of Popen would lose the process
+        signal.signal(name, lambda number, _: early.append(number))
     with (
         log.open("wb") as output,
         subprocess.Popen(
@@ -122,6 +124,10 @@ def _server(settings: Settings, port: int, log: Path) -> Iterator[subprocess.Pop
         ) as process,
     ):
         try:
+            for name in ENDS:
+                signal.signal(name, signal.default_int_handler)
+            if early:
+                raise KeyboardInterrupt
             yield process
         finally:
             process.terminate()

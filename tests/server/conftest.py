@@ -1,12 +1,14 @@
-"""One `langgraph dev` over a demo workspace, on 127.0.0.1, without a key; it is ended by its pid."""
+"""`langgraph dev` and `planwright studio` over workspaces, on 127.0.0.1, without a key; ended by pid."""
 
 from __future__ import annotations
 
 import fcntl
 import shutil
+import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +19,10 @@ from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
 from planwright.demo.workspace import write_workspace
-from tests.cli.desk import Desk, environment, wait_until
+from planwright.graph.agent import open_agent
+from tests.cli.conftest import ask
+from tests.cli.desk import Desk, command, environment, wait_until
+from tests.server.conversation import Errand
 
 ROOT = Path(__file__).parent.parent.parent
 QUIET = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "true"}
@@ -72,11 +77,11 @@ def served_desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
 def server(served_desk: Desk, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """`langgraph dev` with the repository's own langgraph.json, as a user starts it."""
     port, log = free_port(), tmp_path_factory.mktemp("log") / "server.log"
-    command = [sys.executable, "-P", "-m", "langgraph_cli", "dev", "--config", str(ROOT / "langgraph.json")]
+    dev = [sys.executable, "-P", "-m", "langgraph_cli", "dev", "--config", str(ROOT / "langgraph.json")]
     with (
         log.open("wb") as output,
         subprocess.Popen(
-            [*command, "--no-browser", "--no-reload", "--port", str(port)],
+            [*dev, "--no-browser", "--no-reload", "--port", str(port)],
             cwd=served_desk.folder,
             env=environment(QUIET),
             stdin=subprocess.DEVNULL,
@@ -95,6 +100,76 @@ def server(served_desk: Desk, tmp_path_factory: pytest.TempPathFactory) -> Itera
             process.terminate()
             process.wait(STOP_S)
     assert not Path(f"/proc/{process.pid}").exists()
+
+
+@dataclass(frozen=True)
+class Studio:
+    """`planwright studio` that runs: what it printed, and the thread that waited when it started."""
+
+    url: str
+    desk: Desk
+    said: str
+    thread: str
+
+
+def open_studio(desk: Desk, port: int) -> subprocess.Popen[str]:
+    """Start the command in a workspace, without a browser."""
+    return subprocess.Popen(
+        [*command(), "studio", "--no-browser", "--port", str(port)],
+        cwd=desk.folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def children(pid: int) -> list[int]:
+    """List the processes that a process has started."""
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def interrupt(process: subprocess.Popen[str]) -> None:
+    """Press Ctrl-C: the command ends with code 0, and no process of its own is left."""
+    (server,) = children(process.pid)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(STOP_S) == 0
+    assert wait_until(lambda: not Path(f"/proc/{server}").exists())
+
+
+@pytest.fixture(scope="session")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
+    """`planwright studio` over a workspace in which two threads wait; it is ended by Ctrl-C."""
+    desk, port = Desk(tmp_path_factory.mktemp("studio")), free_port()
+    thread = ask(desk.folder, Errand().request).thread_id
+    agent = open_agent(desk.folder)
+    agent.invoke(Errand().input, {"configurable": {"thread_id": "monday-1"}})
+    agent.close()
+    with open_studio(desk, port) as process:
+        try:
+            said = read_until(process, "end")
+            yield Studio(f"http://127.0.0.1:{port}", desk, said, thread)
+            interrupt(process)
+        finally:
+            process.terminate()
+    assert not answers(f"http://127.0.0.1:{port}")
+
+
+def read_until(process: subprocess.Popen[str], start: str) -> str:
+    """Read what is printed up to the line that begins with a word, for no longer than it may take."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    limit = threading.Timer(START_S, process.kill)
+    limit.start()
+    lines: list[str] = []
+    try:
+        while not lines or not lines[-1].startswith(start):
+            lines.append(process.stdout.readline())
+            assert lines[-1], [*lines, process.stderr.read()]
+    finally:
+        limit.cancel()
+    return "".join(lines)
 
 
 @pytest.fixture

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import signal
 import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph_sdk import get_sync_client
 
-from planwright.graph.agent import open_agent
-from tests.cli.conftest import ask
-from tests.cli.desk import Desk, command, environment, refusal, wait_until
-from tests.server.conftest import START_S, answers, free_port
-from tests.server.conversation import APPROVE, Errand, trace
+from tests.cli.desk import Desk, environment, refusal, wait_until
+from tests.server.conftest import Studio, children, free_port, interrupt, open_studio
+from tests.server.conversation import APPROVE, trace
 
 pytestmark = pytest.mark.enable_socket
-STOP_S = 30
 
 
 @pytest.fixture
@@ -31,80 +24,27 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
-@contextmanager
-def studio(desk: Desk, port: int) -> Iterator[subprocess.Popen[str]]:
-    """Run the command for the length of a block, without a browser."""
-    with subprocess.Popen(
-        [*command(), "studio", "--no-browser", "--port", str(port)],
-        cwd=desk.folder,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+def test_it_prints_what_to_open_and_serves_the_threads_that_wait(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for text in (f"/studio/?baseUrl={studio.url}", f"{studio.url} (", f"{studio.url}/docs"):
+        assert text in studio.said
+    assert f"thread {studio.thread}\n" in studio.said
+    assert "thread monday-1: no UUID" in studio.said
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with get_sync_client(url=studio.url, api_key=None) as client:
+        output: Any = client.runs.wait(studio.thread, "planwright", command={"resume": APPROVE})
+    assert output["status"] == "completed"
+    assert trace(studio.desk, studio.thread).executions == [1, 1]
+
+
+def test_ctrl_c_while_it_starts_leaves_nothing_behind(desk: Desk) -> None:
+    with open_studio(desk, free_port()) as process:
         try:
-            yield process
+            assert wait_until(lambda: children(process.pid) != [])
+            interrupt(process)
         finally:
             process.terminate()
-
-
-def read_until(process: subprocess.Popen[str], start: str) -> list[str]:
-    """Read what is printed up to the line that begins with a word, for no longer than it may take."""
-    assert process.stdout is not None
-    limit = threading.Timer(START_S, process.kill)
-    limit.start()
-    lines: list[str] = []
-    try:
-        while not lines or not lines[-1].startswith(start):
-            lines.append(process.stdout.readline())
-            assert lines[-1], [*lines, process.stderr and process.stderr.read()]
-    finally:
-        limit.cancel()
-    return lines
-
-
-def children(pid: int) -> list[int]:
-    """List the processes that a process has started."""
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def begin_on(desk: Desk, thread: str) -> None:
-    """Begin an errand on a thread of a given name; it stops at its gate."""
-    agent = open_agent(desk.folder)
-    try:
-        agent.invoke(Errand().input, {"configurable": {"thread_id": thread}})
-    finally:
-        agent.close()
-
-
-def test_waiting_threads_are_registered_or_pointed_out_and_everything_ends_with_ctrl_c(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    errand, port = Errand(), free_port()
-    url = f"http://127.0.0.1:{port}"
-    thread = ask(desk.folder, errand.request).thread_id
-    begin_on(desk, "monday-1")
-    with studio(desk, port) as process:
-        said = "".join(read_until(process, "end"))
-        (server,) = children(process.pid)
-        with get_sync_client(url=url, api_key=None) as client:
-            output: Any = client.runs.wait(thread, "planwright", command={"resume": APPROVE})
-        process.send_signal(signal.SIGINT)
-        assert process.wait(STOP_S) == 0
-    for text in (
-        f"/studio/?baseUrl={url}",
-        f"{url} (",
-        f"{url}/docs",
-        f"thread {thread}\n",
-        "thread monday-1: no UUID",
-    ):
-        assert text in said
-    assert output["status"] == "completed"
-    assert trace(desk, thread).executions == [1, 1]
-    assert wait_until(lambda: not Path(f"/proc/{server}").exists())
-    assert not answers(url)
 
 
 def test_a_port_in_use_is_refused(desk: Desk) -> None:
