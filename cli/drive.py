@@ -117,7 +117,7 @@ def edit_plan(
             terminal.screen.print(views.label("edit", NOTHING_SAVED))
             return EXIT["waiting"]
         answered: Command[Any] = Command(resume={**given, "gate_id": gate["gate_id"], "decided_by": who()})
-        return follow(settings, answered, str(gate["thread_id"]), None, terminal)
+        return follow(settings, answered, str(gate["thread_id"]), RunContext(channel="cli"), terminal)
     except GateError as error:
         if file is not None or not drafts.kept(gate["gate_id"]):
             raise

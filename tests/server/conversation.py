@@ -30,6 +30,13 @@ DECISIONS = [
 APPROVE = DECISIONS[0].resume
 
 
+def edited(shown: dict[str, Any], text: str) -> dict[str, Any]:
+    """Answer with the plan that was shown, but with another text to write."""
+    steps = [{**step, "params": {**step["params"], "text": text}} for step in shown["steps"]]
+    action = {"name": "approve_plan", "args": {"plan": {**shown, "steps": steps}}}
+    return {"decisions": [{"type": "edit", "edited_action": action}]}
+
+
 @dataclass(frozen=True)
 class Errand:
     """A request that writes a file of its own, so that tests can share a workspace."""
@@ -46,10 +53,10 @@ class Errand:
         """The request as the input of a run."""
         return {"messages": [{"role": "user", "content": self.request}]}
 
-    def is_done(self, desk: Desk) -> bool:
+    def is_done(self, desk: Desk, text: str = "hello") -> bool:
         """Say whether the file was written."""
         path = desk.folder / self.name
-        return path.exists() and path.read_text("utf-8") == "hello"
+        return path.exists() and path.read_text("utf-8") == text
 
 
 @dataclass(frozen=True)

@@ -176,7 +176,7 @@ def test_an_answer_that_is_none_is_refused_with_its_cause_and_the_gate_stays_ope
     thread, _ = begin(client, errand.input)
     refused = answer(client, thread, {"decisions": [{"type": "maybe"}]})
     assert refused["__error__"]["error"] == "GateError"
-    assert "answer approve or reject" in refused["__error__"]["message"]
+    assert "is no answer to a gate" in refused["__error__"]["message"]
     assert not errand.is_done(server.desk)
     assert answer(client, thread, APPROVE)["status"] == "completed"
 
