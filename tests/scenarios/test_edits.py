@@ -206,6 +206,26 @@ def test_an_edit_into_a_destructive_call_stops_at_the_gate_of_that_call(scene: S
     assert "b" not in scene.done
 
 
+def test_one_call_edited_into_an_agent_shows_its_tools_and_can_be_edited_back(
+    scene: Scene, agent: Agent
+) -> None:
+    def to_agent(plan: dict[str, Any]) -> None:
+        plan["steps"][1] |= {
+            "capability": "agent",
+            "description": "Write it",
+            "params": {"tools": ["work.write"]},
+        }
+
+    asked = edit(scene, agent, to_agent)
+    step = asked["shown"]["steps"][1]
+    assert (step["capability"], step["params"]) == ("agent", {"tools": ["work.write"]})
+    assert asked["shown"]["changes"][0] == "changed b capability: work.write → agent"
+    back = {"capability": "work.write", "params": {"name": "b"}}
+    edit(scene, agent, lambda plan: plan["steps"][1].update(back))
+    scene.decide(agent, "approve")
+    assert scene.done == ["a", "c", "b"]
+
+
 def test_a_plan_edited_in_one_process_is_approved_in_another(scene: Scene, agent: Agent) -> None:
     plan = shown(scene, agent)["shown"]
     write_text(plan)
@@ -289,6 +309,16 @@ INVALID: dict[str, tuple[Edit, str]] = {
     "steps are no list": (lambda plan: plan.update(steps="a, b"), "no list `steps`"),
     "a step is no object": (lambda plan: plan["steps"].append("d"), "a step is no object"),
     "after is a text": (lambda plan: plan["steps"][1].update(after="a"), "`after` is a list"),
+    "a tool nobody has": (
+        lambda plan: plan["steps"][0].update(
+            capability="agent", description="d", params={"tools": ["work.nope"]}
+        ),
+        r"unknown_capability \[a\]: there is no capability 'work.nope'",
+    ),
+    "an agent without tools": (
+        lambda plan: plan["steps"][0].update(capability="agent", params={}),
+        r"unknown_capability \[a\]",
+    ),
     "not a number": (
         lambda plan: plan["steps"][0]["params"].update(name=float("nan")),
         "cannot be stored",
