@@ -34,7 +34,9 @@ HERE = Path()
 def run(
     request: Request,
     workspace: Folder = HERE,
-    thread: Annotated[str | None, typer.Option(help="Go on with this thread.")] = None,
+    thread: Annotated[
+        str | None, typer.Option("--thread", "--continue", help="Go on with this thread.")
+    ] = None,
     planning: Annotated[Mode | None, typer.Option(help="When to plan.")] = None,
     provider: Annotated[str | None, typer.Option(help="The provider to use.")] = None,
     json: Json = False,
@@ -57,6 +59,18 @@ def plan(
     from planwright.cli.drive import Terminal, dry_run
 
     raise typer.Exit(dry_run(request, workspace, provider, Terminal(json, no_input=True)))
+
+
+@app.command()
+def chat(
+    workspace: Folder = HERE,
+    thread: Annotated[str | None, typer.Option(help="Go on with this thread.")] = None,
+    provider: Annotated[str | None, typer.Option(help="The provider to use.")] = None,
+) -> None:
+    """Talk: every message is a run on one thread, with its history and memory."""
+    from planwright.cli.chat import converse
+
+    raise typer.Exit(converse(workspace, thread, provider))
 
 
 @app.command()

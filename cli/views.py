@@ -12,6 +12,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from planwright.graph.canonical import spelled
+
 RISK_STYLE = {"None": "dim", "Low": "green", "Medium": "yellow", "High": "red", "Critical": "bold red"}
 MICRO_CENTS_PER_DOLLAR = 100_000_000
 
@@ -124,6 +126,16 @@ def event_line(event: Mapping[str, Any]) -> RenderableType | None:
         case "plan_step_retry":
             key = str(data["idempotency_key"])[:12]
             return _step("↻", data, f"{data['error']}; trying again under the same key {key}…", "yellow")
+        case "tool_call_start":
+            return _call("…", data, spelled(data["args"])[:80], "dim")
+        case "tool_call_end" if data["status"] == "completed":
+            return _call("✓", data, f"done in {data['seconds']:.2f} s", "green")
+        case "tool_call_end":
+            return _call("✗", data, f"{data['status']}: {data['error']}", "red")
+        case "loop_guard":
+            return label("guard", f"{data['severity']}: {data['pattern']}, {data['times']} times", "yellow")
+        case "progress":
+            return label("progress", f"turn {data['turn']} of at most {data['of']}")
         case "verdict":
             return label("verdict", f"{data['verdict']}: {data['reason']}")
         case "budget_update":
@@ -159,6 +171,8 @@ def runs_table(rows: list[dict[str, Any]]) -> Table:
 
 def _planning(data: Mapping[str, Any]) -> str:
     kind = "complex" if data["complex"] else "simple" if data["planned"] else "not planned"
+    if data["agentic"]:
+        kind = "simple, left to the model and its tools"
     why = ", ".join(data["signals"]) or "no signal"
     return f"{kind} (mode {data['mode']}, score {data['score']}: {why})"
 
@@ -169,6 +183,12 @@ def _verified(data: Mapping[str, Any]) -> RenderableType:
         return Group(plan_view(data["plan"]), checked)
     findings = [f"{f['code']} [{f['step_id']}]: {f['message']} ({f['fix']})" for f in data["findings"]]
     return label("verified", f"{data['outcome']}: " + "; ".join(findings), "red")
+
+
+def _call(mark: str, data: Mapping[str, Any], text: str, style: str) -> Text:
+    return Text.assemble(
+        (f"  {mark} ", style), (f"{safe(data['capability']):<20}", "bold"), (safe(text), style)
+    )
 
 
 def _step(mark: str, data: Mapping[str, Any], text: str, style: str) -> Text:

@@ -46,6 +46,8 @@ def open_gate(
     """Make the row of a gate that opens now and closes by itself."""
     now = invocation.clock()
     ttl = invocation.context.gate_ttl_s or settings.sessions.gate_ttl_s
+    if invocation.context.gate_ttl_s and step_uid is not None:
+        ttl = min(ttl, settings.approval.tool_timeout_s)  # somebody sits there and waits
     return Gate(
         gate_id=gate_id,
         thread_id=invocation.thread_id,
