@@ -14,17 +14,19 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
+from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability
 from planwright.capabilities.jail import HIDDEN, Jail
+from planwright.capabilities.langchain_tool import from_tool
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.background import BackgroundLoop
 from planwright.graph.door import Door
-from planwright.graph.entry import thread_of
+from planwright.graph.entry import nested, resuming, thread_of
 from planwright.graph.invocation import Clock, utc_now
 from planwright.graph.pipeline import Parts, build_pipeline
 from planwright.graph.settings import Settings, load
@@ -74,6 +76,8 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         merged = merge_configs(self.config, config)
         thread = thread_of(merged)
         options = {"durability": durability or "sync", **kwargs}
+        if nested(merged) and resuming(merged):
+            input = None
         snapshot = await self.aget_state(merged)
         if input is None and await self.door.ended(thread, snapshot):
             async for chunk in super().astream(None, merged, **options):
@@ -131,6 +135,7 @@ def build_graph(
     *,
     model: BaseChatModel | None = None,
     capabilities: Iterable[Capability] = (),
+    tools: Iterable[BaseTool] = (),
     stores: Stores | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     clock: Clock = utc_now,
@@ -143,7 +148,7 @@ def build_graph(
     kept = stores or open_stores(chosen.store_folder, busy_timeout_s=chosen.storage.busy_timeout_s)
     modules = chosen.capabilities
     registry = load_registry(chosen.workspace, modules.modules, modules.prohibit)
-    if given := list(capabilities):
+    if given := [*capabilities, *map(from_tool, tools)]:
         registry = Registry([*registry, *given], modules.prohibit)
     router = Router(chosen, model)
     parts = Parts(

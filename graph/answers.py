@@ -48,7 +48,7 @@ def bind(answer: Any, gates: Sequence[Gate], interrupts: Mapping[str, str], chan
     if isinstance(answer, Mapping) and (named := _named(answer, gates, interrupts)):
         return [_bound(gate, *read(form, channel)) for gate, form in named]
     decision, edit = read(answer, channel)
-    wanted = _gate_meant(answer)
+    wanted = gate_meant(answer)
     if wanted is not None:
         found = next((gate for gate in gates if gate.gate_id == wanted), None)
         if found is None:
@@ -142,7 +142,7 @@ def _named(
         gate = open_.get(interrupts.get(str(key), str(key)))
         if gate is None:
             raise GateError(f"no open gate or interrupt is named {key!r}", f"open: {_ids(gates)}")
-        if _gate_meant(form) not in (None, gate.gate_id):
+        if gate_meant(form) not in (None, gate.gate_id):
             raise GateError(f"the answer to gate {gate.gate_id} names another gate", "name each gate once")
         if any(gate.gate_id == other.gate_id for other, _ in named):
             raise GateError(f"gate {gate.gate_id} is answered twice", "answer each gate once")
@@ -150,12 +150,12 @@ def _named(
     return named
 
 
-def _gate_meant(form: Any) -> Any:
+def gate_meant(form: Any) -> Any:
     """Find the gate id that an answer names: beside its decision, or inside it."""
     if isinstance(form, Mapping):
-        return form.get("gate_id") or _gate_meant(form.get("decisions"))
+        return form.get("gate_id") or gate_meant(form.get("decisions"))
     listed = isinstance(form, Sequence) and not isinstance(form, str) and len(form) == 1
-    return _gate_meant(form[0]) if listed else None
+    return gate_meant(form[0]) if listed else None
 
 
 def _ids(gates: Sequence[Gate]) -> str:

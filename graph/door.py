@@ -16,14 +16,15 @@ from typing import Any
 
 from langchain_core.messages import messages_from_dict, messages_to_dict
 from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphInterrupt
 from langgraph.types import Command, StateSnapshot
 
-from planwright.checkpoints.gates import Decision
+from planwright.checkpoints.gates import Decision, Gate
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
-from planwright.graph.answers import Bound, bind
+from planwright.graph.answers import Bound, bind, gate_meant
 from planwright.graph.board import Board
-from planwright.graph.entry import read_context, read_messages, thread_of, unfinished
+from planwright.graph.entry import nested, nothing_open, read_context, read_messages, thread_of, unfinished
 from planwright.graph.errors import GateError, RunError
 from planwright.graph.invocation import CONFIG_KEY, Clock, Invocation, utc_now
 from planwright.graph.run_context import RunContext
@@ -79,7 +80,11 @@ class Door:
         try:
             entered = await self._admit(given, run, fresh, config, snapshot, token, channel)
             tickers.append(asyncio.create_task(self._watch(entered.invocation)))
-            yield entered
+            try:
+                yield entered
+            except GraphInterrupt:  # inside a graph of the user's own it goes on to that graph
+                await self._leave(entered.run, breakpoints)
+                raise
             await self._leave(entered.run, breakpoints)
         finally:
             for ticker in tickers:
@@ -223,6 +228,8 @@ class Door:
             seq=itertools.count(await self.stores.journal.last_seq(run.run_id) + 1),
             told=await self.stores.journal.keys(run.run_id),
         )
+        if nested(config):
+            invocation.answered = lambda gate, answer: self._answer_inside(gate, answer, snapshot, channel)
         configurable = {**config.get("configurable", {}), CONFIG_KEY: invocation}
         return Entry(passed, {**config, "configurable": configurable}, context, run, invocation)
 
@@ -233,13 +240,27 @@ class Door:
         gates = await self.stores.gates.of_thread(run.thread_id, self._clock())
         interrupts = {found.id: _gate_of(found.value) for found in snapshot.interrupts}
         if not gates:
-            raise await self._nothing_open(run, interrupts)
+            raise await nothing_open(run, interrupts.values(), self.stores.gates, self._clock())
         bound = bind(resume, gates, interrupts, channel)
         decisions = {item.gate.gate_id: await self._reviewed(item, snapshot) for item in bound}
         await self.stores.gates.decide_all(decisions, self._clock())
         decided = {gate_id: decision.answer for gate_id, decision in decisions.items()}
         resumed = {id_: decided[gate] for id_, gate in interrupts.items() if gate in decided}
         return Command(resume=resumed) if resumed else None
+
+    async def _answer_inside(self, gate: Gate, answer: Any, snapshot: StateSnapshot, channel: str) -> str:
+        """Take an answer that came through the user's own graph; returns why not, if it is refused.
+
+        LangGraph hands a bare answer to whichever gate asks next, so here it has to name its gate.
+        """
+        try:
+            if gate_meant(answer) != gate.gate_id:
+                return f"name the gate in the answer: gate_id {gate.gate_id}"
+            (item,) = bind(answer, [gate], {}, channel)
+            await self.stores.gates.decide(gate.gate_id, await self._reviewed(item, snapshot), self._clock())
+        except GateError as error:
+            return str(error)
+        return ""
 
     async def _reviewed(self, item: Bound, snapshot: StateSnapshot) -> Decision:
         """Read the plan of an edit, by all the rules, before any answer is recorded."""
@@ -249,20 +270,6 @@ class Door:
         can_call = isinstance(route, ModelRoute) and route.can_call
         plan = await self._review(item.gate, item.edit, self._clock(), can_call)
         return item.decision.model_copy(update={"plan": plan})
-
-    async def _nothing_open(self, run: Run, interrupts: Mapping[str, str]) -> GateError:
-        """Say why there is nothing to answer: answered before, expired, or never asked."""
-        for gate_id in interrupts.values():
-            gate = await self.stores.gates.read(gate_id, self._clock())
-            if gate.status == "expired":
-                return GateError(
-                    f"gate {gate_id} expired at {gate.expires_at:%Y-%m-%d %H:%M:%S} UTC; nothing was run",
-                    f"close the run with: planwright resume {run.thread_id}",
-                )
-        return GateError(
-            f"nothing on thread {run.thread_id} waits for a decision (its last run: {run.status})",
-            f"see how it went: planwright show {run.thread_id}",
-        )
 
     async def _leave(self, run: Run, breakpoints: bool) -> None:
         """Note that a run waits; one that neither waits nor ended is a bug of ours."""

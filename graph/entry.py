@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from datetime import datetime
 from typing import Any
 
 from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
 from pydantic import TypeAdapter, ValidationError
 
-from planwright.checkpoints.gates import Gate
+from planwright.checkpoints.gates import Gate, Gates
 from planwright.checkpoints.runs import Run
-from planwright.graph.errors import RunError, SetupError
+from planwright.graph.errors import GateError, RunError, SetupError
 from planwright.graph.run_context import RunContext
 
 MAX_REQUEST = 100_000
@@ -83,3 +84,28 @@ def unfinished(run: Run, gates: list[Gate]) -> RunError:
         f"run {run.run_id} on thread {run.thread_id} has not ended",
         f"finish it first: planwright resume {run.thread_id}",
     )
+
+
+async def nothing_open(run: Run, gate_ids: Iterable[str], gates: Gates, at: datetime) -> GateError:
+    """Say why there is nothing to answer: answered before, expired, or never asked."""
+    for gate_id in gate_ids:
+        gate = await gates.read(gate_id, at)
+        if gate.status == "expired":
+            return GateError(
+                f"gate {gate_id} expired at {gate.expires_at:%Y-%m-%d %H:%M:%S} UTC; nothing was run",
+                f"close the run with: planwright resume {run.thread_id}",
+            )
+    return GateError(
+        f"nothing on thread {run.thread_id} waits for a decision (its last run: {run.status})",
+        f"see how it went: planwright show {run.thread_id}",
+    )
+
+
+def nested(config: RunnableConfig) -> bool:
+    """Say whether the graph runs as a node of a graph of the user's own."""
+    return "__pregel_task_id" in config.get("configurable", {})
+
+
+def resuming(config: RunnableConfig) -> bool:
+    """Say whether that graph is being resumed, so that its input is the old one again."""
+    return bool(config.get("configurable", {}).get("__pregel_resuming"))

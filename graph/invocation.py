@@ -6,7 +6,7 @@ The door makes it and puts it into the config, where every node and subgraph fin
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -45,6 +45,7 @@ class Invocation:
     cancelled_by: str = ""
     told: set[str] = field(default_factory=set)
     writer: Callable[[Any], None] | None = None
+    answered: Callable[[Any, Any], Awaitable[str]] | None = None
 
     def emit(self, type_: EventType, data: Mapping[str, Any], key: str) -> None:
         """Send an event to the custom stream and to the journal.

@@ -57,9 +57,13 @@ async def wait_for_decision(gates: Gates, gate_id: str, invocation: Invocation) 
 
     An edit resolves nothing: the plan it makes is asked for again.
     """
+    refused = ""
     while (gate := await gates.read(gate_id, invocation.clock())).status == "open":
         schema = RESPONSE_SCHEMA if len(gate.allowed) == 4 else _response_schema(*gate.allowed)
-        interrupt(request(gate), response_schema=schema)
+        asked = request(gate) | ({"refused": refused} if refused else {})
+        answer = interrupt(asked, response_schema=schema)
+        if invocation.answered is not None:
+            refused = await invocation.answered(gate, answer)
     if gate.status != "edited":
         data: dict[str, Any] = {"gate_id": gate_id, "decision": gate.status, "reason": gate.reason}
         by = {"by": gate.decided_by, "channel": gate.channel}

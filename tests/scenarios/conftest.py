@@ -87,7 +87,7 @@ class Scene:
 
     def agent(self, *replies: str | dict[str, Any], **options: Any) -> Agent:
         """Build an agent with a scripted model over this workspace; it is closed with the scene."""
-        mine = {name: options.pop(name) for name in ("model", "clock") if name in options}
+        mine = {name: options.pop(name) for name in ("model", "clock", "tools") if name in options}
         mine.setdefault("model", ScriptedModel(replies=list(replies or ("never asked",))))
         agent = build_graph(load(self.workspace, **options), **mine)
         self.agents.append(agent)

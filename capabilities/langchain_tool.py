@@ -1,0 +1,52 @@
+"""A LangChain tool as a capability. What it may do is in its `metadata`; left out, it is destructive."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from langchain_core.tools import BaseTool
+from pydantic import BaseModel, JsonValue, TypeAdapter
+
+from planwright.capabilities.capability import Capability
+from planwright.graph.errors import SetupError
+from planwright.graph.risk import RISK_OF_MODE, Effect, Mode, Risk
+
+_RESULT: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+
+
+def from_tool(tool: BaseTool) -> Capability:
+    """Wrap a tool: `metadata={"mode": "read_only", "risk": …, "effect": …}` declares what a call does.
+
+    Raises SetupError for a tool without a schema, or whose declaration is not one of ours.
+    """
+    args = tool.args_schema
+    if not (isinstance(args, type) and issubclass(args, BaseModel)):
+        raise SetupError(f"the tool {tool.name} has no schema of its arguments", "give it an args_schema")
+    told = tool.metadata or {}
+    mode: Mode = _one_of(tool, "mode", told.get("mode", "destructive"), get_args(Mode))
+    risk: Risk = _one_of(tool, "risk", told.get("risk", RISK_OF_MODE[mode]), get_args(Risk))
+    usual = "pure" if mode == "read_only" else "blind"
+    effect: Effect = _one_of(tool, "effect", told.get("effect", usual), get_args(Effect))
+
+    async def call(**given: Any) -> Any:
+        return await tool.ainvoke(given)
+
+    return Capability(
+        name=tool.name.lower(),
+        description=tool.description.split("\n\n")[0].replace("\n", " "),
+        function=call,
+        args=args,
+        result=_RESULT,
+        mode=mode,
+        risk=risk,
+        effect=effect,
+        tags=tuple(tool.tags or ()),
+        declared="mode" in told,
+        result_schema=_RESULT.json_schema(),
+    )
+
+
+def _one_of(tool: BaseTool, what: str, given: Any, known: tuple[Any, ...]) -> Any:
+    if given not in known:
+        raise SetupError(f"the tool {tool.name} declares {what} {given!r}", f"use one of: {', '.join(known)}")
+    return given

@@ -1,0 +1,73 @@
+"""A user's own LangChain tools pass the same gates, policy and ledger."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from langchain_core.tools import BaseTool, StructuredTool
+
+from planwright.graph.errors import SetupError
+
+if TYPE_CHECKING:
+    from tests.scenarios.conftest import Scene
+
+AUTO = {"planning": {"mode": "auto"}}
+
+
+class Till:
+    """A till whose tools write down what they were given."""
+
+    def __init__(self) -> None:
+        self.paid: list[str] = []
+
+    def tool(self, **metadata: Any) -> BaseTool:
+        """Make the tool that pays."""
+
+        def pay_out(to: str, amount: int) -> str:
+            """Pay somebody."""
+            self.paid.append(f"{to} {amount}")
+            return f"paid {to}"
+
+        return StructuredTool.from_function(pay_out, metadata=metadata or None)
+
+
+def test_a_tool_that_declares_nothing_needs_a_person(scene: Scene) -> None:
+    till = Till()
+    reply = scene.calls(("pay_out", {"to": "ada", "amount": 5}))
+    agent = scene.agent(reply, "paid", tools=[till.tool()], **AUTO)
+    scene.ask(agent, "pay ada")
+    assert till.paid == []
+    assert scene.decide(agent, "approve")["answer"] == "paid"
+    assert till.paid == ["ada 5"]
+
+
+def test_a_tool_runs_as_it_declares_and_is_on_record(scene: Scene) -> None:
+    till = Till()
+    tool = till.tool(mode="local_write", effect="idempotent")
+    agent = scene.agent(scene.calls(("pay_out", {"to": "ada", "amount": 5})), "paid", tools=[tool], **AUTO)
+    assert scene.ask(agent, "pay ada")["status"] == "completed"
+    assert till.paid == ["ada 5"]
+    assert scene.rows("SELECT capability, effect, status FROM effects") == [
+        {"capability": "pay_out", "effect": "idempotent", "status": "done"}
+    ]
+
+
+def test_a_tool_can_be_a_step_of_a_plan(scene: Scene) -> None:
+    till = Till()
+    plan = scene.plan({"id": "s1", "capability": "pay_out", "params": {"to": "ada", "amount": 5}})
+    agent = scene.agent(plan, "paid", tools=[till.tool(mode="local_write")], approval={"plan": "never"})
+    assert scene.ask(agent)["status"] == "completed"
+    assert till.paid == ["ada 5"]
+
+
+def test_arguments_that_do_not_fit_the_tool_never_reach_it(scene: Scene) -> None:
+    till = Till()
+    reply = scene.calls(("pay_out", {"to": "ada", "amount": "much"}))
+    scene.ask(scene.agent(reply, "no", tools=[till.tool(mode="local_write")], **AUTO), "pay ada")
+    assert till.paid == []
+
+
+def test_a_declaration_that_is_none_is_refused(scene: Scene) -> None:
+    with pytest.raises(SetupError, match="declares mode 'harmless'"):
+        scene.agent("x", tools=[Till().tool(mode="harmless")])
