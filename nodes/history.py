@@ -8,7 +8,11 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
+from planwright.nodes.call_arguments import flaw_of, whole
+
 UNANSWERED = "no result: the call was not made, or its answer was lost"
+UNREAD = "the call could not be read"
+_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
 
 
@@ -37,27 +41,49 @@ def repair(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
 def normalise(reply: AIMessage, id_: str, taken: Iterable[str]) -> tuple[AIMessage, dict[int, str]]:
     """Give a reply an id of ours, and each call a name, arguments and an id that no other call has.
 
-    Returns the reply and, by position, what was wrong with calls that cannot be made.
+    Returns the reply, which any provider and any store take, and, by position, what was wrong with
+    calls that cannot be made.
     """
     used, wrong = set(taken), dict[int, str]()
     calls: list[dict[str, Any]] = []
-    for call in (*reply.tool_calls, *reply.invalid_tool_calls):
-        position, args, given = len(calls), call.get("args"), call.get("id")
-        if not isinstance(args, dict):
-            wrong[position] = f"the arguments are no JSON object: {str(args)[:200]}"
-            args = {}
-        name = call.get("name")
-        if not isinstance(name, str) or not name:
-            wrong[position] = "the call names no tool"
-            name = "unnamed"
-        call_id = given if isinstance(given, str) and given and given not in used else f"{id_}_{position}"
+    read = list(reply.tool_calls or ())
+    for position, call in enumerate((*read, *(reply.invalid_tool_calls or ()))):
+        given: dict[str, Any] = dict(call) if isinstance(call, dict) else {}
+        name, args = given.get("name"), given.get("args")
+        bad_args = flaw_of(args)
+        flaw = _flaw_of_name(name) or bad_args or (UNREAD if position >= len(read) else "")
+        if flaw:
+            wrong[position] = flaw
+        call_id = _own_id(given.get("id"), f"{id_}_{position}", used)
         used.add(call_id)
-        calls.append({"name": _NOT_IN_A_NAME.sub("_", name)[:64], "args": args, "id": call_id})
-    content = reply.content if calls or reply.text else ""
-    clean = AIMessage(
-        content=content if isinstance(content, str) else reply.text,
-        tool_calls=calls,
-        id=id_,
-        usage_metadata=reply.usage_metadata,
-    )
-    return clean, wrong
+        spelled = _NOT_IN_A_NAME.sub("_", name)[:64] if isinstance(name, str) else ""
+        calls.append({"name": spelled or "unnamed", "args": {} if bad_args else args, "id": call_id})
+    said = whole(_text(reply.content))
+    return AIMessage(said, tool_calls=calls, id=id_, usage_metadata=reply.usage_metadata), wrong
+
+
+def _text(content: object) -> str:
+    """Read the words of a reply; unlike `reply.text`, whatever its blocks are."""
+    if not isinstance(content, list):
+        return content if isinstance(content, str) else ""
+    blocks = (block.get("text") if isinstance(block, dict) else block for block in content)
+    return "".join(block for block in blocks if isinstance(block, str))
+
+
+def _own_id(given: object, ours: str, used: set[str]) -> str:
+    """Keep an id that is well spelled and new, else make one that is."""
+    if isinstance(given, str) and _ID.fullmatch(given) and given not in used:
+        return given
+    while ours in used:
+        ours += "_"
+    return ours
+
+
+def _flaw_of_name(name: object) -> str:
+    """Say why a name cannot be a tool's. A name that has to be respelled never runs what it then spells."""
+    if not isinstance(name, str) or not name:
+        return "the call names no tool"
+    if _ID.fullmatch(name):
+        return ""
+    spelling = "a tool's name has letters, digits, _ and -, and __ for a dot"
+    return f"there is no tool {ascii(name)[:100]}: {spelling}"

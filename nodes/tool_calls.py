@@ -14,12 +14,12 @@ from planwright.capabilities import policy
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, check_arguments, explain
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.serde import storable
 from planwright.graph.canonical import sha256
 from planwright.graph.errors import CapabilityRejected
 from planwright.graph.loop_state import ToolCall
 from planwright.graph.plan import CLOSING, CheckedStep, Plan, PlanStep
 from planwright.graph.risk import Risk, at_least
+from planwright.nodes.call_arguments import flaw_of
 
 
 def wire_name(name: str) -> str:
@@ -86,11 +86,13 @@ class CallReader:
             raise CapabilityRejected(f"there is no tool {name}", f"use one of: {', '.join(offered[:10])}")
         try:
             checked = check_arguments(found, args)
-            storable(checked)
         except ValidationError as error:
             raise CapabilityRejected(f"bad arguments: {explain(error)}", "mend them") from error
-        except (TypeError, ValueError, RecursionError) as error:
-            raise CapabilityRejected(f"the arguments cannot be stored: {error}", "mend them") from error
+        except Exception as error:
+            cause = f"the arguments of {found.name} cannot be checked: {type(error).__name__}: {error}"
+            raise CapabilityRejected(cause, "mend them") from error
+        if flaw := flaw_of(checked):
+            raise CapabilityRejected(flaw, "mend them")
         if found.preflight:
             await asyncio.to_thread(found.check, checked, self._world)
         ruling = policy.decide(found, checked, self._world)
