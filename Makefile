@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test check bench crash eval-offline docs lock clean
+.PHONY: setup demo test check bench crash fuzz eval-offline docs lock clean
 
 setup: $(STAMP)
 
@@ -36,6 +36,9 @@ bench: setup  ## Makespan over critical path, and beside LangChain's create_agen
 crash: setup  ## kill -9 at every boundary, then recover -> crash.json
 	$(BIN)/python -m benchmarks.crash
 
+fuzz: setup  ## 20,000 malformed tool calls through the agentic loop -> fuzz.json
+	$(BIN)/python -m benchmarks.fuzz_calls
+
 eval-offline: setup  ## The embedded planner on written requests -> eval.json
 	$(BIN)/python -m benchmarks.eval_offline
 
@@ -47,4 +50,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json

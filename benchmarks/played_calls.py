@@ -10,8 +10,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.messages.utils import convert_to_openai_messages
+from langchain_core.runnables import RunnableConfig
 from langgraph.graph.message import add_messages
 from langgraph.types import Command, Send
 from pydantic import JsonValue
@@ -85,7 +86,7 @@ def recording(ran: Ran) -> list[Capability]:
     return [add, read_all, total, put, open_, wipe]
 
 
-def flaws(messages: Sequence[AnyMessage]) -> list[str]:
+def flaws(messages: Sequence[BaseMessage]) -> list[str]:
     """List why a provider or a store would refuse a conversation."""
     found, seen, open_ids = list[str](), set[str](), list[str]()
     for message in messages:
@@ -146,8 +147,9 @@ class Player:
         results = [refusal(call if call.error else _answered(call)) for call in calls]
         gone = set(lost)
         kept = [result for place, result in enumerate(reversed(results)) if place not in gone]
-        merged = add_messages([*self.conversation], [clean, *kept])
-        self.conversation = repair(merged)  # type: ignore[arg-type]
+        added: list[Any] = [clean, *kept]
+        merged: Any = add_messages(list[Any](self.conversation), added)
+        self.conversation = repair(merged)
         steps = (call.checked.step for call in ran if call.checked)
         return [(names[step.capability or ""], step.params) for step in steps]
 
@@ -160,7 +162,7 @@ def whole_run(replies: Sequence[dict[str, Any]], folder: Path) -> tuple[Ran, lis
     ran: Ran = []
     model = ScriptedModel(replies=[*replies, "the end"])
     with closing(build_graph(load(folder, **FLAGS), model=model, capabilities=recording(ran))) as agent:
-        thread = {"configurable": {"thread_id": str(uuid.uuid4())}}
+        thread: RunnableConfig = {"configurable": {"thread_id": str(uuid.uuid4())}}
         out = agent.invoke({"messages": [("user", "Go")]}, thread)
         for _ in replies:
             if not (asked := agent.get_state(thread).interrupts):

@@ -65,7 +65,7 @@ def make_reply(rng: random.Random) -> Reply:
     """Make a reply of up to eight calls, most of them spoiled in one to three ways."""
     calls = [_spoil(rng, good_call(rng)) for _ in range(rng.choice((0, 1, 1, 1, 2, 2, 3, 5, 8)))]
     read = [made for made in calls if not made.unread]
-    fields = {
+    fields: dict[str, Any] = {
         "content": rng.choice(("", "words", "\ud800", ["a", {"type": "text", "text": "b"}], [{}], None, [1])),
         "tool_calls": [made.call for made in read],
         "invalid_tool_calls": [made.call for made in calls if made.unread],
@@ -78,7 +78,7 @@ def good_call(rng: random.Random) -> Spoiled:
     """Make a call as it should be."""
     text = rng.choice(("a", "", "{{steps.x.output}}", "é😀", "\u202eb", "\0", '{"a": 1}', "../../x"))
     name = rng.choice(NAMES)
-    args: dict[str, Any] = {
+    examples: dict[str, dict[str, Any]] = {
         "notes__add": {"text": text, "times": rng.randint(-5, 2**62)},
         "notes__read_all": {"folder": text},
         "sums__total": {"numbers": [rng.uniform(-1e9, 1e9) for _ in range(rng.randint(0, 4))]},
@@ -87,7 +87,8 @@ def good_call(rng: random.Random) -> Spoiled:
         },
         "shelf__open": {"path": rng.choice(("a", "a/b.txt", "a b"))},
         "disk__wipe": {"name": text},
-    }[name]
+    }
+    args = examples[name]
     id_ = f"call_{rng.getrandbits(40):x}"
     return Spoiled({"name": name, "args": args, "id": id_}, (name, copy.deepcopy(args)))
 

@@ -26,7 +26,7 @@ Thread = Annotated[str, typer.Argument(help="A thread or run id.")]
 Which = Annotated[
     str | None, typer.Argument(help="A gate or thread id; may be left out when one gate is open.")
 ]
-Mode = Literal["auto", "always", "never"]
+Mode = Literal["auto", "llm_decides", "always", "never"]
 HERE = Path()
 
 

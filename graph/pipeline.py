@@ -79,7 +79,7 @@ def _add_outer_zone(graph: Pipeline, parts: Parts) -> None:
     graph.add_node("budget", ends_run(budget(parts.stores.budgets, settings.budgets.run)))
     graph.add_node("capability_routing", ends_run(capability_routing(parts.models.router)))
     graph.add_node("tool_filter", tool_filter(parts.registry, settings.tools.top_k))
-    graph.add_node("planning", planning(settings.planning))
+    graph.add_node("planning", planning(settings.planning, parts.models))
     graph.add_edge(START, "session_event")
     graph.add_edge("session_event", "budget")
     graph.add_conditional_edges("budget", routes.after_budget)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-PlanningMode = Literal["auto", "always", "never"]
+PlanningMode = Literal["auto", "llm_decides", "always", "never"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,6 +38,8 @@ class Prompt:
     user: str
     json: bool = False
     timeout_s: float = 60
+    max_tokens: int = MAX_TOKENS
+    temperature: float | None = None
 
 
 class Models:
@@ -58,7 +60,10 @@ class Models:
         messages: list[AnyMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
         provider = self.router.provider(route)
         json_mode = prompt.json and provider is not None and "json_mode" in provider.capabilities
-        options = {"response_format": {"type": "json_object"}} if json_mode else {}
+        options: dict[str, Any] = {"response_format": {"type": "json_object"}} if json_mode else {}
+        if provider is not None:
+            options["max_tokens"] = prompt.max_tokens
+            options |= {} if prompt.temperature is None else {"temperature": prompt.temperature}
         model = self.router.chat_model(route)
         reply = await self._spend(
             model, route, messages, invocation, key, prompt.role, prompt.timeout_s, options
@@ -143,7 +148,7 @@ class Models:
         options: dict[str, Any],
     ) -> AIMessage:
         if self.router.provider(route) is not None:
-            options = {**options, "max_tokens": MAX_TOKENS}
+            options = {"max_tokens": MAX_TOKENS, **options}
         try:
             async with asyncio.timeout(timeout_s):
                 return await model.ainvoke(messages, **options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from planwright.checkpoints.serde import storable
 
@@ -32,8 +33,8 @@ def whole(text: str) -> str:
 
 
 def _deeper(value: object, levels: int) -> bool:
-    row = [value]
+    row: list[Any] = [value]
     for _ in range(levels):
-        nested = [entry.values() if isinstance(entry, dict) else entry for entry in row]
+        nested = (entry.values() if isinstance(entry, dict) else entry for entry in row)
         row = [item for entry in nested for item in entry if isinstance(item, dict | list | tuple)]
     return bool(row)

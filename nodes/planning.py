@@ -6,12 +6,16 @@ import re
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.graph.invocation import invocation_of
+from planwright.graph.errors import BudgetExceeded, ModelError
+from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.run_context import PlanningMode
 from planwright.graph.settings import Planning
 from planwright.graph.state import AgentState, PlanningDecision
+from planwright.models.calling import Models, Prompt
 from planwright.nodes.node import Node, Update
+from planwright.prompts import render
 
+VOTE_S = 10
 VERBS = frozenset(
     "search find create send write compare analyze check draft build email research read list summarize"
     " update schedule fetch review post file save extract remember notify look make add open show".split()
@@ -21,7 +25,7 @@ _MULTI_STEP = re.compile(r"\b(step by step|steps|plan|sequence)\b", re.IGNORECAS
 _CLAUSE = re.compile(r"\s*(?:,\s*and\b|,|;|\band\b)\s*", re.IGNORECASE)
 
 
-def planning(settings: Planning) -> Node[AgentState]:
+def planning(settings: Planning, models: Models) -> Node[AgentState]:
     """Score the request and choose the way: planned at length, planned briefly, or a loop with tools."""
 
     async def planning(state: AgentState, config: RunnableConfig) -> Update:
@@ -29,10 +33,33 @@ def planning(settings: Planning) -> Node[AgentState]:
         mode = invocation.context.planning_mode or settings.mode
         can_call = state["route"].can_call and not invocation.context.dry_run
         decision = decide(state["request"], mode, settings.threshold, can_call)
+        if mode == "llm_decides" and (vote := await _vote(models, state, invocation)) is not None:
+            decision = voted(decision, vote, can_call)
         invocation.emit("planning_decision", decision.model_dump(mode="json"), "run")
         return {"decision": decision}
 
     return planning
+
+
+async def _vote(models: Models, state: AgentState, invocation: Invocation) -> bool | None:
+    """Ask the model whether a plan is needed; None when it gives no clear answer (S3)."""
+    asked = state["request"]
+    prompt = Prompt("planning", render("planning"), asked, timeout_s=VOTE_S, max_tokens=3, temperature=0)
+    try:
+        reply = await models.complete(state["route"], prompt, invocation, "planning")
+    except (ModelError, BudgetExceeded):
+        return None
+    word = reply.strip().lower()
+    return True if word.startswith("y") else False if word.startswith("n") else None
+
+
+def voted(decision: PlanningDecision, vote: bool, can_call: bool) -> PlanningDecision:
+    """Replace the score's decision with the model's."""
+    agentic = can_call and not vote
+    said = (*decision.signals, f"the model says {'yes' if vote else 'no'}")
+    return decision.model_copy(
+        update={"planned": not agentic, "complex": vote, "agentic": agentic, "signals": said}
+    )
 
 
 def decide(request: str, mode: PlanningMode, threshold: int = 3, can_call: bool = False) -> PlanningDecision:
@@ -41,7 +68,7 @@ def decide(request: str, mode: PlanningMode, threshold: int = 3, can_call: bool 
     What is not complex is left to a loop when the model can call tools; else it is planned, too.
     """
     score, signals = complexity(request)
-    is_complex = mode == "always" or (mode == "auto" and score >= threshold)
+    is_complex = mode == "always" or (mode in ("auto", "llm_decides") and score >= threshold)
     agentic = can_call and not is_complex
     return PlanningDecision(
         mode=mode,

@@ -206,3 +206,15 @@ def test_the_tools_of_an_agentic_step_are_verified(scene: Scene, tools: tuple[st
     output = scene.ask(agent)
     assert output["status"] == "refused"
     assert code in output["answer"]
+
+
+@pytest.mark.parametrize(
+    ("vote", "planned"), [("Yes", True), ("no.", False), ("hmm", False), ({"content": ""}, False)]
+)
+def test_the_model_may_decide_whether_to_plan(scene: Scene, vote: Any, planned: bool) -> None:
+    plan = scene.plan(scene.step("s1", "work.read"))
+    model = scripted(vote, plan if planned else scene.calls(READ), "the answer")
+    output = scene.ask(scene.agent(model=model, planning={"mode": "llm_decides"}), ASK)
+    assert output["answer"] == "the answer"
+    assert (output.get("plan") is not None) is planned
+    assert model.asked[0][0].text.startswith("Role: planning")
