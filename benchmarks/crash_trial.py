@@ -178,7 +178,7 @@ def live(workspace: Path, point: Point, log: Path) -> None:
         asking = [found.value["gate_id"] for found in out.get("__interrupt__", ()) if found.value]
         if not asking:
             break
-        out = _approve(agent, asking[0])
+        out = _answer(agent, asking[0])
     agent.close()
 
 
@@ -254,17 +254,19 @@ def _to_the_end(agent: Agent, scenario: Scenario, outcome: Outcome) -> str:
             outcome.status = run["status"]
             return str(run["run_id"])
         elif gates:
-            outcome.approvals += 1
-            _approve(agent, gates[0])
+            gate_id, kind = gates[0]
+            asks = kind != "escalation"  # a blind effect in doubt is left there, never run again
+            outcome.approvals += asks
+            _answer(agent, gate_id, "approve" if asks else "reject")
         else:
             agent.invoke(None, CONFIG)
     raise TimeoutError(f"the run has not ended after {ROUNDS} rounds")
 
 
-def _runs_and_gates(store: sqlite3.Connection) -> tuple[list[sqlite3.Row], list[str]]:
+def _runs_and_gates(store: sqlite3.Connection) -> tuple[list[sqlite3.Row], list[tuple[str, str]]]:
     runs = store.execute("SELECT * FROM runs ORDER BY rowid").fetchall()
-    gates = store.execute("SELECT gate_id FROM gates WHERE status = 'open'").fetchall()
-    return runs, [row[0] for row in gates]
+    gates = store.execute("SELECT gate_id, kind FROM gates WHERE status = 'open'").fetchall()
+    return runs, [(row[0], row[1]) for row in gates]
 
 
 def _read_records(agent: Agent, run_id: str, outcome: Outcome) -> None:
@@ -275,6 +277,6 @@ def _read_records(agent: Agent, run_id: str, outcome: Outcome) -> None:
         outcome.endings = store.execute(ends, (run_id,)).fetchone()[0]
 
 
-def _approve(agent: Agent, gate_id: str) -> dict[str, Any]:
-    found: dict[str, Any] = agent.invoke(Command(resume={"type": "approve", "gate_id": gate_id}), CONFIG)
+def _answer(agent: Agent, gate_id: str, answer: str = "approve") -> dict[str, Any]:
+    found: dict[str, Any] = agent.invoke(Command(resume={"type": answer, "gate_id": gate_id}), CONFIG)
     return found

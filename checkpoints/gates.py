@@ -16,7 +16,7 @@ from planwright.graph.canonical import canonical_json, sha256
 from planwright.graph.errors import GateError
 from planwright.graph.plan import Plan
 
-GateKind = Literal["plan", "step", "info"]
+GateKind = Literal["plan", "step", "info", "escalation"]
 RememberScope = Literal["run", "session", "always"]
 GateStatus = Literal["open", "approved", "rejected", "expired", "cancelled", "edited", "responded"]
 Answer = Literal["approve", "edit", "reject", "respond"]
@@ -89,10 +89,14 @@ class Gate(BaseModel):
     @property
     def allowed(self) -> tuple[Answer, ...]:
         """The answers this gate takes. Feedback needs a re-plan that is left, a plan to be about."""
-        if self.kind != "plan":
-            return ("approve", "reject") if self.kind == "step" else ("respond", "reject")
+        if self.kind == "step":
+            return ("approve", "reject")
+        if self.kind == "info":
+            return ("respond", "reject")
         left = self.shown.get("replans_left")
-        again = isinstance(left, int) and left > 0
+        again = bool(self.shown.get("in_doubt")) or (isinstance(left, int) and left > 0)
+        if self.kind == "escalation":
+            return ("approve", "reject", "respond") if again else ("approve", "reject")
         return ("approve", "edit", "reject", "respond") if again else ("approve", "edit", "reject")
 
 
@@ -207,6 +211,7 @@ _WHY_NOT: dict[GateKind, str] = {
     "plan": "no re-plan is left",
     "step": "it asks about one call, not about a plan",
     "info": "it asks a question: answer it in words",
+    "escalation": "it asks what to do about steps that failed",
 }
 
 

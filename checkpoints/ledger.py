@@ -102,6 +102,23 @@ class Ledger:
 
         await self._database.run("step", job)
 
+    async def confirm(self, run_id: str, tenant: str, result: StepResult, by: str, at: datetime) -> None:
+        """Write down that an effect in doubt has happened, as a person says, and with what result."""
+        content, output = result.model_dump_json(), canonical_json(result.output)
+
+        def job(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "UPDATE effects SET status='done', result=?, error=?, ended_at=? WHERE run_id=? AND tenant=?"
+                " AND step_uid=? AND status='in_doubt'",
+                (output, f"confirmed by {by}", at.isoformat(), run_id, tenant, result.uid),
+            )
+            connection.execute(
+                "UPDATE steps SET status=?, result=?, ended_at=? WHERE run_id=? AND tenant=? AND uid=?",
+                (result.status, content, at.isoformat(), run_id, tenant, result.uid),
+            )
+
+        await self._database.run("confirm", job)
+
     async def settled_steps(self, run_id: str) -> list[StepResult]:
         """List the steps of a run that have ended."""
 

@@ -35,6 +35,11 @@ class Board:
         if not future.done():
             future.set_result(result)
 
+    def confirm(self, result: StepResult) -> None:
+        """Replace how a step ended by what a person says, for those who ask from now on."""
+        self._futures.pop(result.uid, None)
+        self.settle(result)
+
     def wait_on_gate(self, uid: str) -> None:
         """Say that a step waits for a person, so that its dependents park."""
         future = self._future(uid)

@@ -27,6 +27,8 @@ from planwright.nodes.classification import classification
 from planwright.nodes.consolidate import consolidate
 from planwright.nodes.direct_step import direct_step
 from planwright.nodes.dispatch import dispatch, sends
+from planwright.nodes.escalation import escalation
+from planwright.nodes.escalation_gate import escalation_gate
 from planwright.nodes.node import describe, ends_run
 from planwright.nodes.plan_approval import plan_approval
 from planwright.nodes.plan_gate import plan_gate
@@ -124,6 +126,10 @@ def _add_execution(graph: Pipeline, parts: Parts) -> None:
     gates = CallGates(stores.gates, stores.allow_rules, settings)
     graph.add_node("lane", lane(runner, gates, agentic_step(parts.models, runner, stores, settings)))
     graph.add_node("score", score(stores, settings))
+    graph.add_node("escalation_gate", escalation_gate(stores.gates, settings))
+    graph.add_node("escalation", escalation(stores))
+    graph.add_edge("escalation_gate", "escalation")
+    graph.add_conditional_edges("escalation", routes.after_escalation)
     graph.add_conditional_edges("dispatch", open_steps, ["direct_step", "lane"])
     graph.add_edge("direct_step", "score")
     graph.add_edge("lane", "score")

@@ -75,15 +75,26 @@ async def after_approval(state: AgentState) -> Literal["dispatch", "verify", "pl
     return "verify" if edited else "planner"
 
 
-async def after_score(state: AgentState) -> Literal["planner", "respond", "clarify", "consolidate"]:
-    """Plan again with what went wrong, or tell how it went."""
+async def after_score(
+    state: AgentState,
+) -> Literal["planner", "escalation_gate", "respond", "clarify", "consolidate"]:
+    """Plan again with what went wrong, ask a person about it, or tell how it went."""
     if ended(state):
         return "consolidate"
     verdict, plan = state.get("verdict"), state.get("plan")
     if verdict is not None and verdict.verdict == "replan":
         return "planner"
+    if state.get("escalates"):
+        return "escalation_gate"
     asks = plan is not None and plan.steps[-1].capability == "clarify"
     return "clarify" if asks else "respond"
+
+
+async def after_escalation(state: AgentState) -> Literal["verify", "planner", "respond"]:
+    """Run again what failed, plan anew, or tell how it went; the plan is verified again either way."""
+    if state.get("verdict") is not None:
+        return "respond"
+    return "planner" if state.get("plan") is None else "verify"
 
 
 async def after_inputs(state: LaneState) -> Literal["request_gate", "agentic_step", "__end__"]:

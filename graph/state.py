@@ -54,6 +54,7 @@ class Attempts(BaseModel):
     plans: int = 0
     edits: int = 0
     responses: int = 0
+    escalations: int = 0
 
     @property
     def revision(self) -> int:
@@ -104,6 +105,7 @@ class AgentState(TypedDict, total=False):
     approved: bool
     results: Annotated[dict[str, StepResult], merge_results]
     verdict: Verdict | None
+    escalates: bool
     status: RunStatus
     answer: str
 

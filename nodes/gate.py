@@ -93,6 +93,8 @@ def _describe(gate: Gate) -> str:
     if gate.kind == "plan":
         steps: Any = gate.shown["steps"]
         return f"Approve the plan: {gate.shown['goal']} ({len(steps)} steps, risk {gate.shown['risk']})"
+    if gate.kind == "escalation":
+        return f"Decide over {gate.shown['step_id']}: {gate.shown['description']} ({gate.shown['reason']})"
     if gate.kind == "info":
         return f"Answer, for: {gate.shown['description']}"
     return f"Approve {gate.shown['capability']}: {gate.shown['description']} ({gate.shown['reason']})"

@@ -16,6 +16,7 @@ from planwright.graph.plan import CheckedStep, Plan
 from planwright.graph.results import Finding, Ruling, RunStatus, StepResult, StepScore, Verdict
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState, Attempts
+from planwright.nodes.escalation_gate import unsettled
 from planwright.nodes.node import Node, Update, ending
 from planwright.nodes.step_runner import full_output
 
@@ -46,7 +47,8 @@ def score(stores: Stores, settings: Settings) -> Node[AgentState]:
             step_scores=tuple(scores),
             replan_attempts=attempts.replans,
         )
-        _tell(invocation, plan, verdict, results)
+        round_ = f":{attempts.escalations}" if attempts.escalations else ""
+        _tell(invocation, plan, verdict, results, f"{plan.plan_id}{round_}")
         if ruling == "replan" and (error := await _calls_spent(stores, settings, invocation, reason)):
             return {"verdict": verdict, "results": settled, **ending("budget_exceeded", error)}
         if ruling == "replan":
@@ -54,7 +56,8 @@ def score(stores: Stores, settings: Settings) -> Node[AgentState]:
             tried = attempts.model_copy(update={"replans": attempts.replans + 1})
             again = {"findings": findings, "attempts": tried, "approved": False}
             return {"verdict": verdict, "results": settled, **again}
-        return {"verdict": verdict, "results": settled, "status": "running"}
+        escalates = ruling == "escalate" and not invocation.cancelled_by and bool(unsettled(checked, settled))
+        return {"verdict": verdict, "results": settled, "status": "running", "escalates": escalates}
 
     return score
 
@@ -165,8 +168,7 @@ async def _calls_spent(
     )
 
 
-def _tell(invocation: Invocation, plan: Plan, verdict: Verdict, results: list[StepResult]) -> None:
-    key = f"{plan.plan_id}"
+def _tell(invocation: Invocation, plan: Plan, verdict: Verdict, results: list[StepResult], key: str) -> None:
     for mark in verdict.step_scores:
         invocation.emit("step_scored", mark.model_dump(mode="json"), f"{key}:{mark.step_id}")
     failed = [result.step_id for result in results if result.status == "failed"]

@@ -35,6 +35,7 @@ def session_event() -> Node[AgentState]:
             "shortlist": [],
             "results": Overwrite({}),
             "verdict": None,
+            "escalates": False,
             "answer": "",
         }
 

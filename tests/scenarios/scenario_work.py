@@ -66,6 +66,15 @@ def destroy(name: str, call: CallContext, text: str = "") -> Done:
     return Done(text=f"{name} destroyed", turn=turn)
 
 
+@capability("work.break", mode="destructive", effect="idempotent", tags=("break",))
+def break_(name: str, call: CallContext) -> Done:
+    """Break down the first time, destroy the second time."""
+    turn = note(call, name)
+    if turn == 1:
+        raise ValueError(f"{name} broke down")
+    return Done(text=f"{name} destroyed", turn=turn)
+
+
 @capability("work.wipe", mode="destructive", effect="idempotent", tags=("wipe",))
 def wipe(name: str, call: CallContext) -> Done:
     """Wipe something; doing it twice is doing it once."""

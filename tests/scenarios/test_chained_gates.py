@@ -125,10 +125,12 @@ def test_a_process_killed_in_an_approved_blind_call_leaves_it_in_doubt(scene: Sc
     scene.decide(agent, "approve")
     (scene.workspace / "die-b").touch()
     scene.child(scene.entry(resume=APPROVE), replies=["never asked"], dies=True)
-    output = scene.recover(agent)
+    scene.recover(agent)
     assert scene.done == ["a", "began b"]
-    assert scene.waiting(agent) == {}
-    assert output["status"] == "escalated"
+    (asked,) = agent.get_state(scene.config).interrupts
+    assert (asked.value["kind"], asked.value["shown"]["in_doubt"]) == ("escalation", ["b"])
+    assert scene.decide(agent, "reject")["status"] == "escalated"
+    assert scene.done == ["a", "began b"]
 
 
 def test_a_process_killed_in_the_first_approved_call_never_opens_the_second_gate(scene: Scene) -> None:

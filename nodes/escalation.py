@@ -1,0 +1,71 @@
+"""escalation: wait for the person who decides over steps that failed, and do as they say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from langchain_core.runnables import RunnableConfig
+from pydantic import JsonValue
+
+from planwright.checkpoints.gates import Gate
+from planwright.checkpoints.stores import Stores
+from planwright.graph.invocation import invocation_of
+from planwright.graph.plan import CheckedStep
+from planwright.graph.results import Finding, StepResult
+from planwright.graph.state import AgentState, Attempts
+from planwright.nodes.escalation_gate import unsettled
+from planwright.nodes.gate import wait_for_decision
+from planwright.nodes.node import Node, Update
+
+
+def escalation(stores: Stores) -> Node[AgentState]:
+    """Run again, note that it happened, plan again, or end: never without the person's word."""
+
+    async def escalation(state: AgentState, config: RunnableConfig) -> Update:
+        invocation = invocation_of(config)
+        gate = await wait_for_decision(stores.gates, state["gate_id"], invocation)
+        attempts = state.get("attempts", Attempts())
+        happened = confirmed(gate, state["checked"], state["results"])
+        for result in happened.values():
+            tenant, now = invocation.context.tenant, invocation.clock()
+            await stores.ledger.confirm(invocation.run_id, tenant, result, gate.decided_by or "", now)
+            invocation.board.confirm(result)
+        return {**rule(gate, attempts), "results": happened, "approved": False}
+
+    return escalation
+
+
+def rule(gate: Gate, attempts: Attempts) -> Update:
+    """Turn a decision into what happens next: verify the same plan again, make another, or end."""
+    tried = attempts.model_copy(update={"escalations": attempts.escalations + 1})
+    if gate.status == "approved" or (gate.status == "responded" and gate.shown.get("in_doubt")):
+        return {"verdict": None, "attempts": tried, "findings": []}
+    if gate.status == "responded":
+        said = Finding(code="feedback", message=gate.reason or "", fix="plan what the person says")
+        again = {"replans": tried.replans + 1, "responses": tried.responses + 1}
+        return {"verdict": None, "attempts": tried.model_copy(update=again), "findings": [said], "plan": None}
+    return {}
+
+
+def confirmed(
+    gate: Gate, checked: list[CheckedStep], results: Mapping[str, StepResult]
+) -> dict[str, StepResult]:
+    """Make the results of steps in doubt that a person says have happened, with the output they give."""
+    if gate.status != "responded" or not gate.shown.get("in_doubt"):
+        return {}
+    output, happened = read_output(gate.reason or ""), dict[str, StepResult]()
+    for entry, result in unsettled(checked, results):
+        if result.code == "in_doubt":
+            done = {"status": "completed", "code": "confirmed", "error": "", "output": output}
+            happened[entry.uid] = result.model_copy(update=done)
+    return happened
+
+
+def read_output(words: str) -> JsonValue:
+    """Read what a step brought: JSON where it is JSON, else words."""
+    try:
+        value: JsonValue = json.loads(words)
+    except (ValueError, RecursionError):
+        return {"text": words}
+    return value if isinstance(value, dict) else {"text": words}

@@ -1,0 +1,152 @@
+"""What nobody can settle but a person: steps in doubt, and grave steps that failed."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from planwright.graph.agent import Agent
+from planwright.graph.errors import GateError
+
+if TYPE_CHECKING:
+    from tests.scenarios.conftest import Scene
+
+
+def settings() -> dict[str, Any]:
+    return {"approval": {"depth": "plan_and_gates"}}
+
+
+def plan(scene: Scene, capability: str) -> str:
+    """Plan a grave step, one that needs it and its words, and one that does not."""
+    said = scene.step("next", "work.read", params={"name": "{{steps.s1.output.text}}"})
+    return scene.plan(scene.step("s1", capability), said, scene.step("free", "work.read"))
+
+
+def failed(scene: Scene, *replies: str) -> Agent:
+    """Run a plan whose destructive step breaks down, up to the question what to do about it."""
+    agent = scene.agent(plan(scene, "work.break"), *(replies or ("the answer",)), **settings())
+    scene.ask(agent)
+    scene.decide(agent, "approve")
+    return agent
+
+
+def in_doubt(scene: Scene) -> Agent:
+    """Kill the process in a blind call, and recover up to the question whether it happened."""
+    (scene.workspace / "die-s1").touch()
+    scene.child(
+        scene.entry(message="Do it"),
+        scene.entry(resume="approve"),
+        replies=[plan(scene, "work.destroy")],
+        settings=settings(),
+        dies=True,
+    )
+    agent = scene.agent("the answer", **settings())
+    scene.recover(agent)
+    return agent
+
+
+def shown(scene: Scene, agent: Agent) -> dict[str, Any]:
+    (asked,) = agent.get_state(scene.config).interrupts
+    assert asked.value["kind"] == "escalation"
+    card: dict[str, Any] = asked.value["shown"]
+    return card
+
+
+def count(scene: Scene) -> int:
+    return sum(line == "s1" for line in scene.done)
+
+
+def test_a_grave_step_that_failed_is_put_before_a_person(scene: Scene) -> None:
+    card = shown(scene, failed(scene))
+    assert "s1 broke down" in card["args"]["s1"]
+    ended = {step["id"]: step["status"] for step in card["steps"]}
+    assert ended == {"s1": "failed", "next": "skipped", "free": "completed"}
+
+
+def test_it_is_run_again_when_the_person_says_so_and_at_its_own_gate(scene: Scene) -> None:
+    agent = failed(scene)
+    scene.decide(agent, "approve")
+    assert count(scene) == 1
+    assert scene.waiting(agent).keys() == {"s1"}
+    output = scene.decide(agent, "approve")
+    assert (output["status"], output["answer"]) == ("completed", "the answer")
+    assert sorted(scene.done) == ["free", "s1", "s1", "s1 destroyed"]
+
+
+def test_it_is_left_when_the_person_says_so(scene: Scene) -> None:
+    agent = failed(scene)
+    output = scene.decide(agent, "reject", "never mind")
+    assert (output["status"], output["answer"]) == ("failed", "the answer")
+    assert count(scene) == 1
+
+
+def test_another_plan_is_made_of_what_the_person_says_and_asked_for(scene: Scene) -> None:
+    other = scene.plan(scene.step("s2", "work.wipe"))
+    agent = failed(scene, other, "the answer")
+    scene.decide(agent, "respond", "wipe it instead")
+    assert scene.waiting(agent).keys() == {"plan"}
+    assert scene.decide(agent, "approve")["answer"] == "the answer"
+    assert "s2" in scene.done
+
+
+def test_without_a_replan_left_words_are_refused_and_the_gate_stays_open(scene: Scene) -> None:
+    options = settings() | {"planning": {"mode": "always", "replan_budget": 0}}
+    agent = scene.agent(plan(scene, "work.break"), "the answer", **options)
+    scene.ask(agent)
+    scene.decide(agent, "approve")
+    with pytest.raises(GateError, match="does not take `respond`"):
+        scene.decide(agent, "respond", "something else")
+    assert shown(scene, agent)
+
+
+def test_nobody_knows_whether_it_happened_and_a_person_is_asked(scene: Scene) -> None:
+    card = shown(scene, in_doubt(scene))
+    assert card["in_doubt"] == ["s1"]
+    assert count(scene) == 0
+
+
+def test_it_happened_says_a_person_and_the_plan_goes_on_with_what_it_brought(scene: Scene) -> None:
+    agent = in_doubt(scene)
+    output = scene.decide(agent, "respond", json.dumps({"text": "seen at the receiver", "turn": 1}))
+    assert (output["status"], output["answer"]) == ("completed", "the answer")
+    assert count(scene) == 0
+    assert "seen at the receiver" in scene.done
+    assert scene.rows("SELECT status FROM effects") == [{"status": "done"}]
+
+
+def test_it_did_not_happen_says_a_person_and_it_is_run_again_under_another_key(scene: Scene) -> None:
+    agent = in_doubt(scene)
+    scene.decide(agent, "approve")
+    assert scene.waiting(agent).keys() == {"s1"}
+    assert scene.decide(agent, "approve")["status"] == "completed"
+    assert count(scene) == 1
+    assert sorted(row["status"] for row in scene.rows("SELECT status FROM effects")) == ["done", "in_doubt"]
+
+
+def test_it_stays_in_doubt_when_the_person_leaves_it(scene: Scene) -> None:
+    agent = in_doubt(scene)
+    assert scene.decide(agent, "reject")["status"] == "escalated"
+    assert count(scene) == 0
+    assert scene.rows("SELECT status FROM effects") == [{"status": "in_doubt"}]
+
+
+def test_the_answer_survives_a_crash_right_after_it(scene: Scene) -> None:
+    agent = in_doubt(scene)
+    shown(scene, agent)
+    agent.close()
+    scene.agents.remove(agent)
+    words = {"type": "respond", "message": json.dumps({"text": "seen", "turn": 1})}
+    replies = ["the answer"]
+    scene.child(scene.entry(resume=words), replies=replies, settings=settings(), die_at="confirm")
+    later = scene.agent("the answer", **settings())
+    assert scene.recover(later)["status"] == "completed"
+    assert count(scene) == 0
+    assert scene.done.count("seen") == 1
+
+
+def test_a_mild_step_that_failed_asks_nobody(scene: Scene) -> None:
+    options = {"planning": {"mode": "always", "replan_budget": 0}}
+    output = scene.ask(scene.agent(scene.plan(scene.step("s1", "work.fail")), "the answer", **options))
+    assert output["status"] == "failed"
