@@ -11,7 +11,6 @@ from typing import Any
 
 from rich.table import Table
 
-from planwright.capabilities.agents import check_agents
 from planwright.capabilities.policy import host_of, listed
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.records import open_records
@@ -106,6 +105,8 @@ def _provider(settings: Settings, name: str) -> str:
 
 
 def _agents(settings: Settings) -> str:
+    from planwright.capabilities.agents import check_agents  # it knows models, which take long to load
+
     check_agents(settings, _registry(settings))
     return ", ".join(settings.agents)
 

@@ -135,6 +135,16 @@ def test_what_was_taken_from_an_agent_since_is_refused_though_it_was_approved(sc
     assert scene.done == ["r"]
 
 
+def test_what_was_taken_from_an_agent_since_is_not_offered_to_its_model_any_more(scene: Scene) -> None:
+    before, now = ({"agents": {"reader": {"tools": t}}} for t in (["work.*"], ["work.wipe"]))
+    ask(scene, scene.agent(scene.calls(WIPE), **before, **AUTO))
+    model = Offered(replies=[scene.calls(READ), "done"])
+    scene.decide(scene.agent(model=model, **now, **AUTO), "approve")
+    assert model.offers == [{"work__wipe"}] * 2
+    assert "there is no tool work__read" in told(model)[-1]
+    assert scene.done == ["w"]
+
+
 def test_a_run_whose_agent_is_gone_takes_no_answer_and_can_be_cancelled(scene: Scene) -> None:
     plan = scene.plan(scene.step("r", "work.read", **PATIENT))
     ask(scene, scene.agent(plan, **READER))
