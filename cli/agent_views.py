@@ -11,10 +11,11 @@ from rich.table import Table
 from planwright.capabilities.agents import check_agents
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.cli import views
+from planwright.graph.agent_settings import RunBudget
 from planwright.graph.plan import CLOSING
 from planwright.graph.profile import WORKSPACE, find_agent, in_force
 from planwright.graph.run_context import RunContext
-from planwright.graph.settings import RunBudget, Settings, load
+from planwright.graph.settings import Settings, load
 from planwright.models.router import Router
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -87,10 +88,53 @@ def test_a_model_that_calls_tools_is_offered_and_given_only_those_of_its_agent(s
     assert scene.done == ["r"]
 
 
+def test_the_tools_an_agent_may_not_use_take_no_place_among_the_best(scene: Scene) -> None:
+    model = Offered(replies=["done"])
+    with (scene.workspace / "planwright.toml").open("a") as settings:
+        settings.write("[tools]\ntop_k = 1\n")
+    ask(scene, scene.agent(model=model, agents={"reader": {"tools": ["files.read"]}}, **AUTO))
+    assert model.offers == [{"files__read"}]
+
+
 def test_an_agent_without_tools_may_only_talk(scene: Scene) -> None:
     model = ScriptedModel(replies=[scene.calls(READ), "I cannot."])
     output = ask(scene, scene.agent(model=model, agents={"reader": {"tools": []}}, **AUTO))
     assert (output["status"], output["answer"], scene.done) == ("completed", "I cannot.", [])
+
+
+@pytest.mark.parametrize(
+    ("tools", "done"), [(["work.fail"], ["s1"]), (["work.fail", "work.read"], ["s1", "other"])]
+)
+def test_no_other_call_is_made_instead_that_the_agent_may_not_make(
+    scene: Scene, tools: list[str], done: list[str]
+) -> None:
+    plan = scene.plan(scene.step("s1", "work.fail"))
+    instead = json.dumps({"capability": "work.read", "params": {"name": "other"}})
+    model = ScriptedModel(replies=[plan, "the answer"], alternatives=[instead])
+    settings = {"agents": {"reader": {"tools": tools}}, "planning": {"mode": "always", "replan_budget": 0}}
+    ask(scene, scene.agent(model=model, **settings))
+    assert scene.done == done
+
+
+def test_an_agent_can_give_others_nothing_that_it_has_not(scene: Scene) -> None:
+    def delegate(*tools: str) -> dict[str, Any]:
+        return scene.calls(("agent__delegate", {"task": "Do it", "tools": list(tools)}))
+
+    replies = [delegate("work.read", "work.wipe"), delegate("work.read"), scene.calls(WIPE), "no", "done"]
+    model = ScriptedModel(replies=replies)
+    settings = {"agents": {"reader": {"tools": ["work.read", "agent.delegate"]}}}
+    output = ask(scene, scene.agent(model=model, **settings, **AUTO), message=f"{ASK}, delegate to agents")
+    assert (output["answer"], scene.done) == ("done", [])
+    assert any("work.wipe" in text for text in told(model)[:1])
+    assert any("there is no tool work__wipe" in text for text in told(model))
+
+
+def test_an_agent_that_may_not_delegate_does_its_work_alone(scene: Scene) -> None:
+    model = ScriptedModel(
+        replies=[scene.calls(("agent__delegate", {"task": "x", "tools": ["work.read"]})), "done"]
+    )
+    ask(scene, scene.agent(model=model, **READER, **AUTO), message=f"{ASK}, delegate to agents")
+    assert "there is no tool agent__delegate" in told(model)[0]
 
 
 def test_an_edit_cannot_go_beyond_what_the_agent_may_use(scene: Scene) -> None:
