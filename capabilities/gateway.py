@@ -35,6 +35,7 @@ from planwright.graph.errors import (
 )
 from planwright.graph.lane_budget import LaneBudget
 from planwright.graph.plan import CheckedStep
+from planwright.graph.profile import Profile
 from planwright.graph.settings import Settings
 
 KEPT_PLANS = 64
@@ -44,7 +45,7 @@ MayRetry = Callable[[int, str, str], bool]
 
 @dataclass(frozen=True)
 class Site:
-    """Where a call stands: whose run, which verified plan, which step."""
+    """Where a call stands: whose run, by which profile, which verified plan, which step."""
 
     tenant: str
     thread_id: str
@@ -52,6 +53,7 @@ class Site:
     plan_hash: str
     checked: CheckedStep
     lease_token: int
+    profile: Profile
     attempt: int = 1
     lanes: tuple[LaneBudget, ...] = ()
 
@@ -74,8 +76,11 @@ class Gateway:
         Raises CapabilityRejected (final), CapabilityUnavailable (after all retries),
         EffectInDoubt, BudgetExceeded, LedgerConflict or RunError.
         """
-        found = self.registry.get(name)
+        surface = self.registry.within(site.profile)
+        found = surface.get(name)
         if found is None:
+            if surface.withholds(name):
+                raise CapabilityForbidden(f"the agent {site.profile.agent} may not use {name}")
             raise CapabilityRejected(f"there is no capability {name}")
         if await self._approved(site) != site.checked:
             raise CapabilityForbidden(f"{name} is not a step of an approved plan of this run")
@@ -150,7 +155,7 @@ class Gateway:
                 raise CapabilityForbidden(f"nobody approved {found.name} with these arguments")
 
     async def _reserve(self, name: str, site: Site, key: str) -> str | None:
-        limits = self._settings.budgets.run
+        limits = site.profile.limits
         if limits.tool_calls is None and not site.lanes:
             return None
         now, one = self.world.now(), Amount(calls=1)

@@ -15,6 +15,7 @@ from rapidfuzz import fuzz, process
 from planwright.capabilities.capability import Capability
 from planwright.graph.canonical import sha256
 from planwright.graph.errors import PlanwrightError, SetupError
+from planwright.graph.profile import Profile
 
 BUILT_IN = ("clock", "memory", "files", "mail", "tickets", "channel", "text", "answer", "delegate")
 ALWAYS = ("datetime.now", "memory.search")
@@ -43,6 +44,8 @@ class Registry:
         self._by_name: Mapping[str, Capability] = MappingProxyType(by_name)
         self._names = sorted(by_name)
         self._index = _index(by_name[name] for name in self._names)
+        self._withheld: frozenset[str] = frozenset()
+        self._narrowed: dict[tuple[str, ...], Registry] = {}
         self.hash = sha256([by_name[name].fingerprint() for name in self._names])
 
     def __iter__(self) -> Iterator[Capability]:
@@ -57,6 +60,20 @@ class Registry:
     def get(self, name: str) -> Capability | None:
         """Look a capability up by its exact name."""
         return self._by_name.get(name)
+
+    def within(self, profile: Profile) -> Registry:
+        """Narrow the registry to what a profile permits; made once for the same tools."""
+        if profile.tools is None:
+            return self
+        if profile.tools not in self._narrowed:
+            narrowed = Registry(found for found in self if profile.permits(found.name))
+            narrowed._withheld = frozenset(name for name in self._names if name not in narrowed)
+            self._narrowed[profile.tools] = narrowed
+        return self._narrowed[profile.tools]
+
+    def withholds(self, name: str) -> bool:
+        """Say whether there is such a capability, but not for this profile."""
+        return name in self._withheld
 
     def near(self, name: str, limit: int = 3) -> tuple[str, ...]:
         """Suggest the names nearest to one that does not exist."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from planwright.checkpoints.database import Database
+from planwright.graph.agent_settings import RunBudget
 from planwright.graph.errors import BudgetExceeded
 from planwright.graph.lane_budget import LaneBudget, carve
-from planwright.graph.settings import RunBudget
 
 MICRO_CENTS_PER_DOLLAR = 100_000_000
 
@@ -138,11 +138,12 @@ def _refuse_overspending(spent: Spent, amount: Amount, limits: RunBudget) -> Non
     )
     for name, used, wanted, limit in asked:
         if limit is not None and wanted and used + wanted > limit:
+            setting = limits.setting(name)
             raise BudgetExceeded(
-                f"budgets.run.{name}",
+                setting,
                 f"the run budget of {_say(name, limit)} is spent: {_say(name, used)} used,"
                 f" {_say(name, wanted)} more needed",
-                f"raise budgets.run.{name} in planwright.toml, then run again",
+                f"raise {setting} in planwright.toml, then run again",
             )
 
 

@@ -8,18 +8,22 @@ from pathlib import Path
 from planwright.cli import views
 from planwright.cli.drive import Terminal, start
 from planwright.graph.errors import PlanwrightError, SetupError
+from planwright.graph.profile import in_force
+from planwright.graph.run_context import RunContext
+from planwright.graph.settings import load
 
 PROMPT = "› "
 
 
-def converse(workspace: Path, thread: str | None, provider: str | None) -> int:
+def converse(workspace: Path, thread: str | None, options: RunContext) -> int:
     """Answer what is typed until the end of the input. Returns the exit code.
 
-    Raises SetupError where nobody can type.
+    Raises SetupError where nobody can type, and for an agent that there is not.
     """
     terminal = Terminal(as_json=False, no_input=False)
     if not terminal.interactive:
         raise SetupError("there is no terminal to talk at", 'send one request: planwright run "…"')
+    in_force(load(workspace), options)
     talking = thread or str(uuid.uuid4())
     terminal.screen.print(views.label("thread", f"{talking} (Ctrl-D ends the conversation)"))
     while True:
@@ -32,6 +36,6 @@ def converse(workspace: Path, thread: str | None, provider: str | None) -> int:
         if not request:
             continue
         try:
-            start(request, workspace, talking, None, provider, terminal)
+            start(request, workspace, talking, options, terminal)
         except PlanwrightError as error:
             terminal.screen.print(views.safe(f"error: {error}"), markup=False)

@@ -63,6 +63,8 @@ def _checks(workspace: Path) -> Iterator[tuple[str, Callable[[], str]]]:
         return
     yield "store", lambda: _store(settings)
     yield "registry", lambda: f"{len(_registry(settings))} capabilities"
+    if settings.agents:
+        yield "agents", lambda: _agents(settings)
     yield "mail", lambda: _folder(settings.workspace / settings.sources.mail / "cur", "sources.mail")
     for name, channel in settings.channels.items():
         yield "channel", lambda name=name, url=channel.url: _channel(settings, name, url)  # type: ignore[misc]
@@ -100,6 +102,13 @@ def _provider(settings: Settings, name: str) -> str:
     if api_key(provider) is None and provider.base_url is None:
         raise SetupError(f"provider {name} has no key", f"set providers.{name}.api_key_env")
     return f"{name}: {provider.model} at {provider.base_url or 'api.openai.com'}"
+
+
+def _agents(settings: Settings) -> str:
+    from planwright.capabilities.agents import check_agents  # it knows models, which take long to load
+
+    check_agents(settings, _registry(settings))
+    return ", ".join(settings.agents)
 
 
 def _registry(settings: Settings) -> Registry:

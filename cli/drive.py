@@ -8,7 +8,7 @@ import pwd
 import sys
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from planwright.cli.inspect import find_gate, find_run, report
 from planwright.graph.agent import Agent, build_graph
 from planwright.graph.errors import GateError, PlanwrightError, SetupError
 from planwright.graph.results import RunStatus
-from planwright.graph.run_context import PlanningMode, RunContext
+from planwright.graph.run_context import RunContext
 from planwright.graph.settings import Settings, load
 
 Approver = Callable[[Mapping[str, Any], "Terminal"], dict[str, Any]]
@@ -61,25 +61,20 @@ def start(
     request: str,
     workspace: Path,
     thread: str | None,
-    planning: PlanningMode | None,
-    provider: str | None,
+    options: RunContext,
     terminal: Terminal,
 ) -> int:
     """Begin a run and follow it to its end or to a gate. Returns the exit code."""
     settings = load(workspace)
-    context = RunContext(
-        planning_mode=planning,
-        provider=provider,
-        channel="cli",
-        gate_ttl_s=settings.approval.plan_timeout_s if terminal.interactive else None,
-    )
+    patience = settings.approval.plan_timeout_s if terminal.interactive else None
+    context = replace(options, channel="cli", gate_ttl_s=patience)
     message = {"messages": [{"role": "user", "content": request}]}
     return follow(settings, message, thread or str(uuid.uuid4()), context, terminal)
 
 
-def dry_run(request: str, workspace: Path, provider: str | None, terminal: Terminal) -> int:
+def dry_run(request: str, workspace: Path, options: RunContext, terminal: Terminal) -> int:
     """Plan and verify a request, and run nothing."""
-    context = RunContext(dry_run=True, provider=provider, channel="cli", planning_mode="always")
+    context = replace(options, dry_run=True, channel="cli", planning_mode="always")
     message = {"messages": [{"role": "user", "content": request}]}
     return follow(load(workspace), message, str(uuid.uuid4()), context, terminal)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ import click
 
 from planwright.cli import plan_text
 from planwright.cli.inspect import find_plan
-from planwright.graph.errors import GateError, SetupError
+from planwright.graph.errors import GateError, PlanwrightError, SetupError
 from planwright.graph.settings import Settings
 
 NOTHING_SAVED = "nothing was saved, so nothing is changed; the gate is still open"
@@ -37,13 +38,8 @@ class Drafts:
 
         Raises GateError when the text cannot be read, SetupError when there is no editor.
         """
-        try:
-            typed = click.edit(self.text(gate_id, run_id, plan_hash, shown), extension=".yaml")
-        except click.ClickException as error:
-            raise SetupError(
-                f"the editor did not work: {error.message}",
-                f"set EDITOR, or: planwright edit {gate_id} --print > plan.yaml, and --file plan.yaml",
-            ) from error
+        otherwise = f"planwright edit {gate_id} --print > plan.yaml, and --file plan.yaml"
+        typed = by_hand(self.text(gate_id, run_id, plan_hash, shown), ".yaml", otherwise)
         path = self._path(gate_id)
         if typed is None or not typed.strip():
             if typed is not None:
@@ -65,9 +61,7 @@ class Drafts:
         """Put what is wrong on top of what was typed, for the next time it is opened."""
         path = self._path(gate_id)
         if gate_id and path.is_file():
-            typed = [line for line in path.read_text("utf-8").splitlines() if not line.startswith("#!")]
-            notes = [f"#! {line}" for line in error.cause.splitlines()]
-            path.write_text("\n".join([*notes, *typed]) + "\n", "utf-8")
+            path.write_text(noted(path.read_text("utf-8"), error), "utf-8")
 
     def accepted(self, gate_id: str) -> None:
         """Forget what was typed for a gate, now that it is on record."""
@@ -76,6 +70,27 @@ class Drafts:
 
     def _path(self, gate_id: str) -> Path:
         return self._settings.store_folder / "edits" / f"{gate_id}.yaml"
+
+
+def by_hand(text: str, extension: str, otherwise: str) -> str | None:
+    """Open an editor on a text; None when nothing was saved. Raises SetupError when there is no editor."""
+    try:
+        return click.edit(text, extension=extension)
+    except click.ClickException as error:
+        cause = f"the editor did not work: {error.message}"
+        raise SetupError(cause, f"set EDITOR, or: {otherwise}") from error
+
+
+def noted(typed: str, error: PlanwrightError) -> str:
+    """Put what is wrong on top of a typed text, in place of what was wrong before."""
+    notes = [f"#! {line}" for line in error.cause.splitlines()]
+    return "\n".join([*notes, *plain(typed)]) + "\n"
+
+
+def plain(typed: str) -> list[str]:
+    """Take the notes off the top of a typed text, and return its lines."""
+    lines = typed.removesuffix("\n").split("\n")
+    return list(itertools.dropwhile(lambda line: line.startswith("#!"), lines))
 
 
 def from_file(file: str, plan_hash: str) -> dict[str, Any]:

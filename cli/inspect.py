@@ -52,6 +52,8 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
     console = views.console()
     console.print(views.label("run", f"{found['run_id']} on thread {found['thread_id']}"))
     console.print(views.label("request", found["request"]))
+    if found["agent"]:
+        console.print(views.label("agent", found["agent"]))
     console.print(views.label("status", found["status"]))
     for gate in found["gates"]:
         by = f" by {gate['decided_by']} via {gate['channel']}" if gate["decided_by"] else ""
@@ -139,6 +141,7 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
     )
     return {
         **{name: run[name] for name in wanted},
+        "agent": json.loads(run["context"]).get("agent"),
         "plan": json.loads(plan["plan"]) if plan else None,
         "verdict": _newest(database, run_id, "verdict"),
         "gates": list(

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from planwright.cli import agents
 from planwright.graph.errors import PlanwrightError
 
 app = typer.Typer(
@@ -18,6 +19,8 @@ app = typer.Typer(
     help="Plan, approve, run, resume and replay work that has consequences.",
 )
 
+app.add_typer(agents.app, name="agents")
+
 Folder = Annotated[Path, typer.Option("--workspace", "-w", help="The workspace folder.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 NoInput = Annotated[bool, typer.Option("--no-input", help="Never ask; exit 3 when a decision is needed.")]
@@ -27,6 +30,8 @@ Which = Annotated[
     str | None, typer.Argument(help="A gate or thread id; may be left out when one gate is open.")
 ]
 Scope = Literal["run", "session", "always"]
+Agent = Annotated[str | None, typer.Option(help="The agent to be: a profile under [agents].")]
+Provider = Annotated[str | None, typer.Option(help="The provider to use, or provider/model.")]
 Mode = Literal["auto", "llm_decides", "always", "never"]
 HERE = Path()
 
@@ -38,40 +43,48 @@ def run(
     thread: Annotated[
         str | None, typer.Option("--thread", "--continue", help="Go on with this thread.")
     ] = None,
+    agent: Agent = None,
     planning: Annotated[Mode | None, typer.Option(help="When to plan.")] = None,
-    provider: Annotated[str | None, typer.Option(help="The provider to use.")] = None,
+    provider: Provider = None,
     json: Json = False,
     no_input: NoInput = False,
 ) -> None:
     """Plan a request, ask for approval, run it and print the answer."""
     from planwright.cli.drive import Terminal, start
+    from planwright.graph.run_context import RunContext
 
-    raise typer.Exit(start(request, workspace, thread, planning, provider, Terminal(json, no_input)))
+    options = RunContext(agent=agent, planning_mode=planning, provider=provider)
+    raise typer.Exit(start(request, workspace, thread, options, Terminal(json, no_input)))
 
 
 @app.command()
 def plan(
     request: Request,
     workspace: Folder = HERE,
-    provider: Annotated[str | None, typer.Option(help="The provider to use.")] = None,
+    agent: Agent = None,
+    provider: Provider = None,
     json: Json = False,
 ) -> None:
     """Show the verified plan of a request, and run nothing."""
     from planwright.cli.drive import Terminal, dry_run
+    from planwright.graph.run_context import RunContext
 
-    raise typer.Exit(dry_run(request, workspace, provider, Terminal(json, no_input=True)))
+    options = RunContext(agent=agent, provider=provider)
+    raise typer.Exit(dry_run(request, workspace, options, Terminal(json, no_input=True)))
 
 
 @app.command()
 def chat(
     workspace: Folder = HERE,
     thread: Annotated[str | None, typer.Option(help="Go on with this thread.")] = None,
-    provider: Annotated[str | None, typer.Option(help="The provider to use.")] = None,
+    agent: Agent = None,
+    provider: Provider = None,
 ) -> None:
     """Talk: every message is a run on one thread, with its history and memory."""
     from planwright.cli.chat import converse
+    from planwright.graph.run_context import RunContext
 
-    raise typer.Exit(converse(workspace, thread, provider))
+    raise typer.Exit(converse(workspace, thread, RunContext(agent=agent, provider=provider)))
 
 
 @app.command()

@@ -20,8 +20,8 @@ from typing import Any
 
 import httpx
 
-from planwright.capabilities.registry import load_registry
 from planwright.cli import views
+from planwright.cli.agent_views import open_checked
 from planwright.cli.inspect import recorded_runs
 from planwright.graph.errors import SetupError
 from planwright.graph.settings import Settings, child_environment, load
@@ -40,7 +40,7 @@ def open_studio(workspace: Path, port: int | None, browser: bool) -> int:
     """Serve a workspace until Ctrl-C. Returns 0; raises SetupError when the server cannot be had."""
     _check_installed()
     settings = load(workspace)
-    load_registry(settings.workspace, settings.capabilities.modules, settings.capabilities.prohibit)
+    open_checked(settings)
     chosen = _port(port)
     url = f"http://{HOST}:{chosen}"
     log = settings.store_folder / "studio.log"

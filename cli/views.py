@@ -103,6 +103,8 @@ def event_line(event: Mapping[str, Any]) -> RenderableType | None:
     """Show an event of a run while it happens; None for those that have no line of their own."""
     data = event["data"]
     match event["type"]:
+        case "run_start" if data.get("agent"):
+            return label("agent", data["agent"])
         case "planning_decision":
             return label("planning", _planning(data))
         case "plan_verified":

@@ -18,6 +18,7 @@ from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 
+from planwright.capabilities.agents import check_agents
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability
 from planwright.capabilities.jail import HIDDEN, Jail
@@ -150,6 +151,7 @@ def build_graph(
     registry = load_registry(chosen.workspace, modules.modules, modules.prohibit)
     if given := [*capabilities, *map(from_tool, tools)]:
         registry = Registry([*registry, *given], modules.prohibit)
+    check_agents(chosen, registry)
     router = Router(chosen, model)
     parts = Parts(
         settings=chosen,

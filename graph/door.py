@@ -24,10 +24,11 @@ from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
 from planwright.graph.answers import Bound, bind, gate_meant
 from planwright.graph.board import Board
-from planwright.graph.entry import nested, nothing_open, read_context, read_messages, thread_of, unfinished
+from planwright.graph.entry import nested, nothing_open, profile_of, read_messages, thread_of, unfinished
 from planwright.graph.errors import GateError, RunError
 from planwright.graph.invocation import CONFIG_KEY, Clock, Invocation, utc_now
-from planwright.graph.run_context import RunContext
+from planwright.graph.profile import Profile
+from planwright.graph.run_context import RunContext, read_context
 from planwright.graph.settings import Settings
 from planwright.graph.state import ModelRoute
 from planwright.nodes.review import Review
@@ -75,10 +76,11 @@ class Door:
         thread_id = thread_of(config)
         run, fresh = await self._run_for(given, thread_id, context)
         channel = read_context(context or run.context).channel
+        profile = profile_of(run, fresh, self.settings)
         token = await self._lease(run)
         tickers = [asyncio.create_task(self._renew(run.run_id, token))]
         try:
-            entered = await self._admit(given, run, fresh, config, snapshot, token, channel)
+            entered = await self._admit(given, run, fresh, config, snapshot, token, channel, profile)
             tickers.append(asyncio.create_task(self._watch(entered.invocation)))
             try:
                 yield entered
@@ -204,6 +206,7 @@ class Door:
         snapshot: StateSnapshot,
         token: int,
         channel: str,
+        profile: Profile,
     ) -> Entry:
         passed: Any = None
         if isinstance(given, Command):
@@ -217,6 +220,7 @@ class Door:
             run_id=run.run_id,
             thread_id=run.thread_id,
             context=context,
+            profile=profile,
             board=Board(
                 await self.stores.ledger.settled_steps(run.run_id), self.settings.execution.max_parallel_steps
             ),

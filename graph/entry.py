@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
-from pydantic import TypeAdapter, ValidationError
 
 from planwright.checkpoints.gates import Gate, Gates
 from planwright.checkpoints.runs import Run
 from planwright.graph.errors import GateError, RunError, SetupError
-from planwright.graph.run_context import RunContext
+from planwright.graph.profile import Profile, in_force
+from planwright.graph.run_context import read_context
+from planwright.graph.settings import Settings
 
 MAX_REQUEST = 100_000
-_CONTEXT = TypeAdapter(RunContext)
 
 
 def thread_of(config: RunnableConfig) -> str:
@@ -51,19 +51,6 @@ def read_messages(given: Any) -> list[BaseMessage]:
     return messages
 
 
-def read_context(context: Any) -> RunContext:
-    """Read the options of a run, from an object or from JSON. Raises SetupError for unknown ones."""
-    if isinstance(context, RunContext):
-        return context
-    try:
-        options = dict(context or {})
-        if unknown := options.keys() - {option.name for option in fields(RunContext)}:
-            raise ValueError(f"there is no option {min(map(str, unknown))!r}")
-        return _CONTEXT.validate_python(options)
-    except (ValidationError, TypeError, ValueError) as error:
-        raise SetupError(f"the run context is wrong: {error}", "see planwright.graph.RunContext") from error
-
-
 def _storable(text: str) -> bool:
     """Say whether a text is valid Unicode: half a surrogate pair cannot be stored."""
     try:
@@ -71,6 +58,26 @@ def _storable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def profile_of(run: Run, fresh: bool, settings: Settings) -> Profile:
+    """Find the profile of a run that begins or goes on: its agent, as it is set now.
+
+    Raises SetupError when a new run names an agent that there is not, RunError when that of an old one
+    is gone; a run that has ended or is cancelled closes without it, permitted nothing.
+    """
+    context = read_context(run.context)
+    try:
+        return in_force(settings, context)
+    except SetupError as error:
+        if fresh:
+            raise
+        if run.ended or run.cancelled_by:
+            return replace(in_force(settings, replace(context, agent=None)), tools=())
+        raise RunError(
+            f"run {run.run_id} was begun as the agent {context.agent}, which is not set any more",
+            f"put [agents.{context.agent}] back into planwright.toml, or: planwright cancel {run.thread_id}",
+        ) from error
 
 
 def unfinished(run: Run, gates: list[Gate]) -> RunError:

@@ -16,6 +16,7 @@ from langgraph.config import get_stream_writer
 
 from planwright.graph.board import Board
 from planwright.graph.events import Event, EventType
+from planwright.graph.profile import Profile
 from planwright.graph.run_context import RunContext
 
 CONFIG_KEY = "__planwright_invocation"
@@ -36,6 +37,7 @@ class Invocation:
     run_id: str
     thread_id: str
     context: RunContext
+    profile: Profile
     board: Board
     record: Record
     lease_token: int

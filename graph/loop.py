@@ -42,7 +42,7 @@ def build_loop(
     gates = CallGates(stores.gates, stores.allow_rules, settings)
     reader = CallReader(runner.gateway.registry, runner.gateway.world, settings.approval.tool_risk)
     graph = StateGraph(LoopState, input_schema=LoopInput, output_schema=LoopOutput)
-    graph.add_node("llm_invoker", llm_invoker(models, reader, stores.runs, settings.execution))
+    graph.add_node("llm_invoker", llm_invoker(models, reader, stores.runs))
     graph.add_node("loop_guard", loop_guard(settings.loop_guard))
     graph.add_node("tool_approval", tool_approval(gates), input_schema=CallTask)
     graph.add_node("parallel_execution", parallel_execution(gates))

@@ -80,7 +80,7 @@ def build_pipeline(parts: Parts) -> Pipeline:
 def _add_outer_zone(graph: Pipeline, parts: Parts) -> None:
     settings = parts.settings
     graph.add_node("session_event", session_event())
-    graph.add_node("budget", ends_run(budget(parts.stores.budgets, settings.budgets.run)))
+    graph.add_node("budget", ends_run(budget(parts.stores.budgets)))
     graph.add_node("capability_routing", ends_run(capability_routing(parts.models.router)))
     graph.add_node("tool_filter", tool_filter(parts.registry, settings.tools.top_k))
     graph.add_node("planning", planning(settings.planning, parts.models))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from planwright.graph.errors import SetupError
 
 PlanningMode = Literal["auto", "llm_decides", "always", "never"]
 
@@ -12,15 +16,37 @@ PlanningMode = Literal["auto", "llm_decides", "always", "never"]
 class RunContext:
     """What a caller may set for one run; everything else is in `planwright.toml`."""
 
+    agent: str | None = field(
+        default=None,
+        metadata={"description": "The profile to work by, its name under [agents] in the settings."},
+    )
     planning_mode: PlanningMode | None = field(
-        default=None, metadata={"description": "When to plan; unset = the setting planning.mode."}
+        default=None,
+        metadata={"description": "When to plan; unset = as the agent, or the setting planning.mode, says."},
     )
     dry_run: bool = field(default=False, metadata={"description": "Plan and verify, and run nothing."})
     tenant: str = field(default="default", metadata={"description": "Whose ledger, budgets and memory."})
     channel: str = field(default="python", metadata={"description": "The door the request came through."})
     provider: str | None = field(
-        default=None, metadata={"description": "The provider to use, by its name in the settings."}
+        default=None,
+        metadata={"description": "The provider to use, by its name in the settings; or provider/model."},
     )
     gate_ttl_s: int | None = field(
         default=None, metadata={"description": "How long a gate stays open; unset = sessions.gate_ttl_s."}
     )
+
+
+_CONTEXT = TypeAdapter(RunContext)
+
+
+def read_context(context: Any) -> RunContext:
+    """Read the options of a run, from an object or from JSON. Raises SetupError for unknown ones."""
+    if isinstance(context, RunContext):
+        return context
+    try:
+        options = dict(context or {})
+        if unknown := options.keys() - {option.name for option in fields(RunContext)}:
+            raise ValueError(f"there is no option {min(map(str, unknown))!r}")
+        return _CONTEXT.validate_python(options)
+    except (ValidationError, TypeError, ValueError) as error:
+        raise SetupError(f"the run context is wrong: {error}", "see planwright.graph.RunContext") from error

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +21,7 @@ from pydantic_settings import (
     SettingsError,
 )
 
+from planwright.graph.agent_settings import Agent, AgentId, RunBudget
 from planwright.graph.errors import SetupError
 from planwright.graph.plan import Cascade
 from planwright.graph.risk import Risk
@@ -102,14 +102,6 @@ class Approval(_Section):
     tool_risk: Risk = "High"
     plan_timeout_s: int = Field(600, ge=1)
     tool_timeout_s: int = Field(300, ge=1)
-
-
-class RunBudget(_Section):
-    """Limits of one run; unset means no limit. `cost` is in US dollars."""
-
-    tokens: int | None = Field(None, ge=0)
-    tool_calls: int | None = Field(None, ge=0)
-    cost: Decimal | None = Field(None, ge=0)
 
 
 class Budgets(_Section):
@@ -194,6 +186,7 @@ class Settings(BaseSettings):
     approval: Approval = Approval()
     budgets: Budgets = Budgets()
     providers: dict[str, Provider] = {}
+    agents: dict[AgentId, Agent] = {}
     egress: Egress = Egress()
     channels: dict[str, Channel] = {}
     storage: Storage = Storage()
@@ -237,14 +230,20 @@ def load(workspace: Path | str = ".", **flags: Any) -> Settings:
     path = folder / FILE_NAME
     try:
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
-        content = tomllib.loads(text)
     except (OSError, UnicodeDecodeError) as error:
         raise SetupError(f"{path} cannot be read as text: {error}", "save it as UTF-8") from error
+    return read(text, path, **flags)
+
+
+def read(text: str, path: Path, **flags: Any) -> Settings:
+    """Read settings from the text that stands, or is to stand, in a file. Raises SetupError as `load`."""
+    try:
+        content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SetupError(f"{path} is not valid TOML: {error}", f"mend that line of {path}") from error
     content.pop("workspace", None)
     try:
-        settings = Settings(_file=content, workspace=folder, **flags)  # type: ignore[call-arg]
+        settings = Settings(_file=content, workspace=path.parent, **flags)  # type: ignore[call-arg]
     except SettingsError as error:
         raise SetupError(
             f"the environment: {error}", 'lists and tables are JSON there, e.g. ["a"]'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from rapidfuzz import process
@@ -13,13 +14,16 @@ def explain(error: ValidationError, path: Path, text: str, settings: type[BaseMo
     """Put a settings error into words: file and line, what is wrong, and what to write instead."""
     first = error.errors()[0]
     loc = [str(part) for part in first["loc"]]
+    misnamed = loc.pop() if loc[-1:] == ["[key]"] else ""
     name = ".".join(loc)
     line = _line_of(loc, text) or (_line_of(loc[:-1], text) if first["type"] == "missing" else None)
     where = f"{path}:{line}" if line else f"{path} or the environment"
     if first["type"] == "extra_forbidden":
-        near = process.extractOne(name, sorted(_names(settings)))
+        near = process.extractOne(name, sorted(_names(settings, loc)))
         hint = f"did you mean `{near[0]}`?" if near else "remove it"
         return f"{where}: there is no setting `{name}`", hint
+    if misnamed:
+        return f"{where}: `{name}`: that is no name", "use up to 64 letters, digits, - and _"
     return f"{where}: `{name}`: {first['msg'].lower()}", f"mend `{name}` and try again"
 
 
@@ -38,10 +42,15 @@ def _line_of(loc: list[str], text: str) -> int | None:
     return None
 
 
-def _names(model: type[BaseModel], prefix: str = "") -> set[str]:
+def _names(model: type[BaseModel], loc: list[str], prefix: str = "") -> set[str]:
+    """List the settings there are; below a table of named ones, those of the one that `loc` leads to."""
     names = set()
     for key, field in model.model_fields.items():
         names.add(prefix + key)
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            names |= _names(field.annotation, f"{prefix}{key}.")
+        below = loc[1:] if loc[:1] == [key] else []
+        if get_origin(field.annotation) is dict and below:
+            entry = get_args(field.annotation)[1]
+            names |= _names(entry, below[1:], f"{prefix}{key}.{below[0]}.")
+        elif isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            names |= _names(field.annotation, below, f"{prefix}{key}.")
     return names

@@ -49,7 +49,6 @@ class Models:
     def __init__(self, router: Router, budgets: Budgets, settings: Settings) -> None:
         self.router = router
         self._budgets = budgets
-        self._limits = settings.budgets.run
         self._settings = settings.planner
 
     async def complete(self, route: ModelRoute, prompt: Prompt, invocation: Invocation, key: str) -> str:
@@ -127,7 +126,14 @@ class Models:
         worst = Amount(estimate + MAX_TOKENS, cost=price(route, estimate, MAX_TOKENS))
         now, run, tenant = invocation.clock, invocation.run_id, invocation.context.tenant
         reservation = await self._budgets.reserve(
-            run, tenant, route.provider, "model", worst, self._limits, now(), lanes=lanes
+            run,
+            tenant,
+            route.provider,
+            "model",
+            worst,
+            invocation.profile.limits,
+            now(),
+            lanes=lanes,
         )
         started = now()
         try:

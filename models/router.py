@@ -30,12 +30,12 @@ class Router:
         if model is not None:
             self._models[GIVEN] = model
         self._given = model
-        self._connected: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, BaseChatModel]] = (
-            WeakKeyDictionary()
-        )
+        self._connected: WeakKeyDictionary[
+            asyncio.AbstractEventLoop, dict[tuple[str, str], BaseChatModel]
+        ] = WeakKeyDictionary()
 
     def route(self, provider: str | None = None, needs: Collection[str] = ()) -> ModelRoute:
-        """Choose the provider for a request.
+        """Choose the provider for a request: `provider`, `provider/model`, or None for the first that can.
 
         Without any configured provider the embedded planner serves; a configured one is never
         replaced by it. Raises SetupError when the choice is unknown or nobody can what is needed.
@@ -48,12 +48,12 @@ class Router:
             return EMBEDDED
         providers = self._settings.providers
         if provider is not None:
-            if provider not in providers:
+            name, _, model = (provider, "", "") if provider in providers else provider.partition("/")
+            if name not in providers or provider.endswith("/"):
                 known = ", ".join(providers) or "none is configured"
-                raise SetupError(
-                    f"there is no provider {provider!r} ({known})", f"add [providers.{provider}]"
-                )
-            return _route(provider, providers[provider])
+                raise SetupError(f"there is no provider {provider!r} ({known})", f"add [providers.{name}]")
+            route = _route(name, providers[name])
+            return route.model_copy(update={"model": model}) if model else route
         if not providers:
             return EMBEDDED
         ranked = sorted(providers.items(), key=lambda item: (item[1].priority, item[0]))
@@ -78,14 +78,15 @@ class Router:
 
     def chat_model(self, route: ModelRoute) -> BaseChatModel:
         """Return the chat model of a route, made on first use. Call it on the loop that will ask it."""
-        name = route.provider
-        if name in self._models:
-            return self._models[name]
+        name = (route.provider, route.model)
+        if route.provider in self._models:
+            return self._models[route.provider]
         connected = self._connected.setdefault(asyncio.get_running_loop(), {})
         if name not in connected:
             from planwright.models.openai_compatible import chat_model  # it takes seconds to load
 
-            connected[name] = chat_model(name, self._settings.providers[name])
+            provider = self._settings.providers[route.provider]
+            connected[name] = chat_model(route.provider, provider.model_copy(update={"model": route.model}))
         return connected[name]
 
 

@@ -58,7 +58,8 @@ class Alternative:
         if known := await self._stores.alternatives.of(invocation.run_id, checked.uid):
             return known
         wanted = f"{checked.step.description} {checked.step.capability}"
-        ranked = (self._registry.get(name) for name in self._registry.rank(wanted, len(self._registry)))
+        allowed = self._registry.within(invocation.profile)
+        ranked = (allowed.get(name) for name in allowed.rank(wanted, len(allowed)))
         listed = candidates(checked, (tool for tool in ranked if tool), self._settings.approval)[:LISTED]
         if not listed or invocation.cancelled_by:
             return None

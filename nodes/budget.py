@@ -5,20 +5,20 @@ from __future__ import annotations
 from langchain_core.runnables import RunnableConfig
 
 from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR, Budgets, Spent
+from planwright.graph.agent_settings import RunBudget
 from planwright.graph.errors import BudgetExceeded
 from planwright.graph.invocation import invocation_of
-from planwright.graph.settings import RunBudget
 from planwright.graph.state import AgentState
 from planwright.nodes.node import Node, Update, ending
 
 
-def budget(budgets: Budgets, limits: RunBudget) -> Node[AgentState]:
+def budget(budgets: Budgets) -> Node[AgentState]:
     """End the run with a `budget_exceeded` answer when a limit is already reached."""
 
     async def budget(state: AgentState, config: RunnableConfig) -> Update:
         invocation = invocation_of(config)
         spent = await budgets.spent(invocation.run_id, invocation.clock())
-        limit = reached(spent, limits)
+        limit = reached(spent, invocation.profile.limits)
         if limit is None:
             return {}
         error = BudgetExceeded(
@@ -36,5 +36,5 @@ def reached(spent: Spent, limits: RunBudget) -> str | None:
     cost = None if limits.cost is None else int(limits.cost * MICRO_CENTS_PER_DOLLAR)
     pairs = (("tokens", spent.tokens, limits.tokens), ("cost", spent.cost, cost))
     return next(
-        (f"budgets.run.{name}" for name, used, limit in pairs if limit is not None and used >= limit), None
+        (limits.setting(name) for name, used, limit in pairs if limit is not None and used >= limit), None
     )

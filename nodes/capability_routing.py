@@ -11,9 +11,9 @@ from planwright.nodes.node import Node, Update
 
 
 def capability_routing(router: Router) -> Node[AgentState]:
-    """Route by the request's own choice, else by priority among the providers that can."""
+    """Route by the choice of the request or its agent, else by priority among the providers that can."""
 
     async def capability_routing(state: AgentState, config: RunnableConfig) -> Update:
-        return {"route": router.route(invocation_of(config).context.provider)}
+        return {"route": router.route(invocation_of(config).profile.model)}
 
     return capability_routing

@@ -5,6 +5,7 @@ from __future__ import annotations
 from langchain_core.runnables import RunnableConfig
 
 from planwright.capabilities.registry import Registry
+from planwright.graph.invocation import invocation_of
 from planwright.graph.results import Finding
 from planwright.graph.state import AgentState, Attempts
 from planwright.nodes.node import Node, Update
@@ -16,8 +17,9 @@ def classification(registry: Registry) -> Node[AgentState]:
     """Draw up the planner's shortlist; a second look takes the reason of the failure into account."""
 
     async def classification(state: AgentState, config: RunnableConfig) -> Update:
+        surface = registry.within(invocation_of(config).profile)
         rounds = state.get("attempts", Attempts()).reclassifications
-        ranked = shortlist(registry, state["task"].task, state.get("findings", []), rounds)
+        ranked = shortlist(surface, state["task"].task, state.get("findings", []), rounds)
         return {"shortlist": list(dict.fromkeys([*state["tools"], *ranked]))}
 
     return classification

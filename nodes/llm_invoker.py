@@ -9,35 +9,36 @@ from planwright.checkpoints.runs import RecordedPlan, Runs
 from planwright.graph.errors import BudgetExceeded, ModelError
 from planwright.graph.invocation import invocation_of
 from planwright.graph.loop_state import LoopOutcome, LoopState
-from planwright.graph.settings import Execution
 from planwright.models.calling import Models
 from planwright.nodes.history import normalise, repair
 from planwright.nodes.node import Node, Update
 from planwright.nodes.tool_calls import CallReader, batch_of, schemas, tools_of
-from planwright.prompts import render
+from planwright.prompts import instructed
 
 PROGRESS_EVERY = 10
 
 
-def llm_invoker(models: Models, reader: CallReader, runs: Runs, settings: Execution) -> Node[LoopState]:
+def llm_invoker(models: Models, reader: CallReader, runs: Runs) -> Node[LoopState]:
     """Ask the model, verify the calls of its reply, and put them on record."""
-    limit = min(settings.max_tool_iterations, settings.max_tool_iterations_hard_limit)
 
     async def llm_invoker(state: LoopState, config: RunnableConfig) -> Update:
         invocation, loop = invocation_of(config), state["loop"]
-        turn = state.get("turn", 0) + 1
-        most = min(limit, loop.max_turns or limit)
+        turn, profile = state.get("turn", 0) + 1, invocation.profile
+        most = min(profile.max_tool_iterations, loop.max_turns or profile.max_tool_iterations)
         if invocation.cancelled_by:
             text = f"Cancelled by {invocation.cancelled_by} after {turn - 1} turns."
             return {"outcome": LoopOutcome(status="cancelled", code="cancelled", text=text)}
         if turn > most:
-            text = f"stopped after {most} turns (execution.max_tool_iterations)"
+            text = f"stopped after {most} turns ({profile.setting('max_tool_iterations')})"
             return {"outcome": LoopOutcome(status="failed", code="max_tool_iterations", text=text)}
         if turn % PROGRESS_EVERY == 0:
             invocation.emit("progress", {"lane": loop.lane, "turn": turn, "of": most}, f"{loop.lane}:{turn}")
-        tools = tools_of(loop.tools, reader.registry)
+        tools = tools_of(loop.tools, reader.registry.within(profile))
         steering = _steering(state, turn)
-        asked = [SystemMessage(render("agent")), *repair([*state["conversation"], *steering])]
+        asked = [
+            SystemMessage(instructed("agent", profile.instructions)),
+            *repair([*state["conversation"], *steering]),
+        ]
         key = f"{loop.lane}.{turn}"
         try:
             reply = await models.chat(

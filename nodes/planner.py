@@ -19,12 +19,13 @@ from planwright.graph.canonical import canonical_json
 from planwright.graph.errors import ModelOutputInvalid, PlanInvalid
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.plan import Plan
+from planwright.graph.profile import Profile
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState, Attempts
 from planwright.models.calling import Models, Prompt, read_json
 from planwright.nodes.node import Node, Update
 from planwright.nodes.task_extraction import history
-from planwright.prompts import as_data, prompts_hash, render
+from planwright.prompts import as_data, instructed, prompts_hash, render
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,12 @@ def planner(models: Models, registry: Registry, blobs: Blobs, settings: Settings
     async def planner(state: AgentState, config: RunnableConfig) -> Update:
         invocation = invocation_of(config)
         attempts = state.get("attempts", Attempts())
-        surface = [found for name in state["shortlist"] if (found := registry.get(name))]
-        context = compiled_context(state, surface, registry)
+        allowed = registry.within(invocation.profile)
+        surface = [found for name in state["shortlist"] if (found := allowed.get(name))]
+        context = compiled_context(state, surface, allowed, invocation.profile)
         prompt = Prompt(
             role="planner",
-            system=render("planner", max_steps=str(settings.planning.max_steps)),
+            system=instructed("planner", context["instructions"], max_steps=str(settings.planning.max_steps)),
             user=_message(context),
             json=True,
             timeout_s=_timeout(state["decision"].score, settings.planner.timeout_s),
@@ -58,7 +60,7 @@ def planner(models: Models, registry: Registry, blobs: Blobs, settings: Settings
             "changes": [],
         }
         if proposal.plan is None:
-            return update | _refusal(state, proposal.cannot, registry)
+            return update | _refusal(state, proposal.cannot, allowed)
         plan = proposal.plan.model_copy(
             update={"plan_id": f"plan_{uuid.uuid4().hex[:12]}", "revision": attempts.revision + 1}
         )
@@ -74,7 +76,9 @@ def planner(models: Models, registry: Registry, blobs: Blobs, settings: Settings
     return planner
 
 
-def compiled_context(state: AgentState, surface: list[Capability], registry: Registry) -> dict[str, Any]:
+def compiled_context(
+    state: AgentState, surface: list[Capability], registry: Registry, profile: Profile
+) -> dict[str, Any]:
     """Gather everything the planner may see, and the versions it was made under."""
     task = state["task"]
     done = {
@@ -92,7 +96,13 @@ def compiled_context(state: AgentState, surface: list[Capability], registry: Reg
         "done": done,
         "draft": _as_steps(state.get("draft")),
         "findings": [str(finding) for finding in state.get("findings", [])],
-        "versions": {"prompts": prompts_hash(), "registry": registry.hash, "policy": POLICY_VERSION},
+        "instructions": profile.instructions,
+        "versions": {
+            "prompts": prompts_hash(),
+            "registry": registry.hash,
+            "policy": POLICY_VERSION,
+            "profile": profile.hash,
+        },
     }
 
 

@@ -30,7 +30,7 @@ def planning(settings: Planning, models: Models) -> Node[AgentState]:
 
     async def planning(state: AgentState, config: RunnableConfig) -> Update:
         invocation = invocation_of(config)
-        mode = invocation.context.planning_mode or settings.mode
+        mode = invocation.profile.planning
         can_call = state["route"].can_call and not invocation.context.dry_run
         decision = decide(state["request"], mode, settings.threshold, can_call)
         if mode == "llm_decides" and (vote := await _vote(models, state, invocation)) is not None:

@@ -14,8 +14,10 @@ from planwright.checkpoints.stores import Stores
 from planwright.graph.edit import read_edit
 from planwright.graph.errors import GateError
 from planwright.graph.plan import Plan
+from planwright.graph.profile import in_force
 from planwright.graph.results import Finding
 from planwright.graph.revision import changes
+from planwright.graph.run_context import read_context
 from planwright.graph.settings import Settings
 from planwright.nodes.verify import Rules, calls_left, close_plan, examine
 
@@ -36,8 +38,10 @@ def review(registry: Registry, stores: Stores, settings: Settings, world: CallCo
         edited, _ = close_plan(read_edit(edit, base, gate.shown))
         _check_storable(edited)
         results = {result.uid: result for result in await stores.ledger.settled_steps(gate.run_id)}
-        left = await calls_left(stores.budgets, settings, gate.run_id, at)
-        rules = Rules(registry, settings, world, can_call)
+        run = await stores.runs.latest(gate.thread_id)
+        profile = in_force(settings, read_context(run.context if run else None))
+        left = await calls_left(stores.budgets, profile, gate.run_id, at)
+        rules = Rules(registry, settings, world, can_call, profile)
         _, findings = await asyncio.to_thread(examine, edited, rules, gate.run_id, results, left)
         if findings:
             raise refusal(gate, findings)

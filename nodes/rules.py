@@ -37,8 +37,7 @@ def check(
 def _agentic(step: PlanStep, registry: Registry, can_call: bool) -> Iterator[Finding]:
     for name in step.tool_hints:
         if name not in registry:
-            message, fix = f"there is no capability {name!r}", f"nearest: {', '.join(registry.near(name))}"
-            yield Finding(code="unknown_capability", step_id=step.id, message=message, fix=fix)
+            yield _absent(step, name, registry)
         elif name in CLOSING:
             message = f"{name} is no tool of a step"
             yield Finding(code="not_permitted", step_id=step.id, message=message, fix="leave it out")
@@ -51,6 +50,16 @@ def _agentic(step: PlanStep, registry: Registry, can_call: bool) -> Iterator[Fin
         yield Finding(code="bad_arguments", step_id=step.id, message=message, fix="describe it")
     if step.success_criteria and step.success_criteria.cel:
         yield from _criterion(step, step.success_criteria.cel)
+
+
+def _absent(step: PlanStep, name: str | None, registry: Registry) -> Finding:
+    """Tell a capability that there is not from one that the agent of the run may not use."""
+    near = ", ".join(registry.near(name or step.description)) or "see planwright capabilities"
+    if name and registry.withholds(name):
+        message, fix = f"this agent may not use {name}", f"leave it out; nearest of its own: {near}"
+        return Finding(code="not_permitted", step_id=step.id, message=message, fix=fix)
+    message = f"there is no capability {name!r}"
+    return Finding(code="unknown_capability", step_id=step.id, message=message, fix=f"nearest: {near}")
 
 
 def ruling_of(found: Capability, step: PlanStep, world: CallContext) -> Ruling:
@@ -110,9 +119,7 @@ def _graph(plan: Plan) -> Iterator[Finding]:
 def _step(plan: Plan, step: PlanStep, registry: Registry, world: CallContext) -> Iterator[Finding]:
     found = registry.get(step.capability or "")
     if found is None:
-        near = ", ".join(registry.near(step.capability or step.description)) or "see planwright capabilities"
-        message = f"there is no capability {step.capability!r}"
-        yield Finding(code="unknown_capability", step_id=step.id, message=message, fix=f"nearest: {near}")
+        yield _absent(step, step.capability, registry)
         return
     yield from _arguments(plan, step, found, registry)
     if step.approval_mode and looser(step.approval_mode, found.mode):

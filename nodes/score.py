@@ -49,7 +49,7 @@ def score(stores: Stores, settings: Settings) -> Node[AgentState]:
         )
         round_ = f":{attempts.escalations}" if attempts.escalations else ""
         _tell(invocation, plan, verdict, results, f"{plan.plan_id}{round_}")
-        if ruling == "replan" and (error := await _calls_spent(stores, settings, invocation, reason)):
+        if ruling == "replan" and (error := await _calls_spent(stores, invocation, reason)):
             return {"verdict": verdict, "results": settled, **ending("budget_exceeded", error)}
         if ruling == "replan":
             findings = failures(results, scores)
@@ -154,17 +154,16 @@ def final_status(results: Mapping[str, StepResult], verdict: Verdict | None) -> 
     return "completed" if set(statuses) <= {"completed"} else "completed_with_skips"
 
 
-async def _calls_spent(
-    stores: Stores, settings: Settings, invocation: Invocation, reason: str
-) -> BudgetExceeded | None:
+async def _calls_spent(stores: Stores, invocation: Invocation, reason: str) -> BudgetExceeded | None:
     """Say that there is no call left for another plan."""
-    limit = settings.budgets.run.tool_calls
+    limits = invocation.profile.limits
+    limit, setting = limits.tool_calls, limits.setting("tool_calls")
     if limit is None or (await stores.budgets.spent(invocation.run_id, invocation.clock())).calls < limit:
         return None
     return BudgetExceeded(
-        "budgets.run.tool_calls",
-        f"budgets.run.tool_calls is reached ({limit}), and it has not worked: {reason}",
-        "raise budgets.run.tool_calls in planwright.toml, then run again",
+        setting,
+        f"{setting} is reached ({limit}), and it has not worked: {reason}",
+        f"raise {setting} in planwright.toml, then run again",
     )
 
 

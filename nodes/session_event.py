@@ -18,7 +18,8 @@ def session_event() -> Node[AgentState]:
         invocation = invocation_of(config)
         request = newest_request(state["messages"])
         context = invocation.context
-        invocation.emit("run_start", {"tenant": context.tenant, "channel": context.channel}, "run")
+        agent = {"agent": context.agent} if context.agent else {}
+        invocation.emit("run_start", {"tenant": context.tenant, "channel": context.channel, **agent}, "run")
         invocation.emit("user_message", {"content": request}, "run")
         return {
             "run_id": invocation.run_id,

@@ -234,6 +234,7 @@ def _site(
         plan_hash=plan_hash,
         checked=checked,
         lease_token=invocation.lease_token,
+        profile=invocation.profile,
         lanes=lanes,
     )
 

@@ -80,5 +80,5 @@ async def _carved(
     wanted = LaneBudget.model_validate(
         {"lane": path, "tokens": args["tokens"], "tool_calls": args["tool_calls"]}
     )
-    limits = settings.budgets.run
+    limits = invocation.profile.limits
     return await stores.budgets.carve(invocation.run_id, wanted, above, limits, invocation.clock())

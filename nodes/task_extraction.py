@@ -22,7 +22,8 @@ def task_extraction(models: Models, memories: Memories) -> Node[AgentState]:
 
     async def task_extraction(state: AgentState, config: RunnableConfig) -> Update:
         invocation = invocation_of(config)
-        remembered = await recall(memories, state["request"], invocation)
+        may = invocation.profile.permits("memory.search")
+        remembered = await recall(memories, state["request"], invocation) if may else ()
         earlier = history(state["messages"])
         if not earlier:
             return {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from langchain_core.runnables import RunnableConfig
 
 from planwright.capabilities.registry import Registry
+from planwright.graph.invocation import invocation_of
 from planwright.graph.state import AgentState
 from planwright.nodes.node import Node, Update
 
@@ -13,6 +14,7 @@ def tool_filter(registry: Registry, top_k: int) -> Node[AgentState]:
     """Keep the `top_k` best capabilities, `datetime.now` and `memory.search` among them."""
 
     async def tool_filter(state: AgentState, config: RunnableConfig) -> Update:
-        return {"tools": registry.rank(state["request"], top_k)}
+        surface = registry.within(invocation_of(config).profile)
+        return {"tools": surface.rank(state["request"], top_k)}
 
     return tool_filter

@@ -18,6 +18,7 @@ from planwright.checkpoints.runs import RecordedPlan, Runs
 from planwright.graph.canonical import sha256
 from planwright.graph.invocation import invocation_of
 from planwright.graph.plan import DELEGATE, CheckedStep, Plan, PlanStep
+from planwright.graph.profile import Profile
 from planwright.graph.results import Finding, StepResult
 from planwright.graph.risk import at_least, highest_risk
 from planwright.graph.schedule import topological
@@ -48,8 +49,8 @@ def verify(
             }
         plan, mended = close_plan(plan)
         results, changes = state.get("results", {}), state.get("changes", [])
-        left = await calls_left(budgets, settings, invocation.run_id, invocation.clock())
-        rules = Rules(registry, settings, world, state["route"].can_call)
+        left = await calls_left(budgets, invocation.profile, invocation.run_id, invocation.clock())
+        rules = Rules(registry, settings, world, state["route"].can_call, invocation.profile)
         checked, findings = await asyncio.to_thread(  # a preflight may read files
             examine, plan, rules, invocation.run_id, results, left
         )
@@ -86,16 +87,17 @@ class Rules:
     settings: Settings
     world: CallContext
     can_call: bool
+    profile: Profile
 
 
 def examine(
     plan: Plan, rules: Rules, run_id: str, results: Mapping[str, StepResult], left: int | None
 ) -> tuple[list[CheckedStep], list[Finding]]:
     """Check a closed plan by all the rules, and fix its steps if it holds; `left` is its budget of calls."""
-    registry, settings, world = rules.registry, rules.settings, rules.world
+    registry, settings, world = rules.registry.within(rules.profile), rules.settings, rules.world
     findings = check(plan, registry, settings, world, can_call=rules.can_call)
     checked = [] if findings else check_steps(plan, registry, world, run_id, results, settings)
-    return checked, findings + over_budget(checked, results, left)
+    return checked, findings + over_budget(checked, results, left, rules.profile.limits.setting("tool_calls"))
 
 
 def subject(plan: Plan, attempts: Attempts) -> str:
@@ -138,14 +140,14 @@ def judge(findings: list[Finding], attempts: Attempts, settings: Settings) -> Ou
 
 
 def over_budget(
-    checked: list[CheckedStep], results: Mapping[str, StepResult], left: int | None
+    checked: list[CheckedStep], results: Mapping[str, StepResult], left: int | None, setting: str
 ) -> list[Finding]:
     """Find a plan with more calls than are left; steps whose results are kept cost none."""
     calls = sum(entry.uid not in results for entry in checked)
     if left is None or calls <= left:
         return []
-    message = f"{calls} calls planned, {left} left of budgets.run.tool_calls"
-    return [Finding(code="budget_exceeded", message=message, fix="raise budgets.run.tool_calls")]
+    message = f"{calls} calls planned, {left} left of {setting}"
+    return [Finding(code="budget_exceeded", message=message, fix=f"raise {setting}")]
 
 
 def check_steps(
@@ -242,9 +244,9 @@ def _again(
     return {"findings": said + findings, "plan": None, "attempts": attempts.model_copy(update=tried)}
 
 
-async def calls_left(budgets: Budgets, settings: Settings, run_id: str, at: datetime) -> int | None:
+async def calls_left(budgets: Budgets, profile: Profile, run_id: str, at: datetime) -> int | None:
     """Count the calls that a run may still make; None when there is no limit."""
-    limit = settings.budgets.run.tool_calls
+    limit = profile.limits.tool_calls
     if limit is None:
         return None
     return limit - (await budgets.spent(run_id, at)).calls

@@ -15,6 +15,12 @@ def render(name: str, **values: str) -> str:
     return Template(_text(name)).substitute(values)
 
 
+def instructed(name: str, instructions: str, **values: str) -> str:
+    """Fill a system prompt and put the instructions of the run's agent below it, where there are any."""
+    own = f"\n{render('instructions', instructions=instructions)}" if instructions else ""
+    return render(name, **values) + own
+
+
 def as_data(value: object) -> str:
     """Spell a value as JSON that cannot close the tag it stands in."""
     return json.dumps(value, ensure_ascii=False, default=str).replace("<", "\\u003c")

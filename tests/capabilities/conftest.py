@@ -20,6 +20,8 @@ from planwright.checkpoints.runs import RecordedPlan, Run
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.demo.workspace import write_workspace
 from planwright.graph.plan import CheckedStep, Plan, PlanStep
+from planwright.graph.profile import in_force
+from planwright.graph.run_context import RunContext
 from planwright.graph.settings import Settings, load
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -110,6 +112,7 @@ def make_bench(stores: Stores, make_world: Callable[..., CallContext]) -> Callab
         gate_id: str | None = None,
         gated: bool = False,
         recorded: bool = True,
+        agent: str | None = None,
         **flags: Any,
     ) -> Bench:
         fast = {"execution": {"retry_base_ms": 1, **flags.pop("execution", {})}}
@@ -131,8 +134,9 @@ def make_bench(stores: Stores, make_world: Callable[..., CallContext]) -> Callab
         if recorded:
             row = RecordedPlan(plan=plan, checked=checked, gate_id=gate_id)
             await stores.runs.record_plan("run_1", "acme", row, NOW)
+        profile = in_force(world.settings, RunContext(agent=agent))
         sites = {
-            one.name: Site("acme", "thread_1", "run_1", plan.plan_hash, entry, token)
+            one.name: Site("acme", "thread_1", "run_1", plan.plan_hash, entry, token, profile)
             for one, entry in zip(found, checked, strict=True)
         }
         gateway = Gateway(Registry(found), stores, world.settings, world)

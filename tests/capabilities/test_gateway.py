@@ -70,6 +70,16 @@ async def test_a_call_of_a_plan_that_nobody_approved_is_refused(
     assert deeds.calls == []
 
 
+async def test_an_approved_call_that_the_agent_of_the_run_may_not_make_is_refused(
+    make_bench: MakeBench, deeds: Any
+) -> None:
+    agents = {"narrow": {"tools": ["b.*"]}}
+    bench = await make_bench(deeds.declare(mode="read_only"), agent="narrow", agents=agents)
+    with pytest.raises(CapabilityRejected, match=r"the agent narrow may not use a\.do"):
+        await bench.call("a.do")
+    assert deeds.calls == []
+
+
 async def test_a_call_of_an_approved_plan_is_made(make_bench: MakeBench, deeds: Any) -> None:
     bench = await make_bench(deeds.declare(mode="read_only"), gate_id="gate_plan")
     await decide_plan(bench, "approve")

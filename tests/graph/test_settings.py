@@ -95,8 +95,10 @@ def test_a_file_that_is_no_text_is_refused_by_its_name(tmp_path: Path) -> None:
         ),
         ("# a remark\n\n[budgets.run]\ntoken = 3\n", 4, "budgets.run.token", "budgets.run.tokens"),
         ("[storage]\nbusy_timeout = 3\n", 2, "storage.busy_timeout", "storage.busy_timeout_s"),
+        ("[agents.x]\ntool = ['a']\n", 2, "agents.x.tool", "agents.x.tools"),
+        ("[agents.x.limits]\ntoken = 3\n", 2, "agents.x.limits.token", "agents.x.limits.tokens"),
     ],
-    ids=["key", "section", "typing error", "nested", "unit left out"],
+    ids=["key", "section", "typing error", "nested", "unit left out", "in a table", "below a table"],
 )
 def test_an_unknown_key_is_refused_by_its_line_with_the_nearest_one(
     tmp_path: Path, text: str, line: int, name: str, hint: str
@@ -115,6 +117,9 @@ def test_an_unknown_key_is_refused_by_its_line_with_the_nearest_one(
         ("[execution]\nstep_retries = 1\nmax_parallel_steps = 0\n", 3, "execution.max_parallel_steps"),
         ("[approval]\nplan_risk = 'Huge'\n", 2, "approval.plan_risk"),
         ("[sessions]\ngate_ttl_s = 'long'\n", 2, "sessions.gate_ttl_s"),
+        ("[agents.x]\nplanning = 'often'\n", 2, "agents.x.planning"),
+        ("[agents.x]\n\nmax_tool_iterations = 501\n", 3, "agents.x.max_tool_iterations"),
+        ("[agents.'my mail']\nplanning = 'auto'\n", 1, "agents.my mail"),
     ],
 )
 def test_a_wrong_value_is_refused_by_its_line(tmp_path: Path, text: str, line: int, name: str) -> None:

@@ -83,6 +83,20 @@ def test_the_choice_of_a_request_wins(tmp_path: Path, name: str, expected: str) 
     assert router(tmp_path, eyes=EYES, fast=FAST, deep=DEEP).route(name).provider == expected
 
 
+async def test_another_model_of_a_provider_is_named_behind_it(tmp_path: Path) -> None:
+    chosen = router(tmp_path, fast=FAST, deep=DEEP)
+    route, usual = chosen.route("fast/org/big-2"), chosen.route("fast")
+    assert (route.provider, route.model, route.can_call) == ("fast", "org/big-2", True)
+    models = [getattr(chosen.chat_model(r), "model_name", "") for r in (route, usual)]
+    assert models == ["org/big-2", "fast-1"]
+
+
+@pytest.mark.parametrize("name", ["nobody/fast-1", "fast/", "embedded/big", "/fast-1"])
+def test_a_model_of_no_provider_is_an_error(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SetupError, match=f"there is no provider '{name}'"):
+        router(tmp_path, fast=FAST).route(name)
+
+
 @pytest.mark.parametrize(
     ("providers", "known"), [({}, "none is configured"), ({"fast": FAST, "deep": DEEP}, "fast, deep")]
 )

@@ -43,6 +43,16 @@ def test_a_request_that_names_the_embedded_planner_sends_nothing(workspace: Path
     assert server.requests == []
 
 
+def test_the_model_of_an_agent_is_asked_at_its_provider(workspace: Path, serve: Serve) -> None:
+    first, second = serve(*SCRIPT), serve(*SCRIPT)
+    providers = {"a": provider(first, priority=1), "b": provider(second, priority=2)}
+    settings = settings_for(workspace, providers, agents={"reader": {"model": "b/org/big-2"}})
+    ended = ask(settings, context=RunContext(agent="reader"))
+    assert {call["model"] for call in ended.of("llm_call")} == {"org/big-2"}
+    assert first.requests == []
+    assert [request.body["model"] for request in second.requests] == ["org/big-2"] * 2
+
+
 async def test_one_process_may_ask_from_any_number_of_event_loops(workspace: Path, serve: Serve) -> None:
     server = serve(says(LISTING), says("one"), says(LISTING), says("two"), says(LISTING), says("three"))
     settings = settings_for(workspace, {"local": provider(server)})

@@ -1,0 +1,28 @@
+"""Checking the agents of a workspace against what there is: capabilities, and providers of models."""
+
+from __future__ import annotations
+
+from planwright.capabilities.registry import Registry
+from planwright.graph.errors import SetupError
+from planwright.graph.profile import names
+from planwright.graph.settings import FILE_NAME, Settings
+from planwright.models.router import Router
+
+
+def check_agents(settings: Settings, registry: Registry) -> None:
+    """Raise SetupError for an agent that names a capability or a provider which does not exist."""
+    router, path = Router(settings), settings.workspace / FILE_NAME
+    for agent_id, agent in settings.agents.items():
+        for tool in agent.tools or ():
+            if not any(names(tool, found.name) for found in registry):
+                near = ", ".join(registry.near(tool)) or "see them with: planwright capabilities"
+                raise SetupError(
+                    f"{path}: `agents.{agent_id}.tools`: there is no capability {tool!r}", f"nearest: {near}"
+                )
+        if agent.model is not None:
+            try:
+                router.route(agent.model)
+            except SetupError as error:
+                raise SetupError(
+                    f"{path}: `agents.{agent_id}.model`: {error.cause}", error.next_step
+                ) from error
