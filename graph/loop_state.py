@@ -15,10 +15,11 @@ from planwright.graph.state import ModelRoute
 
 
 class LoopTask(BaseModel):
-    """What a loop works on. `lane` names it within its run: `main`, or the uid of a step."""
+    """What a loop works on. `lane` names it within its run: `main`, or the uid of a step of a plan."""
 
     model_config = ConfigDict(frozen=True)
     lane: str
+    plan_hash: str = ""
     goal: str
     route: ModelRoute
     tools: tuple[str, ...]

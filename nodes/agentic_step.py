@@ -26,7 +26,9 @@ def step_opening(
         results=as_data(outputs),
         missing=as_data(list(missing)),
     )
-    loop = LoopTask(lane=uid, goal=step.description, route=route, tools=step.tool_hints)
+    loop = LoopTask(
+        lane=uid, plan_hash=task["plan_hash"], goal=step.description, route=route, tools=step.tool_hints
+    )
     return LoopInput(loop=loop, conversation=[HumanMessage(text, id=f"{uid}_task")])
 
 

@@ -11,6 +11,7 @@ from planwright.graph.invocation import invocation_of
 from planwright.graph.loop_state import LoopOutcome, LoopState
 from planwright.graph.settings import Execution
 from planwright.models.calling import Models
+from planwright.nodes.grants import Grants
 from planwright.nodes.history import normalise, repair
 from planwright.nodes.node import Node, Update
 from planwright.nodes.tool_calls import CallReader, batch_of, schemas, tools_of
@@ -19,7 +20,9 @@ from planwright.prompts import render
 PROGRESS_EVERY = 10
 
 
-def llm_invoker(models: Models, reader: CallReader, runs: Runs, settings: Execution) -> Node[LoopState]:
+def llm_invoker(
+    models: Models, reader: CallReader, grants: Grants, runs: Runs, settings: Execution
+) -> Node[LoopState]:
     """Ask the model, verify the calls of its reply, and put them on record."""
     limit = min(settings.max_tool_iterations, settings.max_tool_iterations_hard_limit)
 
@@ -34,7 +37,7 @@ def llm_invoker(models: Models, reader: CallReader, runs: Runs, settings: Execut
             return {"outcome": LoopOutcome(status="failed", code="max_tool_iterations", text=text)}
         if turn % PROGRESS_EVERY == 0:
             invocation.emit("progress", {"lane": loop.lane, "turn": turn, "of": limit}, f"{loop.lane}:{turn}")
-        tools = tools_of(loop.tools, reader.registry)
+        tools = tools_of(await grants.tools(loop, invocation), reader.registry)
         steering = _steering(state, turn)
         asked = [SystemMessage(render("agent")), *repair([*state["conversation"], *steering])]
         key = f"{loop.lane}.{turn}"
