@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
+from pydantic import Field
+
+MOST_TTL_S = 10 * 365 * 86400  # a gate that never closes is a mistake
 PlanningMode = Literal["auto", "llm_decides", "always", "never"]
 
 
@@ -21,6 +24,6 @@ class RunContext:
     provider: str | None = field(
         default=None, metadata={"description": "The provider to use, by its name in the settings."}
     )
-    gate_ttl_s: int | None = field(
+    gate_ttl_s: Annotated[int, Field(gt=0, le=MOST_TTL_S)] | None = field(
         default=None, metadata={"description": "How long a gate stays open; unset = sessions.gate_ttl_s."}
     )
