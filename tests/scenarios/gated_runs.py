@@ -74,7 +74,8 @@ class GatedRun:
     @property
     def open_gates(self) -> list[str]:
         """The gates that still wait, by the record."""
-        found = self.scene.rows("SELECT gate_id FROM gates WHERE status = 'open' ORDER BY requested_at")
+        query = "SELECT gate_id FROM gates WHERE status = 'open' AND thread_id = ? ORDER BY requested_at"
+        found = self.scene.rows(query, self.scene.thread)
         return [row["gate_id"] for row in found]
 
     def edit(self, change: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
@@ -83,10 +84,10 @@ class GatedRun:
         change(plan)
         return {"type": "edit", "edited_action": {"name": "approve_plan", "args": {"plan": plan}}}
 
-    def harmful(self, capability: str = "work.write", **more: Any) -> dict[str, Any]:
+    def harmful(self, capability: str = "work.write") -> dict[str, Any]:
         """Make a plan and its verified step that nobody has seen, to be put in place of the real ones."""
-        written = {"id": "s1", "capability": capability, "params": {"name": "harmful"}, **more}
-        plan = Plan.model_validate({"goal": "Do it", "steps": [written]})
+        written = {"id": "s1", "capability": capability, "params": {"name": "harmful"}}
+        plan = Plan.model_validate({"goal": "Do it", "steps": [{**written, "estimated_risk": "Medium"}]})
         real: CheckedStep = self.state["checked"][0]
         return {"plan": plan, "checked": [real.model_copy(update={"step": plan.steps[0], "gated": False})]}
 
@@ -168,3 +169,12 @@ def clearly_refused(error: PlanwrightError) -> None:
     assert str(error).count("\n") < MOST_LINES
     assert len(str(error)) <= MOST_CHARACTERS
     assert all(character.isprintable() or character == "\n" for character in str(error))
+
+
+def waiting_agent(scene: Scene, **options: Any) -> GatedRun:
+    """Wait at the gate of a call inside an agent that may read and wipe, and whose model then writes."""
+    step = {"id": "look", "description": "Find out", "tool_hints": ["work.read", "work.wipe"]}
+    wipe, write = scene.calls(("work__wipe", {"name": "w"})), scene.calls(("work__write", {"name": "forged"}))
+    begun = _begin(scene, [scene.plan(step), wipe, write, "done", ENDED], ["w"], **options)
+    scene.decide(begun.agent, "approve")
+    return begun

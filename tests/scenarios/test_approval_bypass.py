@@ -6,29 +6,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import uuid
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from langgraph.types import Command
 
 from planwright.checkpoints.gates import gate_id
-from planwright.graph.errors import GateError, PlanwrightError, RunError
-from planwright.graph.results import StepResult
-from planwright.graph.run_context import RunContext
+from planwright.graph.errors import GateError, PlanwrightError
 from tests.scenarios.gated_runs import (
     GatedRun,
-    agent_gate,
     call_gate,
     clearly_refused,
     plan_gate,
-    reading_agent_gate,
     step_gate,
     two_gates,
 )
