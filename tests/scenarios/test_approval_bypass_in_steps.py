@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
 from planwright.graph.errors import PlanwrightError
@@ -31,7 +32,7 @@ Move = Callable[[GatedRun], Any]
 APPROVE: dict[str, Any] = {"decisions": [{"type": "approve"}]}
 STALE = {"type": "approve", "plan_hash": "0" * 64}
 YES: Command[Any] = Command(resume="approve")
-UNKNOWN = {"configurable": {"thread_id": "a thread that nobody began"}}
+UNKNOWN: RunnableConfig = {"configurable": {"thread_id": "a thread that nobody began"}}
 WRITE = {"name": "s1", "text": "edited"}
 
 
