@@ -1,4 +1,4 @@
-"""Attempts to get past an approval over the LangGraph server: none writes the file, and a proper approval does."""
+"""Attempts to get past an approval over the LangGraph server: none has an effect, a proper approval has."""
 
 from __future__ import annotations
 
@@ -87,13 +87,19 @@ def test_a_state_forged_over_the_server_writes_nothing(
     assert "approved" not in [status for status, _ in trace(server.desk, thread).gates]
 
 
+def threads(client: SyncLangGraphClient) -> set[str]:
+    """Name the threads that the server knows."""
+    return {found["thread_id"] for found in client.threads.search(limit=1000)}
+
+
 def test_a_copied_thread_has_no_gate_to_answer(client: SyncLangGraphClient, server: Server) -> None:
     errand = Errand()
     thread, _ = begin(client, errand.input)
-    copied: Any = client.threads.copy(thread)
-    if copied:
-        refused = answer(client, copied["thread_id"], APPROVE)
-        assert refused["__error__"]["error"] in ("GateError", "RunError")
+    known = threads(client)
+    client.threads.copy(thread)
+    (copied,) = threads(client) - known
+    refused = answer(client, copied, APPROVE)
+    assert refused["__error__"]["error"] in ("GateError", "RunError")
     assert not errand.is_done(server.desk)
     assert answer(client, thread, APPROVE)["status"] == "completed"
     assert trace(server.desk, thread).executions == [1, 1]
