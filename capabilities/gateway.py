@@ -26,12 +26,14 @@ from planwright.checkpoints.serde import storable
 from planwright.checkpoints.stores import Stores
 from planwright.graph.errors import (
     CapabilityError,
+    CapabilityForbidden,
     CapabilityRejected,
     CapabilityUnavailable,
     EffectInDoubt,
     GateError,
     PlanwrightError,
 )
+from planwright.graph.lane_budget import LaneBudget
 from planwright.graph.plan import CheckedStep
 from planwright.graph.settings import Settings
 
@@ -51,6 +53,7 @@ class Site:
     checked: CheckedStep
     lease_token: int
     attempt: int = 1
+    lanes: tuple[LaneBudget, ...] = ()
 
 
 class Gateway:
@@ -74,11 +77,9 @@ class Gateway:
         found = self.registry.get(name)
         if found is None:
             raise CapabilityRejected(f"there is no capability {name}")
-        if (
-            await self.approved(site.run_id, site.plan_hash, site.lease_token, site.checked.uid)
-            != site.checked
-        ):
-            raise CapabilityRejected(f"{name} is not a step of an approved plan of this run")
+        key = (site.run_id, site.plan_hash, site.lease_token)
+        if await self.approved(*key, site.checked.uid) != site.checked:
+            raise CapabilityForbidden(f"{name} is not a step of an approved plan of this run")
         args = await self._arguments(found, params)
         await self._permit(found, args, site)
         call = EffectCall(
@@ -138,23 +139,24 @@ class Gateway:
     async def _permit(self, found: Capability, args: dict[str, JsonValue], site: Site) -> None:
         ruling = policy.decide(found, args, self.world)
         if ruling.answer == "deny":
-            raise CapabilityRejected(f"the policy denies {found.name}: {ruling.reason}")
+            raise CapabilityForbidden(f"the policy denies {found.name}: {ruling.reason}")
         if ruling.answer == "ask" or found.mode == "destructive" or site.checked.gated:
             try:
                 gate = await self._stores.gates.read(
                     gate_id(site.run_id, "step", site.checked.uid), self.world.now()
                 )
             except GateError as error:
-                raise CapabilityRejected(f"{found.name} needs a person: {ruling.reason}") from error
+                raise CapabilityForbidden(f"{found.name} needs a person: {ruling.reason}") from error
             if gate.status != "approved" or gate.shown.get("args") != args:
-                raise CapabilityRejected(f"nobody approved {found.name} with these arguments")
+                raise CapabilityForbidden(f"nobody approved {found.name} with these arguments")
 
     async def _reserve(self, name: str, site: Site, key: str) -> str | None:
         limits = self._settings.budgets.run
-        if limits.tool_calls is None:
+        if limits.tool_calls is None and not site.lanes:
             return None
+        now, one = self.world.now(), Amount(calls=1)
         return await self._stores.budgets.reserve(
-            site.run_id, site.tenant, name, "tool", Amount(calls=1), limits, self.world.now(), key
+            site.run_id, site.tenant, name, "tool", one, limits, now, key, lanes=site.lanes
         )
 
     async def _recorded(self, call: EffectCall, perform: Callable[[], Awaitable[JsonValue]]) -> JsonValue:

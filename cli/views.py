@@ -70,7 +70,8 @@ def plan_view(card: Mapping[str, Any]) -> RenderableType:
     rows: list[RenderableType] = [head]
     for step in card["steps"]:
         after = f" after {one_line(', '.join(step['after']))}" if step["after"] else ""
-        gate = "  own gate" if step["own_gate"] else ""
+        included = "  gate included" if step.get("gate_included") else "  own gate"
+        gate = included if step["own_gate"] else ""
         rows.append(
             Text.assemble(
                 (f"  {one_line(step['id']):<4}", "bold"),
@@ -131,6 +132,9 @@ def event_line(event: Mapping[str, Any]) -> RenderableType | None:
             return _step("✗", data, f"failed: {data['error']}", "red")
         case "plan_step_skipped":
             return _step("-", data, f"{data['status']}: {data['error']}", "yellow")
+        case "plan_step_retry" if other := data.get("alternative"):
+            instead = f"{other['capability']} {spelled(other['params'])}"
+            return _step("↻", data, f"{data['error']}; trying {instead} instead", "yellow")
         case "plan_step_retry":
             key = str(data["idempotency_key"])[:12]
             return _step("↻", data, f"{data['error']}; trying again under the same key {key}…", "yellow")

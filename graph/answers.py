@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planwright.checkpoints.gates import Answer, Decision, Gate, acceptable
+from pydantic import ValidationError
+
+from planwright.checkpoints.gates import Answer, Decision, Gate, Remember, acceptable
 from planwright.graph.errors import GateError
 from planwright.nodes.gate import request
 
@@ -24,7 +26,7 @@ _EDIT = '{"type": "edit", "edited_action": {"name": "approve_plan", "args": {"pl
 
 _EDIT_FORMS = (("edited_action", "name"), ("args", "action"))
 _KEYS = frozenset(
-    ("type", "message", "reason", "args", "edited_action", "plan_hash", "gate_id", "decided_by")
+    ("type", "message", "reason", "args", "edited_action", "plan_hash", "gate_id", "decided_by", "remember")
 )
 
 
@@ -91,6 +93,7 @@ def read(answer: Any, channel: str) -> tuple[Decision, object]:
         channel=channel,
         reason=str(reason or ""),
         shown_hash=shown,
+        remember=_remember(form, word),
     )
     return decision, _edited_plan(form) if word == "edit" else None
 
@@ -102,6 +105,24 @@ def _word(given: bool | str) -> Answer:
     if word is None:
         raise GateError(f"{_quoted(given)} is no answer to a gate", "answer approve, edit, reject or respond")
     return word
+
+
+def _remember(form: Mapping[str, Any], word: Answer) -> Remember | None:
+    """Read whether an approval is to hold for the same call again: a scope, or scope and arguments."""
+    given = form.get("remember")
+    if given is None:
+        return None
+    if word != "approve":
+        raise GateError(f"`{word}` is not remembered, only an approval is", "leave `remember` out")
+    try:
+        return Remember.model_validate({"scope": given} if isinstance(given, str) else given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise GateError(
+            f"`remember` {where}: {first['msg'].lower()}",
+            'send {"type": "approve", "remember": "run"}, "session" or "always"',
+        ) from error
 
 
 def _one(answer: Any) -> Mapping[str, Any]:

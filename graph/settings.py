@@ -41,6 +41,7 @@ class Planning(_Section):
     mode: PlanningMode = "auto"
     threshold: int = 3
     max_steps: int = Field(20, ge=1, le=1000)
+    max_depth: int = Field(3, ge=0, le=10)
     replan_budget: int = Field(2, ge=0)
     reclassify_budget: int = Field(1, ge=0)
 
@@ -68,6 +69,14 @@ class Execution(_Section):
     on_failed_dependency: Cascade = "partial"
 
 
+class Alternative(_Section):
+    """What a model may suggest instead of a call that failed (S2: one a step, 256 tokens)."""
+
+    enabled: bool = True
+    max_tokens: int = Field(256, ge=1)
+    temperature: float = Field(0.5, ge=0, le=2)
+
+
 class LoopGuard(_Section):
     """When a model goes round in circles (S1): calls of the window, then the counts of each pattern."""
 
@@ -85,9 +94,10 @@ class Tools(_Section):
 
 
 class Approval(_Section):
-    """Which plans a person has to approve, and for how long a terminal waits."""
+    """Which plans a person has to approve, how deep that goes, and for how long a terminal waits."""
 
     plan: Literal["risk", "always", "never"] = "risk"
+    depth: Literal["plan", "plan_and_gates"] = "plan"
     plan_risk: Risk = "Medium"
     tool_risk: Risk = "High"
     plan_timeout_s: int = Field(600, ge=1)
@@ -178,6 +188,7 @@ class Settings(BaseSettings):
     planning: Planning = Planning()
     planner: Planner = Planner()
     execution: Execution = Execution()
+    alternative: Alternative = Alternative()
     loop_guard: LoopGuard = LoopGuard()
     tools: Tools = Tools()
     approval: Approval = Approval()

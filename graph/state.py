@@ -114,7 +114,9 @@ class StepTask(TypedDict):
     run_id: str
     plan_id: str
     plan_hash: str
+    plan_gate: str
     goal: str
+    route: ModelRoute
     index: int
     total: int
     checked: CheckedStep

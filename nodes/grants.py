@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from planwright.capabilities.gateway import Gateway
+from planwright.checkpoints.gates import Gates, gate_id
 from planwright.checkpoints.runs import Runs
+from planwright.graph.errors import GateError
 from planwright.graph.invocation import Invocation
 from planwright.graph.loop_state import LoopTask
+from planwright.graph.plan import DELEGATE, CheckedStep
 
 KEPT_RUNS = 64
 
@@ -13,8 +16,9 @@ KEPT_RUNS = 64
 class Grants:
     """Look up what a loop may use: LangGraph lets anybody with the graph write into the state."""
 
-    def __init__(self, gateway: Gateway, runs: Runs) -> None:
+    def __init__(self, gateway: Gateway, runs: Runs, gates: Gates) -> None:
         self._gateway = gateway
+        self._gates = gates
         self._runs = runs
         self._planned: dict[tuple[str, int], bool] = {}
 
@@ -27,7 +31,17 @@ class Grants:
         if loop.lane == "main":
             return () if await self._has_plan(run_id, token) else loop.tools
         found = await self._gateway.approved(run_id, loop.plan_hash, token, loop.lane)
-        return found.step.tool_hints if found is not None and found.step.agentic else ()
+        if found is None or (found.gated and not await self._decided(run_id, found.uid, invocation)):
+            return ()
+        granted = granted_by(found)
+        return tuple(name for name in loop.tools if name in granted)
+
+    async def _decided(self, run_id: str, uid: str, invocation: Invocation) -> bool:
+        try:
+            gate = await self._gates.read(gate_id(run_id, "step", uid), invocation.clock())
+        except GateError:
+            return False
+        return gate.status == "approved"
 
     async def _has_plan(self, run_id: str, lease_token: int) -> bool:
         key = (run_id, lease_token)
@@ -36,3 +50,11 @@ class Grants:
                 del self._planned[next(iter(self._planned))]
             self._planned[key] = await self._runs.has_plan(run_id)
         return self._planned[key]
+
+
+def granted_by(checked: CheckedStep) -> tuple[str, ...]:
+    """Name what the agent of a step, or of a delegated task, may use; asking a person is always granted."""
+    if checked.step.agentic:
+        return (*checked.step.tool_hints, "clarify")
+    named = checked.step.params.get("tools") if checked.step.capability == DELEGATE else None
+    return (*map(str, named), "clarify") if isinstance(named, list) else ()

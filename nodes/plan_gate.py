@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.checkpoints.gates import Gate, Gates
+from planwright.checkpoints.gates import Gate, GateKind, Gates
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState, Attempts
@@ -22,7 +22,8 @@ def plan_gate(gates: Gates, settings: Settings) -> Node[AgentState]:
         invocation, plan = invocation_of(config), state["plan"]
         assert plan is not None
         left = settings.planning.replan_budget - state.get("attempts", Attempts()).replans
-        card = plan_card(plan, state["checked"], state.get("changes", ()))
+        deep = settings.approval.depth == "plan_and_gates"
+        card = plan_card(plan, state["checked"], state.get("changes", ()), with_gates=deep)
         shown = {**card, "replans_left": max(left, 0)}
         gate = open_gate(invocation, settings, state["gate_id"], plan.plan_hash, shown)
         await gates.open(gate)
@@ -42,6 +43,7 @@ def open_gate(
     shown_hash: str,
     shown: dict[str, Any],
     step_uid: str | None = None,
+    kind: GateKind = "plan",
 ) -> Gate:
     """Make the row of a gate that opens now and closes by itself."""
     now = invocation.clock()
@@ -53,7 +55,7 @@ def open_gate(
         thread_id=invocation.thread_id,
         run_id=invocation.run_id,
         tenant=invocation.context.tenant,
-        kind="plan" if step_uid is None else "step",
+        kind=kind,
         step_uid=step_uid,
         shown_hash=shown_hash,
         shown=shown,

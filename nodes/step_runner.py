@@ -14,11 +14,13 @@ from planwright.graph.canonical import spelled
 from planwright.graph.cascade import fate
 from planwright.graph.errors import BudgetExceeded, CapabilityError, PlanwrightError
 from planwright.graph.invocation import Invocation
+from planwright.graph.lane_budget import LaneBudget
 from planwright.graph.plan import CheckedStep
 from planwright.graph.references import resolve
 from planwright.graph.results import StepResult, StepStatus
 from planwright.graph.settings import Settings
 from planwright.graph.state import StepTask
+from planwright.nodes.alternative import Alternative
 
 PREVIEW = 200
 
@@ -26,8 +28,11 @@ PREVIEW = 200
 class StepRunner:
     """Carry out verified steps. Whatever goes wrong settles as a result; only interrupts escape."""
 
-    def __init__(self, gateway: Gateway, stores: Stores, settings: Settings) -> None:
+    def __init__(
+        self, gateway: Gateway, stores: Stores, settings: Settings, alternative: Alternative
+    ) -> None:
         self.gateway = gateway
+        self._alternative = alternative
         self._stores = stores
         self._limit = settings.tools.result_limit
         self._run_retries = settings.execution.run_retries
@@ -82,6 +87,8 @@ class StepRunner:
                 self._about(task),
                 invocation,
             )
+            if result.status == "failed":
+                result = await self._instead(task, results, result, invocation)
             return await self.settle(task, result.model_copy(update={"missing": missing}), invocation)
 
     def begin(
@@ -93,6 +100,34 @@ class StepRunner:
         invocation.emit("plan_step_start", {**self._about(task), "missing": list(missing)}, checked.uid)
         return missing
 
+    async def _instead(
+        self, task: StepTask, results: dict[str, StepResult], failed: StepResult, invocation: Invocation
+    ) -> StepResult:
+        """Make the one other call that may be made instead, if there is one (the failure ladder)."""
+        try:
+            args = await self.arguments(task, results, invocation)
+        except CapabilityError:
+            return failed
+        found = await self._alternative.instead_of(task, args, failed, invocation)
+        if found is None:
+            return failed
+        (plan, chosen), about = found, self._about(task)
+        other: dict[str, JsonValue] = {"capability": chosen.step.capability, "params": chosen.step.params}
+        data = {**about, "attempt": failed.attempts, "error": failed.error, "alternative": other}
+        invocation.emit("plan_step_retry", data, f"{failed.uid}:alternative")
+
+        async def literal() -> dict[str, JsonValue]:
+            return chosen.step.params
+
+        tried = await self.attempt(chosen, plan.plan_hash, literal, about, invocation)
+        attempts = failed.attempts + tried.attempts
+        if tried.status != "completed":
+            error = f"{failed.error}; then {chosen.step.capability} instead: {tried.error}"
+            return failed.model_copy(update={"error": error, "code": tried.code, "attempts": attempts})
+        return tried.model_copy(
+            update={"uid": failed.uid, "instead_of": failed.capability, "attempts": attempts}
+        )
+
     async def attempt(
         self,
         checked: CheckedStep,
@@ -100,6 +135,7 @@ class StepRunner:
         arguments: Callable[[], Awaitable[dict[str, JsonValue]]],
         about: dict[str, JsonValue],
         invocation: Invocation,
+        lanes: tuple[LaneBudget, ...] = (),
     ) -> StepResult:
         """Make a call, with its retries, and say how it ended; nothing is settled yet."""
         tries, started = [1], invocation.clock()
@@ -112,7 +148,7 @@ class StepRunner:
             invocation.emit("plan_step_retry", data, f"{checked.uid}:{attempt}")
             return True
 
-        site, name = _site(checked, plan_hash, invocation), checked.step.capability or ""
+        site, name = _site(checked, plan_hash, invocation, lanes), checked.step.capability or ""
         try:
             output = await self.gateway.call(name, await arguments(), site, may_retry)
             result = await self._completed(checked, output)
@@ -188,7 +224,9 @@ def cancelled(checked: CheckedStep, invocation: Invocation) -> StepResult:
     return ended(checked, "skipped", code="cancelled", error=f"cancelled by {invocation.cancelled_by}")
 
 
-def _site(checked: CheckedStep, plan_hash: str, invocation: Invocation) -> Site:
+def _site(
+    checked: CheckedStep, plan_hash: str, invocation: Invocation, lanes: tuple[LaneBudget, ...]
+) -> Site:
     return Site(
         tenant=invocation.context.tenant,
         thread_id=invocation.thread_id,
@@ -196,6 +234,7 @@ def _site(checked: CheckedStep, plan_hash: str, invocation: Invocation) -> Site:
         plan_hash=plan_hash,
         checked=checked,
         lease_token=invocation.lease_token,
+        lanes=lanes,
     )
 
 

@@ -53,6 +53,7 @@ def read(name: str, call: CallContext) -> Done:
 @capability("work.write", mode="local_write", effect="idempotent", tags=("write",))
 def write(name: str, call: CallContext, text: str = "") -> Done:
     """Write something down."""
+    die_if_told(call, name)
     turn = note(call, f"{name}:{text}" if text else name)
     return Done(text=f"{name} written", turn=turn)
 
@@ -72,6 +73,12 @@ def wipe(name: str, call: CallContext) -> Done:
     return Done(text=f"{name} wiped", turn=note(call, name))
 
 
+@capability("work.send", mode="network", effect="idempotent", tags=("send",))
+def send(name: str, call: CallContext, to: str = "nobody") -> Done:
+    """Send something to a host that nobody listed."""
+    return Done(text=f"{name} sent", turn=note(call, f"{name}>{to}"))
+
+
 @capability("work.slow", mode="read_only", tags=("slow",))
 async def slow(name: str, call: CallContext) -> Done:
     """Take two seconds, longer than it takes to notice that a run was cancelled."""
@@ -85,6 +92,13 @@ def fail(name: str, call: CallContext) -> Done:
     """Fail for good."""
     note(call, name)
     raise ValueError(f"{name} is broken")
+
+
+@capability("work.spoil", mode="local_write", effect="idempotent", tags=("spoil",))
+def spoil(name: str, call: CallContext) -> Done:
+    """Fail to write something down."""
+    note(call, name)
+    raise ValueError(f"{name} is spoilt")
 
 
 @capability("work.flaky", mode="read_only", tags=("flaky",))
