@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test check bench crash fuzz eval-offline docs lock clean
+.PHONY: setup demo test check bench crash fuzz cuts eval-offline docs lock clean
 
 setup: $(STAMP)
 
@@ -38,6 +38,9 @@ crash: setup  ## kill -9 at every boundary, then recover -> crash.json
 
 fuzz: setup  ## 20,000 malformed tool calls through the agentic loop -> fuzz.json
 	$(BIN)/python -m benchmarks.fuzz_calls
+
+cuts: setup  ## Cancel, break and fail every recorded run at every event; is each conversation still valid?
+	$(BIN)/python -m benchmarks.cut_runs
 
 eval-offline: setup  ## The embedded planner on written requests -> eval.json
 	$(BIN)/python -m benchmarks.eval_offline

@@ -82,7 +82,8 @@ class Gateway:
             if surface.withholds(name):
                 raise CapabilityForbidden(f"the agent {site.profile.agent} may not use {name}")
             raise CapabilityRejected(f"there is no capability {name}")
-        if await self._approved(site) != site.checked:
+        key = (site.run_id, site.plan_hash, site.lease_token)
+        if await self.approved(*key, site.checked.uid) != site.checked:
             raise CapabilityForbidden(f"{name} is not a step of an approved plan of this run")
         args = await self._arguments(found, params)
         await self._permit(found, args, site)
@@ -105,18 +106,18 @@ class Gateway:
             if reservation:
                 await self._stores.budgets.settle(reservation, Amount(calls=1))
 
-    async def _approved(self, site: Site) -> CheckedStep | None:
+    async def approved(self, run_id: str, plan_hash: str, lease_token: int, uid: str) -> CheckedStep | None:
         """Look a step up in the approved plan on record; what the state says is not trusted.
 
         The steps of a plan ask together, and read it once. One that is missing reads it anew: the
         same plan again has other uids where a step had failed.
         """
-        key = (site.run_id, site.plan_hash, site.lease_token)
+        key = (run_id, plan_hash, lease_token)
         steps = await self.approved_steps(*key)
-        if site.checked.uid not in steps:
+        if uid not in steps:
             self._plans.pop(key, None)
             steps = await self.approved_steps(*key)
-        return steps.get(site.checked.uid)
+        return steps.get(uid)
 
     async def approved_steps(self, run_id: str, plan_hash: str, lease_token: int) -> dict[str, CheckedStep]:
         """Read an approved plan by uid, from the record and once; empty when nobody approved it."""

@@ -228,6 +228,14 @@ def _rememberable(gate: Gate, remember: Remember) -> None:
         )
 
 
+def close_gates(connection: sqlite3.Connection, run_id: str, at: datetime, by: str) -> None:
+    """Close what a run still asks for, in the transaction in which the run ends."""
+    connection.execute(
+        "UPDATE gates SET status='cancelled', decided_at=?, decided_by=? WHERE run_id=? AND status='open'",
+        (at.isoformat(), by, run_id),
+    )
+
+
 def _expire(connection: sqlite3.Connection, at: datetime) -> None:
     connection.execute(
         "UPDATE gates SET status='expired', decided_at=? WHERE status='open' AND expires_at <= ?",

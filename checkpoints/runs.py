@@ -12,12 +12,13 @@ import os
 import sqlite3
 import uuid
 from datetime import datetime
-from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.gates import close_gates
+from planwright.checkpoints.processes import alive, started_at
 from planwright.graph.errors import RunError
 from planwright.graph.plan import CheckedStep, Plan
 from planwright.graph.results import TERMINAL, RunStatus
@@ -66,7 +67,7 @@ class Runs:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._owner = f"{os.getpid()}:{_started(os.getpid())}:{uuid.uuid4().hex[:8]}"
+        self._owner = f"{os.getpid()}:{started_at(os.getpid())}:{uuid.uuid4().hex[:8]}"
 
     async def latest(self, thread_id: str) -> Run | None:
         """Find the newest run of a thread."""
@@ -116,13 +117,14 @@ class Runs:
         await self._database.run("status", job)
 
     async def end(self, run_id: str, status: RunStatus, answer: str, at: datetime) -> None:
-        """Write down how a run ended, once."""
+        """Write down how a run ended, once; a gate that is still open closes with it."""
 
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(
                 "UPDATE runs SET status=?, answer=?, ended_at=? WHERE run_id=? AND ended_at IS NULL",
                 (status, answer, at.isoformat(), run_id),
             )
+            close_gates(connection, run_id, at, "the end of the run")
 
         await self._database.run("end", job)
 
@@ -138,11 +140,7 @@ class Runs:
             )
             if not asked.rowcount:
                 raise RunError(f"run {run_id} has ended", f"see how: planwright show {run_id}")
-            connection.execute(
-                "UPDATE gates SET status='cancelled', decided_at=?, decided_by=?"
-                " WHERE run_id=? AND status='open'",
-                (at.isoformat(), by, run_id),
-            )
+            close_gates(connection, run_id, at, by)
 
         await self._database.run("cancel", job)
 
@@ -157,7 +155,7 @@ class Runs:
 
     def worked_on(self, run: Run, now: float) -> bool:
         """Say whether a live process holds a run."""
-        return run.lease_until > now and run.owner is not None and _alive(run.owner)
+        return run.lease_until > now and run.owner is not None and alive(run.owner)
 
     async def set_title(self, thread_id: str, title: str) -> None:
         """Name a thread, once."""
@@ -213,6 +211,15 @@ class Runs:
 
         return await self._database.run("read", job)
 
+    async def has_plan(self, run_id: str) -> bool:
+        """Say whether a run has a plan on record, approved or not."""
+
+        def job(connection: sqlite3.Connection) -> bool:
+            query = "SELECT 1 FROM plans WHERE run_id = ? AND kind = 'plan'"
+            return connection.execute(query, (run_id,)).fetchone() is not None
+
+        return await self._database.run("read", job)
+
     async def runnable_steps(self, run_id: str, plan_hash: str) -> dict[str, CheckedStep]:
         """Read the steps of a plan that was verified and, where a person had to approve it, approved.
 
@@ -258,7 +265,7 @@ def _take_lease(connection: sqlite3.Connection, run_id: str, owner: str, now: fl
     ).fetchone()
     if row is None:
         raise RunError(f"there is no run {run_id}", "list them: planwright ls")
-    if row["lease_until"] > now and _alive(row["owner"]):
+    if row["lease_until"] > now and alive(row["owner"]):
         raise RunError(
             f"run {run_id} is being worked on by process {row['owner'].split(':')[0]}",
             f"watch it with: planwright events {row['thread_id']}",
@@ -268,20 +275,6 @@ def _take_lease(connection: sqlite3.Connection, run_id: str, owner: str, now: fl
         "UPDATE runs SET owner=?, lease_token=?, lease_until=? WHERE run_id=?", (owner, token, until, run_id)
     )
     return token
-
-
-def _alive(owner: str) -> bool:
-    """Say whether the process that holds a lease still runs (same pid, same start time)."""
-    pid, started, _ = owner.split(":")
-    return _started(int(pid)) == started
-
-
-def _started(pid: int) -> str:
-    """Read when a process started, in clock ticks since boot; empty when it is gone or unknown."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
 
 
 def _run(row: sqlite3.Row) -> Run:

@@ -34,9 +34,9 @@ def label(name: str, text: str, style: str = "") -> Table:
 
 
 def safe(text: object) -> str:
-    """Make a text printable: control and bidirectional characters show as escapes, not as effects."""
+    """Make a text printable: control, bidirectional and invisible characters show as escapes."""
     return "".join(
-        c if c == "\n" or (c.isprintable() and c not in _BIDI) else repr(c)[1:-1] for c in str(text)
+        c if c == "\n" or (c.isprintable() and c not in _HIDDEN) else ascii(c)[1:-1] for c in str(text)
     )
 
 
@@ -45,7 +45,15 @@ def one_line(text: object) -> str:
     return safe(text).replace("\n", "\\n")
 
 
-_BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f")
+# Letters and marks that leave no ink, and could hide or smuggle what they stand among. Control and
+# bidirectional characters are not printable in the first place; U+FE0E and U+FE0F belong to emoji.
+_HIDDEN = frozenset(
+    map(
+        chr,
+        (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x2800, 0x3164, 0xFFA0)
+        + (*range(0xFE00, 0xFE0E), *range(0xE0100, 0xE01F0)),
+    )
+)
 
 
 def model_line(route: Mapping[str, Any]) -> RenderableType:

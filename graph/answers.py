@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from planwright.checkpoints.gates import Answer, Decision, Gate, Remember, acceptable
 from planwright.graph.errors import GateError
+from planwright.nodes.gate import request
 
 _WORDS: dict[str, Answer] = {
     **dict.fromkeys(("approve", "approved", "accept", "yes", "ok", "true"), "approve"),
@@ -24,6 +25,9 @@ _WORDS: dict[str, Answer] = {
 _EDIT = '{"type": "edit", "edited_action": {"name": "approve_plan", "args": {"plan": {"steps": […]}}}}'
 
 _EDIT_FORMS = (("edited_action", "name"), ("args", "action"))
+_KEYS = frozenset(
+    ("type", "message", "reason", "args", "edited_action", "plan_hash", "gate_id", "decided_by", "remember")
+)
 
 
 @dataclass(frozen=True)
@@ -48,31 +52,36 @@ def bind(answer: Any, gates: Sequence[Gate], interrupts: Mapping[str, str], chan
             "nothing on this thread waits for a decision", "see what waits: planwright ls --waiting"
         )
     if isinstance(answer, Mapping) and (named := _named(answer, gates, interrupts)):
-        return [_bound(gate, *read(form, channel)) for gate, form in named]
-    decision, edit = read(answer, channel)
+        return [_bound(gate, form, channel) for gate, form in named]
+    read(answer, channel)
     wanted = gate_meant(answer)
     if wanted is not None:
         found = next((gate for gate in gates if gate.gate_id == wanted), None)
         if found is None:
-            raise GateError(f"no open gate is named {wanted}", f"open: {_ids(gates)}")
-        return [_bound(found, decision, edit)]
+            raise GateError(f"no open gate is named {_quoted(wanted)}", f"open: {_ids(gates)}")
+        return [_bound(found, answer, channel)]
     if len(gates) > 1:
         raise GateError(
             f"{len(gates)} gates are open, and the answer names none of them",
             f"answer each by its id: {_ids(gates)}",
         )
-    return [_bound(gates[0], decision, edit)]
+    return [_bound(gates[0], answer, channel)]
 
 
 def read(answer: Any, channel: str) -> tuple[Decision, object]:
     """Read one decision, and the plan of an edit. Raises GateError when it is not exactly one."""
     form = _one(answer)
-    word = _WORDS.get(str(form["type"]).strip().lower())
-    if word is None:
-        raise GateError(f"{form['type']!r} is no answer to a gate", "answer approve, edit, reject or respond")
+    word = _word(form["type"])
     given, shown = form.get("args"), form.get("plan_hash")
-    if not (shown is None or isinstance(shown, str)):
-        raise GateError("the plan_hash of an answer is a text", "leave it out, or copy it from what is shown")
+    for name in ("plan_hash", "decided_by"):
+        if not isinstance(form.get(name, ""), str | None):
+            raise GateError(
+                f"the {name} of an answer is a text", "leave it out, or copy it from what is shown"
+            )
+    if unknown := form.keys() - _KEYS:
+        raise GateError(
+            f"an answer has no field {_quoted(min(unknown, key=str))}", f"it has: {', '.join(sorted(_KEYS))}"
+        )
     reason = form.get("message") or form.get("reason") or (given if isinstance(given, str) else "")
     if word == "respond" and not (isinstance(reason, str) and reason.strip()):
         raise GateError("a response without words says nothing", 'send {"type": "respond", "message": "…"}')
@@ -87,6 +96,15 @@ def read(answer: Any, channel: str) -> tuple[Decision, object]:
         remember=_remember(form, word),
     )
     return decision, _edited_plan(form) if word == "edit" else None
+
+
+def _word(given: bool | str) -> Answer:
+    """Read the word of a decision. Letters that only look like it, or become it in small, are not it."""
+    said = str(given).strip(" \t\r\n")
+    word = _WORDS.get(said.lower()) if said.isascii() else None
+    if word is None:
+        raise GateError(f"{_quoted(given)} is no answer to a gate", "answer approve, edit, reject or respond")
+    return word
 
 
 def _remember(form: Mapping[str, Any], word: Answer) -> Remember | None:
@@ -117,7 +135,10 @@ def _one(answer: Any) -> Mapping[str, Any]:
         if not isinstance(listed, Sequence) or isinstance(listed, str) or len(listed) != 1:
             raise GateError("a gate takes exactly one decision", 'send {"decisions": [{"type": "approve"}]}')
         inner = listed[0] if isinstance(listed[0], Mapping) else {"type": listed[0]}
-        form = {**{key: value for key, value in form.items() if key != "decisions"}, **inner}
+        outer = {key: value for key, value in form.items() if key != "decisions"}
+        if twice := [key for key in outer if key in inner and outer[key] != inner[key]]:
+            raise GateError(f"the answer names two different {_quoted(twice[0])}", "say it once")
+        form = {**outer, **inner}
     elif isinstance(form, Sequence) and not isinstance(form, str) and len(form) == 1:
         form = form[0]
     if isinstance(form, bool | str):
@@ -137,7 +158,7 @@ def _edited_plan(form: Mapping[str, Any]) -> object:
     action, name = given[0]
     if action.keys() != {name, "args"} or action[name] != "approve_plan":
         raise GateError(
-            f"an edit is of approve_plan, not of {action.get(name)!r}: change the steps of its plan",
+            f"an edit is of approve_plan, not of {_quoted(action.get(name))}: change the steps of its plan",
             f"send {_EDIT}",
         )
     args = action["args"]
@@ -146,8 +167,17 @@ def _edited_plan(form: Mapping[str, Any]) -> object:
     return args["plan"]
 
 
-def _bound(gate: Gate, decision: Decision, edit: object) -> Bound:
+def _bound(gate: Gate, answer: Any, channel: str) -> Bound:
+    decision, edit = read(answer, channel)
     acceptable(gate, decision)
+    brought = _one(answer).get("args")
+    if decision.answer == "approve" and not (brought is None or isinstance(brought, str)):
+        (action,) = request(gate)["action_requests"]
+        if brought != {"action": action["name"], "args": action["args"]}:
+            raise GateError(
+                "the answer is `approve` and brings other arguments than are shown",
+                "approve without args, or edit the plan",
+            )
     return Bound(gate, decision, edit)
 
 
@@ -162,7 +192,7 @@ def _named(
     for key, form in answer.items():
         gate = open_.get(interrupts.get(str(key), str(key)))
         if gate is None:
-            raise GateError(f"no open gate or interrupt is named {key!r}", f"open: {_ids(gates)}")
+            raise GateError(f"no open gate or interrupt is named {_quoted(key)}", f"open: {_ids(gates)}")
         if gate_meant(form) not in (None, gate.gate_id):
             raise GateError(f"the answer to gate {gate.gate_id} names another gate", "name each gate once")
         if any(gate.gate_id == other.gate_id for other, _ in named):
@@ -172,11 +202,18 @@ def _named(
 
 
 def gate_meant(form: Any) -> Any:
-    """Find the gate id that an answer names: beside its decision, or inside it."""
+    """Find the gate id that an answer names: beside its decision, or inside it; None when it names none."""
     if isinstance(form, Mapping):
-        return form.get("gate_id") or gate_meant(form.get("decisions"))
+        beside = form.get("gate_id")
+        return gate_meant(form.get("decisions")) if beside is None else beside
     listed = isinstance(form, Sequence) and not isinstance(form, str) and len(form) == 1
     return gate_meant(form[0]) if listed else None
+
+
+def _quoted(given: object) -> str:
+    """Quote what was sent so that all of it shows, and not more than fits."""
+    quoted = ascii(given)
+    return quoted if len(quoted) <= 80 else f"{quoted[:79]}…"
 
 
 def _ids(gates: Sequence[Gate]) -> str:

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import itertools
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -24,7 +24,17 @@ from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
 from planwright.graph.answers import Bound, bind, gate_meant
 from planwright.graph.board import Board
-from planwright.graph.entry import nested, nothing_open, profile_of, read_messages, thread_of, unfinished
+from planwright.graph.entry import (
+    check_same_options,
+    gate_of,
+    nested,
+    not_begun,
+    nothing_open,
+    profile_of,
+    read_messages,
+    thread_of,
+    unfinished,
+)
 from planwright.graph.errors import GateError, RunError
 from planwright.graph.invocation import CONFIG_KEY, Clock, Invocation, utc_now
 from planwright.graph.profile import Profile
@@ -133,6 +143,7 @@ class Door:
                 )
             if run is None:
                 raise RunError(f"there is no thread {thread_id}", "list the threads: planwright ls")
+            check_same_options(context, run)
             return run, False
         gates = await self.stores.gates.of_thread(thread_id, self._clock())
         if run is not None and not run.ended:
@@ -211,7 +222,7 @@ class Door:
         passed: Any = None
         if isinstance(given, Command):
             passed = await self._answer(given.resume, run, snapshot, channel)
-        if passed is None and (fresh or _not_begun(run, snapshot)):
+        if passed is None and (fresh or not_begun(run, snapshot)):
             passed = {"messages": messages_from_dict(run.messages)}
         if not fresh:
             await self.stores.runs.set_status(run.run_id, "running")
@@ -242,7 +253,7 @@ class Door:
     ) -> Command[Any] | None:
         """Decide the gates an answer names, then resume exactly their interrupts."""
         gates = await self.stores.gates.of_thread(run.thread_id, self._clock())
-        interrupts = {found.id: _gate_of(found.value) for found in snapshot.interrupts}
+        interrupts = {found.id: gate_of(found.value) for found in snapshot.interrupts}
         if not gates:
             raise await nothing_open(run, interrupts.values(), self.stores.gates, self._clock())
         bound = bind(resume, gates, interrupts, channel)
@@ -289,12 +300,3 @@ class Door:
                 f"nothing is lost; try: planwright resume {run.thread_id}",
             )
         await self.stores.runs.set_status(run.run_id, "waiting")
-
-
-def _not_begun(run: Run, snapshot: StateSnapshot) -> bool:
-    """Say whether a run is not in its thread's checkpoints: it died early, or they were deleted."""
-    return not snapshot.next and snapshot.values.get("run_id") != run.run_id
-
-
-def _gate_of(value: Any) -> str:
-    return str(value.get("gate_id", "")) if isinstance(value, Mapping) else ""

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any
 
 from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
+from langgraph.types import StateSnapshot
 
 from planwright.checkpoints.gates import Gate, Gates
 from planwright.checkpoints.runs import Run
 from planwright.graph.errors import GateError, RunError, SetupError
 from planwright.graph.profile import Profile, in_force
-from planwright.graph.run_context import read_context
+from planwright.graph.run_context import RunContext, read_context
 from planwright.graph.settings import Settings
 
 MAX_REQUEST = 100_000
 
 
 def thread_of(config: RunnableConfig) -> str:
-    """Read the thread id. Raises SetupError when the caller gave none."""
+    """Read the thread id. Raises SetupError when the caller gave none, RunError when it names a subgraph."""
     thread_id = config.get("configurable", {}).get("thread_id")
     if not thread_id:
         raise SetupError(
             "a run needs a thread id", 'pass {"configurable": {"thread_id": str(uuid.uuid4())}} as the config'
+        )
+    if config["configurable"].get("checkpoint_ns") and not nested(config):
+        raise RunError(
+            "a run is entered at its top, not in one of its lanes", "leave checkpoint_ns out of the config"
         )
     return str(thread_id)
 
@@ -49,6 +54,20 @@ def read_messages(given: Any) -> list[BaseMessage]:
             "put the text into a file of the workspace and name the file instead",
         )
     return messages
+
+
+def check_same_options(context: Any, run: Run) -> None:
+    """Raise RunError when a caller who goes on with a run asks for other options than it began with.
+
+    What is left at its default is not asked for; the channel is that of the caller.
+    """
+    given, kept, default = read_context(context), read_context(run.context), RunContext()
+    for name in (option.name for option in fields(RunContext) if option.name != "channel"):
+        if getattr(given, name) not in (getattr(kept, name), getattr(default, name)):
+            raise RunError(
+                f"run {run.run_id} began with {name} = {getattr(kept, name)!a}; that stays so to its end",
+                f"go on without {name}, or cancel it first: planwright cancel {run.thread_id}",
+            )
 
 
 def _storable(text: str) -> bool:
@@ -106,6 +125,16 @@ async def nothing_open(run: Run, gate_ids: Iterable[str], gates: Gates, at: date
         f"nothing on thread {run.thread_id} waits for a decision (its last run: {run.status})",
         f"see how it went: planwright show {run.thread_id}",
     )
+
+
+def not_begun(run: Run, snapshot: StateSnapshot) -> bool:
+    """Say whether a run is not in its thread's checkpoints: it died early, or they were deleted."""
+    return not snapshot.next and snapshot.values.get("run_id") != run.run_id
+
+
+def gate_of(value: Any) -> str:
+    """Read which gate an interrupt asks for; empty when it is none of ours."""
+    return str(value.get("gate_id", "")) if isinstance(value, Mapping) else ""
 
 
 def nested(config: RunnableConfig) -> bool:

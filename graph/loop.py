@@ -20,6 +20,7 @@ from planwright.graph.state import AgentState
 from planwright.models.calling import Models
 from planwright.nodes.agentic_step import step_opening, step_result
 from planwright.nodes.call_gate import CallGates
+from planwright.nodes.grants import Grants
 from planwright.nodes.llm_invoker import llm_invoker
 from planwright.nodes.loop_guard import loop_guard, trips_now
 from planwright.nodes.node import Node, Update, describe
@@ -36,13 +37,13 @@ def build_loop(
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Wire llm_invoker → loop_guard → tool_approval → parallel_execution → tool_execution → back.
 
-    Nodes with nothing to do are skipped by the edges; each superstep costs a checkpoint. A sub_agent
-    runs the same loop again, one level deeper.
+    Nodes with nothing to do are skipped: a superstep costs a checkpoint. A sub_agent runs the same loop.
     """
     gates = CallGates(stores.gates, stores.allow_rules, settings)
     reader = CallReader(runner.gateway.registry, runner.gateway.world, settings.approval.tool_risk)
+    grants = Grants(runner.gateway, stores.runs, stores.gates)
     graph = StateGraph(LoopState, input_schema=LoopInput, output_schema=LoopOutput)
-    graph.add_node("llm_invoker", llm_invoker(models, reader, stores.runs))
+    graph.add_node("llm_invoker", llm_invoker(models, reader, grants, stores.runs))
     graph.add_node("loop_guard", loop_guard(settings.loop_guard))
     graph.add_node("tool_approval", tool_approval(gates), input_schema=CallTask)
     graph.add_node("parallel_execution", parallel_execution(gates))

@@ -23,6 +23,7 @@ class LoopTask(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     lane: str
+    plan_hash: str = ""
     goal: str
     route: ModelRoute
     tools: tuple[str, ...]

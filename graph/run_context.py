@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from planwright.graph.errors import SetupError
 
+MOST_TTL_S = 10 * 365 * 86400  # a gate that never closes is a mistake
 PlanningMode = Literal["auto", "llm_decides", "always", "never"]
 
 
@@ -31,7 +32,7 @@ class RunContext:
         default=None,
         metadata={"description": "The provider to use, by its name in the settings; or provider/model."},
     )
-    gate_ttl_s: int | None = field(
+    gate_ttl_s: Annotated[int, Field(gt=0, le=MOST_TTL_S)] | None = field(
         default=None, metadata={"description": "How long a gate stays open; unset = sessions.gate_ttl_s."}
     )
 

@@ -28,7 +28,7 @@ class ServedAgent(Agent):
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
         """Stream a run or an answer that came through the server."""
-        told = {"channel": "server", **(context or {})}
+        told = {**(context or {}), "channel": "server"}
         return super().astream(input, config, context=told, durability="sync", **kwargs)
 
 

@@ -24,7 +24,13 @@ def step_opening(task: StepTask, outputs: dict[str, JsonValue], missing: tuple[s
         results=as_data(outputs),
         missing=as_data(list(missing)),
     )
-    loop = LoopTask(lane=uid, goal=step.description, route=task["route"], tools=(*step.tool_hints, "clarify"))
+    loop = LoopTask(
+        lane=uid,
+        plan_hash=task["plan_hash"],
+        goal=step.description,
+        route=task["route"],
+        tools=(*step.tool_hints, "clarify"),
+    )
     return LoopInput(loop=loop, conversation=[HumanMessage(text, id=f"{uid}_task")])
 
 

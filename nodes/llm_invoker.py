@@ -10,6 +10,7 @@ from planwright.graph.errors import BudgetExceeded, ModelError
 from planwright.graph.invocation import invocation_of
 from planwright.graph.loop_state import LoopOutcome, LoopState
 from planwright.models.calling import Models
+from planwright.nodes.grants import Grants
 from planwright.nodes.history import normalise, repair
 from planwright.nodes.node import Node, Update
 from planwright.nodes.tool_calls import CallReader, batch_of, schemas, tools_of
@@ -18,7 +19,7 @@ from planwright.prompts import instructed
 PROGRESS_EVERY = 10
 
 
-def llm_invoker(models: Models, reader: CallReader, runs: Runs) -> Node[LoopState]:
+def llm_invoker(models: Models, reader: CallReader, grants: Grants, runs: Runs) -> Node[LoopState]:
     """Ask the model, verify the calls of its reply, and put them on record."""
 
     async def llm_invoker(state: LoopState, config: RunnableConfig) -> Update:
@@ -33,7 +34,8 @@ def llm_invoker(models: Models, reader: CallReader, runs: Runs) -> Node[LoopStat
             return {"outcome": LoopOutcome(status="failed", code="max_tool_iterations", text=text)}
         if turn % PROGRESS_EVERY == 0:
             invocation.emit("progress", {"lane": loop.lane, "turn": turn, "of": most}, f"{loop.lane}:{turn}")
-        tools = tools_of(loop.tools, reader.registry.within(profile))
+        granted = await grants.tools(loop, invocation)
+        tools = tools_of(granted, reader.registry.within(profile))
         steering = _steering(state, turn)
         asked = [
             SystemMessage(instructed("agent", profile.instructions)),

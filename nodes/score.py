@@ -9,7 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
 from planwright.checkpoints.stores import Stores
-from planwright.graph.errors import BudgetExceeded
+from planwright.graph.errors import BudgetExceeded, RunError
 from planwright.graph.events import EventType
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.plan import CheckedStep, Plan
@@ -31,6 +31,11 @@ def score(stores: Stores, settings: Settings) -> Node[AgentState]:
         assert plan is not None
         attempts, checked = state.get("attempts", Attempts()), state["checked"]
         settled = {r.uid: r for r in await stores.ledger.settled_steps(invocation.run_id)}
+        if never := [entry.step.id for entry in checked if entry.uid not in settled]:
+            raise RunError(
+                f"steps {', '.join(never)} have no result on record: the state was changed from outside",
+                f"end the run: planwright cancel {invocation.thread_id}",
+            )
         results = [settled[entry.uid] for entry in checked]
         outputs = {r.uid: await full_output(stores, r) for r in results if r.status == "completed"}
         timeout_s = settings.execution.step_timeout_s

@@ -40,7 +40,7 @@ def sub_agent(open_lane: OpenLane, runner: StepRunner, stores: Stores, settings:
         result, began = invocation.board.settled(checked.uid), invocation.clock()
         if result is None:
             budget = await _carved(parent, checked, stores, settings, invocation)
-            opening = lane_opening(parent, checked, budget, settings.planning.max_depth)
+            opening = lane_opening(parent, state["batch"], checked, budget, settings.planning.max_depth)
             result = step_result(checked, await open_lane(opening, config))
             seconds = round((invocation.clock() - began).total_seconds(), 3)
             result = result.model_copy(update={"seconds": seconds})
@@ -52,7 +52,9 @@ def sub_agent(open_lane: OpenLane, runner: StepRunner, stores: Stores, settings:
     return sub_agent
 
 
-def lane_opening(parent: LoopTask, checked: CheckedStep, budget: LaneBudget, max_depth: int) -> LoopInput:
+def lane_opening(
+    parent: LoopTask, batch: str, checked: CheckedStep, budget: LaneBudget, max_depth: int
+) -> LoopInput:
     """Open the child's loop: its task alone, its tools, and `agent.delegate` only above the deepest level."""
     args, depth = checked.step.params, parent.depth + 1
     names = args["tools"] if isinstance(args["tools"], list) else []
@@ -60,6 +62,7 @@ def lane_opening(parent: LoopTask, checked: CheckedStep, budget: LaneBudget, max
     turns = args["max_turns"]
     task = LoopTask(
         lane=checked.uid,
+        plan_hash=batch,
         goal=str(args["task"]),
         route=parent.route,
         tools=tools,

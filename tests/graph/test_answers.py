@@ -67,6 +67,10 @@ REFUSED: list[Any] = [
     {"gate_id": 5, "type": "approve"}, {"message": "approve"}, {1: "approve"}, {None: "approve"},
     {"type": "approve", "plan_hash": 5}, {"decisions": [{"type": "approve", "plan_hash": ["x"]}]},
     {"type": "reject", "decisions": [{"type": "approve"}]}, {"int_a": "approve", "gate_a": "reject"},
+    "o\u212a", "\u2028approve", {"type": "approve", "steps": ["s1"]}, {"type": "approve", "gate_id": ""},
+    {"gate_id": "gate_a", "decisions": [{"type": "approve", "gate_id": "gate_b"}]},
+    {"plan_hash": HASH, "decisions": [{"type": "approve", "plan_hash": "b" * 64}]},
+    {"type": "approve", "decided_by": ["sam"]},
 ]  # fmt: skip
 
 

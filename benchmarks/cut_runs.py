@@ -1,0 +1,337 @@
+"""Runs that are cut at one of their events: cancelled, broken, failed. Is every conversation still valid?
+
+`make cuts` cuts every recorded run at every event; the tests take a part of that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.outputs import ChatResult
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command
+from pydantic import PrivateAttr
+
+from benchmarks.played_calls import flaws
+from planwright.capabilities.capability import Capability, capability
+from planwright.graph.agent import Agent, build_graph
+from planwright.graph.door import Door, Entry
+from planwright.graph.errors import PlanwrightError
+from planwright.graph.settings import load
+from planwright.models.scripted import ScriptedModel
+
+Kind = Literal["cancel", "refused", "broken", "tool"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+FOLLOW_UP = "And now?"
+END = "the end"
+MOST_ENTRIES = 12
+FLAGS: dict[str, Any] = {"tools": {"top_k": 100}, "execution": {"retry_base_ms": 1, "step_retries": 0}}
+
+
+def call(name: str, **args: Any) -> dict[str, Any]:
+    """Write one tool call; its id is one that other turns use, too."""
+    return {"name": name, "args": args, "id": "c0"}
+
+
+def reply(*calls: dict[str, Any], text: str = "", invalid: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+    """Write a reply that calls tools."""
+    return {"content": text, "tool_calls": list(calls), "invalid_tool_calls": list(invalid)}
+
+
+def direct(id_: str, name: str = "notes.add", *after: str) -> dict[str, Any]:
+    """Write a step of one call."""
+    return {"id": id_, "capability": name, "params": {"text": id_}, "depends_on": list(after)}
+
+
+def agentic(id_: str, *after: str) -> dict[str, Any]:
+    """Write a step that an agent does."""
+    tools = ["notes.add", "notes.wipe"]
+    return {"id": id_, "description": f"Do {id_}", "tool_hints": tools, "depends_on": list(after)}
+
+
+ADD, WIPE = call("notes__add", text="a"), call("notes__wipe", text="w")
+BAD = {"name": "notes__add", "args": '{"text": ', "id": None, "error": None, "type": "invalid_tool_call"}
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A run to be cut: what its model says, by turn, and how its gates are answered."""
+
+    turns: Sequence[str | dict[str, Any]] = (END,)
+    plans: Sequence[Sequence[dict[str, Any]]] = ()
+    answer: Any = "approve"
+    requests: Sequence[str] = ("Do it",)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+RUNS: dict[str, Recorded] = {
+    "words only": Recorded(),
+    "one call": Recorded([reply(ADD), END]),
+    "parallel calls": Recorded([reply(ADD, call("notes__add", text="b")), END]),
+    "five calls with one id": Recorded([reply(*[call("notes__add", text=n) for n in "abcde"]), END]),
+    "three turns": Recorded([reply(ADD), reply(call("notes__add", text="b")), reply(ADD), END]),
+    "words beside calls": Recorded([reply(ADD, text="Let me see."), END]),
+    "a gated call approved": Recorded([reply(WIPE), END]),
+    "a gated call rejected": Recorded([reply(WIPE), END], answer={"type": "reject", "message": "no"}),
+    "gated and free calls": Recorded([reply(ADD, WIPE, ADD), reply(WIPE), END]),
+    "a failing tool": Recorded([reply(call("notes__fail", text="f"), ADD), END]),
+    "a malformed call": Recorded([reply(ADD, invalid=[BAD]), reply(invalid=[BAD]), END]),
+    "an unknown tool": Recorded([reply(call("notes.add !", text="x"), ADD), END]),
+    "wrong arguments": Recorded([reply(call("notes__add", words=1), ADD), END]),
+    "a guard that trips": Recorded([*[reply(ADD)] * 6, END]),
+    "too many turns": Recorded([reply(ADD)], settings={"execution": {"max_tool_iterations": 3}}),
+    "a large result": Recorded([reply(call("notes__long", text="l")), END]),
+    "a budget of calls": Recorded([reply(ADD, ADD), END], settings={"budgets": {"run": {"tool_calls": 1}}}),
+    "a plan of calls": Recorded(plans=[[direct("s1"), direct("s2", "notes.add", "s1")]]),
+    "an agent in a plan": Recorded([reply(ADD), END], [[agentic("s1"), direct("s2", "notes.add", "s1")]]),
+    "two agents at once": Recorded([reply(ADD, ADD), reply(ADD), END], [[agentic("s1"), agentic("s2")]]),
+    "a gated call of an agent": Recorded([reply(ADD, WIPE), END], [[agentic("s1"), direct("s2")]]),
+    "a plan after a failed one": Recorded(
+        [reply(ADD), END], [[agentic("s1"), direct("s2", "notes.fail")], [agentic("s1"), direct("s3")]]
+    ),
+    "a second request": Recorded([reply(ADD), END], requests=("Do it", "Do it again")),
+    "a plan, then a request": Recorded(
+        [reply(ADD), END], [[agentic("s1")], [direct("s2")]], requests=("Do it", "Do it again")
+    ),
+}
+
+
+class Refused(RuntimeError):
+    """What a provider raises that takes no such request."""
+
+    status_code = 400
+
+
+class Broken(RuntimeError):
+    """What nobody has thought of: it ends the entry, and the run is recovered."""
+
+
+class Cast(ScriptedModel):
+    """Say what a recorded run says, by role and turn and not by how often it is asked; fail when told."""
+
+    _run: Recorded = PrivateAttr(default_factory=Recorded)
+    _failure: Exception | None = PrivateAttr(default=None)
+    _planned: int = PrivateAttr(default=0)
+
+    def begin(self, run: Recorded) -> None:
+        """Forget what was asked, and play another run."""
+        self._run, self._failure, self._planned = run, None, 0
+        self.asked.clear()
+
+    def fail(self, failure: Exception) -> None:
+        """Fail at the next call."""
+        self._failure = failure
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        self.asked.append(messages)
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+        said = ScriptedModel(replies=[self._says(messages)])
+        return said._generate(messages, stop, run_manager, **kwargs)
+
+    def _says(self, messages: list[BaseMessage]) -> str | dict[str, Any]:
+        role = messages[0].text.splitlines()[0]
+        if role == "Role: planner":
+            steps = self._run.plans[min(self._planned, len(self._run.plans) - 1)]
+            self._planned += 1
+            return json.dumps({"goal": "Do it", "steps": list(steps)})
+        if role == "Role: task_extraction":
+            return json.dumps({"task": "Do it again"})
+        if role != "Role: agent":
+            return END
+        last = [n for n, m in enumerate(messages) if isinstance(m, HumanMessage) and m.text[:1] != "["][-1]
+        turn = sum(isinstance(message, AIMessage) for message in messages[last:])
+        turns = (reply(ADD), "bye") if messages[last].text == FOLLOW_UP else self._run.turns
+        return turns[min(turn, len(turns) - 1)]
+
+
+class WatchedDoor(Door):
+    """A door whose runs are counted by their events, and cut at one of them."""
+
+    cut: Any = None
+    seen = 0
+
+    async def _admit(self, *args: Any, **kwargs: Any) -> Entry:
+        entry = await super()._admit(*args, **kwargs)
+        record = entry.invocation.record
+
+        def watched(event: Any, key: str) -> None:
+            record(event, key)
+            self.seen += 1
+            if self.cut is not None:
+                self.cut(self.seen, entry)
+
+        entry.invocation.record = watched
+        return entry
+
+
+class Stage:
+    """An agent over a workspace of its own, which plays a run as often as it is asked to."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.run = RUNS[name]
+        self.model, self.tool_fails = Cast(replies=[END]), False
+        flags = {key: {**FLAGS.get(key, {}), **self.run.settings.get(key, {})} for key in FLAGS}
+        settings = load(folder, **{**self.run.settings, **flags})
+        self.agent: Agent = build_graph(settings, model=self.model, capabilities=self._tools())
+        self.agent.door.__class__ = WatchedDoor
+        assert isinstance(self.agent.door, WatchedDoor)
+        self.door = self.agent.door
+
+    def close(self) -> None:
+        """Close the agent."""
+        self.agent.close()
+
+    def events(self) -> int:
+        """Play the run uncut and count its events."""
+        self._play(str(uuid.uuid4()), None)
+        return self.door.seen
+
+    def cut(self, kind: Kind, at: int) -> list[str]:
+        """Play the run, cut it at an event, and send one more message. Returns what was wrong."""
+        thread = str(uuid.uuid4())
+
+        def cut(seen: int, entry: Entry) -> None:
+            if seen == at:
+                self._act(kind, thread, entry)
+
+        ended = self._play(thread, cut)
+        wrong = [] if ended else ["the run did not end"]
+        wrong += self._flaws(thread)
+        self.model.begin(self.run)
+        self.tool_fails = False
+        try:
+            out = self._enter({"messages": [("user", FOLLOW_UP)]}, thread, "never")
+        except PlanwrightError as error:
+            return [*wrong, f"the next message is refused: {error}"]
+        if (out.get("status"), out.get("answer")) != ("completed", "bye"):
+            wrong.append(f"the next message ended as {out.get('status')}: {out.get('answer')!a}")
+        return wrong + self._flaws(thread)
+
+    def _play(self, thread: str, cut: Any) -> bool:
+        """Play to the end, whatever breaks; says whether the last run has ended."""
+        self.model.begin(self.run)
+        self.tool_fails, self.door.seen, self.door.cut = False, 0, cut
+        mode = "always" if self.run.plans else "never"
+        ended = False
+        for request in self.run.requests:
+            given: Any = {"messages": [("user", request)]}
+            for _ in range(MOST_ENTRIES):
+                with contextlib.suppress(PlanwrightError, Broken):
+                    self._enter(given, thread, mode)
+                if ended := self.agent.loop.call(lambda: self.door.has_ended(thread)):
+                    break
+                asked = self.agent.get_state(_config(thread)).interrupts
+                gates = {found.value["gate_id"]: self.run.answer for found in asked}
+                given = Command(resume=gates) if gates and self._open(thread) else None
+        self.door.cut = None
+        return ended
+
+    def _open(self, thread: str) -> bool:
+        gates = self.agent.stores.gates
+        return bool(self.agent.loop.call(lambda: gates.of_thread(thread, self.agent.door._clock())))
+
+    def _enter(self, given: Any, thread: str, mode: str) -> dict[str, Any]:
+        fresh = isinstance(given, dict)
+        context = {"planning_mode": mode} if fresh else None
+        out: dict[str, Any] = self.agent.invoke(given, _config(thread), context=context)
+        return out
+
+    def _act(self, kind: Kind, thread: str, entry: Entry) -> None:
+        if kind == "cancel":
+            entry.invocation.cancelled_by = "the test"
+            task = asyncio.get_running_loop().create_task(self._cancel(thread))
+            self.cancelling = task
+        elif kind == "tool":
+            self.tool_fails = True
+        else:
+            self.model.fail(Refused("no") if kind == "refused" else Broken("gone"))
+
+    async def _cancel(self, thread: str) -> None:
+        with contextlib.suppress(PlanwrightError):  # it has ended already
+            await self.door.cancel(thread, "the test")
+
+    def _flaws(self, thread: str) -> list[str]:
+        found = [flaw for asked in self.model.asked for flaw in flaws(asked)]
+        return found + flaws(self.agent.get_state(_config(thread)).values.get("messages", []))
+
+    def _tools(self) -> list[Capability]:
+        def touch() -> None:
+            if self.tool_fails:
+                self.tool_fails = False
+                raise ValueError("the tool broke")
+
+        @capability("notes.add", mode="local_write", effect="idempotent")
+        def add(text: str) -> str:
+            """Add a note."""
+            touch()
+            return f"added {text}"
+
+        @capability("notes.wipe", mode="destructive", effect="idempotent")
+        def wipe(text: str) -> str:
+            """Wipe a note; a person has to agree."""
+            touch()
+            return f"wiped {text}"
+
+        @capability("notes.fail", mode="read_only")
+        def fail(text: str) -> str:
+            """Fail for good."""
+            raise ValueError(f"{text} is broken")
+
+        @capability("notes.long", mode="read_only")
+        def long(text: str) -> list[str]:
+            """Read many notes."""
+            touch()
+            return [text * 20] * 1000
+
+        return [add, wipe, fail, long]
+
+
+def _config(thread: str) -> RunnableConfig:
+    return {"configurable": {"thread_id": thread}}
+
+
+def every_cut(name: str, folder: Path) -> Iterator[tuple[Kind, int, list[str]]]:
+    """Cut a run at every event in every way."""
+    with closing(Stage(name, folder)) as stage:
+        for at in range(1, stage.events() + 1):
+            for kind in KINDS:
+                yield kind, at, stage.cut(kind, at)
+
+
+def main() -> int:
+    """Cut every run at every event, and print what was wrong."""
+    started, cuts, wrong = time.monotonic(), 0, 0
+    names = sys.argv[1:] or list(RUNS)
+    for name in names:
+        with tempfile.TemporaryDirectory() as folder:
+            for kind, at, found in every_cut(name, Path(folder)):
+                cuts, wrong = cuts + 1, wrong + bool(found)
+                if found:
+                    print(f"{name}, {kind} at event {at}: {'; '.join(found[:3])}", flush=True)
+    print(f"{len(names)} runs, {cuts} cuts, {wrong} wrong, {time.monotonic() - started:.0f} s")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

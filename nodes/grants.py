@@ -1,0 +1,60 @@
+"""Grants: which tools a lane may use, by the record of what was approved and never by the state."""
+
+from __future__ import annotations
+
+from planwright.capabilities.gateway import Gateway
+from planwright.checkpoints.gates import Gates, gate_id
+from planwright.checkpoints.runs import Runs
+from planwright.graph.errors import GateError
+from planwright.graph.invocation import Invocation
+from planwright.graph.loop_state import LoopTask
+from planwright.graph.plan import DELEGATE, CheckedStep
+
+KEPT_RUNS = 64
+
+
+class Grants:
+    """Look up what a loop may use: LangGraph lets anybody with the graph write into the state."""
+
+    def __init__(self, gateway: Gateway, runs: Runs, gates: Gates) -> None:
+        self._gateway = gateway
+        self._gates = gates
+        self._runs = runs
+        self._planned: dict[tuple[str, int], bool] = {}
+
+    async def tools(self, loop: LoopTask, invocation: Invocation) -> tuple[str, ...]:
+        """Name the tools of a loop; none when no approved plan holds its step.
+
+        A simple request has the tools that were found for it, unless its run has a plan to wait for.
+        """
+        run_id, token = invocation.run_id, invocation.lease_token
+        if loop.lane == "main":
+            return () if await self._has_plan(run_id, token) else loop.tools
+        found = await self._gateway.approved(run_id, loop.plan_hash, token, loop.lane)
+        if found is None or (found.gated and not await self._decided(run_id, found.uid, invocation)):
+            return ()
+        granted = granted_by(found)
+        return tuple(name for name in loop.tools if name in granted)
+
+    async def _decided(self, run_id: str, uid: str, invocation: Invocation) -> bool:
+        try:
+            gate = await self._gates.read(gate_id(run_id, "step", uid), invocation.clock())
+        except GateError:
+            return False
+        return gate.status == "approved"
+
+    async def _has_plan(self, run_id: str, lease_token: int) -> bool:
+        key = (run_id, lease_token)
+        if key not in self._planned:
+            while len(self._planned) >= KEPT_RUNS:
+                del self._planned[next(iter(self._planned))]
+            self._planned[key] = await self._runs.has_plan(run_id)
+        return self._planned[key]
+
+
+def granted_by(checked: CheckedStep) -> tuple[str, ...]:
+    """Name what the agent of a step, or of a delegated task, may use; asking a person is always granted."""
+    if checked.step.agentic:
+        return (*checked.step.tool_hints, "clarify")
+    named = checked.step.params.get("tools") if checked.step.capability == DELEGATE else None
+    return (*map(str, named), "clarify") if isinstance(named, list) else ()
