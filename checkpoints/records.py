@@ -11,6 +11,7 @@ from pathlib import Path
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.budgets import Budgets
 from planwright.checkpoints.database import Boundary, Database
+from planwright.checkpoints.forks import Forks
 from planwright.checkpoints.gates import Gates
 from planwright.checkpoints.journal import Journal
 from planwright.checkpoints.ledger import Ledger
@@ -25,6 +26,7 @@ class Records:
 
     database: Database
     runs: Runs
+    forks: Forks
     gates: Gates
     ledger: Ledger
     journal: Journal
@@ -44,6 +46,7 @@ def open_records(folder: Path, *, busy_timeout_s: float = 30, boundary: Boundary
     return Records(
         database=database,
         runs=Runs(database),
+        forks=Forks(database),
         gates=Gates(database),
         ledger=Ledger(database),
         journal=Journal(database),

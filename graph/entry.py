@@ -9,6 +9,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
+from langgraph.types import StateSnapshot
 from pydantic import TypeAdapter, ValidationError
 
 from planwright.checkpoints.gates import Gate, Gates
@@ -99,6 +100,30 @@ async def nothing_open(run: Run, gate_ids: Iterable[str], gates: Gates, at: date
         f"nothing on thread {run.thread_id} waits for a decision (its last run: {run.status})",
         f"see how it went: planwright show {run.thread_id}",
     )
+
+
+def names_checkpoint(config: RunnableConfig) -> bool:
+    """Say whether a caller means one checkpoint; inside a graph of the user's own, that graph decides."""
+    return bool(config.get("configurable", {}).get("checkpoint_id")) and not nested(config)
+
+
+def without_checkpoint(config: RunnableConfig) -> RunnableConfig:
+    """Mean the newest state of a thread."""
+    rest = {key: value for key, value in config["configurable"].items() if key != "checkpoint_id"}
+    return {**config, "configurable": rest}
+
+
+def check_newest(config: RunnableConfig, head: StateSnapshot) -> None:
+    """Raise RunError unless the checkpoint a caller means is the newest of its thread."""
+    given, thread_id = config["configurable"]["checkpoint_id"], thread_of(config)
+    newest = head.config.get("configurable", {}).get("checkpoint_id")
+    if newest is None:
+        raise RunError(f"there is no thread {thread_id}", "list the threads: planwright ls")
+    if given != newest:
+        raise RunError(
+            f"{given} is not the newest checkpoint of thread {thread_id}: what has run since stays done",
+            f"begin a fork from it: planwright fork {thread_id} --checkpoint {given}",
+        )
 
 
 def nested(config: RunnableConfig) -> bool:

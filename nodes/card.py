@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import JsonValue
 
 from planwright.graph.plan import CheckedStep, Plan, PlanStep
+from planwright.graph.results import StepResult
 from planwright.graph.risk import highest_risk
 from planwright.graph.state import StepTask
 
 
-def plan_card(plan: Plan, checked: list[CheckedStep], changes: Sequence[str] = ()) -> dict[str, Any]:
-    """List goal, steps in dependency order, arguments, risk, mode, own gates, and what an edit changed."""
+def plan_card(
+    plan: Plan, checked: list[CheckedStep], changes: Sequence[str], results: Mapping[str, StepResult]
+) -> dict[str, Any]:
+    """List goal, steps in dependency order, arguments, risk, mode, own gates, and what an edit changed.
+
+    `done` names the steps that do not run again, and the run whose record counts.
+    """
     ids = {entry.uid: entry.step.id for entry in checked}
     steps = [
         {
@@ -37,6 +43,11 @@ def plan_card(plan: Plan, checked: list[CheckedStep], changes: Sequence[str] = (
         "risk": risk,
         "steps": steps,
         "changes": list(changes),
+        "done": {
+            entry.step.id: results[entry.uid].kept_from or "this run"
+            for entry in checked
+            if entry.uid in results and results[entry.uid].status == "completed"
+        },
     }
 
 
