@@ -28,6 +28,7 @@ from planwright.graph.background import BackgroundLoop
 from planwright.graph.door import Door
 from planwright.graph.entry import (
     check_newest,
+    in_the_past,
     names_checkpoint,
     nested,
     read_context,
@@ -85,7 +86,7 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
         """Stream a run, as LangGraph does. Durability is `sync` unless another is asked for."""
-        merged = await self._newest(merge_configs(self.config, config))
+        merged = await self._newest(config)
         thread = thread_of(merged)
         options = {"durability": durability or "sync", **kwargs}
         if nested(merged) and resuming(merged):
@@ -171,16 +172,20 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
 
     async def abulk_update_state(self, config: RunnableConfig, supersteps: Any) -> RunnableConfig:
         """Apply state updates to the newest checkpoint of a thread, and to no older one."""
-        return await super().abulk_update_state(
-            await self._newest(merge_configs(self.config, config)), supersteps
-        )
+        return await super().abulk_update_state(await self._newest(config), supersteps)
 
-    async def _newest(self, config: RunnableConfig) -> RunnableConfig:
-        """Let a checkpoint id pass that is the newest of its thread. Raises RunError for an older one."""
-        if not names_checkpoint(config):
-            return config
-        newest = without_checkpoint(config)
-        check_newest(config, await self.aget_state(newest))
+    async def _newest(self, config: RunnableConfig | None) -> RunnableConfig:
+        """Merge a config with what is bound; a checkpoint id in it has to be the newest of its thread.
+
+        Raises RunError for an older one, and for one that is bound: it is the newest once at most.
+        """
+        merged = merge_configs(self.config, config)
+        if not names_checkpoint(merged):
+            return merged
+        newest = without_checkpoint(merged)
+        if names_checkpoint(self.config or {}):
+            raise in_the_past(merged)
+        check_newest(merged, await self.aget_state(newest))
         return newest
 
     @property

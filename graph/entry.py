@@ -115,15 +115,20 @@ def without_checkpoint(config: RunnableConfig) -> RunnableConfig:
 
 def check_newest(config: RunnableConfig, head: StateSnapshot) -> None:
     """Raise RunError unless the checkpoint a caller means is the newest of its thread."""
-    given, thread_id = config["configurable"]["checkpoint_id"], thread_of(config)
     newest = head.config.get("configurable", {}).get("checkpoint_id")
     if newest is None:
-        raise RunError(f"there is no thread {thread_id}", "list the threads: planwright ls")
-    if given != newest:
-        raise RunError(
-            f"{given} is not the newest checkpoint of thread {thread_id}: what has run since stays done",
-            f"begin a fork from it: planwright fork {thread_id} --checkpoint {given}",
-        )
+        raise RunError(f"there is no thread {thread_of(config)}", "list the threads: planwright ls")
+    if config["configurable"]["checkpoint_id"] != newest:
+        raise in_the_past(config)
+
+
+def in_the_past(config: RunnableConfig) -> RunError:
+    """Say that what has run since a checkpoint stays done, and how to go back all the same."""
+    given, thread_id = config["configurable"]["checkpoint_id"], thread_of(config)
+    return RunError(
+        f"nothing goes on from checkpoint {given} of thread {thread_id}: what has run since stays done",
+        f"begin a fork there: planwright fork {thread_id} --checkpoint {given}",
+    )
 
 
 def nested(config: RunnableConfig) -> bool:
