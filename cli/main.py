@@ -35,7 +35,8 @@ def run(
     request: Request,
     workspace: Folder = HERE,
     thread: Annotated[
-        str | None, typer.Option("--thread", "--continue", help="Go on with this thread.")
+        str | None,
+        typer.Option("--continue", "--thread", help="Go on with this thread."),
     ] = None,
     planning: Annotated[Mode | None, typer.Option(help="When to plan.")] = None,
     provider: Annotated[str | None, typer.Option(help="The provider to use.")] = None,
@@ -44,7 +45,9 @@ def run(
 ) -> None:
     """Plan a request, ask for approval, run it and print the answer."""
     from planwright.cli.drive import Terminal, start
+    from planwright.cli.inspect import known_thread
 
+    thread = known_thread(workspace, thread)
     raise typer.Exit(start(request, workspace, thread, planning, provider, Terminal(json, no_input)))
 
 
@@ -69,8 +72,9 @@ def chat(
 ) -> None:
     """Talk: every message is a run on one thread, with its history and memory."""
     from planwright.cli.chat import converse
+    from planwright.cli.inspect import known_thread
 
-    raise typer.Exit(converse(workspace, thread, provider))
+    raise typer.Exit(converse(workspace, known_thread(workspace, thread), provider))
 
 
 @app.command()
@@ -164,6 +168,34 @@ def resume(thread: Thread, workspace: Folder = HERE, json: Json = False, no_inpu
     from planwright.cli.drive import Terminal, recover
 
     raise typer.Exit(recover(thread, workspace, Terminal(json, no_input)))
+
+
+@app.command()
+def fork(
+    thread: Thread,
+    checkpoint: Annotated[
+        str | None, typer.Option(help="Begin at this checkpoint; see `planwright checkpoints`.")
+    ] = None,
+    rerun: Annotated[
+        list[str] | None, typer.Option(help="Do this step again, and what needs it; may be repeated.")
+    ] = None,
+    workspace: Folder = HERE,
+    json: Json = False,
+    no_input: NoInput = False,
+) -> None:
+    """Run a plan again on a new thread: steps that were done keep their results, the rest is asked for."""
+    from planwright.cli.drive import Terminal
+    from planwright.cli.forking import fork as fork_run
+
+    raise typer.Exit(fork_run(thread, checkpoint, rerun or [], workspace, Terminal(json, no_input)))
+
+
+@app.command()
+def checkpoints(thread: Thread, workspace: Folder = HERE, json: Json = False) -> None:
+    """List the checkpoints of a run, the newest first, and what a fork from each keeps."""
+    from planwright.cli.forking import show_checkpoints
+
+    raise typer.Exit(show_checkpoints(thread, workspace, json))
 
 
 @app.command("ls")

@@ -177,9 +177,9 @@ def runs_table(rows: list[dict[str, Any]]) -> Table:
 def _fork(data: Mapping[str, Any]) -> str:
     if not data["planned"]:
         return f"of {data['forked_from']}, which had no plan there: its request begins anew"
-    kept = f"keeps what was done of {', '.join(data['kept'])}" if data["kept"] else "keeps no result"
-    again = f"; does again: {', '.join(data['again'])}" if data["again"] else ""
-    return f"of {data['forked_from']} {kept}{again}"
+    kept = f"keeps the results of {', '.join(data['kept'])}" if data["kept"] else "keeps no result"
+    again = f"; does again what was done: {', '.join(data['again'])}" if data["again"] else ""
+    return f"of {data['forked_from']}: {kept}{again}"
 
 
 def _planning(data: Mapping[str, Any]) -> str:

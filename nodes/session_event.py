@@ -28,6 +28,10 @@ def session_event(forks: Forks, ledger: Ledger) -> Node[AgentState]:
         about = {"tenant": context.tenant, "channel": context.channel}
         invocation.emit("run_start", about | (described(fork, kept) if fork else {}), "run")
         invocation.emit("user_message", {"content": request}, "run")
+        taken = taken_over(fork, kept) if fork else {}
+        if plan := taken.get("plan"):
+            data = {"plan_id": plan.plan_id, "goal": plan.goal, "steps": len(plan.steps), "repaired": False}
+            invocation.emit("plan_created", {**data, "context_hash": taken["context_hash"]}, "0")
         return {
             "run_id": invocation.run_id,
             "request": request,
@@ -44,7 +48,7 @@ def session_event(forks: Forks, ledger: Ledger) -> Node[AgentState]:
             "results": Overwrite({}),
             "verdict": None,
             "answer": "",
-            **(taken_over(fork, kept) if fork else {}),
+            **taken,
         }
 
     return session_event
