@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from planwright.cli import travel
+from planwright.cli.options import HERE, Folder, Json, NoInput, Request, Thread, Which
 from planwright.graph.errors import PlanwrightError
 
 app = typer.Typer(
@@ -18,16 +20,8 @@ app = typer.Typer(
     help="Plan, approve, run, resume and replay work that has consequences.",
 )
 
-Folder = Annotated[Path, typer.Option("--workspace", "-w", help="The workspace folder.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
-NoInput = Annotated[bool, typer.Option("--no-input", help="Never ask; exit 3 when a decision is needed.")]
-Request = Annotated[str, typer.Argument(help="What to do, in plain words.")]
-Thread = Annotated[str, typer.Argument(help="A thread or run id.")]
-Which = Annotated[
-    str | None, typer.Argument(help="A gate or thread id; may be left out when one gate is open.")
-]
+Scope = Literal["run", "session", "always"]
 Mode = Literal["auto", "llm_decides", "always", "never"]
-HERE = Path()
 
 
 @app.command()
@@ -35,8 +29,7 @@ def run(
     request: Request,
     workspace: Folder = HERE,
     thread: Annotated[
-        str | None,
-        typer.Option("--continue", "--thread", help="Go on with this thread."),
+        str | None, typer.Option("--thread", "--continue", help="Go on with this thread.")
     ] = None,
     planning: Annotated[Mode | None, typer.Option(help="When to plan.")] = None,
     provider: Annotated[str | None, typer.Option(help="The provider to use.")] = None,
@@ -93,13 +86,18 @@ def approve(
     which: Which = None,
     workspace: Folder = HERE,
     plan_hash: Annotated[str | None, typer.Option(help="Refuse unless this is what is shown.")] = None,
+    remember: Annotated[Scope | None, typer.Option(help="Do not ask for the same call again.")] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(metavar="ARG=GLOB", help="With --remember: any ARG that fits.")
+    ] = None,
     json: Json = False,
     no_input: NoInput = False,
 ) -> None:
     """Approve what waits at a gate, and go on."""
     from planwright.cli.drive import Terminal, answer
+    from planwright.cli.rules import remembering
 
-    decision = {"type": "approve", "plan_hash": plan_hash}
+    decision = {"type": "approve", "plan_hash": plan_hash, **remembering(remember, where or [])}
     raise typer.Exit(answer(which, decision, workspace, Terminal(json, no_input)))
 
 
@@ -170,32 +168,8 @@ def resume(thread: Thread, workspace: Folder = HERE, json: Json = False, no_inpu
     raise typer.Exit(recover(thread, workspace, Terminal(json, no_input)))
 
 
-@app.command()
-def fork(
-    thread: Thread,
-    checkpoint: Annotated[
-        str | None, typer.Option(help="Begin at this checkpoint; see `planwright checkpoints`.")
-    ] = None,
-    rerun: Annotated[
-        list[str] | None, typer.Option(help="Do this step again, and what needs it; may be repeated.")
-    ] = None,
-    workspace: Folder = HERE,
-    json: Json = False,
-    no_input: NoInput = False,
-) -> None:
-    """Run a plan again on a new thread: steps that were done keep their results, the rest is asked for."""
-    from planwright.cli.drive import Terminal
-    from planwright.cli.forking import fork as fork_run
-
-    raise typer.Exit(fork_run(thread, checkpoint, rerun or [], workspace, Terminal(json, no_input)))
-
-
-@app.command()
-def checkpoints(thread: Thread, workspace: Folder = HERE, json: Json = False) -> None:
-    """List the checkpoints of a run, the newest first, and what a fork from each keeps."""
-    from planwright.cli.forking import show_checkpoints
-
-    raise typer.Exit(show_checkpoints(thread, workspace, json))
+app.command()(travel.fork)
+app.command()(travel.checkpoints)
 
 
 @app.command("ls")
@@ -244,6 +218,28 @@ def doctor(workspace: Folder = HERE) -> None:
     from planwright.cli.doctor import examine
 
     raise typer.Exit(examine(workspace))
+
+
+rules = typer.Typer(no_args_is_help=True, help="The calls that are always allowed.")
+app.add_typer(rules, name="rules")
+
+
+@rules.command("ls")
+def list_rules(workspace: Folder = HERE, json: Json = False) -> None:
+    """List the rules, and the file they stand in."""
+    from planwright.cli.rules import show_rules
+
+    raise typer.Exit(show_rules(workspace, json))
+
+
+@rules.command("revoke")
+def revoke_rule(
+    rule: Annotated[str, typer.Argument(help="The id of a rule.")], workspace: Folder = HERE
+) -> None:
+    """Take a rule back: the call asks again."""
+    from planwright.cli.rules import revoke
+
+    raise typer.Exit(revoke(rule, workspace))
 
 
 @app.command()

@@ -62,7 +62,8 @@ def plan_view(card: Mapping[str, Any]) -> RenderableType:
     rows: list[RenderableType] = [head]
     for step in card["steps"]:
         after = f" after {one_line(', '.join(step['after']))}" if step["after"] else ""
-        gate = "  own gate" if step["own_gate"] else ""
+        included = "  gate included" if step.get("gate_included") else "  own gate"
+        gate = included if step["own_gate"] else ""
         rows.append(
             Text.assemble(
                 (f"  {one_line(step['id']):<4}", "bold"),

@@ -151,6 +151,40 @@ def test_a_kept_step_with_a_gate_of_its_own_is_not_asked_for_again(scene: Scene)
     assert sorted(scene.done) == [READ, READ, "gone"]
 
 
+def test_gates_that_were_approved_with_the_plan_are_not_for_its_fork(scene: Scene) -> None:
+    deep = scene.agent(
+        scene.plan(scene.step("gone", "work.destroy")), "the answer", approval={"depth": "plan_and_gates"}
+    )
+    scene.ask(deep)
+    assert scene.decide(deep, "approve")["status"] == "completed"
+    agent = scene.agent("the answer")
+    fork(scene, agent, rerun=["gone"])
+    scene.decide(agent, "approve")
+    assert (list(scene.waiting(agent)), scene.done) == (["gone"], ["gone"])
+
+
+@pytest.mark.parametrize("scope", ["run", "session"])
+def test_a_call_that_is_allowed_in_the_source_asks_in_its_fork(scope: str, scene: Scene) -> None:
+    agent = scene.agent(scene.plan(scene.step("sent", "work.send")), "the answer")
+    scene.ask(agent)
+    scene.decide(agent, "approve")
+    scene.answer(agent, {"type": "approve", "remember": scope})
+    assert scene.done == ["sent>nobody"]
+    fork(scene, agent, rerun=["sent"])
+    scene.decide(agent, "approve")
+    assert (list(scene.waiting(agent)), scene.done) == (["sent"], ["sent>nobody"])
+
+
+def test_the_gate_of_the_source_put_into_the_state_of_a_fork_opens_nothing(scene: Scene) -> None:
+    agent = ended(scene)
+    before = scene.done
+    (gate,) = scene.rows("SELECT gate_id FROM gates")
+    fork(scene, agent, rerun=[READ])
+    agent.update_state(scene.config, {"gate_id": gate["gate_id"], "approved": True}, "plan_gate")
+    assert scene.recover(agent)["status"] != "completed"
+    assert since(scene, before) == []
+
+
 def test_a_plan_that_needed_no_approval_needs_none_as_a_fork(scene: Scene) -> None:
     agent = scene.agent(scene.plan(scene.step(READ, "work.read")), "the answer")
     assert scene.ask(agent)["status"] == "completed"
