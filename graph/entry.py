@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from planwright.checkpoints.gates import Gate, Gates
 from planwright.checkpoints.runs import Run
-from planwright.graph.errors import GateError, RunError, SetupError
+from planwright.graph.errors import GateError, PastCheckpoint, RunError, SetupError
 from planwright.graph.run_context import RunContext
 
 MAX_REQUEST = 100_000
@@ -122,10 +122,10 @@ def check_newest(config: RunnableConfig, head: StateSnapshot) -> None:
         raise in_the_past(config)
 
 
-def in_the_past(config: RunnableConfig) -> RunError:
+def in_the_past(config: RunnableConfig) -> PastCheckpoint:
     """Say that what has run since a checkpoint stays done, and how to go back all the same."""
     given, thread_id = config["configurable"]["checkpoint_id"], thread_of(config)
-    return RunError(
+    return PastCheckpoint(
         f"nothing goes on from checkpoint {given} of thread {thread_id}: what has run since stays done",
         f"begin a fork there: planwright fork {thread_id} --checkpoint {given}",
     )
