@@ -175,7 +175,9 @@ class Forking:
 
     def _check_over(self, run: Run) -> None:
         if run.status == "planned":
-            raise RunError(f"run {run.run_id} was a dry run: nothing of it was run", "planwright run instead")
+            raise RunError(
+                f"run {run.run_id} was a dry run: nothing of it was run", 'run it: planwright run "…"'
+            )
         if run.status != "running":
             return
         if self._stores.runs.worked_on(run, self._clock().timestamp()):
