@@ -102,13 +102,13 @@ class Forking:
         new = self._new_run(moment, thread_id or str(uuid.uuid4()), context)
         if (await self._graph.aget_state(_config(new.thread_id))).created_at:
             raise taken(new.thread_id)
-        task = moment.values("task") or Task(task=run.request)
+        task = moment.values("task")
         fork = Fork(
             run_id=new.run_id,
             source_run=run.run_id,
             checkpoint_id=checkpoint_id,
             plan=source.recorded.plan if source.recorded else None,
-            task=task.model_dump(mode="json"),
+            task=(task if isinstance(task, Task) else Task(task=run.request)).model_dump(mode="json"),
             context_hash=moment.values("context_hash") or "",
             again=done_again(source, kept),
         )
