@@ -62,6 +62,11 @@ CREATE TRIGGER memories_added AFTER INSERT ON memories BEGIN
     "ALTER TABLE gates ADD COLUMN edited TEXT",
     "ALTER TABLE gates ADD COLUMN remembered TEXT",
     "ALTER TABLE usage ADD COLUMN lane TEXT NOT NULL DEFAULT ''",
+    """
+CREATE TABLE forks (
+    run_id TEXT PRIMARY KEY, tenant TEXT NOT NULL, source_run TEXT NOT NULL, checkpoint_id TEXT,
+    plan TEXT, task TEXT NOT NULL, context_hash TEXT NOT NULL, again TEXT NOT NULL, created_at TEXT NOT NULL
+)""",
 )
 
 CHECKPOINT_MIGRATIONS: tuple[str, ...] = (

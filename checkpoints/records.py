@@ -13,6 +13,7 @@ from planwright.checkpoints.alternatives import Alternatives
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.budgets import Budgets
 from planwright.checkpoints.database import Boundary, Database
+from planwright.checkpoints.forks import Forks
 from planwright.checkpoints.gates import Gates
 from planwright.checkpoints.journal import Journal
 from planwright.checkpoints.ledger import Ledger
@@ -27,6 +28,7 @@ class Records:
 
     database: Database
     runs: Runs
+    forks: Forks
     gates: Gates
     ledger: Ledger
     journal: Journal
@@ -48,6 +50,7 @@ def open_records(folder: Path, *, busy_timeout_s: float = 30, boundary: Boundary
     return Records(
         database=database,
         runs=Runs(database),
+        forks=Forks(database),
         gates=Gates(database),
         ledger=Ledger(database),
         journal=Journal(database),

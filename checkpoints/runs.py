@@ -78,7 +78,7 @@ class Runs:
             return row
 
         row = await self._database.run("read", job)
-        return None if row is None else _run(row)
+        return None if row is None else run_of(row)
 
     async def lease(self, run: Run, seconds: float, now: float) -> int:
         """Take a run for this process and return the fencing token; a new run is written down first.
@@ -87,7 +87,7 @@ class Runs:
         """
 
         def job(connection: sqlite3.Connection) -> int:
-            _begin(connection, run)
+            begin_run(connection, run)
             return _take_lease(connection, run.run_id, self._owner, now, now + seconds)
 
         return await self._database.run("lease", job)
@@ -203,11 +203,17 @@ class Runs:
         return plan if plan and plan.plan_hash == plan_hash else None
 
     async def was_asked_for(self, run_id: str, plan_hash: str) -> bool:
-        """Say whether a person was asked to approve a plan of this run, whatever they answered."""
+        """Say whether a person was asked to approve a plan of this run, whatever they answered.
+
+        A plan that a fork took over counts as asked for where it was: that answer itself never counts.
+        """
 
         def job(connection: sqlite3.Connection) -> bool:
-            query = "SELECT 1 FROM plans WHERE run_id = ? AND plan_hash = ? AND gate_id IS NOT NULL"
-            return connection.execute(query, (run_id, plan_hash)).fetchone() is not None
+            query = (
+                "SELECT 1 FROM plans WHERE plan_hash = ? AND gate_id IS NOT NULL"
+                " AND run_id IN (?, (SELECT source_run FROM forks WHERE run_id = ?))"
+            )
+            return connection.execute(query, (plan_hash, run_id, run_id)).fetchone() is not None
 
         return await self._database.run("read", job)
 
@@ -240,7 +246,8 @@ class Runs:
         return {step.uid: step for step in steps}
 
 
-def _begin(connection: sqlite3.Connection, run: Run) -> None:
+def begin_run(connection: sqlite3.Connection, run: Run) -> None:
+    """Write a new run down. Raises RunError while another run of its thread is open."""
     known = connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (run.run_id,)).fetchone()
     if known:
         return
@@ -277,7 +284,8 @@ def _take_lease(connection: sqlite3.Connection, run_id: str, owner: str, now: fl
     return token
 
 
-def _run(row: sqlite3.Row) -> Run:
+def run_of(row: sqlite3.Row) -> Run:
+    """Read the row of a run."""
     return Run.model_validate(
         {**dict(row), "messages": json.loads(row["messages"]), "context": json.loads(row["context"])}
     )

@@ -51,6 +51,8 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
         return 0
     console = views.console()
     console.print(views.label("run", f"{found['run_id']} on thread {found['thread_id']}"))
+    if found["forked_from"]:
+        console.print(views.label("fork", f"of {found['forked_from']}"))
     console.print(views.label("request", found["request"]))
     if found["agent"]:
         console.print(views.label("agent", found["agent"]))
@@ -64,6 +66,7 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
         console.print(views.plan_view(shown) if row["kind"] == "plan" else views.call_view(shown))
     for step in found["steps"]:
         said = step["error"] or json.dumps(step["output"], ensure_ascii=False)[:200]
+        said += f" (done by {step['kept_from']})" if step.get("kept_from") else ""
         console.print(
             views.label("step", f"{step['step_id']:<4} {step['capability']:<16} {step['status']:<10} {said}")
         )
@@ -98,6 +101,11 @@ def find_run(settings: Settings, thread: str) -> dict[str, Any]:
     for row in _open(settings).query(query, {"id": thread}):
         return row
     raise RunError(f"there is no thread or run {thread}", "list them: planwright ls")
+
+
+def known_thread(workspace: Path, thread: str | None) -> str | None:
+    """Find the thread that a new run goes on with. Raises RunError for one that is not there."""
+    return None if thread is None else str(find_run(load(workspace), thread)["thread_id"])
 
 
 def find_gate(settings: Settings, which: str | None) -> dict[str, Any]:
@@ -142,6 +150,7 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
     return {
         **{name: run[name] for name in wanted},
         "agent": json.loads(run["context"]).get("agent"),
+        "forked_from": _source(database, run_id),
         "plan": json.loads(plan["plan"]) if plan else None,
         "verdict": _newest(database, run_id, "verdict"),
         "gates": list(
@@ -154,7 +163,7 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
         "steps": [
             json.loads(row["result"])
             for row in database.query(
-                "SELECT result FROM steps WHERE run_id = ? ORDER BY ended_at", (run_id,)
+                "SELECT result FROM steps WHERE run_id = ? ORDER BY ended_at, rowid", (run_id,)
             )
         ],
         "effects": list(
@@ -171,6 +180,13 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
 def _newest(database: Database, run_id: str, kind: str) -> Any:
     query = "SELECT data FROM journal WHERE run_id = ? AND type = ? ORDER BY seq DESC LIMIT 1"
     return next((json.loads(row["data"]) for row in database.query(query, (run_id, kind))), None)
+
+
+def _source(database: Database, run_id: str) -> str | None:
+    if not database["forks"].exists():  # a store that no newer version has written to yet
+        return None
+    query = "SELECT source_run FROM forks WHERE run_id = ?"
+    return next((row["source_run"] for row in database.query(query, (run_id,))), None)
 
 
 def _store(settings: Settings) -> Path:

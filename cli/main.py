@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from planwright.cli import agents
+from planwright.cli import agents, travel
+from planwright.cli.options import HERE, Folder, Json, NoInput, Request, Thread, Which
 from planwright.graph.errors import PlanwrightError
 
 app = typer.Typer(
@@ -21,19 +22,10 @@ app = typer.Typer(
 
 app.add_typer(agents.app, name="agents")
 
-Folder = Annotated[Path, typer.Option("--workspace", "-w", help="The workspace folder.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
-NoInput = Annotated[bool, typer.Option("--no-input", help="Never ask; exit 3 when a decision is needed.")]
-Request = Annotated[str, typer.Argument(help="What to do, in plain words.")]
-Thread = Annotated[str, typer.Argument(help="A thread or run id.")]
-Which = Annotated[
-    str | None, typer.Argument(help="A gate or thread id; may be left out when one gate is open.")
-]
 Scope = Literal["run", "session", "always"]
 Agent = Annotated[str | None, typer.Option(help="The agent to be: a profile under [agents].")]
 Provider = Annotated[str | None, typer.Option(help="The provider to use, or provider/model.")]
 Mode = Literal["auto", "llm_decides", "always", "never"]
-HERE = Path()
 
 
 @app.command()
@@ -51,8 +43,10 @@ def run(
 ) -> None:
     """Plan a request, ask for approval, run it and print the answer."""
     from planwright.cli.drive import Terminal, start
+    from planwright.cli.inspect import known_thread
     from planwright.graph.run_context import RunContext
 
+    thread = known_thread(workspace, thread)
     options = RunContext(agent=agent, planning_mode=planning, provider=provider)
     raise typer.Exit(start(request, workspace, thread, options, Terminal(json, no_input)))
 
@@ -82,9 +76,11 @@ def chat(
 ) -> None:
     """Talk: every message is a run on one thread, with its history and memory."""
     from planwright.cli.chat import converse
+    from planwright.cli.inspect import known_thread
     from planwright.graph.run_context import RunContext
 
-    raise typer.Exit(converse(workspace, thread, RunContext(agent=agent, provider=provider)))
+    options = RunContext(agent=agent, provider=provider)
+    raise typer.Exit(converse(workspace, known_thread(workspace, thread), options))
 
 
 @app.command()
@@ -183,6 +179,10 @@ def resume(thread: Thread, workspace: Folder = HERE, json: Json = False, no_inpu
     from planwright.cli.drive import Terminal, recover
 
     raise typer.Exit(recover(thread, workspace, Terminal(json, no_input)))
+
+
+app.command()(travel.fork)
+app.command()(travel.checkpoints)
 
 
 @app.command("ls")

@@ -84,6 +84,9 @@ def plan_view(card: Mapping[str, Any]) -> RenderableType:
         )
         rows += [_argument(name, value, 8, "dim") for name, value in step["params"].items()]
     rows.append(label("risk", str(card["risk"]), RISK_STYLE[str(card["risk"])]))
+    for run in dict.fromkeys(card.get("done", {}).values()):
+        ids = ", ".join(id_ for id_, by in card["done"].items() if by == run)
+        rows.append(label("done", f"{ids}: by {run}, not run again", "dim"))
     for number, change in enumerate(card.get("changes", ())):
         rows.append(label("" if number else "changes", change, "yellow"))
     return Group(*rows)
@@ -111,6 +114,8 @@ def event_line(event: Mapping[str, Any]) -> RenderableType | None:
     """Show an event of a run while it happens; None for those that have no line of their own."""
     data = event["data"]
     match event["type"]:
+        case "run_start" if "forked_from" in data:
+            return label("fork", _fork(data))
         case "run_start" if data.get("agent"):
             return label("agent", data["agent"])
         case "planning_decision":
@@ -181,6 +186,14 @@ def runs_table(rows: list[dict[str, Any]]) -> Table:
         started = str(row["started_at"])[:16].replace("T", " ")
         table.add_row(row["thread_id"], row["status"], started, safe(row["title"]))
     return table
+
+
+def _fork(data: Mapping[str, Any]) -> str:
+    if not data["planned"]:
+        return f"of {data['forked_from']}, which had no plan there: its request begins anew"
+    kept = f"keeps the results of {', '.join(data['kept'])}" if data["kept"] else "keeps no result"
+    again = f"; does again what was done: {', '.join(data['again'])}" if data["again"] else ""
+    return f"of {data['forked_from']}: {kept}{again}"
 
 
 def _planning(data: Mapping[str, Any]) -> str:

@@ -27,9 +27,19 @@ from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.background import BackgroundLoop
 from planwright.graph.door import Door
-from planwright.graph.entry import nested, resuming, thread_of
+from planwright.graph.entry import (
+    check_newest,
+    in_the_past,
+    names_checkpoint,
+    nested,
+    resuming,
+    thread_of,
+    without_checkpoint,
+)
+from planwright.graph.fork import Forking, Point
 from planwright.graph.invocation import Clock, utc_now
 from planwright.graph.pipeline import Parts, build_pipeline
+from planwright.graph.run_context import read_context
 from planwright.graph.settings import Settings, load
 from planwright.models.calling import Models
 from planwright.models.router import Router
@@ -43,11 +53,14 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
     `Command(resume=…)` by thread id.
     """
 
-    def __init__(self, *, door: Door, loop: BackgroundLoop, router: Router, **kwargs: Any) -> None:
+    def __init__(
+        self, *, door: Door, loop: BackgroundLoop, router: Router, clock: Clock, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.door = door
         self.loop = loop
         self.router = router
+        self.clock = clock
 
     @property
     def stores(self) -> Stores:
@@ -74,7 +87,7 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
         """Stream a run, as LangGraph does. Durability is `sync` unless another is asked for."""
-        merged = merge_configs(self.config, config)
+        merged = await self._newest(config)
         thread = thread_of(merged)
         options = {"durability": durability or "sync", **kwargs}
         if nested(merged) and resuming(merged):
@@ -88,7 +101,7 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
             await self.acancel(thread, by="a new message")
             snapshot = await self.aget_state(merged)
         if input is not None and await self.door.half_closed(thread, snapshot):
-            await self.ainvoke(None, config)
+            await self.ainvoke(None, merged)
             snapshot = await self.aget_state(merged)
         breakpoints = bool(kwargs.get("interrupt_before") or kwargs.get("interrupt_after"))
         async with self.door.enter(input, merged, context, snapshot, breakpoints=breakpoints) as entry:
@@ -114,6 +127,38 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         """Cancel a thread's run from code without an event loop."""
         return self.loop.call(lambda: self.acancel(thread_id, by))
 
+    async def afork(
+        self,
+        source: RunnableConfig | str,
+        checkpoint_id: str | None = None,
+        *,
+        rerun: Iterable[str] = (),
+        thread_id: str | None = None,
+        context: Any = None,
+    ) -> RunnableConfig:
+        """Begin a new thread with the plan of an older run, and return its config for `invoke(None, …)`.
+
+        `source` is a run id, a thread id, or a config as in `get_state_history`. Steps that were done,
+        at the checkpoint or by now, keep their results; those in `rerun`, and what needs them, run again.
+        Of `context`, `channel` and `gate_ttl_s` count. Raises RunError for what cannot be forked.
+        """
+        name = source if isinstance(source, str) else thread_of(source)
+        if not isinstance(source, str):
+            checkpoint_id = checkpoint_id or source["configurable"].get("checkpoint_id")
+        again = [rerun] if isinstance(rerun, str) else list(rerun)
+        begin = self._forking.begin(name, checkpoint_id, again, thread_id, read_context(context))
+        return {"configurable": {"thread_id": await begin}}
+
+    def fork(
+        self, source: RunnableConfig | str, checkpoint_id: str | None = None, **options: Any
+    ) -> RunnableConfig:
+        """Begin a fork from code without an event loop."""
+        return self.loop.call(lambda: self.afork(source, checkpoint_id, **options))
+
+    def checkpoints(self, thread_id: str) -> list[Point]:
+        """List the checkpoints of a thread, or of one run, that a fork can begin at, the newest first."""
+        return self.loop.call(lambda: self._forking.points(thread_id))
+
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Stream a run from code without an event loop."""
         return self.loop.iterate(lambda: self.astream(input, config, **kwargs))
@@ -125,6 +170,28 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
     def bulk_update_state(self, *args: Any, **kwargs: Any) -> RunnableConfig:
         """Apply several state updates from code without an event loop."""
         return self.loop.call(lambda: self.abulk_update_state(*args, **kwargs))
+
+    async def abulk_update_state(self, config: RunnableConfig, supersteps: Any) -> RunnableConfig:
+        """Apply state updates to the newest checkpoint of a thread, and to no older one."""
+        return await super().abulk_update_state(await self._newest(config), supersteps)
+
+    async def _newest(self, config: RunnableConfig | None) -> RunnableConfig:
+        """Merge a config with what is bound; a checkpoint id in it has to be the newest of its thread.
+
+        Raises RunError for an older one, and for one that is bound: it is the newest once at most.
+        """
+        merged = merge_configs(self.config, config)
+        if not names_checkpoint(merged):
+            return merged
+        newest = without_checkpoint(merged)
+        if names_checkpoint(self.config or {}):
+            raise in_the_past(merged)
+        check_newest(merged, await self.aget_state(newest))
+        return newest
+
+    @property
+    def _forking(self) -> Forking:
+        return Forking(self, self.door.stores, self.clock)
 
     def _resolve_checkpointer(self, config: RunnableConfig) -> BaseCheckpointSaver[Any] | None:
         """Fall back on the workspace's own store where no host brought a saver."""
@@ -166,6 +233,7 @@ def build_graph(
     compiled.door = Door(chosen, kept, review(registry, kept, chosen, parts.world), clock)
     compiled.loop = BackgroundLoop()
     compiled.router = router
+    compiled.clock = clock
     return compiled
 
 

@@ -19,17 +19,14 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphInterrupt
 from langgraph.types import Command, StateSnapshot
 
-from planwright.checkpoints.gates import Decision, Gate
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
-from planwright.graph.answers import Bound, bind, gate_meant
+from planwright.graph.answering import Answering
 from planwright.graph.board import Board
 from planwright.graph.entry import (
     check_same_options,
-    gate_of,
     nested,
     not_begun,
-    nothing_open,
     profile_of,
     read_messages,
     thread_of,
@@ -40,7 +37,6 @@ from planwright.graph.invocation import CONFIG_KEY, Clock, Invocation, utc_now
 from planwright.graph.profile import Profile
 from planwright.graph.run_context import RunContext, read_context
 from planwright.graph.settings import Settings
-from planwright.graph.state import ModelRoute
 from planwright.nodes.review import Review
 
 LOOK_S = 1.0
@@ -65,7 +61,7 @@ class Door:
     def __init__(self, settings: Settings, stores: Stores, review: Review, clock: Clock = utc_now) -> None:
         self.settings = settings
         self.stores = stores
-        self._review = review
+        self.answering = Answering(stores, review, clock)
         self._clock = clock
 
     @contextlib.asynccontextmanager
@@ -221,7 +217,7 @@ class Door:
     ) -> Entry:
         passed: Any = None
         if isinstance(given, Command):
-            passed = await self._answer(given.resume, run, snapshot, channel)
+            passed = await self.answering.resume(given.resume, run, snapshot, channel)
         if passed is None and (fresh or not_begun(run, snapshot)):
             passed = {"messages": messages_from_dict(run.messages)}
         if not fresh:
@@ -244,47 +240,9 @@ class Door:
             told=await self.stores.journal.keys(run.run_id),
         )
         if nested(config):
-            invocation.answered = lambda gate, answer: self._answer_inside(gate, answer, snapshot, channel)
+            invocation.answered = lambda gate, answer: self.answering.inside(gate, answer, snapshot, channel)
         configurable = {**config.get("configurable", {}), CONFIG_KEY: invocation}
         return Entry(passed, {**config, "configurable": configurable}, context, run, invocation)
-
-    async def _answer(
-        self, resume: Any, run: Run, snapshot: StateSnapshot, channel: str
-    ) -> Command[Any] | None:
-        """Decide the gates an answer names, then resume exactly their interrupts."""
-        gates = await self.stores.gates.of_thread(run.thread_id, self._clock())
-        interrupts = {found.id: gate_of(found.value) for found in snapshot.interrupts}
-        if not gates:
-            raise await nothing_open(run, interrupts.values(), self.stores.gates, self._clock())
-        bound = bind(resume, gates, interrupts, channel)
-        decisions = {item.gate.gate_id: await self._reviewed(item, snapshot) for item in bound}
-        await self.stores.gates.decide_all(decisions, self._clock())
-        decided = {gate_id: decision.answer for gate_id, decision in decisions.items()}
-        resumed = {id_: decided[gate] for id_, gate in interrupts.items() if gate in decided}
-        return Command(resume=resumed) if resumed else None
-
-    async def _answer_inside(self, gate: Gate, answer: Any, snapshot: StateSnapshot, channel: str) -> str:
-        """Take an answer that came through the user's own graph; returns why not, if it is refused.
-
-        LangGraph hands a bare answer to whichever gate asks next, so here it has to name its gate.
-        """
-        try:
-            if gate_meant(answer) != gate.gate_id:
-                return f"name the gate in the answer: gate_id {gate.gate_id}"
-            (item,) = bind(answer, [gate], {}, channel)
-            await self.stores.gates.decide(gate.gate_id, await self._reviewed(item, snapshot), self._clock())
-        except GateError as error:
-            return str(error)
-        return ""
-
-    async def _reviewed(self, item: Bound, snapshot: StateSnapshot) -> Decision:
-        """Read the plan of an edit, by all the rules, before any answer is recorded."""
-        if item.decision.answer != "edit":
-            return item.decision
-        route = snapshot.values.get("route")
-        can_call = isinstance(route, ModelRoute) and route.can_call
-        plan = await self._review(item.gate, item.edit, self._clock(), can_call)
-        return item.decision.model_copy(update={"plan": plan})
 
     async def _leave(self, run: Run, breakpoints: bool) -> None:
         """Note that a run waits; one that neither waits nor ended is a bug of ours."""

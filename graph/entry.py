@@ -13,7 +13,7 @@ from langgraph.types import StateSnapshot
 
 from planwright.checkpoints.gates import Gate, Gates
 from planwright.checkpoints.runs import Run
-from planwright.graph.errors import GateError, RunError, SetupError
+from planwright.graph.errors import GateError, PastCheckpoint, RunError, SetupError
 from planwright.graph.profile import Profile, in_force
 from planwright.graph.run_context import RunContext, read_context
 from planwright.graph.settings import Settings
@@ -135,6 +135,35 @@ def not_begun(run: Run, snapshot: StateSnapshot) -> bool:
 def gate_of(value: Any) -> str:
     """Read which gate an interrupt asks for; empty when it is none of ours."""
     return str(value.get("gate_id", "")) if isinstance(value, Mapping) else ""
+
+
+def names_checkpoint(config: RunnableConfig) -> bool:
+    """Say whether a caller means one checkpoint; inside a graph of the user's own, that graph decides."""
+    return bool(config.get("configurable", {}).get("checkpoint_id")) and not nested(config)
+
+
+def without_checkpoint(config: RunnableConfig) -> RunnableConfig:
+    """Mean the newest state of a thread."""
+    rest = {key: value for key, value in config["configurable"].items() if key != "checkpoint_id"}
+    return {**config, "configurable": rest}
+
+
+def check_newest(config: RunnableConfig, head: StateSnapshot) -> None:
+    """Raise RunError unless the checkpoint a caller means is the newest of its thread."""
+    newest = head.config.get("configurable", {}).get("checkpoint_id")
+    if newest is None:
+        raise RunError(f"there is no thread {thread_of(config)}", "list the threads: planwright ls")
+    if config["configurable"]["checkpoint_id"] != newest:
+        raise in_the_past(config)
+
+
+def in_the_past(config: RunnableConfig) -> PastCheckpoint:
+    """Say that what has run since a checkpoint stays done, and how to go back all the same."""
+    given, thread_id = config["configurable"]["checkpoint_id"], thread_of(config)
+    return PastCheckpoint(
+        f"nothing goes on from checkpoint {given} of thread {thread_id}: what has run since stays done",
+        f"begin a fork there: planwright fork {thread_id} --checkpoint {given}",
+    )
 
 
 def nested(config: RunnableConfig) -> bool:

@@ -17,6 +17,7 @@ PlanwrightError
 │   └── TimeLimit           the deadline has passed
 ├── GateError               the answer was refused, and nothing has changed
 ├── RunError                the thread or run cannot take this call now
+│   └── PastCheckpoint      nothing goes on from an old checkpoint: begin a fork there
 └── LedgerConflict          one key, two different calls: a bug or a tampered store
 """
 
@@ -127,6 +128,13 @@ class RunError(PlanwrightError):
     """The thread or run is unknown, busy, or waiting for something else."""
 
     exit_code = 2
+
+
+class PastCheckpoint(RunError, ValueError):
+    """The checkpoint is not the newest of its thread.
+
+    A ValueError, too: the LangGraph server answers 400 with its text when a state update raises one.
+    """
 
 
 class LedgerConflict(PlanwrightError):

@@ -79,7 +79,7 @@ def build_pipeline(parts: Parts) -> Pipeline:
 
 def _add_outer_zone(graph: Pipeline, parts: Parts) -> None:
     settings = parts.settings
-    graph.add_node("session_event", session_event())
+    graph.add_node("session_event", session_event(parts.stores.forks, parts.stores.ledger))
     graph.add_node("budget", ends_run(budget(parts.stores.budgets)))
     graph.add_node("capability_routing", ends_run(capability_routing(parts.models.router)))
     graph.add_node("tool_filter", tool_filter(parts.registry, settings.tools.top_k))
@@ -103,7 +103,7 @@ def _add_plan_zone(graph: Pipeline, parts: Parts) -> None:
     graph.add_node("plan_gate", plan_gate(stores.gates, settings))
     graph.add_node("plan_approval", plan_approval(stores.gates, settings.planning.replan_budget))
     graph.add_conditional_edges("task_extraction", routes.after_task)
-    graph.add_edge("classification", "planner")
+    graph.add_conditional_edges("classification", routes.after_classification)
     graph.add_conditional_edges("planner", routes.after_planner)
     graph.add_conditional_edges("verify", routes.after_verify)
     graph.add_edge("plan_gate", "plan_approval")

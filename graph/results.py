@@ -29,7 +29,10 @@ TERMINAL: frozenset[RunStatus] = frozenset(
 
 
 class StepResult(BaseModel):
-    """How one step ended. A large output lies in the blob store, named by its hash."""
+    """How one step ended. A large output lies in the blob store, named by its hash.
+
+    `kept_from` names the run that did it, where a fork took the result over.
+    """
 
     model_config = ConfigDict(frozen=True)
     uid: str
@@ -44,6 +47,7 @@ class StepResult(BaseModel):
     attempts: int = 1
     missing: tuple[str, ...] = ()
     seconds: float = 0.0
+    kept_from: str = ""
 
 
 class StepScore(BaseModel):

@@ -32,6 +32,8 @@ async def after_planning(
 ) -> Literal["task_extraction", "classification", "agentic_loop", "respond"]:
     """Plan at length, briefly, or not at all; a conversation always needs its task extracted."""
     decision = state["decision"]
+    if state.get("plan") is not None:
+        return "classification"  # a fork has its plan; should that not hold, there has to be another
     if decision.agentic:
         return "agentic_loop"
     if not decision.planned:
@@ -43,6 +45,11 @@ async def after_planning(
 async def after_task(state: AgentState) -> Literal["classification", "consolidate"]:
     """Classify the task."""
     return "consolidate" if ended(state) else "classification"
+
+
+async def after_classification(state: AgentState) -> Literal["planner", "verify"]:
+    """Ask for a plan, unless a fork brings one."""
+    return "planner" if state.get("plan") is None else "verify"
 
 
 async def after_planner(state: AgentState) -> Literal["verify", "consolidate"]:

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import JsonValue
 
 from planwright.graph.plan import CheckedStep, Plan, PlanStep
 from planwright.graph.references import has_reference
+from planwright.graph.results import StepResult
 from planwright.graph.risk import highest_risk
 from planwright.graph.state import StepTask
 
 
 def plan_card(
-    plan: Plan, checked: list[CheckedStep], changes: Sequence[str] = (), *, with_gates: bool = False
+    plan: Plan,
+    checked: list[CheckedStep],
+    changes: Sequence[str],
+    results: Mapping[str, StepResult],
+    *,
+    with_gates: bool = False,
 ) -> dict[str, Any]:
     """List goal, steps in dependency order, arguments, risk, mode, own gates, and what an edit changed.
 
     `with_gates` when approving the plan also opens the gates of its steps, each for once: the card
-    names them by uid. Those whose arguments are not known yet are not included.
+    names them by uid. Those whose arguments are not known yet are not included. `done` names the
+    steps that do not run again, and the run whose record counts.
     """
     ids = {entry.uid: entry.step.id for entry in checked}
     steps = [
@@ -45,6 +52,11 @@ def plan_card(
         "risk": risk,
         "steps": steps,
         "changes": list(changes),
+        "done": {
+            entry.step.id: results[entry.uid].kept_from or "this run"
+            for entry in checked
+            if entry.uid in results and results[entry.uid].status == "completed"
+        },
     }
 
 

@@ -22,8 +22,8 @@ def plan_gate(gates: Gates, settings: Settings) -> Node[AgentState]:
         invocation, plan = invocation_of(config), state["plan"]
         assert plan is not None
         left = settings.planning.replan_budget - state.get("attempts", Attempts()).replans
-        deep = settings.approval.depth == "plan_and_gates"
-        card = plan_card(plan, state["checked"], state.get("changes", ()), with_gates=deep)
+        deep, results = settings.approval.depth == "plan_and_gates", state.get("results", {})
+        card = plan_card(plan, state["checked"], state.get("changes", ()), results, with_gates=deep)
         shown = {**card, "replans_left": max(left, 0)}
         gate = open_gate(invocation, settings, state["gate_id"], plan.plan_hash, shown)
         await gates.open(gate)

@@ -16,6 +16,7 @@ from planwright.nodes.node import Node, Update
 from planwright.prompts import render
 
 VOTE_S = 10
+GIVEN = "the plan is given"
 VERBS = frozenset(
     "search find create send write compare analyze check draft build email research read list summarize"
     " update schedule fetch review post file save extract remember notify look make add open show".split()
@@ -31,6 +32,10 @@ def planning(settings: Planning, models: Models) -> Node[AgentState]:
     async def planning(state: AgentState, config: RunnableConfig) -> Update:
         invocation = invocation_of(config)
         mode = invocation.profile.planning
+        if state.get("plan") is not None:
+            decision = PlanningDecision(mode=mode, score=0, planned=True, complex=True, signals=(GIVEN,))
+            invocation.emit("planning_decision", decision.model_dump(mode="json"), "run")
+            return {"decision": decision}
         can_call = state["route"].can_call and not invocation.context.dry_run
         decision = decide(state["request"], mode, settings.threshold, can_call)
         if mode == "llm_decides" and (vote := await _vote(models, state, invocation)) is not None:

@@ -62,7 +62,7 @@ def verify(
             invocation.emit("plan_verified", {**data, "findings": listed}, str(attempts.revision))
             return _again(outcome, findings, attempts, state.get("findings", []))
         deep = settings.approval.depth == "plan_and_gates"
-        shown = plan_card(plan, checked, changes, with_gates=deep)
+        shown = plan_card(plan, checked, changes, results, with_gates=deep)
         invocation.emit("plan_verified", {**data, "findings": [], "plan": shown}, str(attempts.revision))
         gate = None
         asks = changes or needs_approval(checked, settings.approval)
@@ -170,7 +170,7 @@ def check_steps(
     for id_ in topological(needs):
         step = by_id[id_]
         needed = tuple(uids[n] for n in needs[id_])
-        uids[id_] = _uid(run_id, step, needed, results)
+        uids[id_] = step_uid(run_id, step, needed, results)
         general = (plan.on_failed_dependency, settings.execution.on_failed_dependency)
         cascade = step.on_failed_dependency or ("skip" if "skip" in general else "partial")
         fixed = {"step": step, "uid": uids[id_], "needs": needed, "cascade": cascade}
@@ -216,7 +216,8 @@ def needs_approval(checked: list[CheckedStep], approval: Approval) -> bool:
     )
 
 
-def _uid(run_id: str, step: PlanStep, needs: tuple[str, ...], results: Mapping[str, StepResult]) -> str:
+def step_uid(run_id: str, step: PlanStep, needs: tuple[str, ...], results: Mapping[str, StepResult]) -> str:
+    """Name a step of a run for good, by what it does and needs; anew where that has failed before."""
     agent = [step.description, list(step.tool_hints)] if step.agentic else []
     for again in range(100):
         content = [run_id, step.id, step.capability, step.params, list(needs), again, *agent]

@@ -17,7 +17,7 @@ FLOORS = (
     ("demo",),
     ("graph.server",),
     ("graph.agent",),
-    ("graph.door", "graph.entry", "graph.answers", "graph.background"),
+    ("graph.door", "graph.entry", "graph.answers", "graph.background", "graph.fork", "graph.kept"),
     ("graph.pipeline", "graph.lane", "graph.loop"),
     ("nodes",),
     ("capabilities",),

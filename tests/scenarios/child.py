@@ -40,6 +40,9 @@ def given(entry: dict[str, Any]) -> Any:
 def enter(agent: Agent, entry: dict[str, Any]) -> dict[str, Any]:
     """Enter the graph once, in the way the entry names."""
     config: RunnableConfig = {"configurable": {"thread_id": entry["thread"]}}
+    if entry["how"] == "fork":
+        agent.fork(entry["thread"], rerun=entry["rerun"], thread_id=entry["into"])
+        return {}
     if entry["how"] == "invoke":
         return report(agent.invoke(given(entry), config))
     if entry["how"] == "ainvoke":

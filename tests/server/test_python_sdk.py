@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from langgraph.types import Command
 from langgraph_sdk.client import SyncLangGraphClient
-from langgraph_sdk.errors import NotFoundError
+from langgraph_sdk.errors import BadRequestError, NotFoundError
 
 from planwright.graph.agent import open_agent
 from tests.cli.conftest import ask
@@ -203,6 +203,29 @@ def test_the_way_to_a_node_around_the_gate_is_refused(client: SyncLangGraphClien
     refused = run(client, thread, command={"goto": "dispatch", "update": {"approved": True}})
     assert "around the gates" in refused["__error__"]["message"]
     assert not errand.is_done(server.desk)
+
+
+def test_nothing_goes_on_from_an_old_checkpoint(client: SyncLangGraphClient, server: Server) -> None:
+    errand = Errand()
+    thread, _ = begin(client, errand.input)
+    old: Any = client.threads.get_history(thread, limit=5)[1]["checkpoint"]
+    before = client.threads.get_state(thread)["checkpoint"]
+    for given in ({"input": None}, {"command": {"resume": APPROVE}}, {"input": errand.input}):
+        refused = run(client, thread, checkpoint=old, **given)
+        assert "planwright fork" in refused["__error__"]["message"]
+    with pytest.raises(BadRequestError, match="planwright fork"):
+        client.threads.update_state(thread, {"approved": True}, as_node="plan_approval", checkpoint=old)
+    assert client.threads.get_state(thread)["checkpoint"] == before
+    assert not errand.is_done(server.desk)
+
+
+def test_an_answer_may_name_the_newest_checkpoint(client: SyncLangGraphClient, server: Server) -> None:
+    """LangGraph's `useStream` always does."""
+    thread, _ = begin(client, Errand().input)
+    newest: Any = client.threads.get_state(thread)["checkpoint"]
+    ended = run(client, thread, command={"resume": APPROVE}, checkpoint=newest)
+    assert ended["status"] == "completed"
+    assert trace(server.desk, thread).executions == [1, 1]
 
 
 def test_every_superstep_is_on_disk_whatever_durability_the_client_asks_for(

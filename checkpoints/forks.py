@@ -1,0 +1,155 @@
+"""Forks: runs that take over the plan of an older run, and the results of the steps they keep."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import dataclass
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from planwright.checkpoints.database import Database
+from planwright.checkpoints.runs import RecordedPlan, Run, begin_run, run_of
+from planwright.graph.errors import RunError
+from planwright.graph.plan import CheckedStep, Plan
+from planwright.graph.results import StepResult
+
+_PLAN = """SELECT plan, checked, gate_id FROM plans
+    WHERE run_id = :run AND kind = 'plan' AND (:hash IS NULL OR plan_hash = :hash)
+    ORDER BY created_at DESC, rowid DESC LIMIT 1"""
+_UNCERTAIN = "SELECT step_uid FROM effects WHERE run_id = ? AND status IN ('intent', 'in_doubt')"
+
+
+class Fork(BaseModel):
+    """Where a run comes from. Without a plan it begins its request anew.
+
+    `task` is that of the source as plain data; `again` names the steps that were done there and are
+    not kept.
+    """
+
+    model_config = ConfigDict(frozen=True)
+    run_id: str
+    source_run: str
+    checkpoint_id: str | None = None
+    plan: Plan | None = None
+    task: dict[str, JsonValue]
+    context_hash: str = ""
+    again: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is on record of a run to fork: a verified plan, and how steps ended, by uid.
+
+    `uncertain` holds the uids of steps and calls with an effect of which nobody knows whether it happened.
+    """
+
+    recorded: RecordedPlan | None
+    results: dict[str, StepResult]
+    uncertain: frozenset[str]
+
+    @property
+    def checked(self) -> list[CheckedStep]:
+        """The verified steps of the plan, in dependency order."""
+        return self.recorded.checked if self.recorded else []
+
+
+class Forks:
+    """The table of forks."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def run_named(self, name: str) -> Run:
+        """Find a run by its id, or the newest of a thread. Raises RunError when there is none."""
+
+        def job(connection: sqlite3.Connection) -> sqlite3.Row | None:
+            query = (
+                "SELECT * FROM runs WHERE run_id = :name OR thread_id = :name"
+                " ORDER BY started_at DESC, rowid DESC LIMIT 1"
+            )
+            row: sqlite3.Row | None = connection.execute(query, {"name": name}).fetchone()
+            return row
+
+        row = await self._database.run("read", job)
+        if row is None:
+            raise RunError(f"there is no thread or run {name}", "list them: planwright ls")
+        return run_of(row)
+
+    async def source(self, run_id: str, plan_hash: str | None = None) -> Source:
+        """Read what is on record of a run: the plan with this hash, or the newest one."""
+
+        def job(connection: sqlite3.Connection) -> Source:
+            row = connection.execute(_PLAN, {"run": run_id, "hash": plan_hash}).fetchone()
+            settled = connection.execute("SELECT uid, result FROM steps WHERE run_id = ?", (run_id,))
+            results = {uid: StepResult.model_validate_json(result) for uid, result in settled}
+            uncertain = frozenset(uid for (uid,) in connection.execute(_UNCERTAIN, (run_id,)))
+            return Source(None if row is None else _recorded(row), results, uncertain)
+
+        return await self._database.run("read", job)
+
+    async def begin(self, run: Run, fork: Fork, kept: list[StepResult], at: datetime) -> None:
+        """Write a fork down, with the results it keeps, in one transaction.
+
+        Raises RunError when its thread is not new, or its source is being worked on by now.
+        """
+
+        def job(connection: sqlite3.Connection) -> None:
+            if connection.execute("SELECT 1 FROM runs WHERE thread_id = ?", (run.thread_id,)).fetchone():
+                raise taken(run.thread_id)
+            query = "SELECT thread_id FROM runs WHERE run_id = ? AND status = 'running'"
+            if busy := connection.execute(query, (fork.source_run,)).fetchone():
+                raise not_over(fork.source_run, busy[0])
+            begin_run(connection, run)
+            connection.execute(
+                "INSERT INTO forks (run_id, tenant, source_run, checkpoint_id, plan, task, context_hash,"
+                " again, created_at) VALUES (?,?,?,?,?,?,?,?,?)",
+                (run.run_id, run.tenant, fork.source_run, fork.checkpoint_id)
+                + (fork.plan.model_dump_json() if fork.plan else None, json.dumps(fork.task))
+                + (fork.context_hash, json.dumps(fork.again), at.isoformat()),
+            )
+            connection.executemany(
+                "INSERT INTO steps (run_id, tenant, uid, step_id, status, result, ended_at)"
+                " VALUES (?,?,?,?,?,?,?)",
+                [
+                    (run.run_id, run.tenant, step.uid, step.step_id, step.status)
+                    + (step.model_dump_json(), at.isoformat())
+                    for step in kept
+                ],
+            )
+
+        await self._database.run("fork", job)
+
+    async def of(self, run_id: str) -> Fork | None:
+        """Read where a run comes from; None when it is no fork."""
+
+        def job(connection: sqlite3.Connection) -> sqlite3.Row | None:
+            row: sqlite3.Row | None = connection.execute(
+                "SELECT * FROM forks WHERE run_id = ?", (run_id,)
+            ).fetchone()
+            return row
+
+        row = await self._database.run("read", job)
+        if row is None:
+            return None
+        plan = Plan.model_validate_json(row["plan"]) if row["plan"] else None
+        read = {name: json.loads(row[name]) for name in ("task", "again")}
+        return Fork.model_validate({**dict(row), **read, "plan": plan})
+
+
+def taken(thread_id: str) -> RunError:
+    """Say that a fork needs a thread of its own."""
+    return RunError(f"there is a thread {thread_id} already", "leave the thread id out, or give a new one")
+
+
+def not_over(run_id: str, thread_id: str) -> RunError:
+    """Say that a run has to stop before it can be forked."""
+    return RunError(
+        f"run {run_id} neither waits nor has it ended", f"finish it first: planwright resume {thread_id}"
+    )
+
+
+def _recorded(row: sqlite3.Row) -> RecordedPlan:
+    checked = [CheckedStep.model_validate(entry) for entry in json.loads(row["checked"])]
+    return RecordedPlan(plan=Plan.model_validate_json(row["plan"]), checked=checked, gate_id=row["gate_id"])

@@ -1,0 +1,18 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Folder = Annotated[Path, typer.Option("--workspace", "-w", help="The workspace folder.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
+NoInput = Annotated[bool, typer.Option("--no-input", help="Never ask; exit 3 when a decision is needed.")]
+Request = Annotated[str, typer.Argument(help="What to do, in plain words.")]
+Thread = Annotated[str, typer.Argument(help="A thread or run id.")]
+Which = Annotated[
+    str | None, typer.Argument(help="A gate or thread id; may be left out when one gate is open.")
+]
+HERE = Path()

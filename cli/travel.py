@@ -1,0 +1,35 @@
+"""The commands of time travel: back to a checkpoint of a run, on a thread of its own."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from planwright.cli.options import HERE, Folder, Json, NoInput, Thread
+
+
+def fork(
+    thread: Thread,
+    checkpoint: Annotated[
+        str | None, typer.Option(help="Begin at this checkpoint; see `planwright checkpoints`.")
+    ] = None,
+    rerun: Annotated[
+        list[str] | None, typer.Option(help="Do this step again, and what needs it; may be repeated.")
+    ] = None,
+    workspace: Folder = HERE,
+    json: Json = False,
+    no_input: NoInput = False,
+) -> None:
+    """Run a plan again on a new thread: steps that were done keep their results, the rest is asked for."""
+    from planwright.cli.drive import Terminal
+    from planwright.cli.forking import fork as fork_run
+
+    raise typer.Exit(fork_run(thread, checkpoint, rerun or [], workspace, Terminal(json, no_input)))
+
+
+def checkpoints(thread: Thread, workspace: Folder = HERE, json: Json = False) -> None:
+    """List the checkpoints of a run, the newest first, and what a fork from each keeps."""
+    from planwright.cli.forking import show_checkpoints
+
+    raise typer.Exit(show_checkpoints(thread, workspace, json))

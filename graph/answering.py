@@ -1,0 +1,64 @@
+"""Deciding gates by what came in through the door, before LangGraph sees any of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langgraph.types import Command, StateSnapshot
+
+from planwright.checkpoints.gates import Decision, Gate
+from planwright.checkpoints.runs import Run
+from planwright.checkpoints.stores import Stores
+from planwright.graph.answers import Bound, bind, gate_meant
+from planwright.graph.entry import gate_of, nothing_open
+from planwright.graph.errors import GateError
+from planwright.graph.invocation import Clock
+from planwright.graph.state import ModelRoute
+from planwright.nodes.review import Review
+
+
+class Answering:
+    """Take answers to gates: read, bound to a gate, reviewed, then on record."""
+
+    def __init__(self, stores: Stores, review: Review, clock: Clock) -> None:
+        self._stores = stores
+        self._review = review
+        self._clock = clock
+
+    async def resume(
+        self, answer: Any, run: Run, snapshot: StateSnapshot, channel: str
+    ) -> Command[Any] | None:
+        """Decide the gates an answer names, then resume exactly their interrupts."""
+        gates = await self._stores.gates.of_thread(run.thread_id, self._clock())
+        interrupts = {found.id: gate_of(found.value) for found in snapshot.interrupts}
+        if not gates:
+            raise await nothing_open(run, interrupts.values(), self._stores.gates, self._clock())
+        bound = bind(answer, gates, interrupts, channel)
+        decisions = {item.gate.gate_id: await self._reviewed(item, snapshot) for item in bound}
+        await self._stores.gates.decide_all(decisions, self._clock())
+        decided = {gate_id: decision.answer for gate_id, decision in decisions.items()}
+        resumed = {id_: decided[gate] for id_, gate in interrupts.items() if gate in decided}
+        return Command(resume=resumed) if resumed else None
+
+    async def inside(self, gate: Gate, answer: Any, snapshot: StateSnapshot, channel: str) -> str:
+        """Take an answer that came through the user's own graph; returns why not, if it is refused.
+
+        LangGraph hands a bare answer to whichever gate asks next, so here it has to name its gate.
+        """
+        try:
+            if gate_meant(answer) != gate.gate_id:
+                return f"name the gate in the answer: gate_id {gate.gate_id}"
+            (item,) = bind(answer, [gate], {}, channel)
+            await self._stores.gates.decide(gate.gate_id, await self._reviewed(item, snapshot), self._clock())
+        except GateError as error:
+            return str(error)
+        return ""
+
+    async def _reviewed(self, item: Bound, snapshot: StateSnapshot) -> Decision:
+        """Read the plan of an edit, by all the rules, before any answer is recorded."""
+        if item.decision.answer != "edit":
+            return item.decision
+        route = snapshot.values.get("route")
+        can_call = isinstance(route, ModelRoute) and route.can_call
+        plan = await self._review(item.gate, item.edit, self._clock(), can_call)
+        return item.decision.model_copy(update={"plan": plan})

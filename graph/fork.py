@@ -1,0 +1,215 @@
+"""Forks and the points they begin at: time travel without doing anything twice, or unasked.
+
+LangGraph goes on from an old checkpoint as if nothing had happened since. Here what has happened is on
+record, so the way back is a new run: it keeps the results of steps that were done and asks anew.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Collection
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import messages_from_dict, messages_to_dict
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import StateSnapshot
+
+from planwright.checkpoints.forks import Fork, Source, not_over, taken
+from planwright.checkpoints.runs import Run
+from planwright.checkpoints.stores import Stores
+from planwright.graph.errors import RunError
+from planwright.graph.invocation import Clock
+from planwright.graph.kept import carried, check_certain, check_rerun, done_again, kept_steps, up_to_request
+from planwright.graph.plan import Plan
+from planwright.graph.results import StepResult
+from planwright.graph.run_context import RunContext
+from planwright.graph.state import Task
+
+NOT_BEGUN = frozenset(("__start__", "session_event"))
+
+
+@dataclass(frozen=True)
+class Point:
+    """A checkpoint of a run: what comes next, and which steps a fork from here keeps of how many.
+
+    Without a verified plan, `revision` is None and a fork begins the request anew.
+    """
+
+    checkpoint_id: str
+    run_id: str
+    at: str
+    next: tuple[str, ...]
+    revision: int | None
+    kept: tuple[str, ...]
+    total: int
+
+
+@dataclass(frozen=True)
+class _Moment:
+    """A run and its state, none when its checkpoints are gone; `past` when more may have happened since."""
+
+    run: Run
+    state: StateSnapshot | None
+    past: bool
+
+    @property
+    def plan_hash(self) -> str | None:
+        """The plan of a past moment, empty where there was none; None stands for the newest of the run."""
+        if not self.past:
+            return None
+        plan = self.values("plan")
+        return plan.plan_hash if isinstance(plan, Plan) else ""
+
+    def values(self, name: str) -> Any:
+        """Read one value of the state."""
+        return self.state.values.get(name) if self.state else None
+
+    def done(self, source: Source) -> dict[str, StepResult]:
+        """Choose what was done at this moment, by the record and not by the state."""
+        then = (self.values("results") or {}) if self.past else source.results
+        return {uid: r for uid, r in source.results.items() if r.status == "completed" and uid in then}
+
+
+class Forking:
+    """Begin forks of runs, and list the points they can begin at."""
+
+    def __init__(self, graph: CompiledStateGraph[Any, Any, Any, Any], stores: Stores, clock: Clock) -> None:
+        self._graph = graph
+        self._stores = stores
+        self._clock = clock
+
+    async def begin(
+        self,
+        name: str,
+        checkpoint_id: str | None,
+        rerun: Collection[str],
+        thread_id: str | None,
+        context: RunContext,
+    ) -> str:
+        """Write down a fork of a run, or of the newest one of a thread, and return its thread.
+
+        Raises RunError for what cannot be forked so; then nothing has changed.
+        """
+        moment = await self._moment(name, checkpoint_id)
+        run = moment.run
+        self._check_over(run)
+        source = await self._stores.forks.source(run.run_id, moment.plan_hash)
+        check_rerun(run.run_id, source, rerun)
+        kept = kept_steps(source.checked, moment.done(source), rerun)
+        check_certain(run.run_id, source, kept, rerun)
+        new = self._new_run(moment, thread_id or str(uuid.uuid4()), context)
+        if (await self._graph.aget_state(_config(new.thread_id))).created_at:
+            raise taken(new.thread_id)
+        task = moment.values("task")
+        fork = Fork(
+            run_id=new.run_id,
+            source_run=run.run_id,
+            checkpoint_id=checkpoint_id,
+            plan=source.recorded.plan if source.recorded else None,
+            task=(task if isinstance(task, Task) else Task(task=run.request)).model_dump(mode="json"),
+            context_hash=moment.values("context_hash") or "",
+            again=done_again(source, kept),
+        )
+        await self._stores.forks.begin(
+            new, fork, carried(new.run_id, kept, source, run.run_id), self._clock()
+        )
+        return new.thread_id
+
+    async def points(self, name: str) -> list[Point]:
+        """List the checkpoints of a thread, or of one run, the newest first."""
+        run = await self._stores.forks.run_named(name)
+        newest = await self._newest_id(run.thread_id)
+        return [
+            await self._point(snapshot, past=_id(snapshot) != newest)
+            async for snapshot in self._history(run.thread_id)
+            if name in (run.thread_id, snapshot.values["run_id"])
+        ]
+
+    async def _point(self, snapshot: StateSnapshot, past: bool) -> Point:
+        run = await self._stores.forks.run_named(str(snapshot.values["run_id"]))
+        moment = _Moment(run, snapshot, past)
+        source = await self._stores.forks.source(run.run_id, moment.plan_hash)
+        return Point(
+            checkpoint_id=_id(snapshot),
+            run_id=run.run_id,
+            at=snapshot.created_at or "",
+            next=tuple(dict.fromkeys(snapshot.next)),
+            revision=source.recorded.plan.revision if source.recorded else None,
+            kept=tuple(entry.step.id for entry in kept_steps(source.checked, moment.done(source), ())),
+            total=len(source.checked),
+        )
+
+    async def _moment(self, name: str, checkpoint_id: str | None) -> _Moment:
+        """Find the run that is meant and its state: at a checkpoint, or the newest there is."""
+        run = await self._stores.forks.run_named(name)
+        if checkpoint_id is None:
+            return _Moment(run, await self._newest(run), past=False)
+        snapshot = await self._graph.aget_state(_config(run.thread_id, checkpoint_id))
+        look = f"list them: planwright checkpoints {run.thread_id}"
+        if not snapshot.created_at:
+            raise RunError(f"thread {run.thread_id} has no checkpoint {checkpoint_id}", look)
+        if not _begun(snapshot):
+            raise RunError(f"at checkpoint {checkpoint_id} its run had not begun", look)
+        found = await self._stores.forks.run_named(str(snapshot.values["run_id"]))
+        if found.thread_id != run.thread_id or name not in (run.thread_id, found.run_id):
+            raise RunError(f"checkpoint {checkpoint_id} belongs to run {found.run_id}, not to {name}", look)
+        return _Moment(found, snapshot, past=checkpoint_id != await self._newest_id(run.thread_id))
+
+    async def _newest_id(self, thread_id: str) -> str:
+        return _id(await self._graph.aget_state(_config(thread_id)))
+
+    async def _newest(self, run: Run) -> StateSnapshot | None:
+        """Find the newest state of a run; None when its checkpoints are gone."""
+        async for snapshot in self._history(run.thread_id):
+            if snapshot.values["run_id"] == run.run_id:
+                return snapshot
+        return None
+
+    async def _history(self, thread_id: str) -> AsyncIterator[StateSnapshot]:
+        """Go back through the states of a thread in which a run had begun."""
+        async for snapshot in self._graph.aget_state_history(_config(thread_id)):
+            if _begun(snapshot):
+                yield snapshot
+
+    def _check_over(self, run: Run) -> None:
+        if run.status == "planned":
+            raise RunError(
+                f"run {run.run_id} was a dry run: nothing of it was run", 'run it: planwright run "…"'
+            )
+        if run.status != "running":
+            return
+        if self._stores.runs.worked_on(run, self._clock().timestamp()):
+            process = str(run.owner).split(":")[0]
+            watch = f"watch it with: planwright events {run.thread_id}"
+            raise RunError(f"run {run.run_id} is being worked on by process {process}", watch)
+        raise not_over(run.run_id, run.thread_id)
+
+    def _new_run(self, moment: _Moment, thread_id: str, context: RunContext) -> Run:
+        run = moment.run
+        messages = moment.values("messages") or messages_from_dict(run.messages)
+        now = {"channel": context.channel, "gate_ttl_s": context.gate_ttl_s}
+        return Run(
+            run_id=f"run_{uuid.uuid4().hex[:16]}",
+            thread_id=thread_id,
+            tenant=run.tenant,
+            status="running",
+            request=run.request,
+            messages=messages_to_dict(up_to_request(messages)),
+            context={**run.context, **now},
+            started_at=self._clock().isoformat(),
+        )
+
+
+def _config(thread_id: str, checkpoint_id: str | None = None) -> RunnableConfig:
+    at = {"checkpoint_id": checkpoint_id, "checkpoint_ns": ""} if checkpoint_id else {}
+    return {"configurable": {"thread_id": thread_id, **at}}
+
+
+def _id(snapshot: StateSnapshot) -> str:
+    return str(snapshot.config["configurable"].get("checkpoint_id", ""))
+
+
+def _begun(snapshot: StateSnapshot) -> bool:
+    return bool(snapshot.values.get("run_id")) and not NOT_BEGUN.intersection(snapshot.next)
