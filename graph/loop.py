@@ -90,7 +90,9 @@ def agentic_loop(models: Models, runner: StepRunner, stores: Stores, settings: S
     subgraph, limit = build_loop(models, runner, stores, settings), supersteps(settings)
 
     async def agentic_loop(state: AgentState, config: RunnableConfig) -> Update:
-        invocation_of(config).speak_from_here()
+        invocation = invocation_of(config)
+        invocation.speak_from_here()
+        invocation.answer_from_here(config)
         loop = LoopTask(lane="main", goal=state["request"], route=state["route"], tools=tuple(state["tools"]))
         opening = LoopInput(loop=loop, conversation=state["messages"])
         ended = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})

@@ -37,9 +37,11 @@ def llm_invoker(models: Models, reader: CallReader, runs: Runs, settings: Execut
         tools = tools_of(loop.tools, reader.registry)
         steering = _steering(state, turn)
         asked = [SystemMessage(render("agent")), *repair([*state["conversation"], *steering])]
-        key = f"{loop.lane}.{turn}"
+        key, place = f"{loop.lane}.{turn}", invocation.front if loop.lane == "main" else None
         try:
-            reply = await models.chat(loop.route, asked, invocation, key, role="agent", tools=schemas(tools))
+            reply = await models.chat(
+                loop.route, asked, invocation, key, role="agent", tools=schemas(tools), place=place
+            )
         except BudgetExceeded as error:
             return {"outcome": LoopOutcome(status="budget_exceeded", code=error.limit, text=str(error))}
         except ModelError as error:
