@@ -6,9 +6,10 @@ import json
 import sqlite3
 from collections.abc import Mapping
 from datetime import datetime
+from fnmatch import fnmatchcase
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
 
 from planwright.checkpoints.database import Database
 from planwright.graph.canonical import canonical_json, sha256
@@ -16,6 +17,7 @@ from planwright.graph.errors import GateError
 from planwright.graph.plan import Plan
 
 GateKind = Literal["plan", "step"]
+RememberScope = Literal["run", "session", "always"]
 GateStatus = Literal["open", "approved", "rejected", "expired", "cancelled", "edited", "responded"]
 Answer = Literal["approve", "edit", "reject", "respond"]
 STATUS_AFTER: dict[Answer, GateStatus] = {
@@ -24,6 +26,37 @@ STATUS_AFTER: dict[Answer, GateStatus] = {
     "reject": "rejected",
     "respond": "responded",
 }
+
+
+class ArgumentRule(BaseModel):
+    """What one argument may be: exactly a value, a text that fits a glob, or anything."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    equals: JsonValue = None
+    glob: str | None = None
+    any: Literal[True] | None = None
+
+    @model_validator(mode="after")
+    def _one_form(self) -> ArgumentRule:
+        if len(self.model_fields_set) != 1:
+            raise ValueError("say one of equals, glob and any")
+        return self
+
+    def fits(self, value: JsonValue) -> bool:
+        """Say whether an argument is allowed."""
+        if self.any:
+            return True
+        if self.glob is not None:
+            return isinstance(value, str) and fnmatchcase(value, self.glob)
+        return canonical_json(value) == canonical_json(self.equals)
+
+
+class Remember(BaseModel):
+    """That an approval holds for the same call again; `args` says which arguments may differ, and how."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    scope: RememberScope
+    args: dict[str, ArgumentRule] = {}
 
 
 class Gate(BaseModel):
@@ -46,6 +79,12 @@ class Gate(BaseModel):
     channel: str | None = None
     reason: str | None = None
     edited: Plan | None = None
+    remembered: Remember | None = None
+
+    @property
+    def may_be_remembered(self) -> bool:
+        """Whether its approval may hold for more than this once: for one call, never a destructive one."""
+        return self.kind == "step" and self.shown.get("mode") not in (None, "destructive")
 
     @property
     def allowed(self) -> tuple[Answer, ...]:
@@ -67,6 +106,7 @@ class Decision(BaseModel):
     reason: str = ""
     shown_hash: str | None = None
     plan: Plan | None = None
+    remember: Remember | None = None
 
 
 def gate_id(run_id: str, kind: GateKind, subject: str) -> str:
@@ -159,6 +199,21 @@ def acceptable(gate: Gate, decision: Decision) -> None:
             f"the answer names plan_hash {decision.shown_hash[:12]}, the gate shows {gate.shown_hash[:12]}",
             f"look at what is asked now: planwright show {gate.thread_id}",
         )
+    if decision.remember is not None:
+        _rememberable(gate, decision.remember)
+
+
+def _rememberable(gate: Gate, remember: Remember) -> None:
+    if not gate.may_be_remembered:
+        why = "a destructive call is asked for every time" if gate.kind == "step" else "a plan is asked for"
+        raise GateError(f"gate {gate.gate_id} cannot be remembered: {why}", "approve it without `remember`")
+    args = gate.shown.get("args")
+    unknown = remember.args.keys() - (args.keys() if isinstance(args, dict) else ())
+    if unknown:
+        raise GateError(
+            f"`remember` names arguments the call does not have: {', '.join(sorted(unknown))}",
+            f"look at the call: planwright show {gate.thread_id}",
+        )
 
 
 def _expire(connection: sqlite3.Connection, at: datetime) -> None:
@@ -174,8 +229,8 @@ def _decide(connection: sqlite3.Connection, gate_id: str, decision: Decision, at
     if (decision.answer == "edit") != (decision.plan is not None):
         raise GateError(f"gate {gate_id}: an edit and only an edit brings a plan", "send the edited plan")
     connection.execute(
-        "UPDATE gates SET status=?, decided_at=?, decided_by=?, channel=?, reason=?, edited=?"
-        " WHERE gate_id=?",
+        "UPDATE gates SET status=?, decided_at=?, decided_by=?, channel=?, reason=?, edited=?,"
+        " remembered=? WHERE gate_id=?",
         (
             STATUS_AFTER[decision.answer],
             at.isoformat(),
@@ -183,6 +238,7 @@ def _decide(connection: sqlite3.Connection, gate_id: str, decision: Decision, at
             decision.channel,
             decision.reason,
             decision.plan.model_dump_json() if decision.plan else None,
+            decision.remember.model_dump_json(exclude_unset=True) if decision.remember else None,
             gate_id,
         ),
     )
@@ -196,5 +252,5 @@ def _read(connection: sqlite3.Connection, gate_id: str) -> Gate:
 
 
 def _gate(row: sqlite3.Row) -> Gate:
-    edited = json.loads(row["edited"]) if row["edited"] else None
-    return Gate.model_validate({**dict(row), "shown": json.loads(row["shown"]), "edited": edited})
+    read = {name: json.loads(row[name]) for name in ("shown", "edited", "remembered") if row[name]}
+    return Gate.model_validate({**dict(row), **read})

@@ -60,6 +60,7 @@ CREATE TRIGGER memories_added AFTER INSERT ON memories BEGIN
     "ALTER TABLE plans ADD COLUMN kind TEXT NOT NULL DEFAULT 'plan'",
     "ALTER TABLE runs ADD COLUMN cancelled_by TEXT",
     "ALTER TABLE gates ADD COLUMN edited TEXT",
+    "ALTER TABLE gates ADD COLUMN remembered TEXT",
 )
 
 CHECKPOINT_MIGRATIONS: tuple[str, ...] = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from planwright.checkpoints.allow_rules import AllowRules
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.budgets import Budgets
 from planwright.checkpoints.database import Boundary, Database
@@ -31,6 +32,7 @@ class Records:
     budgets: Budgets
     memories: Memories
     blobs: Blobs
+    allow_rules: AllowRules
 
     def close(self) -> None:
         """Finish what is being written and close the file."""
@@ -50,4 +52,5 @@ def open_records(folder: Path, *, busy_timeout_s: float = 30, boundary: Boundary
         budgets=Budgets(database),
         memories=Memories(database),
         blobs=Blobs(folder / "blobs"),
+        allow_rules=AllowRules(folder),
     )

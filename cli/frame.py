@@ -32,6 +32,7 @@ LONGEST, SHORT = 5, 2
 WIDEST_ID, WIDEST_NAME = 12, 24
 CALLS_SHOWN = 3
 ANSWER_SHOWN = 6
+GATE_ROWS = 2
 MICRO_CENTS_PER_DOLLAR = 100_000_000
 
 
@@ -116,7 +117,10 @@ def footer(board: Board, now: float, width: int, limits: RunBudget) -> list[Text
         parts.append(f"left: {', '.join(left)}")
     rest = [Text(f"  {row}", "dim") for row in pack(parts, width - 2)]
     gates = ", ".join(map(one_line, board.gates.values()))
-    asked = [Text(row, "bold yellow") for row in chop(f"  ⏸ open gates: {gates}", width)] if gates else []
+    named = chop(f"  ⏸ open gates: {gates}", width) if gates else []
+    if len(named) > GATE_ROWS:
+        named = [f"  ⏸ {len(board.gates)} open gates"]
+    asked = [Text(row, "bold yellow") for row in named]
     return [*asked, *rest]
 
 

@@ -26,6 +26,7 @@ Thread = Annotated[str, typer.Argument(help="A thread or run id.")]
 Which = Annotated[
     str | None, typer.Argument(help="A gate or thread id; may be left out when one gate is open.")
 ]
+Scope = Literal["run", "session", "always"]
 Mode = Literal["auto", "llm_decides", "always", "never"]
 HERE = Path()
 
@@ -89,13 +90,18 @@ def approve(
     which: Which = None,
     workspace: Folder = HERE,
     plan_hash: Annotated[str | None, typer.Option(help="Refuse unless this is what is shown.")] = None,
+    remember: Annotated[Scope | None, typer.Option(help="Do not ask for the same call again.")] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(metavar="ARG=GLOB", help="With --remember: any ARG that fits.")
+    ] = None,
     json: Json = False,
     no_input: NoInput = False,
 ) -> None:
     """Approve what waits at a gate, and go on."""
     from planwright.cli.drive import Terminal, answer
+    from planwright.cli.rules import remembering
 
-    decision = {"type": "approve", "plan_hash": plan_hash}
+    decision = {"type": "approve", "plan_hash": plan_hash, **remembering(remember, where or [])}
     raise typer.Exit(answer(which, decision, workspace, Terminal(json, no_input)))
 
 
@@ -212,6 +218,28 @@ def doctor(workspace: Folder = HERE) -> None:
     from planwright.cli.doctor import examine
 
     raise typer.Exit(examine(workspace))
+
+
+rules = typer.Typer(no_args_is_help=True, help="The calls that are always allowed.")
+app.add_typer(rules, name="rules")
+
+
+@rules.command("ls")
+def list_rules(workspace: Folder = HERE, json: Json = False) -> None:
+    """List the rules, and the file they stand in."""
+    from planwright.cli.rules import show_rules
+
+    raise typer.Exit(show_rules(workspace, json))
+
+
+@rules.command("revoke")
+def revoke_rule(
+    rule: Annotated[str, typer.Argument(help="The id of a rule.")], workspace: Folder = HERE
+) -> None:
+    """Take a rule back: the call asks again."""
+    from planwright.cli.rules import revoke
+
+    raise typer.Exit(revoke(rule, workspace))
 
 
 @app.command()

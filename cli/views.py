@@ -91,7 +91,8 @@ def plan_view(card: Mapping[str, Any]) -> RenderableType:
     names = max((cell_len(one_line(step["capability"])) for step in card["steps"]), default=0)
     for step in card["steps"]:
         after = f" after {one_line(', '.join(step['after']))}" if step["after"] else ""
-        gate = "  own gate" if step["own_gate"] else ""
+        included = "  gate included" if step.get("gate_included") else "  own gate"
+        gate = included if step["own_gate"] else ""
         head = Text.assemble(
             (f"  {pad(step['id'], max(ids, 3))} ", "bold"),
             (f"{pad(step['capability'], max(names, 15))} ", ""),

@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planwright.checkpoints.gates import Answer, Decision, Gate, acceptable
+from pydantic import ValidationError
+
+from planwright.checkpoints.gates import Answer, Decision, Gate, Remember, acceptable
 from planwright.graph.errors import GateError
 
 _WORDS: dict[str, Answer] = {
@@ -82,8 +84,27 @@ def read(answer: Any, channel: str) -> tuple[Decision, object]:
         channel=channel,
         reason=str(reason or ""),
         shown_hash=shown,
+        remember=_remember(form, word),
     )
     return decision, _edited_plan(form) if word == "edit" else None
+
+
+def _remember(form: Mapping[str, Any], word: Answer) -> Remember | None:
+    """Read whether an approval is to hold for the same call again: a scope, or scope and arguments."""
+    given = form.get("remember")
+    if given is None:
+        return None
+    if word != "approve":
+        raise GateError(f"`{word}` is not remembered, only an approval is", "leave `remember` out")
+    try:
+        return Remember.model_validate({"scope": given} if isinstance(given, str) else given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise GateError(
+            f"`remember` {where}: {first['msg'].lower()}",
+            'send {"type": "approve", "remember": "run"}, "session" or "always"',
+        ) from error
 
 
 def _one(answer: Any) -> Mapping[str, Any]:

@@ -8,12 +8,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from planwright.checkpoints.gates import Gates
 from planwright.graph import loop, routes
 from planwright.graph.invocation import invocation_of
 from planwright.graph.lane_state import LaneInput, LaneOutput, LaneState
-from planwright.graph.settings import Settings
 from planwright.nodes.await_inputs import await_inputs
+from planwright.nodes.call_gate import CallGates
 from planwright.nodes.gated_call import gated_call
 from planwright.nodes.node import Node, Update, describe
 from planwright.nodes.request_gate import request_gate
@@ -21,11 +20,9 @@ from planwright.nodes.step_runner import StepRunner
 from planwright.nodes.wait_gate import wait_gate
 
 
-def lane(
-    runner: StepRunner, gates: Gates, settings: Settings, agentic_step: Node[LaneState]
-) -> Node[LaneInput]:
+def lane(runner: StepRunner, gates: CallGates, agentic_step: Node[LaneState]) -> Node[LaneInput]:
     """Run a step in a lane of its own, with the lane's events on the outer stream."""
-    subgraph = build_lane(runner, gates, settings, agentic_step)
+    subgraph = build_lane(runner, gates, agentic_step)
 
     async def lane(state: LaneInput, config: RunnableConfig) -> Update:
         invocation_of(config).speak_from_here()
@@ -36,12 +33,12 @@ def lane(
 
 
 def build_lane(
-    runner: StepRunner, gates: Gates, settings: Settings, agentic_step: Node[LaneState]
+    runner: StepRunner, gates: CallGates, agentic_step: Node[LaneState]
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Wire await_inputs → request_gate → wait_gate → gated_call, or await_inputs → agentic_step."""
     graph = StateGraph(LaneState, input_schema=LaneInput, output_schema=LaneOutput)
     graph.add_node("await_inputs", await_inputs(runner))
-    graph.add_node("request_gate", request_gate(runner, gates, settings))
+    graph.add_node("request_gate", request_gate(runner, gates))
     graph.add_node("wait_gate", wait_gate(gates))
     graph.add_node("gated_call", gated_call(runner, gates))
     graph.add_edge(START, "await_inputs")

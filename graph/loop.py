@@ -18,6 +18,7 @@ from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState
 from planwright.models.calling import Models
 from planwright.nodes.agentic_step import step_opening, step_result
+from planwright.nodes.call_gate import CallGates
 from planwright.nodes.llm_invoker import llm_invoker
 from planwright.nodes.loop_guard import loop_guard, trips_now
 from planwright.nodes.node import Node, Update, describe
@@ -35,12 +36,13 @@ def build_loop(
 
     Nodes with nothing to do are skipped by the edges; each superstep costs a checkpoint.
     """
+    gates = CallGates(stores.gates, stores.allow_rules, settings)
     reader = CallReader(runner.gateway.registry, runner.gateway.world, settings.approval.tool_risk)
     graph = StateGraph(LoopState, input_schema=LoopInput, output_schema=LoopOutput)
     graph.add_node("llm_invoker", llm_invoker(models, reader, stores.runs, settings.execution))
     graph.add_node("loop_guard", loop_guard(settings.loop_guard))
-    graph.add_node("tool_approval", tool_approval(stores.gates, settings), input_schema=CallTask)
-    graph.add_node("parallel_execution", parallel_execution(stores.gates))
+    graph.add_node("tool_approval", tool_approval(gates), input_schema=CallTask)
+    graph.add_node("parallel_execution", parallel_execution(gates))
     graph.add_node(
         "tool_execution", tool_execution(runner, settings.tools.result_limit), input_schema=CallTask
     )

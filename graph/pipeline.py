@@ -19,6 +19,7 @@ from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState, InputState, OutputState
 from planwright.models.calling import Models
 from planwright.nodes.budget import budget
+from planwright.nodes.call_gate import CallGates
 from planwright.nodes.capability_routing import capability_routing
 from planwright.nodes.clarify import clarify
 from planwright.nodes.classification import classification
@@ -118,9 +119,8 @@ def _add_execution(graph: Pipeline, parts: Parts) -> None:
     graph.add_edge("agentic_loop", "consolidate")
     graph.add_node("dispatch", dispatch(gateway))
     graph.add_node("direct_step", direct_step(runner), input_schema=None)
-    graph.add_node(
-        "lane", lane(runner, stores.gates, settings, agentic_step(parts.models, runner, stores, settings))
-    )
+    gates = CallGates(stores.gates, stores.allow_rules, settings)
+    graph.add_node("lane", lane(runner, gates, agentic_step(parts.models, runner, stores, settings)))
     graph.add_node("score", score(stores, settings))
     graph.add_conditional_edges("dispatch", open_steps, ["direct_step", "lane"])
     graph.add_edge("direct_step", "score")

@@ -85,9 +85,10 @@ class Tools(_Section):
 
 
 class Approval(_Section):
-    """Which plans a person has to approve, and for how long a terminal waits."""
+    """Which plans a person has to approve, how deep that goes, and for how long a terminal waits."""
 
     plan: Literal["risk", "always", "never"] = "risk"
+    depth: Literal["plan", "plan_and_gates"] = "plan"
     plan_risk: Risk = "Medium"
     tool_risk: Risk = "High"
     plan_timeout_s: int = Field(600, ge=1)

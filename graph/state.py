@@ -114,6 +114,7 @@ class StepTask(TypedDict):
     run_id: str
     plan_id: str
     plan_hash: str
+    plan_gate: str
     goal: str
     index: int
     total: int

@@ -8,12 +8,19 @@ from typing import Any
 from pydantic import JsonValue
 
 from planwright.graph.plan import CheckedStep, Plan, PlanStep
+from planwright.graph.references import has_reference
 from planwright.graph.risk import highest_risk
 from planwright.graph.state import StepTask
 
 
-def plan_card(plan: Plan, checked: list[CheckedStep], changes: Sequence[str] = ()) -> dict[str, Any]:
-    """List goal, steps in dependency order, arguments, risk, mode, own gates, and what an edit changed."""
+def plan_card(
+    plan: Plan, checked: list[CheckedStep], changes: Sequence[str] = (), *, with_gates: bool = False
+) -> dict[str, Any]:
+    """List goal, steps in dependency order, arguments, risk, mode, own gates, and what an edit changed.
+
+    `with_gates` when approving the plan also opens the gates of its steps, each for once: the card
+    names them by uid. Those whose arguments are not known yet are not included.
+    """
     ids = {entry.uid: entry.step.id for entry in checked}
     steps = [
         {
@@ -26,6 +33,7 @@ def plan_card(plan: Plan, checked: list[CheckedStep], changes: Sequence[str] = (
             "mode": entry.mode,
             "effect": entry.effect,
             "own_gate": entry.gated,
+            **({"gate_included": entry.uid} if with_gates and _known_gate(entry) else {}),
         }
         for entry in checked
     ]
@@ -38,6 +46,10 @@ def plan_card(plan: Plan, checked: list[CheckedStep], changes: Sequence[str] = (
         "steps": steps,
         "changes": list(changes),
     }
+
+
+def _known_gate(entry: CheckedStep) -> bool:
+    return entry.gated and not has_reference(entry.step.params)
 
 
 def _tools(step: PlanStep) -> dict[str, Any]:

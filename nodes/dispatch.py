@@ -45,6 +45,7 @@ def sends(state: AgentState, execution: Execution) -> list[Send]:
             run_id=state["run_id"],
             plan_id=plan.plan_id,
             plan_hash=plan.plan_hash,
+            plan_gate=state["gate_id"],
             goal=plan.goal,
             index=index,
             total=len(checked),

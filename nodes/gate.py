@@ -6,11 +6,11 @@ scalar answer left over from another gate of the same superstep would otherwise 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from langgraph.types import interrupt
 
-from planwright.checkpoints.gates import Answer, Gate, Gates
+from planwright.checkpoints.gates import Answer, Gate, Gates, RememberScope
 from planwright.graph.invocation import Invocation
 
 _EDITED_ACTION: dict[str, Any] = {
@@ -31,7 +31,7 @@ def _response_schema(*answers: Answer) -> dict[str, Any]:
     """Describe LangChain's HITLResponse with exactly one decision."""
     message = {"type": "string"}
     fields: dict[Answer, dict[str, Any]] = {
-        "approve": {},
+        "approve": {"remember": {"enum": list(get_args(RememberScope))}} if "edit" not in answers else {},
         "edit": {"edited_action": _EDITED_ACTION},
         "reject": {"message": message},
         "respond": {"message": {**message, "minLength": 1}},
@@ -85,6 +85,7 @@ def request(gate: Gate) -> dict[str, Any]:
         "thread_id": gate.thread_id,
         "plan_hash": gate.shown_hash,
         "expires_at": gate.expires_at.isoformat(),
+        **({"remember": list(get_args(RememberScope))} if gate.may_be_remembered else {}),
     }
 
 

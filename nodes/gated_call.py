@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.checkpoints.gates import Gates
 from planwright.graph.invocation import invocation_of
 from planwright.graph.lane_state import LaneState
 from planwright.graph.results import StepStatus
+from planwright.nodes.call_gate import CallGates
 from planwright.nodes.node import Node, Update
 from planwright.nodes.step_runner import StepRunner, ended
 
 
-def gated_call(runner: StepRunner, gates: Gates) -> Node[LaneState]:
+def gated_call(runner: StepRunner, gates: CallGates) -> Node[LaneState]:
     """Act on the decision row of this lane's own gate."""
 
     async def gated_call(state: LaneState, config: RunnableConfig) -> Update:
         invocation, task = invocation_of(config), state["step_task"]
-        gate = await gates.read(state["gate_id"], invocation.clock())
+        gate = await gates.read(state["gate_id"], invocation)
         if settled := invocation.board.settled(task["checked"].uid):
             return {"results": {settled.uid: settled}}
         if gate.status == "approved":

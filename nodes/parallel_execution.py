@@ -6,13 +6,14 @@ from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Send
 
-from planwright.checkpoints.gates import Gate, Gates, gate_id
+from planwright.checkpoints.gates import Gate, gate_id
 from planwright.graph.invocation import invocation_of
 from planwright.graph.loop_state import CallTask, LoopState, ToolCall
+from planwright.nodes.call_gate import CallGates
 from planwright.nodes.node import Node, Update
 
 
-def parallel_execution(gates: Gates) -> Node[LoopState]:
+def parallel_execution(gates: CallGates) -> Node[LoopState]:
     """Read how the gates were decided, and answer every call that will not be made with the reason."""
 
     async def parallel_execution(state: LoopState, config: RunnableConfig) -> Update:
@@ -21,7 +22,7 @@ def parallel_execution(gates: Gates) -> Node[LoopState]:
         for call in state["calls"]:
             if call.checked is not None and call.checked.gated and not call.error:
                 id_ = gate_id(invocation.run_id, "step", call.checked.uid)
-                error = why_not(await gates.read(id_, invocation.clock()))
+                error = why_not(await gates.read(id_, invocation))
                 calls.append(call.model_copy(update={"error": error}))
             else:
                 calls.append(call)

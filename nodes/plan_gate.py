@@ -22,7 +22,8 @@ def plan_gate(gates: Gates, settings: Settings) -> Node[AgentState]:
         invocation, plan = invocation_of(config), state["plan"]
         assert plan is not None
         left = settings.planning.replan_budget - state.get("attempts", Attempts()).replans
-        card = plan_card(plan, state["checked"], state.get("changes", ()))
+        deep = settings.approval.depth == "plan_and_gates"
+        card = plan_card(plan, state["checked"], state.get("changes", ()), with_gates=deep)
         shown = {**card, "replans_left": max(left, 0)}
         gate = open_gate(invocation, settings, state["gate_id"], plan.plan_hash, shown)
         await gates.open(gate)

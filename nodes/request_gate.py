@@ -8,20 +8,17 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.capability import check_arguments, explain
-from planwright.checkpoints.gates import Gates, gate_id
-from planwright.graph.canonical import sha256
 from planwright.graph.errors import CapabilityError, CapabilityRejected
 from planwright.graph.invocation import invocation_of
 from planwright.graph.lane_state import LaneState
-from planwright.graph.settings import Settings
 from planwright.graph.state import StepTask
+from planwright.nodes.call_gate import CallGates
 from planwright.nodes.card import step_card
 from planwright.nodes.node import Node, Update
-from planwright.nodes.plan_gate import open_gate
 from planwright.nodes.step_runner import StepRunner, ended
 
 
-def request_gate(runner: StepRunner, gates: Gates, settings: Settings) -> Node[LaneState]:
+def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState]:
     """Open the gate of a step once its arguments are known; bad arguments end the lane instead."""
 
     async def request_gate(state: LaneState, config: RunnableConfig) -> Update:
@@ -33,17 +30,7 @@ def request_gate(runner: StepRunner, gates: Gates, settings: Settings) -> Node[L
             failed = ended(task["checked"], "failed", code=error.code, error=error.cause)
             return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
         shown = step_card(task, args)
-        id_ = gate_id(invocation.run_id, "step", task["checked"].uid)
-        gate = open_gate(invocation, settings, id_, sha256(shown), shown, task["checked"].uid)
-        await gates.open(gate)
-        data = {
-            "gate_id": id_,
-            "kind": "step",
-            "step_id": task["checked"].step.id,
-            "plan_hash": gate.shown_hash,
-        }
-        invocation.emit("approval_requested", {**data, "expires_at": gate.expires_at.isoformat()}, id_)
-        return {"gate_id": id_}
+        return {"gate_id": await gates.open(task["checked"], shown, invocation, task["plan_gate"])}
 
     return request_gate
 

@@ -59,7 +59,8 @@ def verify(
             listed = [finding.model_dump(mode="json") for finding in findings]
             invocation.emit("plan_verified", {**data, "findings": listed}, str(attempts.revision))
             return _again(outcome, findings, attempts, state.get("findings", []))
-        shown = plan_card(plan, checked, changes)
+        deep = settings.approval.depth == "plan_and_gates"
+        shown = plan_card(plan, checked, changes, with_gates=deep)
         invocation.emit("plan_verified", {**data, "findings": [], "plan": shown}, str(attempts.revision))
         gate = None
         asks = changes or needs_approval(checked, settings.approval)

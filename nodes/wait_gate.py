@@ -5,20 +5,19 @@ from __future__ import annotations
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphInterrupt
 
-from planwright.checkpoints.gates import Gates
 from planwright.graph.invocation import invocation_of
 from planwright.graph.lane_state import LaneState
-from planwright.nodes.gate import wait_for_decision
+from planwright.nodes.call_gate import CallGates
 from planwright.nodes.node import Node, Update
 
 
-def wait_gate(gates: Gates) -> Node[LaneState]:
+def wait_gate(gates: CallGates) -> Node[LaneState]:
     """Interrupt while the gate is open, and tell the board so that dependents park."""
 
     async def wait_gate(state: LaneState, config: RunnableConfig) -> Update:
         invocation = invocation_of(config)
         try:
-            await wait_for_decision(gates, state["gate_id"], invocation)
+            await gates.wait(state["gate_id"], invocation)
         except GraphInterrupt:
             invocation.board.wait_on_gate(state["step_task"]["checked"].uid)
             raise

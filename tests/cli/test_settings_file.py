@@ -42,7 +42,7 @@ FILES = (
         "a wrong value below another key with its name in it",
         '[providers.local]\nmodel = "m"\n\n[planning]\nmode = "sometimes"\n',
         5,
-        "'auto', 'always' or 'never'",
+        "'auto', 'llm_decides', 'always' or 'never'",
         "`planning.mode`",
     ),
     Case(

@@ -72,6 +72,12 @@ def wipe(name: str, call: CallContext) -> Done:
     return Done(text=f"{name} wiped", turn=note(call, name))
 
 
+@capability("work.send", mode="network", effect="idempotent", tags=("send",))
+def send(name: str, call: CallContext, to: str = "nobody") -> Done:
+    """Send something to a host that nobody listed."""
+    return Done(text=f"{name} sent", turn=note(call, f"{name}>{to}"))
+
+
 @capability("work.slow", mode="read_only", tags=("slow",))
 async def slow(name: str, call: CallContext) -> Done:
     """Take two seconds, longer than it takes to notice that a run was cancelled."""

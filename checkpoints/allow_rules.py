@@ -1,0 +1,127 @@
+"""Always-allow rules: calls a person approved once for good, in a file made to be read and cut.
+
+`allow.jsonl` holds one rule a line. A line that cannot be read opens no gate: nothing fails open.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from planwright.checkpoints.gates import ArgumentRule, Gate, RememberScope
+from planwright.graph.errors import SetupError
+from planwright.graph.risk import Risk, at_least
+
+FILE_NAME = "allow.jsonl"
+
+
+class AllowRule(BaseModel):
+    """One rule; `run_id` and `thread_id` are where it was given, and bind the scopes run and session."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    id: str
+    capability: str
+    args: dict[str, ArgumentRule]
+    max_risk: Risk
+    scope: RememberScope
+    tenant: str
+    run_id: str
+    thread_id: str
+    given_by: str
+    given_at: str
+
+    def covers(self, gate: Gate) -> bool:
+        """Say whether a call that asks is one that this rule allows. Never a destructive one."""
+        shown = gate.shown
+        args, risk = shown.get("args"), shown.get("risk")
+        where = {"run": gate.run_id == self.run_id, "session": gate.thread_id == self.thread_id}
+        return (
+            gate.may_be_remembered
+            and gate.tenant == self.tenant
+            and where.get(self.scope, True)
+            and shown.get("capability") == self.capability
+            and isinstance(args, Mapping)
+            and args.keys() == self.args.keys()
+            and all(rule.fits(args[name]) for name, rule in self.args.items())
+            and (risk == self.max_risk or not at_least(risk, self.max_risk))  # type: ignore[arg-type]
+        )
+
+
+class AllowRules:
+    """The rules of one workspace."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE_NAME
+
+    def read(self) -> list[AllowRule]:
+        """Read all rules. Raises SetupError, naming the line, for one that is none."""
+        try:
+            lines = self.path.read_text("utf-8").splitlines() if self.path.exists() else []
+        except (OSError, UnicodeDecodeError) as error:
+            raise SetupError(f"{self.path} cannot be read: {error}", "mend it, or delete it") from error
+        rules = []
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                rules.append(AllowRule.model_validate_json(line))
+            except ValidationError as error:
+                cause = f"{self.path} line {number} is no rule: {error.errors()[0]['msg']}"
+                raise SetupError(cause, "mend or delete that line; until then every call asks") from error
+        return rules
+
+    def covering(self, gate: Gate) -> AllowRule | None:
+        """Find a rule that opens a gate; none while the file cannot be read."""
+        try:
+            return next((rule for rule in self.read() if rule.covers(gate)), None)
+        except SetupError:
+            return None
+
+    def remember(self, gate: Gate) -> None:
+        """Write down the rule that was given with the answer to a gate, once."""
+        rule = rule_of(gate)
+        if rule is None or (self.path.exists() and f'"{rule.id}"' in self.path.read_text("utf-8")):
+            return
+        line = rule.model_dump_json(exclude_unset=True) + "\n"
+        with self.path.open("a", encoding="utf-8") as file:  # one write: processes do not mix lines
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def revoke(self, id_: str) -> AllowRule:
+        """Take a rule out of the file. Raises SetupError when there is none of that name."""
+        rules = self.read()
+        found = next((rule for rule in rules if rule.id == id_), None)
+        if found is None:
+            raise SetupError(f"there is no rule {id_}", "list them: planwright rules ls")
+        kept = "".join(rule.model_dump_json(exclude_unset=True) + "\n" for rule in rules if rule != found)
+        written = self.path.with_suffix(".new")
+        written.write_text(kept, "utf-8")
+        written.replace(self.path)
+        return found
+
+
+def rule_of(gate: Gate) -> AllowRule | None:
+    """Make the rule that a person gave with an approval: these arguments, or what they may be instead."""
+    given, args = gate.remembered, gate.shown.get("args")
+    if given is None or gate.status != "approved" or not gate.may_be_remembered:
+        return None
+    assert isinstance(args, Mapping)
+    exact = {name: ArgumentRule(equals=value) for name, value in args.items()}
+    return AllowRule.model_validate(
+        {
+            "id": "allow_" + gate.gate_id.removeprefix("gate_"),
+            "capability": gate.shown["capability"],
+            "args": {**exact, **given.args},
+            "max_risk": gate.shown["risk"],
+            "scope": given.scope,
+            "tenant": gate.tenant,
+            "run_id": gate.run_id,
+            "thread_id": gate.thread_id,
+            "given_by": gate.decided_by or "",
+            "given_at": gate.decided_at.isoformat() if gate.decided_at else "",
+        }
+    )

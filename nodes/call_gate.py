@@ -1,0 +1,77 @@
+"""The gate of one call: opened the same way for a step of a plan and for a call of a model.
+
+Where somebody has approved the call before, with its plan or by a rule, it is decided at once; the
+gate is on record either way, with the arguments it stands for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any
+
+from planwright.checkpoints.allow_rules import AllowRules
+from planwright.checkpoints.gates import Decision, Gate, Gates, gate_id
+from planwright.graph.canonical import sha256
+from planwright.graph.errors import GateError
+from planwright.graph.invocation import Invocation
+from planwright.graph.plan import CheckedStep
+from planwright.graph.settings import Settings
+from planwright.nodes.gate import wait_for_decision
+from planwright.nodes.plan_gate import open_gate
+
+
+class CallGates:
+    """Open the gates of calls, and wait at them."""
+
+    def __init__(self, gates: Gates, rules: AllowRules, settings: Settings) -> None:
+        self._gates = gates
+        self._rules = rules
+        self._settings = settings
+
+    async def open(
+        self, checked: CheckedStep, shown: dict[str, Any], invocation: Invocation, plan_gate: str = ""
+    ) -> str:
+        """Write the gate of a call down, tell of it, and return its id. `plan_gate` is that of its plan."""
+        id_ = gate_id(invocation.run_id, "step", checked.uid)
+        asked = open_gate(invocation, self._settings, id_, sha256(shown), shown, checked.uid)
+        gate = await self._gates.open(asked)
+        data = {"gate_id": id_, "kind": "step", "step_id": checked.step.id, "plan_hash": gate.shown_hash}
+        invocation.emit("approval_requested", {**data, "expires_at": gate.expires_at.isoformat()}, id_)
+        given = await self._given_before(gate, checked, invocation, plan_gate)
+        if gate.status == "open" and given is not None:
+            with contextlib.suppress(GateError):  # somebody was quicker; the row says what was decided
+                await self._gates.decide(id_, given, invocation.clock())
+        return id_
+
+    async def wait(self, id_: str, invocation: Invocation) -> Gate:
+        """Wait for the decision over a call, and keep it as a rule where the person said so."""
+        gate = await wait_for_decision(self._gates, id_, invocation)
+        if gate.remembered is not None:
+            await asyncio.to_thread(self._rules.remember, gate)
+        return gate
+
+    async def read(self, id_: str, invocation: Invocation) -> Gate:
+        """Read how a gate was decided."""
+        return await self._gates.read(id_, invocation.clock())
+
+    async def _given_before(
+        self, gate: Gate, checked: CheckedStep, invocation: Invocation, plan_gate: str
+    ) -> Decision | None:
+        if plan_gate:
+            plan = await self._gates.read(plan_gate, invocation.clock())
+            if plan.status == "approved" and includes(plan.shown, checked):
+                return _approval(plan.decided_by or "", "plan", f"with the plan, at {plan_gate}")
+        rule = await asyncio.to_thread(self._rules.covering, gate)
+        if rule is None:
+            return None
+        return _approval(rule.given_by, "rule", f"by rule {rule.id} of {rule.given_at[:10]}")
+
+
+def includes(shown: dict[str, Any], checked: CheckedStep) -> bool:
+    """Say whether the card of an approved plan showed that the gate of a step is included."""
+    return any(step.get("gate_included") == checked.uid for step in shown["steps"])
+
+
+def _approval(by: str, channel: str, reason: str) -> Decision:
+    return Decision(answer="approve", decided_by=by, channel=channel, reason=reason)
