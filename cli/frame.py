@@ -181,7 +181,7 @@ def _line_rows(line: Line, page: Page, indent: int) -> list[Text]:
     tail = "  ".join(filter(None, (line.args if line.risky else "", line.said)))
     made = _hang(f"{head} {tail}", page.width, hanging)
     if not page.whole and len(made) > (SHORT if page.short else LONGEST):
-        counted = f"{len(line.args):,} characters of arguments, in full when it ends"
+        counted = f"({len(line.args):,} characters, in full at the end)"
         made = _hang(f"{head} {counted}", page.width, hanging)
     return [_styled(Text(made[0]), indent, len(name), style), *(Text(row, "dim") for row in made[1:])]
 
