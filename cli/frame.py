@@ -175,12 +175,17 @@ def _line_rows(line: Line, page: Page, indent: int) -> list[Text]:
     head = f"{' ' * indent}{mark} {name}  {time:<7} {risk}{tries}"
     hanging = indent + HANGING
     if not line.risky and not (page.whole and line.said):
-        row = Text(f"{head} {line.said or line.args}")
+        row = Text(f"{head} {line.said or line.args}"[: 4 * page.width])
         row.truncate(page.width, overflow="ellipsis")
         return [_styled(row, indent, len(name), style)]
     tail = "  ".join(filter(None, (line.args if line.risky else "", line.said)))
-    made = _hang(f"{head} {tail}", page.width, hanging)
-    if not page.whole and len(made) > (SHORT if page.short else LONGEST):
+    most = SHORT if page.short else LONGEST
+    made = (
+        []
+        if not page.whole and len(tail) > 4 * most * page.width
+        else _hang(f"{head} {tail}", page.width, hanging)
+    )
+    if not page.whole and not 0 < len(made) <= most:
         counted = f"({len(line.args):,} characters, in full at the end)"
         made = _hang(f"{head} {counted}", page.width, hanging)
     return [_styled(Text(made[0]), indent, len(name), style), *(Text(row, "dim") for row in made[1:])]

@@ -50,8 +50,14 @@ def pad(text: object, width: int) -> str:
 
 
 def chop(text: str, width: int) -> list[str]:
-    """Break a text into rows of at most `width` cells, losing nothing."""
-    return chop_cells(text, max(width, 2)) or [""]
+    """Break a text into rows of at most `width` cells, after a space where one is near, losing nothing."""
+    rows, width = [], max(width, 2)
+    while len(text) > 4 * width or cell_len(text) > width:
+        row = chop_cells(text[: 4 * width], width)[0]
+        space = row.rfind(" ") + 1
+        rows.append(row[:space] if 2 * space > len(row) else row)
+        text = text[len(rows[-1]) :]
+    return [*rows, text]
 
 
 @dataclass(frozen=True)
@@ -116,7 +122,7 @@ def estimate(steps: Sequence[Mapping[str, Any]]) -> str:
     agents = sum(step["capability"] == "agent" for step in steps)
     calls = len(steps) - agents
     changes = sum(step["mode"] != "read_only" for step in steps if step["capability"] != "agent")
-    said = f"{calls} call{'s' * (calls != 1)}, {changes or 'none'} of them more than reading"
+    said = f"{calls} call{'s' * (calls != 1)}, {changes or 'none'} of them change or send something"
     return said + (f"; {agents} left to a model with tools" if agents else "")
 
 
@@ -227,12 +233,11 @@ def _verified(data: Mapping[str, Any]) -> RenderableType:
     return label("verified", f"{data['outcome']}: " + "; ".join(findings), "red")
 
 
-def _call(mark: str, data: Mapping[str, Any], text: str, style: str) -> Text:
-    return Text.assemble(
-        (f"  {mark} ", style), (f"{safe(data['capability']):<20}", "bold"), (safe(text), style)
-    )
+def _call(mark: str, data: Mapping[str, Any], text: str, style: str) -> RenderableType:
+    name = f"{pad(data['capability'], 19)} "
+    return Hanging(Text.assemble((f"  {mark} ", style), (name, "bold"), (one_line(text), style)), 8)
 
 
-def _step(mark: str, data: Mapping[str, Any], text: str, style: str) -> Text:
-    name = f"{safe(data['step_id']):<4}{safe(data['capability']):<16}"
-    return Text.assemble((f"  {mark} ", style), (name, "bold"), (safe(text), style))
+def _step(mark: str, data: Mapping[str, Any], text: str, style: str) -> RenderableType:
+    name = f"{pad(data['step_id'], 3)} {pad(data['capability'], 15)} "
+    return Hanging(Text.assemble((f"  {mark} ", style), (name, "bold"), (one_line(text), style)), 8)
