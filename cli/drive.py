@@ -276,7 +276,7 @@ def _show_card(waiting: Mapping[str, Any], terminal: Terminal, watch: Watch) -> 
 
 def _question(waiting: Mapping[str, Any]) -> str:
     shown = waiting["shown"]
-    what = (
-        f"the plan above, {len(shown['steps'])} steps" if waiting["kind"] == "plan" else shown["capability"]
-    )
+    what = shown.get("capability")
+    if waiting["kind"] == "plan":
+        what = f"the plan above, {len(shown['steps'])} step{'s' * (len(shown['steps']) != 1)}"
     return f"{what}, risk {shown['risk']}; valid until {waiting['expires_at'][:19].replace('T', ' ')} UTC"

@@ -122,8 +122,10 @@ def estimate(steps: Sequence[Mapping[str, Any]]) -> str:
     agents = sum(step["capability"] == "agent" for step in steps)
     calls = len(steps) - agents
     changes = sum(step["mode"] != "read_only" for step in steps if step["capability"] != "agent")
-    said = f"{calls} call{'s' * (calls != 1)}, {changes or 'none'} of them change or send something"
-    return said + (f"; {agents} left to a model with tools" if agents else "")
+    kinds = ((calls - changes, "reading"), (changes, "changing or sending something"))
+    told = ", ".join(f"{count} {kind}" for count, kind in kinds if count)
+    said = f"{calls} call{'s' * (calls != 1)}" + (f" ({told})" if told else "")
+    return said + (f", {agents} step{'s' * (agents != 1)} left to a model with tools" if agents else "")
 
 
 def call_view(card: Mapping[str, Any]) -> RenderableType:
