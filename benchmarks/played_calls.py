@@ -30,7 +30,7 @@ from planwright.graph.state import ModelRoute
 from planwright.models.scripted import ScriptedModel
 from planwright.nodes.history import normalise, repair
 from planwright.nodes.llm_invoker import call_ids
-from planwright.nodes.parallel_execution import refusal, runnable
+from planwright.nodes.parallel_execution import runnable, said
 from planwright.nodes.tool_calls import CallReader, batch_of, tools_of
 
 Ran = list[tuple[str, dict[str, Any]]]
@@ -144,7 +144,7 @@ class Player:
         running = _sent(state, "tool_execution")
         ran = [call for call in running if call.checked is not None]
         names = {tool.name: wire for wire, tool in self._tools.items()}
-        results = [refusal(call if call.error else _answered(call)) for call in calls]
+        results = [said(call if call.error else _answered(call)) for call in calls]
         gone = set(lost)
         kept = [result for place, result in enumerate(reversed(results)) if place not in gone]
         added: list[Any] = [clean, *kept]

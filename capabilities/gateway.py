@@ -32,6 +32,7 @@ from planwright.graph.errors import (
     GateError,
     PlanwrightError,
 )
+from planwright.graph.lane_budget import LaneBudget
 from planwright.graph.plan import CheckedStep
 from planwright.graph.settings import Settings
 
@@ -51,6 +52,7 @@ class Site:
     checked: CheckedStep
     lease_token: int
     attempt: int = 1
+    lanes: tuple[LaneBudget, ...] = ()
 
 
 class Gateway:
@@ -148,10 +150,11 @@ class Gateway:
 
     async def _reserve(self, name: str, site: Site, key: str) -> str | None:
         limits = self._settings.budgets.run
-        if limits.tool_calls is None:
+        if limits.tool_calls is None and not site.lanes:
             return None
+        now, one = self.world.now(), Amount(calls=1)
         return await self._stores.budgets.reserve(
-            site.run_id, site.tenant, name, "tool", Amount(calls=1), limits, self.world.now(), key
+            site.run_id, site.tenant, name, "tool", one, limits, now, key, lanes=site.lanes
         )
 
     async def _recorded(self, call: EffectCall, perform: Callable[[], Awaitable[JsonValue]]) -> JsonValue:

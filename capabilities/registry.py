@@ -16,7 +16,7 @@ from planwright.capabilities.capability import Capability
 from planwright.graph.canonical import sha256
 from planwright.graph.errors import PlanwrightError, SetupError
 
-BUILT_IN = ("clock", "memory", "files", "mail", "tickets", "channel", "text", "answer")
+BUILT_IN = ("clock", "memory", "files", "mail", "tickets", "channel", "text", "answer", "delegate")
 ALWAYS = ("datetime.now", "memory.search")
 _SEPARATOR = re.compile(r"[._-]+")
 _WORD = re.compile(r"[a-z0-9]+")

@@ -16,7 +16,7 @@ from planwright.graph.canonical import canonical_json, sha256
 from planwright.graph.errors import GateError
 from planwright.graph.plan import Plan
 
-GateKind = Literal["plan", "step"]
+GateKind = Literal["plan", "step", "info"]
 RememberScope = Literal["run", "session", "always"]
 GateStatus = Literal["open", "approved", "rejected", "expired", "cancelled", "edited", "responded"]
 Answer = Literal["approve", "edit", "reject", "respond"]
@@ -89,8 +89,8 @@ class Gate(BaseModel):
     @property
     def allowed(self) -> tuple[Answer, ...]:
         """The answers this gate takes. Feedback needs a re-plan that is left, a plan to be about."""
-        if self.kind == "step":
-            return ("approve", "reject")
+        if self.kind != "plan":
+            return ("approve", "reject") if self.kind == "step" else ("respond", "reject")
         left = self.shown.get("replans_left")
         again = isinstance(left, int) and left > 0
         return ("approve", "edit", "reject", "respond") if again else ("approve", "edit", "reject")
@@ -189,7 +189,7 @@ def acceptable(gate: Gate, decision: Decision) -> None:
             f"see what became of it: planwright show {gate.run_id}",
         )
     if decision.answer not in gate.allowed:
-        why = "no re-plan is left" if gate.kind == "plan" else "it asks about one call, not about a plan"
+        why = _WHY_NOT[gate.kind]
         raise GateError(
             f"gate {gate.gate_id} does not take `{decision.answer}`: {why}",
             f"it takes: {', '.join(gate.allowed)}",
@@ -203,9 +203,16 @@ def acceptable(gate: Gate, decision: Decision) -> None:
         _rememberable(gate, decision.remember)
 
 
+_WHY_NOT: dict[GateKind, str] = {
+    "plan": "no re-plan is left",
+    "step": "it asks about one call, not about a plan",
+    "info": "it asks a question: answer it in words",
+}
+
+
 def _rememberable(gate: Gate, remember: Remember) -> None:
     if not gate.may_be_remembered:
-        why = "a destructive call is asked for every time" if gate.kind == "step" else "a plan is asked for"
+        why = "a destructive call is asked for every time" if gate.kind == "step" else "it is no call"
         raise GateError(f"gate {gate.gate_id} cannot be remembered: {why}", "approve it without `remember`")
     args = gate.shown.get("args")
     unknown = remember.args.keys() - (args.keys() if isinstance(args, dict) else ())

@@ -61,6 +61,7 @@ CREATE TRIGGER memories_added AFTER INSERT ON memories BEGIN
     "ALTER TABLE runs ADD COLUMN cancelled_by TEXT",
     "ALTER TABLE gates ADD COLUMN edited TEXT",
     "ALTER TABLE gates ADD COLUMN remembered TEXT",
+    "ALTER TABLE usage ADD COLUMN lane TEXT NOT NULL DEFAULT ''",
 )
 
 CHECKPOINT_MIGRATIONS: tuple[str, ...] = (

@@ -78,14 +78,14 @@ def window(lines: Sequence[Line], now: float, width: int, room: int) -> list[Tex
     return [row for number in sorted(shown) for row in shown[number]] + [rest][: max(room, 0)]
 
 
-def rows(line: Line, page: Page) -> list[Text]:
-    """Show a line and the calls under it."""
+def rows(line: Line, page: Page, indent: int = 2) -> list[Text]:
+    """Show a line and the calls under it, and the calls of an agent under the one that called it."""
     calls = line.calls if page.whole else _some(line.calls, 0 if page.short else CALLS_SHOWN)
-    made = _line_rows(line, page, 2)
+    made = _line_rows(line, page, indent)
     for call in calls:
-        made += _line_rows(call, page, 6)
+        made += rows(call, page, indent + 4)
     if hidden := len(line.calls) - len(calls):
-        made.append(Text(" " * 6 + f"… {hidden} more call{'s' * (hidden != 1)}", "dim"))
+        made.append(Text(" " * (indent + 4) + f"… {hidden} more call{'s' * (hidden != 1)}", "dim"))
     return made
 
 

@@ -145,7 +145,7 @@ def _gate(board: Board, opens: bool, data: Mapping[str, Any], at: float) -> Boar
         owner = _owner(board, str(data["step_id"]).rsplit(".", 2)[0])
         known = {line.id for line in board.lines if line.id}
         plain = str(data["step_id"]) if str(data["step_id"]) in known else "a call"
-        gates[data["gate_id"]] = f"a call of {owner.id}" if owner else plain
+        gates[data["gate_id"]] = f"a call of {owner.id}" if owner and owner.id else plain
     asking = set(gates.values())
     lines = tuple(_asked(line, asking, at) for line in board.lines)
     return replace(board, gates=gates, lines=lines)
@@ -176,19 +176,18 @@ def _step(board: Board, kind: str, data: Mapping[str, Any], at: float) -> Board:
 
 
 def _call(board: Board, kind: str, data: Mapping[str, Any], at: float) -> Board:
-    """Put what happens to a call under the step it belongs to; one without a step is a line itself."""
-    id_ = str(data["step_id"])
+    """Put what happens to a call under what it belongs to; one without a step is a line itself."""
+    uid = str(data.get("uid", data["step_id"]))
     if kind == "tool_call_start":
-        risk, what = data.get("risk", "None"), str(data["capability"])
-        call = Line("", what, arguments(data["args"]), risk, state="running", since=at, uid=id_)
-        owner = _owner(board, str(data["lane"]))
+        risk, what, lane = data.get("risk", "None"), str(data["capability"]), str(data["lane"])
+        call = Line("", what, arguments(data["args"]), risk, state="running", since=at, uid=uid)
         board = replace(board, tool_calls=board.tool_calls + 1, answer="")
-        if owner is None:
+        if _owner(board, lane) is None:
             return replace(board, lines=(*board.lines, call))
-        return _put(board, owner, replace(owner, calls=(*owner.calls, call)))
+        return replace(board, lines=tuple(_under(line, lane, call) for line in board.lines))
 
     def change(line: Line) -> Line:
-        if id_ not in (line.id, line.uid):
+        if uid != line.uid and str(data["step_id"]) != line.id:
             return replace(line, calls=tuple(map(change, line.calls)))
         if kind == "plan_step_retry":
             said = one_line(f"{data['error']}; again under the same key")
@@ -200,12 +199,19 @@ def _call(board: Board, kind: str, data: Mapping[str, Any], at: float) -> Board:
     return replace(board, lines=tuple(map(change, board.lines)))
 
 
+def _under(line: Line, lane: str, call: Line) -> Line:
+    if line.uid == lane:
+        return replace(line, calls=(*line.calls, call))
+    return replace(line, calls=tuple(_under(other, lane, call) for other in line.calls))
+
+
 def _owner(board: Board, lane: str) -> Line | None:
-    return next((line for line in board.lines if line.uid and line.uid == lane), None)
+    """Find the line that a lane belongs to, or that holds the call which opened it."""
+    return next((line for line in board.lines if _holds(line, lane)), None)
 
 
-def _put(board: Board, old: Line, new: Line) -> Board:
-    return replace(board, lines=tuple(new if line is old else line for line in board.lines))
+def _holds(line: Line, lane: str) -> bool:
+    return bool(line.uid) and (line.uid == lane or any(_holds(call, lane) for call in line.calls))
 
 
 def _spent(board: Board, data: Mapping[str, Any]) -> Board:

@@ -14,6 +14,7 @@ from planwright.checkpoints.stores import Stores
 from planwright.graph.invocation import invocation_of
 from planwright.graph.lane_state import LaneState
 from planwright.graph.loop_state import CallTask, LoopInput, LoopOutcome, LoopOutput, LoopState, LoopTask
+from planwright.graph.plan import CLOSING
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState
 from planwright.models.calling import Models
@@ -24,6 +25,7 @@ from planwright.nodes.loop_guard import loop_guard, trips_now
 from planwright.nodes.node import Node, Update, describe
 from planwright.nodes.parallel_execution import parallel_execution, runnable
 from planwright.nodes.step_runner import StepRunner
+from planwright.nodes.sub_agent import sub_agent
 from planwright.nodes.tool_approval import tool_approval
 from planwright.nodes.tool_calls import CallReader
 from planwright.nodes.tool_execution import tool_execution
@@ -34,7 +36,8 @@ def build_loop(
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Wire llm_invoker → loop_guard → tool_approval → parallel_execution → tool_execution → back.
 
-    Nodes with nothing to do are skipped by the edges; each superstep costs a checkpoint.
+    Nodes with nothing to do are skipped by the edges; each superstep costs a checkpoint. A sub_agent
+    runs the same loop again, one level deeper.
     """
     gates = CallGates(stores.gates, stores.allow_rules, settings)
     reader = CallReader(runner.gateway.registry, runner.gateway.world, settings.approval.tool_risk)
@@ -46,7 +49,14 @@ def build_loop(
     graph.add_node(
         "tool_execution", tool_execution(runner, settings.tools.result_limit), input_schema=CallTask
     )
-    onward = ["loop_guard", "tool_approval", "parallel_execution", "tool_execution", END]
+
+    async def open_lane(opening: LoopInput, config: RunnableConfig) -> LoopOutcome:
+        ended = await compiled.ainvoke(opening, {**config, "recursion_limit": supersteps(settings)})
+        outcome: LoopOutcome = ended["outcome"]
+        return outcome
+
+    graph.add_node("sub_agent", sub_agent(open_lane, runner, stores, settings), input_schema=CallTask)
+    onward = ["loop_guard", "tool_approval", "parallel_execution", "tool_execution", "sub_agent", END]
 
     async def after_reply(state: LoopState) -> list[Send] | str:
         if state.get("outcome"):
@@ -63,15 +73,19 @@ def build_loop(
     graph.add_conditional_edges("llm_invoker", after_reply, onward)
     graph.add_conditional_edges("loop_guard", after_guarded, onward[1:])
     graph.add_edge("tool_approval", "parallel_execution")
-    graph.add_conditional_edges("parallel_execution", after_sorting, ["tool_execution", "llm_invoker"])
+    graph.add_conditional_edges(
+        "parallel_execution", after_sorting, ["tool_execution", "sub_agent", "llm_invoker"]
+    )
     graph.add_edge("tool_execution", "llm_invoker")
+    graph.add_edge("sub_agent", "llm_invoker")
     describe(graph.nodes, globals())
-    return graph.compile(name="agentic_loop")
+    compiled = graph.compile(name="agentic_loop")
+    return compiled
 
 
 def after_guard(state: LoopState) -> list[Send] | str:
     """Ask for every call that needs a person, before any runs; else run them all."""
-    asking = [call for call in state["calls"] if call.checked and call.checked.gated and not call.error]
+    asking = [call for call in state["calls"] if call.waits]
     if asking:
         batch = state["batch"]
         return [
@@ -95,7 +109,8 @@ def agentic_loop(models: Models, runner: StepRunner, stores: Stores, settings: S
         invocation = invocation_of(config)
         invocation.speak_from_here()
         invocation.answer_from_here(config)
-        loop = LoopTask(lane="main", goal=state["request"], route=state["route"], tools=tuple(state["tools"]))
+        tools = tuple(name for name in state["tools"] if name not in CLOSING)
+        loop = LoopTask(lane="main", goal=state["request"], route=state["route"], tools=tools)
         opening = LoopInput(loop=loop, conversation=state["messages"])
         ended = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
         outcome: LoopOutcome = ended["outcome"]

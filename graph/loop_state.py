@@ -10,18 +10,25 @@ from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
 from planwright.graph.canonical import canonical_json, sha256
+from planwright.graph.lane_budget import LaneBudget
 from planwright.graph.plan import CheckedStep
 from planwright.graph.state import ModelRoute
 
 
 class LoopTask(BaseModel):
-    """What a loop works on. `lane` names it within its run: `main`, or the uid of a step."""
+    """What a loop works on. `lane` names it within its run: `main`, or the uid of a step or call.
+
+    `depth` counts the agents above it; `budgets` are those of its lane and of the lanes above it.
+    """
 
     model_config = ConfigDict(frozen=True)
     lane: str
     goal: str
     route: ModelRoute
     tools: tuple[str, ...]
+    depth: int = 0
+    max_turns: int | None = None
+    budgets: tuple[LaneBudget, ...] = ()
 
 
 class ToolCall(BaseModel):
@@ -33,6 +40,22 @@ class ToolCall(BaseModel):
     name: str
     checked: CheckedStep | None = None
     error: str = ""
+    answer: str = ""
+
+    @property
+    def made(self) -> str:
+        """The capability that is called; empty when none will be."""
+        return (self.checked.step.capability or "") if self.checked and not self.error else ""
+
+    @property
+    def asks(self) -> bool:
+        """Whether the call is a question to a person instead of an action."""
+        return self.made == "clarify"
+
+    @property
+    def waits(self) -> bool:
+        """Whether a person has to decide over the call, or answer it, first."""
+        return bool(self.made) and (self.asks or (self.checked is not None and self.checked.gated))
 
     @property
     def signature(self) -> str:

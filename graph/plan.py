@@ -18,6 +18,7 @@ from planwright.graph.risk import Effect, Mode, Risk
 
 Cascade = Literal["partial", "skip"]
 CLOSING = ("respond", "clarify")
+DELEGATE = "agent.delegate"
 AGENT = "agent"  # what a step without a capability of its own is shown as
 
 

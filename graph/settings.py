@@ -41,6 +41,7 @@ class Planning(_Section):
     mode: PlanningMode = "auto"
     threshold: int = 3
     max_steps: int = Field(20, ge=1, le=1000)
+    max_depth: int = Field(3, ge=0, le=10)
     replan_budget: int = Field(2, ge=0)
     reclassify_budget: int = Field(1, ge=0)
 

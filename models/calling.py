@@ -17,6 +17,7 @@ from langchain_core.runnables import Runnable
 from planwright.checkpoints.budgets import Amount, Budgets
 from planwright.graph.errors import ModelError, ModelOutputInvalid, ModelUnavailable
 from planwright.graph.invocation import Invocation
+from planwright.graph.lane_budget import LaneBudget
 from planwright.graph.settings import Settings
 from planwright.graph.state import ModelRoute
 from planwright.models.failures import classify
@@ -81,18 +82,20 @@ class Models:
         *,
         role: str,
         tools: Sequence[dict[str, Any]] = (),
+        lanes: Sequence[LaneBudget] = (),
         timeout_s: float = 120,
         place: Mapping[str, Any] | None = None,
     ) -> AIMessage:
-        """Ask a model that may call tools, and return its whole reply. Raises as `complete` does.
+        """Ask a model that may call tools, within the budgets of its lanes, and return its whole reply.
 
-        While it comes in, `stream_mode="messages"` yields it from here, or from the node `place` names.
+        Raises as `complete` does. While it comes in, `stream_mode="messages"` yields it from here, or from
+        the node that `place` names.
         """
         model = self.router.chat_model(route)
         bound = model.bind_tools(tools, tool_choice="auto") if tools else model
         return await self.persist(
             lambda failures: self._spend(
-                bound, route, messages, invocation, f"{key}:{failures}", role, timeout_s, {}, place
+                bound, route, messages, invocation, f"{key}:{failures}", role, timeout_s, {}, lanes, place
             )
         )
 
@@ -119,14 +122,15 @@ class Models:
         role: str,
         timeout_s: float,
         options: dict[str, Any],
+        lanes: Sequence[LaneBudget] = (),
         place: Mapping[str, Any] | None = None,
     ) -> AIMessage:
         """Reserve, call, settle and tell."""
         estimate = count_tokens_approximately(messages)
         worst = Amount(estimate + MAX_TOKENS, cost=price(route, estimate, MAX_TOKENS))
-        now = invocation.clock
+        now, run, tenant = invocation.clock, invocation.run_id, invocation.context.tenant
         reservation = await self._budgets.reserve(
-            invocation.run_id, invocation.context.tenant, route.provider, "model", worst, self._limits, now()
+            run, tenant, route.provider, "model", worst, self._limits, now(), lanes=lanes
         )
         started = now()
         try:

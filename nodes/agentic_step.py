@@ -26,7 +26,7 @@ def step_opening(
         results=as_data(outputs),
         missing=as_data(list(missing)),
     )
-    loop = LoopTask(lane=uid, goal=step.description, route=route, tools=step.tool_hints)
+    loop = LoopTask(lane=uid, goal=step.description, route=route, tools=(*step.tool_hints, "clarify"))
     return LoopInput(loop=loop, conversation=[HumanMessage(text, id=f"{uid}_task")])
 
 

@@ -11,7 +11,7 @@ import contextlib
 from typing import Any
 
 from planwright.checkpoints.allow_rules import AllowRules
-from planwright.checkpoints.gates import Decision, Gate, Gates, gate_id
+from planwright.checkpoints.gates import Decision, Gate, GateKind, Gates, gate_id
 from planwright.graph.canonical import sha256
 from planwright.graph.errors import GateError
 from planwright.graph.invocation import Invocation
@@ -33,15 +33,16 @@ class CallGates:
         self, checked: CheckedStep, shown: dict[str, Any], invocation: Invocation, plan_gate: str = ""
     ) -> str:
         """Write the gate of a call down, tell of it, and return its id. `plan_gate` is that of its plan."""
-        id_ = gate_id(invocation.run_id, "step", checked.uid)
-        asked = open_gate(invocation, self._settings, id_, sha256(shown), shown, checked.uid)
-        gate = await self._gates.open(asked)
-        data = {"gate_id": id_, "kind": "step", "step_id": checked.step.id, "plan_hash": gate.shown_hash}
-        invocation.emit("approval_requested", {**data, "expires_at": gate.expires_at.isoformat()}, id_)
+        gate, id_ = await self._open("step", checked, shown, invocation)
         given = await self._given_before(gate, checked, invocation, plan_gate)
         if gate.status == "open" and given is not None:
             with contextlib.suppress(GateError):  # somebody was quicker; the row says what was decided
                 await self._gates.decide(id_, given, invocation.clock())
+        return id_
+
+    async def ask(self, checked: CheckedStep, shown: dict[str, Any], invocation: Invocation) -> str:
+        """Put a question to a person, in the place of a call, and return the id of its gate."""
+        _, id_ = await self._open("info", checked, shown, invocation)
         return id_
 
     async def wait(self, id_: str, invocation: Invocation) -> Gate:
@@ -54,6 +55,16 @@ class CallGates:
     async def read(self, id_: str, invocation: Invocation) -> Gate:
         """Read how a gate was decided."""
         return await self._gates.read(id_, invocation.clock())
+
+    async def _open(
+        self, kind: GateKind, checked: CheckedStep, shown: dict[str, Any], invocation: Invocation
+    ) -> tuple[Gate, str]:
+        id_ = gate_id(invocation.run_id, kind, checked.uid)
+        asked = open_gate(invocation, self._settings, id_, sha256(shown), shown, checked.uid, kind)
+        gate = await self._gates.open(asked)
+        data = {"gate_id": id_, "kind": kind, "step_id": checked.step.id, "plan_hash": gate.shown_hash}
+        invocation.emit("approval_requested", {**data, "expires_at": gate.expires_at.isoformat()}, id_)
+        return gate, id_
 
     async def _given_before(
         self, gate: Gate, checked: CheckedStep, invocation: Invocation, plan_gate: str

@@ -93,4 +93,6 @@ def _describe(gate: Gate) -> str:
     if gate.kind == "plan":
         steps: Any = gate.shown["steps"]
         return f"Approve the plan: {gate.shown['goal']} ({len(steps)} steps, risk {gate.shown['risk']})"
+    if gate.kind == "info":
+        return f"Answer, for: {gate.shown['description']}"
     return f"Approve {gate.shown['capability']}: {gate.shown['description']} ({gate.shown['reason']})"

@@ -26,21 +26,29 @@ def llm_invoker(models: Models, reader: CallReader, runs: Runs, settings: Execut
     async def llm_invoker(state: LoopState, config: RunnableConfig) -> Update:
         invocation, loop = invocation_of(config), state["loop"]
         turn = state.get("turn", 0) + 1
+        most = min(limit, loop.max_turns or limit)
         if invocation.cancelled_by:
             text = f"Cancelled by {invocation.cancelled_by} after {turn - 1} turns."
             return {"outcome": LoopOutcome(status="cancelled", code="cancelled", text=text)}
-        if turn > limit:
-            text = f"stopped after {limit} turns (execution.max_tool_iterations)"
+        if turn > most:
+            text = f"stopped after {most} turns (execution.max_tool_iterations)"
             return {"outcome": LoopOutcome(status="failed", code="max_tool_iterations", text=text)}
         if turn % PROGRESS_EVERY == 0:
-            invocation.emit("progress", {"lane": loop.lane, "turn": turn, "of": limit}, f"{loop.lane}:{turn}")
+            invocation.emit("progress", {"lane": loop.lane, "turn": turn, "of": most}, f"{loop.lane}:{turn}")
         tools = tools_of(loop.tools, reader.registry)
         steering = _steering(state, turn)
         asked = [SystemMessage(render("agent")), *repair([*state["conversation"], *steering])]
         key, place = f"{loop.lane}.{turn}", invocation.front if loop.lane == "main" else None
         try:
             reply = await models.chat(
-                loop.route, asked, invocation, key, role="agent", tools=schemas(tools), place=place
+                loop.route,
+                asked,
+                invocation,
+                key,
+                role="agent",
+                tools=schemas(tools),
+                lanes=loop.budgets,
+                place=place,
             )
         except BudgetExceeded as error:
             return {"outcome": LoopOutcome(status="budget_exceeded", code=error.limit, text=str(error))}

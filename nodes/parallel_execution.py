@@ -6,9 +6,10 @@ from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Send
 
-from planwright.checkpoints.gates import Gate, gate_id
+from planwright.checkpoints.gates import Gate, GateKind, gate_id
 from planwright.graph.invocation import invocation_of
 from planwright.graph.loop_state import CallTask, LoopState, ToolCall
+from planwright.graph.plan import DELEGATE
 from planwright.nodes.call_gate import CallGates
 from planwright.nodes.node import Node, Update
 
@@ -20,15 +21,22 @@ def parallel_execution(gates: CallGates) -> Node[LoopState]:
         invocation = invocation_of(config)
         calls = []
         for call in state["calls"]:
-            if call.checked is not None and call.checked.gated and not call.error:
-                id_ = gate_id(invocation.run_id, "step", call.checked.uid)
-                error = why_not(await gates.read(id_, invocation))
-                calls.append(call.model_copy(update={"error": error}))
-            else:
+            if not call.waits or call.checked is None:
                 calls.append(call)
-        return {"calls": calls, "conversation": [refusal(call) for call in calls if call.error]}
+                continue
+            kind: GateKind = "info" if call.asks else "step"
+            gate = await gates.read(gate_id(invocation.run_id, kind, call.checked.uid), invocation)
+            calls.append(call.model_copy(update=outcome(gate)))
+        return {"calls": calls, "conversation": [said(call) for call in calls if call.error or call.answer]}
 
     return parallel_execution
+
+
+def outcome(gate: Gate) -> dict[str, str]:
+    """Say what became of a call that waited: nothing yet, a person's answer, or why it is not made."""
+    if gate.kind == "info" and gate.status == "responded":
+        return {"answer": gate.reason or ""}
+    return {"error": why_not(gate)}
 
 
 def why_not(gate: Gate) -> str:
@@ -41,15 +49,24 @@ def why_not(gate: Gate) -> str:
     return f"not made: {gate.status} by {gate.decided_by}{reason}"
 
 
-def refusal(call: ToolCall) -> ToolMessage:
-    """Answer a call that is not made."""
-    return ToolMessage(call.error, tool_call_id=call.call_id, id=f"{call.call_id}_result", status="error")
+def said(call: ToolCall) -> ToolMessage:
+    """Answer a call that is not made: with the reason, or with what a person said."""
+    return ToolMessage(
+        call.error or call.answer,
+        tool_call_id=call.call_id,
+        id=f"{call.call_id}_result",
+        status="error" if call.error else "success",
+    )
 
 
 def runnable(state: LoopState) -> list[Send]:
     """Send every call that may run on its way, one `Send` each; results come back in call order."""
+    loop, batch = state["loop"], state["batch"]
     return [
-        Send("tool_execution", CallTask(loop=state["loop"], batch=state["batch"], call=call))
+        Send(
+            "sub_agent" if call.made == DELEGATE else "tool_execution",
+            CallTask(loop=loop, batch=batch, call=call),
+        )
         for call in state["calls"]
-        if not call.error
+        if call.made and not call.asks
     ]

@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.checkpoints.gates import Gate, Gates
+from planwright.checkpoints.gates import Gate, GateKind, Gates
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState, Attempts
@@ -43,6 +43,7 @@ def open_gate(
     shown_hash: str,
     shown: dict[str, Any],
     step_uid: str | None = None,
+    kind: GateKind = "plan",
 ) -> Gate:
     """Make the row of a gate that opens now and closes by itself."""
     now = invocation.clock()
@@ -54,7 +55,7 @@ def open_gate(
         thread_id=invocation.thread_id,
         run_id=invocation.run_id,
         tenant=invocation.context.tenant,
-        kind="plan" if step_uid is None else "step",
+        kind=kind,
         step_uid=step_uid,
         shown_hash=shown_hash,
         shown=shown,

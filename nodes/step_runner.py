@@ -14,6 +14,7 @@ from planwright.graph.canonical import spelled
 from planwright.graph.cascade import fate
 from planwright.graph.errors import BudgetExceeded, CapabilityError, PlanwrightError
 from planwright.graph.invocation import Invocation
+from planwright.graph.lane_budget import LaneBudget
 from planwright.graph.plan import CheckedStep
 from planwright.graph.references import resolve
 from planwright.graph.results import StepResult, StepStatus
@@ -100,6 +101,7 @@ class StepRunner:
         arguments: Callable[[], Awaitable[dict[str, JsonValue]]],
         about: dict[str, JsonValue],
         invocation: Invocation,
+        lanes: tuple[LaneBudget, ...] = (),
     ) -> StepResult:
         """Make a call, with its retries, and say how it ended; nothing is settled yet."""
         tries, started = [1], invocation.clock()
@@ -112,7 +114,7 @@ class StepRunner:
             invocation.emit("plan_step_retry", data, f"{checked.uid}:{attempt}")
             return True
 
-        site, name = _site(checked, plan_hash, invocation), checked.step.capability or ""
+        site, name = _site(checked, plan_hash, invocation, lanes), checked.step.capability or ""
         try:
             output = await self.gateway.call(name, await arguments(), site, may_retry)
             result = await self._completed(checked, output)
@@ -188,7 +190,9 @@ def cancelled(checked: CheckedStep, invocation: Invocation) -> StepResult:
     return ended(checked, "skipped", code="cancelled", error=f"cancelled by {invocation.cancelled_by}")
 
 
-def _site(checked: CheckedStep, plan_hash: str, invocation: Invocation) -> Site:
+def _site(
+    checked: CheckedStep, plan_hash: str, invocation: Invocation, lanes: tuple[LaneBudget, ...]
+) -> Site:
     return Site(
         tenant=invocation.context.tenant,
         thread_id=invocation.thread_id,
@@ -196,6 +200,7 @@ def _site(checked: CheckedStep, plan_hash: str, invocation: Invocation) -> Site:
         plan_hash=plan_hash,
         checked=checked,
         lease_token=invocation.lease_token,
+        lanes=lanes,
     )
 
 

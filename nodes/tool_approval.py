@@ -1,4 +1,4 @@
-"""tool_approval: a person decides over one call before any call of its reply is made."""
+"""tool_approval: a person decides over one call, or answers its question, before any call is made."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def tool_approval(gates: CallGates) -> Node[CallTask]:
         invocation, checked = invocation_of(config), state["call"].checked
         assert checked is not None
         shown = call_card(checked, state["loop"].goal, state["batch"])
-        await gates.wait(await gates.open(checked, shown, invocation), invocation)
+        put = gates.ask if state["call"].asks else gates.open
+        await gates.wait(await put(checked, shown, invocation), invocation)
         return {}
 
     return tool_approval

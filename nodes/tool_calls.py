@@ -17,9 +17,10 @@ from planwright.capabilities.registry import Registry
 from planwright.graph.canonical import sha256
 from planwright.graph.errors import CapabilityRejected
 from planwright.graph.loop_state import ToolCall
-from planwright.graph.plan import CLOSING, CheckedStep, Plan, PlanStep
+from planwright.graph.plan import DELEGATE, CheckedStep, Plan, PlanStep
 from planwright.graph.risk import Risk, at_least
 from planwright.nodes.call_arguments import flaw_of
+from planwright.nodes.surface import Surface, surface_of
 
 
 def wire_name(name: str) -> str:
@@ -29,7 +30,7 @@ def wire_name(name: str) -> str:
 
 def tools_of(names: Sequence[str], registry: Registry) -> dict[str, Capability]:
     """Look up a lane's tools by the name the model knows them by."""
-    found = (registry.get(name) for name in names if name not in CLOSING)
+    found = (registry.get(name) for name in names if name != "respond")
     return {wire_name(tool.name): tool for tool in found if tool is not None}
 
 
@@ -93,6 +94,8 @@ class CallReader:
             raise CapabilityRejected(cause, "mend them") from error
         if flaw := flaw_of(checked):
             raise CapabilityRejected(flaw, "mend them")
+        if found.name == DELEGATE:
+            return self._delegation(found, checked, tools, run_id, id_)
         if found.preflight:
             await asyncio.to_thread(found.check, checked, self._world)
         ruling = policy.decide(found, checked, self._world)
@@ -100,16 +103,55 @@ class CallReader:
             raise CapabilityRejected(f"the policy denies {found.name}: {ruling.reason}")
         asks = ruling.answer == "ask" or found.mode == "destructive"
         risky = at_least(found.risk, self._ask_from)
-        return CheckedStep(
-            step=PlanStep(id=id_, capability=found.name, params=checked, description=found.description),
-            uid=f"step_{sha256([run_id, id_, found.name, checked])[:16]}",
-            needs=(),
-            effect=found.effect,
-            mode=found.mode,
-            risk=found.risk,
-            gated=asks or risky,
-            reason=ruling.reason if asks or not risky else f"risk {found.risk}",
-        )
+        reason = ruling.reason if asks or not risky else f"risk {found.risk}"
+        surface = Surface(found.effect, found.mode, found.risk)
+        return _step(run_id, id_, found, checked, surface, gated=asks or risky, reason=reason)
+
+    def _delegation(
+        self,
+        found: Capability,
+        args: dict[str, JsonValue],
+        tools: Mapping[str, Capability],
+        run_id: str,
+        id_: str,
+    ) -> CheckedStep:
+        """Judge a call that opens a lane by the gravest of its tools, none of which the caller lacks."""
+        offered = {tool.name: tool for tool in tools.values() if tool.name != "clarify"}
+        offered |= {wire_name(name): tool for name, tool in offered.items()}
+        wanted = args["tools"] if isinstance(args["tools"], list) else []
+        lacking = [str(name) for name in wanted if name not in offered]
+        if lacking:
+            cause = f"an agent cannot be given what you do not have: {', '.join(lacking)}"
+            raise CapabilityRejected(cause, f"choose from: {', '.join(sorted(tools))}")
+        given = [offered[str(name)] for name in wanted] or [*tools.values()]
+        given = list({tool.name: tool for tool in given if tool.name != "clarify"}.values())
+        surface = surface_of(tool for tool in given if tool.name != DELEGATE)
+        risky = surface.mode == "destructive" or at_least(surface.risk, self._ask_from)
+        reason = f"an agent of its own may do up to {surface.mode}, risk {surface.risk}"
+        args = {**args, "tools": [tool.name for tool in given]}
+        return _step(run_id, id_, found, args, surface, gated=risky, reason=reason)
+
+
+def _step(
+    run_id: str,
+    id_: str,
+    found: Capability,
+    args: dict[str, JsonValue],
+    surface: Surface,
+    *,
+    gated: bool,
+    reason: str,
+) -> CheckedStep:
+    return CheckedStep(
+        step=PlanStep(id=id_, capability=found.name, params=args, description=found.description),
+        uid=f"step_{sha256([run_id, id_, found.name, args])[:16]}",
+        needs=(),
+        effect=surface.effect,
+        mode=surface.mode,
+        risk=surface.risk,
+        gated=gated,
+        reason=reason,
+    )
 
 
 def batch_of(calls: Sequence[ToolCall], goal: str, key: str) -> Plan:

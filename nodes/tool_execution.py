@@ -10,7 +10,7 @@ from planwright.graph.invocation import invocation_of
 from planwright.graph.loop_state import CallTask
 from planwright.graph.results import StepResult
 from planwright.nodes.node import Node, Update
-from planwright.nodes.parallel_execution import refusal
+from planwright.nodes.parallel_execution import said
 from planwright.nodes.step_runner import StepRunner
 from planwright.nodes.truncation import shorten
 
@@ -24,9 +24,9 @@ def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask]:
         uid, step = call.checked.uid, call.checked.step
         if invocation.cancelled_by:
             stopped = call.model_copy(update={"error": f"not made: cancelled by {invocation.cancelled_by}"})
-            return {"conversation": [refusal(stopped)]}
+            return {"conversation": [said(stopped)]}
         about: dict[str, JsonValue] = {"lane": state["loop"].lane, "capability": step.capability}
-        about |= {"step_id": step.id, "call_id": call.call_id, "risk": call.checked.risk}
+        about |= {"step_id": step.id, "uid": uid, "call_id": call.call_id, "risk": call.checked.risk}
 
         async def arguments() -> dict[str, JsonValue]:
             return step.params
@@ -35,7 +35,9 @@ def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask]:
         result = invocation.board.settled(uid)
         if result is None:
             async with invocation.board.slots:
-                result = await runner.attempt(call.checked, state["batch"], arguments, about, invocation)
+                result = await runner.attempt(
+                    call.checked, state["batch"], arguments, about, invocation, state["loop"].budgets
+                )
             await runner.record(result, invocation)
         how = {"status": result.status, "seconds": result.seconds, "error": result.error}
         invocation.emit("tool_call_end", {**about, **how}, uid)

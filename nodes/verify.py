@@ -17,15 +17,16 @@ from planwright.checkpoints.gates import gate_id
 from planwright.checkpoints.runs import RecordedPlan, Runs
 from planwright.graph.canonical import sha256
 from planwright.graph.invocation import invocation_of
-from planwright.graph.plan import CheckedStep, Plan, PlanStep
+from planwright.graph.plan import DELEGATE, CheckedStep, Plan, PlanStep
 from planwright.graph.results import Finding, StepResult
-from planwright.graph.risk import MODES, at_least, highest_risk
+from planwright.graph.risk import at_least, highest_risk
 from planwright.graph.schedule import topological
 from planwright.graph.settings import Approval, Settings
 from planwright.graph.state import AgentState, Attempts
 from planwright.nodes.card import plan_card
 from planwright.nodes.node import Node, Update
 from planwright.nodes.rules import check, ruling_of
+from planwright.nodes.surface import surface_of
 
 Outcome = Literal["ok", "reclassify", "replan", "reject"]
 SAID_BY_A_PERSON = frozenset(("rejected", "feedback"))
@@ -193,11 +194,12 @@ def _call(step: PlanStep, registry: Registry, world: CallContext) -> dict[str, o
 
 def _surface(step: PlanStep, registry: Registry) -> dict[str, object]:
     """Judge an agentic step by the gravest of its tools; its calls have gates of their own."""
-    tools = [tool for name in step.tool_hints if (tool := registry.get(name))]
+    named = (registry.get(name) for name in step.tool_hints if name != DELEGATE)
+    surface = surface_of(tool for tool in named if tool)
     return {
-        "effect": "pure" if all(tool.effect == "pure" for tool in tools) else "idempotent",
-        "mode": max((tool.mode for tool in tools), key=MODES.index),
-        "risk": highest_risk(step.estimated_risk, *(tool.risk for tool in tools)),
+        "effect": surface.effect,
+        "mode": surface.mode,
+        "risk": highest_risk(step.estimated_risk, surface.risk),
         "gated": False,
         "reason": "an agent does it with the tools named",
     }

@@ -140,6 +140,20 @@ def test_the_calls_of_an_agent_stand_under_its_step() -> None:
     assert any("open gates: a call of s1" in row for row in rows)
 
 
+def test_the_calls_of_a_sub_agent_stand_under_the_call_that_opened_it() -> None:
+    opens = {"lane": "main", "step_id": "main.1.0", "uid": "step_d", "capability": "agent.delegate"}
+    call = {"lane": "step_d", "step_id": "step_d.1.0", "uid": "step_e", "capability": "mail.search"}
+    board = follow(
+        Board(),
+        event("tool_call_start", **opens, args={"task": "look"}, risk="Low"),
+        event("tool_call_start", **call, args={"query": "acme"}, risk="None"),
+        event("tool_call_end", **call, status="completed", seconds=0.5, error=""),
+    )
+    rows = shown(board)
+    assert rows[0].startswith("  ▶ agent.delegate")
+    assert rows[1].startswith("      ✓ mail.search")
+
+
 def test_the_calls_of_a_run_without_a_plan_are_lines_themselves() -> None:
     call = {"lane": "main", "step_id": "main.1.0", "call_id": "c", "capability": "tickets.list"}
     board = follow(Board(), event("tool_call_start", **call, args={"state": "open"}, risk="None"))
