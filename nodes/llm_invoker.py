@@ -38,17 +38,11 @@ def llm_invoker(models: Models, reader: CallReader, runs: Runs, settings: Execut
         tools = tools_of(loop.tools, reader.registry)
         steering = _steering(state, turn)
         asked = [SystemMessage(render("agent")), *repair([*state["conversation"], *steering])]
-        key, place = f"{loop.lane}.{turn}", invocation.front if loop.lane == "main" else None
+        key, wire = f"{loop.lane}.{turn}", schemas(tools)
+        place = invocation.front if loop.lane == "main" else None
         try:
             reply = await models.chat(
-                loop.route,
-                asked,
-                invocation,
-                key,
-                role="agent",
-                tools=schemas(tools),
-                lanes=loop.budgets,
-                place=place,
+                loop.route, asked, invocation, key, role="agent", tools=wire, lanes=loop.budgets, place=place
             )
         except BudgetExceeded as error:
             return {"outcome": LoopOutcome(status="budget_exceeded", code=error.limit, text=str(error))}
