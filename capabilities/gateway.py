@@ -26,6 +26,7 @@ from planwright.checkpoints.serde import storable
 from planwright.checkpoints.stores import Stores
 from planwright.graph.errors import (
     CapabilityError,
+    CapabilityForbidden,
     CapabilityRejected,
     CapabilityUnavailable,
     EffectInDoubt,
@@ -77,7 +78,7 @@ class Gateway:
         if found is None:
             raise CapabilityRejected(f"there is no capability {name}")
         if await self._approved(site) != site.checked:
-            raise CapabilityRejected(f"{name} is not a step of an approved plan of this run")
+            raise CapabilityForbidden(f"{name} is not a step of an approved plan of this run")
         args = await self._arguments(found, params)
         await self._permit(found, args, site)
         call = EffectCall(
@@ -137,16 +138,16 @@ class Gateway:
     async def _permit(self, found: Capability, args: dict[str, JsonValue], site: Site) -> None:
         ruling = policy.decide(found, args, self.world)
         if ruling.answer == "deny":
-            raise CapabilityRejected(f"the policy denies {found.name}: {ruling.reason}")
+            raise CapabilityForbidden(f"the policy denies {found.name}: {ruling.reason}")
         if ruling.answer == "ask" or found.mode == "destructive" or site.checked.gated:
             try:
                 gate = await self._stores.gates.read(
                     gate_id(site.run_id, "step", site.checked.uid), self.world.now()
                 )
             except GateError as error:
-                raise CapabilityRejected(f"{found.name} needs a person: {ruling.reason}") from error
+                raise CapabilityForbidden(f"{found.name} needs a person: {ruling.reason}") from error
             if gate.status != "approved" or gate.shown.get("args") != args:
-                raise CapabilityRejected(f"nobody approved {found.name} with these arguments")
+                raise CapabilityForbidden(f"nobody approved {found.name} with these arguments")
 
     async def _reserve(self, name: str, site: Site, key: str) -> str | None:
         limits = self._settings.budgets.run

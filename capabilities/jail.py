@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
-from planwright.graph.errors import CapabilityRejected
+from planwright.graph.errors import CapabilityForbidden, CapabilityRejected
 
 # Ours, git's, and the LangGraph server's, whose pickles run code when it reads them.
 HIDDEN = (".planwright", ".git", ".langgraph_api")
@@ -135,8 +135,8 @@ def _encodable(path: str) -> bool:
     return True
 
 
-def _outside(path: str, why: str) -> CapabilityRejected:
-    return CapabilityRejected(
+def _outside(path: str, why: str) -> CapabilityForbidden:
+    return CapabilityForbidden(
         f"the path {path!r} is outside the workspace: {why}",
         "name a file below the workspace folder, relative to it",
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planwright.checkpoints.allow_rules import AllowRules
+from planwright.checkpoints.alternatives import Alternatives
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.budgets import Budgets
 from planwright.checkpoints.database import Boundary, Database
@@ -33,6 +34,7 @@ class Records:
     memories: Memories
     blobs: Blobs
     allow_rules: AllowRules
+    alternatives: Alternatives
 
     def close(self) -> None:
         """Finish what is being written and close the file."""
@@ -53,4 +55,5 @@ def open_records(folder: Path, *, busy_timeout_s: float = 30, boundary: Boundary
         memories=Memories(database),
         blobs=Blobs(folder / "blobs"),
         allow_rules=AllowRules(folder),
+        alternatives=Alternatives(database),
     )

@@ -58,7 +58,7 @@ class RecordedPlan(BaseModel):
     plan: Plan
     checked: list[CheckedStep]
     gate_id: str | None
-    kind: Literal["plan", "calls"] = "plan"
+    kind: Literal["plan", "calls", "alternative"] = "plan"
 
 
 class Runs:

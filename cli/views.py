@@ -171,6 +171,9 @@ def event_line(event: Mapping[str, Any]) -> RenderableType | None:
             return _step("✗", data, f"failed: {data['error']}", "red")
         case "plan_step_skipped":
             return _step("-", data, f"{data['status']}: {data['error']}", "yellow")
+        case "plan_step_retry" if other := data.get("alternative"):
+            instead = f"{other['capability']} {spelled(other['params'])}"
+            return _step("↻", data, f"{data['error']}; trying {instead} instead", "yellow")
         case "plan_step_retry":
             key = str(data["idempotency_key"])[:12]
             return _step("↻", data, f"{data['error']}; trying again under the same key {key}…", "yellow")

@@ -10,6 +10,7 @@ PlanwrightError
 ├── CapabilityError
 │   ├── CapabilityUnavailable  transient: nothing happened, or the same key is safe to send again
 │   ├── CapabilityRejected     final: the same call will never work
+│   │   └── CapabilityForbidden    final, and no way around it: policy, allow-list, jail or gate
 │   └── EffectInDoubt          final: nobody knows whether the effect happened
 ├── LimitExceeded
 │   ├── BudgetExceeded      end with an answer that names the limit
@@ -82,6 +83,12 @@ class CapabilityRejected(CapabilityError):
     """The arguments, the policy or the receiver refuse this call for good."""
 
     code = "rejected"
+
+
+class CapabilityForbidden(CapabilityRejected):
+    """A rule or a person stands against this call; nothing like it is tried instead."""
+
+    code = "forbidden"
 
 
 class EffectInDoubt(CapabilityError):

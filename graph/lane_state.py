@@ -7,21 +7,19 @@ from typing import Annotated
 from typing_extensions import TypedDict
 
 from planwright.graph.results import StepResult
-from planwright.graph.state import ModelRoute, StepTask, merge_results
+from planwright.graph.state import StepTask, merge_results
 
 
 class LaneInput(TypedDict):
     """What `dispatch` sends to a lane."""
 
     step_task: StepTask
-    route: ModelRoute
 
 
 class LaneState(TypedDict, total=False):
     """The step, its gate once it is open, and its result at the end."""
 
     step_task: StepTask
-    route: ModelRoute
     gate_id: str
     results: Annotated[dict[str, StepResult], merge_results]
 

@@ -127,7 +127,7 @@ def agentic_step(models: Models, runner: StepRunner, stores: Stores, settings: S
         invocation, task = invocation_of(config), state["step_task"]
         results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
         missing = runner.begin(task, results, invocation)
-        opening = step_opening(task, state["route"], await runner.outputs(results), missing)
+        opening = step_opening(task, await runner.outputs(results), missing)
         try:
             ended = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
         except GraphInterrupt:

@@ -18,6 +18,7 @@ from planwright.graph.run_context import RunContext
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState, InputState, OutputState
 from planwright.models.calling import Models
+from planwright.nodes.alternative import Alternative
 from planwright.nodes.budget import budget
 from planwright.nodes.call_gate import CallGates
 from planwright.nodes.capability_routing import capability_routing
@@ -110,7 +111,8 @@ def _add_plan_zone(graph: Pipeline, parts: Parts) -> None:
 def _add_execution(graph: Pipeline, parts: Parts) -> None:
     stores, settings = parts.stores, parts.settings
     gateway = Gateway(parts.registry, stores, settings, parts.world)
-    runner = StepRunner(gateway, stores, settings)
+    alternative = Alternative(parts.models, parts.registry, stores, settings, parts.world)
+    runner = StepRunner(gateway, stores, settings, alternative)
 
     async def open_steps(state: AgentState) -> list[Send]:
         return sends(state, settings.execution)

@@ -40,6 +40,7 @@ class StepResult(BaseModel):
     blob: str | None = None
     code: str = ""
     error: str = ""
+    instead_of: str = ""
     attempts: int = 1
     missing: tuple[str, ...] = ()
     seconds: float = 0.0

@@ -69,6 +69,14 @@ class Execution(_Section):
     on_failed_dependency: Cascade = "partial"
 
 
+class Alternative(_Section):
+    """What a model may suggest instead of a call that failed (S2: one a step, 256 tokens)."""
+
+    enabled: bool = True
+    max_tokens: int = Field(256, ge=1)
+    temperature: float = Field(0.5, ge=0, le=2)
+
+
 class LoopGuard(_Section):
     """When a model goes round in circles (S1): calls of the window, then the counts of each pattern."""
 
@@ -180,6 +188,7 @@ class Settings(BaseSettings):
     planning: Planning = Planning()
     planner: Planner = Planner()
     execution: Execution = Execution()
+    alternative: Alternative = Alternative()
     loop_guard: LoopGuard = LoopGuard()
     tools: Tools = Tools()
     approval: Approval = Approval()

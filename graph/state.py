@@ -116,6 +116,7 @@ class StepTask(TypedDict):
     plan_hash: str
     plan_gate: str
     goal: str
+    route: ModelRoute
     index: int
     total: int
     checked: CheckedStep

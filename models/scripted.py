@@ -16,10 +16,12 @@ from pydantic import Field, PrivateAttr
 class ScriptedModel(BaseChatModel):
     """Reply with the next of `replies`; the last one is repeated. `asked` keeps what was sent.
 
-    A reply is a text, or the fields of an AIMessage: `{"content": "", "tool_calls": […]}`.
+    A reply is a text, or the fields of an AIMessage: `{"content": "", "tool_calls": […]}`. What is said
+    when a call has failed, and another is asked for, is in `alternatives`; there is none after the last.
     """
 
     replies: list[str | dict[str, Any]] = Field(min_length=1)
+    alternatives: list[str] = Field(default_factory=list)
     model_name: str = "scripted"
     _asked: list[list[BaseMessage]] = PrivateAttr(default_factory=list)
 
@@ -43,8 +45,7 @@ class ScriptedModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        reply = self.replies[min(len(self._asked), len(self.replies) - 1)]
-        self._asked.append(messages)
+        reply = self._reply(messages)
         usage = {"input_tokens": 10, "output_tokens": 10, "total_tokens": 20}
         message = AIMessage(
             **({"content": reply} if isinstance(reply, str) else {"content": "", **reply}),
@@ -52,6 +53,12 @@ class ScriptedModel(BaseChatModel):
             response_metadata={"model_name": self.model_name},
         )
         return ChatResult(generations=[ChatGeneration(message=message)])
+
+    def _reply(self, messages: list[BaseMessage]) -> str | dict[str, Any]:
+        if messages[0].text.startswith("Role: alternative"):
+            return self.alternatives.pop(0) if self.alternatives else "NO_ALTERNATIVE"
+        self._asked.append(messages)
+        return self.replies[min(len(self._asked), len(self.replies)) - 1]
 
     def _stream(
         self,

@@ -47,14 +47,14 @@ def sends(state: AgentState, execution: Execution) -> list[Send]:
             plan_hash=plan.plan_hash,
             plan_gate=state["gate_id"],
             goal=plan.goal,
+            route=state["route"],
             index=index,
             total=len(checked),
             checked=entry,
             awaits=barriers.get(entry.uid, entry.needs),
         )
         in_lane = entry.gated or entry.step.agentic
-        lane = LaneInput(step_task=task, route=state["route"])
-        sent.append(Send("lane", lane) if in_lane else Send("direct_step", task))
+        sent.append(Send("lane", LaneInput(step_task=task)) if in_lane else Send("direct_step", task))
     return sent
 
 

@@ -19,7 +19,7 @@ from planwright.graph.state import AgentState, Attempts
 from planwright.nodes.node import Node, Update, ending
 from planwright.nodes.step_runner import full_output
 
-FINAL_CODES = frozenset(("rejected", "in_doubt", "budget_exceeded", "approved", "expired"))
+FINAL_CODES = frozenset(("rejected", "forbidden", "in_doubt", "budget_exceeded", "approved", "expired"))
 
 
 def score(stores: Stores, settings: Settings) -> Node[AgentState]:
@@ -62,7 +62,9 @@ def score(stores: Stores, settings: Settings) -> Node[AgentState]:
 def score_step(checked: CheckedStep, result: StepResult, output: JsonValue, timeout_s: float) -> StepScore:
     """Mark one step; `success_criteria` in CEL are evaluated over its output."""
     if result.status != "completed":
-        floor = 0.0 if result.code in ("rejected", "in_doubt") and result.status == "failed" else 1.0
+        floor = (
+            0.0 if result.code in ("rejected", "forbidden", "in_doubt") and result.status == "failed" else 1.0
+        )
         note = f"{result.status}: {result.error}"
         return StepScore(
             step_id=result.step_id,

@@ -20,6 +20,7 @@ from planwright.graph.references import resolve
 from planwright.graph.results import StepResult, StepStatus
 from planwright.graph.settings import Settings
 from planwright.graph.state import StepTask
+from planwright.nodes.alternative import Alternative
 
 PREVIEW = 200
 
@@ -27,8 +28,11 @@ PREVIEW = 200
 class StepRunner:
     """Carry out verified steps. Whatever goes wrong settles as a result; only interrupts escape."""
 
-    def __init__(self, gateway: Gateway, stores: Stores, settings: Settings) -> None:
+    def __init__(
+        self, gateway: Gateway, stores: Stores, settings: Settings, alternative: Alternative
+    ) -> None:
         self.gateway = gateway
+        self._alternative = alternative
         self._stores = stores
         self._limit = settings.tools.result_limit
         self._run_retries = settings.execution.run_retries
@@ -83,6 +87,8 @@ class StepRunner:
                 self._about(task),
                 invocation,
             )
+            if result.status == "failed":
+                result = await self._instead(task, results, result, invocation)
             return await self.settle(task, result.model_copy(update={"missing": missing}), invocation)
 
     def begin(
@@ -93,6 +99,34 @@ class StepRunner:
         _, missing = fate(checked.needs, results, checked.cascade)
         invocation.emit("plan_step_start", {**self._about(task), "missing": list(missing)}, checked.uid)
         return missing
+
+    async def _instead(
+        self, task: StepTask, results: dict[str, StepResult], failed: StepResult, invocation: Invocation
+    ) -> StepResult:
+        """Make the one other call that may be made instead, if there is one (the failure ladder)."""
+        try:
+            args = await self.arguments(task, results, invocation)
+        except CapabilityError:
+            return failed
+        found = await self._alternative.instead_of(task, args, failed, invocation)
+        if found is None:
+            return failed
+        (plan, chosen), about = found, self._about(task)
+        other: dict[str, JsonValue] = {"capability": chosen.step.capability, "params": chosen.step.params}
+        data = {**about, "attempt": failed.attempts, "error": failed.error, "alternative": other}
+        invocation.emit("plan_step_retry", data, f"{failed.uid}:alternative")
+
+        async def literal() -> dict[str, JsonValue]:
+            return chosen.step.params
+
+        tried = await self.attempt(chosen, plan.plan_hash, literal, about, invocation)
+        attempts = failed.attempts + tried.attempts
+        if tried.status != "completed":
+            error = f"{failed.error}; then {chosen.step.capability} instead: {tried.error}"
+            return failed.model_copy(update={"error": error, "code": tried.code, "attempts": attempts})
+        return tried.model_copy(
+            update={"uid": failed.uid, "instead_of": failed.capability, "attempts": attempts}
+        )
 
     async def attempt(
         self,

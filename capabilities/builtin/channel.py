@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, JsonValue
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Guide, capability
 from planwright.capabilities.policy import host_of, listed
-from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable
+from planwright.graph.errors import CapabilityForbidden, CapabilityRejected, CapabilityUnavailable
 
 
 class Receipt(BaseModel):
@@ -41,7 +41,7 @@ def _hosts(args: Mapping[str, JsonValue], call: CallContext) -> Sequence[str]:
 def _listed_only(args: Mapping[str, JsonValue], call: CallContext) -> None:
     for host in _hosts(args, call):
         if not listed(host, call.settings.egress.allow):
-            raise CapabilityRejected(
+            raise CapabilityForbidden(
                 f"channel.post may not reach {host}: it is not in egress.allow",
                 f'add it to planwright.toml: [egress] allow = ["{host}"]',
             )

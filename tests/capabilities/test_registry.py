@@ -14,8 +14,8 @@ from planwright.capabilities.registry import Registry, load_registry, words
 from planwright.graph.errors import SetupError
 
 BUILT_IN = (
-    "channel.post clarify datetime.now files.list files.read files.search files.write mail.search"
-    " memory.search memory.write respond text.extract text.summarize tickets.create tickets.list"
+    "agent.delegate channel.post clarify datetime.now files.list files.read files.search files.write"
+    " mail.search memory.search memory.write respond text.extract text.summarize tickets.create tickets.list"
 ).split()
 
 

@@ -53,6 +53,7 @@ def read(name: str, call: CallContext) -> Done:
 @capability("work.write", mode="local_write", effect="idempotent", tags=("write",))
 def write(name: str, call: CallContext, text: str = "") -> Done:
     """Write something down."""
+    die_if_told(call, name)
     turn = note(call, f"{name}:{text}" if text else name)
     return Done(text=f"{name} written", turn=turn)
 
@@ -91,6 +92,13 @@ def fail(name: str, call: CallContext) -> Done:
     """Fail for good."""
     note(call, name)
     raise ValueError(f"{name} is broken")
+
+
+@capability("work.spoil", mode="local_write", effect="idempotent", tags=("spoil",))
+def spoil(name: str, call: CallContext) -> Done:
+    """Fail to write something down."""
+    note(call, name)
+    raise ValueError(f"{name} is spoilt")
 
 
 @capability("work.flaky", mode="read_only", tags=("flaky",))

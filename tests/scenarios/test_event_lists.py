@@ -127,7 +127,7 @@ def responded(scene: Scene) -> list[dict[str, Any]]:
     return events + stream(scene, agent, Command(resume="reject"))
 
 
-FAILED = [*BEGIN, *PLAN, "plan_start", *STEP, "plan_step_start", "plan_step_failed"]
+FAILED = [*BEGIN, *PLAN, "plan_start", *STEP, "plan_step_start", "llm_call", "plan_step_failed"]
 RUNS: dict[str, tuple[Play, list[str]]] = {
     "simple read": (
         simple_read,
@@ -157,7 +157,7 @@ RUNS: dict[str, tuple[Play, list[str]]] = {
     ),
     "replan": (
         replan,
-        [*BEGIN, *PLAN, "plan_start", *STEP, "plan_step_start", "plan_step_failed"]
+        [*BEGIN, *PLAN, "plan_start", *STEP, "plan_step_start", "llm_call", "plan_step_failed"]
         + ["step_scored", "step_scored", "plan_failed", "verdict"]
         + [*PLAN, "plan_start", *STEP, "step_scored", "step_scored", "plan_complete", "verdict", *ANSWER],
     ),

@@ -1,0 +1,38 @@
+"""Calls that are made instead of ones that failed: one a step, on record before it is made."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+from planwright.checkpoints.database import Database
+from planwright.graph.plan import CheckedStep, Plan
+
+
+class Alternatives:
+    """Look up what was chosen instead of a step, so that after a crash it is not chosen anew."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def of(self, run_id: str, uid: str) -> tuple[Plan, CheckedStep] | None:
+        """Find the alternative to a step, as a plan of one call."""
+
+        def job(connection: sqlite3.Connection) -> tuple[str, str] | None:
+            row = connection.execute(
+                "SELECT plan, checked FROM plans WHERE run_id = ? AND kind = 'alternative'"
+                " AND json_extract(plan, '$.plan_id') = ?",
+                (run_id, plan_id(uid)),
+            ).fetchone()
+            return None if row is None else (str(row[0]), str(row[1]))
+
+        found = await self._database.run("read", job)
+        if found is None:
+            return None
+        (checked,) = json.loads(found[1])
+        return Plan.model_validate_json(found[0]), CheckedStep.model_validate(checked)
+
+
+def plan_id(uid: str) -> str:
+    """Name the plan of the alternative to a step."""
+    return f"instead_{uid}"

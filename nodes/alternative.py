@@ -1,0 +1,163 @@
+"""alternative: one other call instead of one that failed, within what was approved (S0, S2).
+
+A model suggests it; the rules of a plan verify it. What needs a person is not made: the step fails,
+and the critic may have a new plan made and asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from pydantic import JsonValue, ValidationError
+
+from planwright.capabilities import policy
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.capability import Capability, check_arguments
+from planwright.capabilities.registry import Registry
+from planwright.checkpoints.alternatives import plan_id
+from planwright.checkpoints.runs import RecordedPlan
+from planwright.checkpoints.stores import Stores
+from planwright.graph.canonical import sha256
+from planwright.graph.errors import BudgetExceeded, CapabilityRejected, ModelError
+from planwright.graph.invocation import Invocation
+from planwright.graph.plan import CLOSING, DELEGATE, CheckedStep, Plan, PlanStep
+from planwright.graph.results import StepResult
+from planwright.graph.risk import MODES, RISKS, at_least
+from planwright.graph.settings import Approval, Settings
+from planwright.graph.state import StepTask
+from planwright.models.calling import Models, Prompt, read_json
+from planwright.nodes.call_arguments import flaw_of
+from planwright.prompts import as_data, render
+
+NONE = "NO_ALTERNATIVE"
+CODES = frozenset(("rejected", "unavailable"))
+SUGGEST_S = 15
+LISTED = 8
+
+
+class Alternative:
+    """Find one other call for a step that failed; never more than one, also over a crash."""
+
+    def __init__(
+        self, models: Models, registry: Registry, stores: Stores, settings: Settings, world: CallContext
+    ) -> None:
+        self._models = models
+        self._registry = registry
+        self._stores = stores
+        self._settings = settings
+        self._world = world
+
+    async def instead_of(
+        self, task: StepTask, args: dict[str, JsonValue], failed: StepResult, invocation: Invocation
+    ) -> tuple[Plan, CheckedStep] | None:
+        """Suggest, verify and put on record; None when there is nothing that may be tried."""
+        checked, route = task["checked"], task["route"]
+        if not self._settings.alternative.enabled or failed.code not in CODES or route.embedded:
+            return None
+        if known := await self._stores.alternatives.of(invocation.run_id, checked.uid):
+            return known
+        wanted = f"{checked.step.description} {checked.step.capability}"
+        ranked = (self._registry.get(name) for name in self._registry.rank(wanted, len(self._registry)))
+        listed = candidates(checked, (tool for tool in ranked if tool), self._settings.approval)[:LISTED]
+        if not listed or invocation.cancelled_by:
+            return None
+        try:
+            reply = await self._models.complete(
+                route, self._prompt(task, args, failed, listed), invocation, f"alternative:{checked.uid}"
+            )
+            found, params = read(reply, listed)
+            chosen = await self._verified(checked, found, params, args, invocation)
+        except (ModelError, BudgetExceeded, CapabilityRejected, ValidationError):
+            return None
+        plan = Plan(plan_id=plan_id(checked.uid), goal=f"instead of {checked.uid}", steps=(chosen.step,))
+        recorded = RecordedPlan(plan=plan, checked=[chosen], gate_id=None, kind="alternative")
+        tenant, now = invocation.context.tenant, invocation.clock()
+        await self._stores.runs.record_plan(invocation.run_id, tenant, recorded, now)
+        return plan, chosen
+
+    def _prompt(
+        self,
+        task: StepTask,
+        args: dict[str, JsonValue],
+        failed: StepResult,
+        listed: list[Capability],
+    ) -> Prompt:
+        step, limits = task["checked"].step, self._settings.alternative
+        what: dict[str, object] = {"step": step.description, "expected": step.expected_output}
+        what |= {"failed": {"capability": step.capability, "params": args}, "error": failed.error}
+        tools = [{"name": t.name, "description": t.description, "params": t.args_schema} for t in listed]
+        return Prompt(
+            "alternative",
+            render("alternative"),
+            as_data({**what, "capabilities": tools}),
+            timeout_s=SUGGEST_S,
+            max_tokens=limits.max_tokens,
+            temperature=limits.temperature,
+        )
+
+    async def _verified(
+        self,
+        failed: CheckedStep,
+        found: Capability,
+        params: dict[str, JsonValue],
+        tried: dict[str, JsonValue],
+        invocation: Invocation,
+    ) -> CheckedStep:
+        """Check a suggestion as a plan is checked. Raises CapabilityRejected or ValidationError."""
+        args = check_arguments(found, params)
+        if flaw := flaw_of(args):
+            raise CapabilityRejected(flaw)
+        if found.name == failed.step.capability and args == check_arguments(found, tried):
+            raise CapabilityRejected("it is the call that failed")
+        if found.preflight:
+            await asyncio.to_thread(found.check, args, self._world)
+        ruling = policy.decide(found, args, self._world)
+        if ruling.answer != "allow":
+            raise CapabilityRejected(ruling.reason)
+        step = PlanStep(
+            id=failed.step.id, capability=found.name, params=args, description=failed.step.description
+        )
+        return CheckedStep(
+            step=step,
+            uid=f"step_{sha256([invocation.run_id, failed.uid, 'instead', found.name, args])[:16]}",
+            needs=failed.needs,
+            effect=found.effect,
+            mode=found.mode,
+            risk=found.risk,
+            gated=False,
+            reason=ruling.reason,
+        )
+
+
+def candidates(failed: CheckedStep, tools: Iterable[Capability], approval: Approval) -> list[Capability]:
+    """List what may be called instead of a step without asking a person again.
+
+    Reading replaces reading. A call with an effect replaces one only where no person has to see it:
+    it is not graver than the step, and below the risk from which plans are approved.
+    """
+    return [tool for tool in tools if within(failed, tool, approval)]
+
+
+def within(failed: CheckedStep, tool: Capability, approval: Approval) -> bool:
+    """Say whether a capability stays inside the grant of a failed step."""
+    if tool.name in CLOSING or tool.name == DELEGATE or failed.gated:
+        return False
+    if failed.effect == "pure" or tool.effect == "pure":
+        return failed.effect == tool.effect == "pure" and tool.mode == "read_only" and tool.risk == "None"
+    milder = MODES.index(tool.mode) <= MODES.index(failed.mode) and tool.mode in MODES[:3]
+    milder = milder and RISKS.index(tool.risk) <= RISKS.index(failed.risk)
+    unseen = approval.plan == "risk" and not at_least(tool.risk, approval.plan_risk)
+    return milder and (unseen or approval.plan == "never")
+
+
+def read(reply: str, listed: list[Capability]) -> tuple[Capability, dict[str, JsonValue]]:
+    """Read a suggestion. Raises ModelOutputInvalid or CapabilityRejected for none of those listed."""
+    if NONE in reply:
+        raise CapabilityRejected("there is no alternative")
+    said, _ = read_json(reply)
+    found = next((tool for tool in listed if tool.name == said.get("capability")), None)
+    params = said.get("params")
+    if found is None or not isinstance(params, dict):
+        raise CapabilityRejected("it is none of the capabilities listed")
+    return found, params
