@@ -189,6 +189,10 @@ def _call(board: Board, kind: str, data: Mapping[str, Any], at: float) -> Board:
     def change(line: Line) -> Line:
         if uid != line.uid and str(data["step_id"]) != line.id:
             return replace(line, calls=tuple(map(change, line.calls)))
+        if other := data.get("alternative"):
+            what, args = str(other["capability"]), arguments(other["params"])
+            said = one_line(f"instead of {line.capability}: {data['error']}")
+            return replace(line, capability=what, args=args, tries=int(data["attempt"]) + 1, said=said)
         if kind == "plan_step_retry":
             said = one_line(f"{data['error']}; again under the same key")
             return replace(line, tries=int(data["attempt"]) + 1, said=said)

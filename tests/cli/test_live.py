@@ -121,6 +121,15 @@ def test_tries_are_counted() -> None:
     assert "HTTP 503" in row_of("s1", rows)
 
 
+def test_a_call_made_instead_is_shown_with_its_own_arguments() -> None:
+    other = {"capability": "mail.draft", "params": {"to": "noa@example.com"}}
+    retried = event("plan_step_retry", **about("s1", attempt=1, error="HTTP 503", alternative=other))
+    (row, *_) = shown(follow(planned(step("s1", "High", path="a.md")), begins("s1"), retried), 119)
+    assert "mail.draft" in row
+    assert "to: noa@example.com  instead of files.write: HTTP 503" in row
+    assert "a.md" not in row
+
+
 def test_the_calls_of_an_agent_stand_under_its_step() -> None:
     agent = {**step("s1"), "capability": "agent", "params": {"tools": ["mail.search"]}}
     call = {"lane": "step_s1", "step_id": "step_s1.1.0", "call_id": "c", "capability": "mail.search"}
