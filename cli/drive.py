@@ -8,18 +8,19 @@ import pwd
 import sys
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
-from rich.console import Console
 
 from planwright.cli import views
 from planwright.cli.editing import NOTHING_SAVED, Drafts, from_file
-from planwright.cli.inspect import find_gate, find_run, report
-from planwright.graph.agent import Agent, build_graph
+from planwright.cli.inspect import find_gate, find_run, recorded_events, report
+from planwright.cli.terminal import Terminal as Terminal
+from planwright.cli.terminal import Watch
+from planwright.graph.agent import build_graph
 from planwright.graph.errors import GateError, PlanwrightError, SetupError
 from planwright.graph.results import RunStatus
 from planwright.graph.run_context import RunContext
@@ -41,20 +42,6 @@ EXIT: dict[RunStatus, int] = {
     "refused": 7,
     "cancelled": 8,
 }
-
-
-@dataclass(frozen=True)
-class Terminal:
-    """Where progress goes (stderr), and whether anybody is there to ask."""
-
-    as_json: bool
-    no_input: bool
-    screen: Console = field(default_factory=lambda: views.console(stderr=True))
-
-    @property
-    def interactive(self) -> bool:
-        """Whether a person can be asked."""
-        return not self.no_input and not self.as_json and sys.stdin.isatty() and self.screen.is_terminal
 
 
 def start(
@@ -150,14 +137,17 @@ def follow(
     approver: Approver | None = None,
 ) -> int:
     """Stream a run; at a gate ask whoever is there, or say how to answer later."""
+    watch = Watch(terminal, settings.budgets.run)
+    if given is None or isinstance(given, Command):
+        watch.recall(recorded_events(settings, find_run(settings, thread)["run_id"]))
     agent, drafts = build_graph(settings), Drafts(settings)
     config: RunnableConfig = {"configurable": {"thread_id": thread}}
-    ask = approver or (_asker(drafts) if terminal.interactive else None)
+    ask = approver or (_asker(drafts, watch) if terminal.interactive else None)
     edited, answered = _edited(given), False
     try:
         while True:
             try:
-                _stream(agent, given, config, context, terminal)
+                watch.stream(agent, given, config, context)
                 drafts.accepted(edited)
             except GateError as error:
                 drafts.refused(edited, error)
@@ -174,14 +164,19 @@ def follow(
         terminal.screen.print()  # nobody answered: the gate stays open
     except KeyboardInterrupt:
         where = f" -w {settings.workspace}" if settings.workspace != Path.cwd() else ""
-        terminal.screen.print(f"\ninterrupted; nothing is lost: planwright resume {thread}{where}")
+        terminal.screen.print(
+            f"\ninterrupted; nothing is lost: planwright resume {thread}{where}", soft_wrap=True
+        )
         return 130
     finally:
         agent.close()
-    return finish(settings, find_run(settings, thread), [found.value for found in waiting], terminal)
+    asked = [found.value for found in waiting]
+    return finish(settings, find_run(settings, thread), asked, terminal, watch)
 
 
-def finish(settings: Settings, run: Mapping[str, Any], waiting: list[Any], terminal: Terminal) -> int:
+def finish(
+    settings: Settings, run: Mapping[str, Any], waiting: list[Any], terminal: Terminal, watch: Watch
+) -> int:
     """Print the answer on stdout and, on stderr, where to look again. Returns the exit code."""
     status: RunStatus = run["status"]
     where = f" -w {settings.workspace}" if settings.workspace != Path.cwd() else ""
@@ -189,7 +184,7 @@ def finish(settings: Settings, run: Mapping[str, Any], waiting: list[Any], termi
         print(json.dumps(report(settings, run["run_id"]), ensure_ascii=False, indent=2))
     elif waiting:
         for asked in waiting:
-            _say_how_to_answer(asked, where, terminal)
+            _say_how_to_answer(asked, where, terminal, watch)
     else:
         sys.stdout.write(views.safe(run["answer"] or "") + "\n")
         sys.stdout.flush()
@@ -208,25 +203,11 @@ def who() -> str:
         return f"uid {os.getuid()}"
 
 
-def _stream(
-    agent: Agent, given: Any, config: RunnableConfig, context: RunContext | None, terminal: Terminal
-) -> None:
-    for mode, chunk in agent.stream(given, config, context=context, stream_mode=["custom", "updates"]):
-        line = None
-        if mode == "custom":
-            line = views.event_line(chunk)
-        elif route := (chunk.get("capability_routing") or {}).get("route"):
-            line = views.model_line(route.model_dump())
-        if line is not None and not terminal.as_json:
-            terminal.screen.print(line)
-
-
-def _asker(drafts: Drafts) -> Approver:
+def _asker(drafts: Drafts, watch: Watch) -> Approver:
     """Ask the person at the terminal about one open gate, until there is an answer."""
 
     def ask(waiting: Mapping[str, Any], terminal: Terminal) -> dict[str, Any]:
-        if waiting["kind"] == "step":
-            terminal.screen.print(views.call_view(waiting["shown"]))
+        _show_card(waiting, terminal, watch)
         terminal.screen.print(views.label("approve?", _question(waiting)))
         edit = "   [e] edit" if waiting["kind"] == "plan" else ""
         prompt = f"           [y] approve{edit}   [n] reject   or type why not: "
@@ -267,9 +248,8 @@ def _say_refused(error: PlanwrightError, terminal: Terminal) -> None:
     terminal.screen.print(views.label("next", error.next_step))
 
 
-def _say_how_to_answer(waiting: Mapping[str, Any], where: str, terminal: Terminal) -> None:
-    if waiting["kind"] == "step":
-        terminal.screen.print(views.call_view(waiting["shown"]))
+def _say_how_to_answer(waiting: Mapping[str, Any], where: str, terminal: Terminal, watch: Watch) -> None:
+    _show_card(waiting, terminal, watch)
     terminal.screen.print(views.label("waiting", f"for a decision over {_question(waiting)}"))
     terminal.screen.print(views.label("approve", f"planwright approve {waiting['gate_id']}{where}"))
     if waiting["kind"] == "plan":
@@ -282,9 +262,17 @@ def _say_how_to_answer(waiting: Mapping[str, Any], where: str, terminal: Termina
     )
 
 
+def _show_card(waiting: Mapping[str, Any], terminal: Terminal, watch: Watch) -> None:
+    """Show what is decided over, unless it is the plan just shown."""
+    if waiting["kind"] == "step":
+        terminal.screen.print(views.call_view(waiting["shown"]))
+    elif not watch.shown(waiting["shown"]):
+        terminal.screen.print(views.plan_view(waiting["shown"]))
+
+
 def _question(waiting: Mapping[str, Any]) -> str:
     shown = waiting["shown"]
-    what = (
-        f"the plan above, {len(shown['steps'])} steps" if waiting["kind"] == "plan" else shown["capability"]
-    )
+    what = shown.get("capability")
+    if waiting["kind"] == "plan":
+        what = f"the plan above, {len(shown['steps'])} step{'s' * (len(shown['steps']) != 1)}"
     return f"{what}, risk {shown['risk']}; valid until {waiting['expires_at'][:19].replace('T', ' ')} UTC"

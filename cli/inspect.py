@@ -10,6 +10,7 @@ from typing import Any
 from sqlite_utils import Database
 
 from planwright.cli import views
+from planwright.graph.canonical import spelled
 from planwright.graph.errors import GateError, RunError, SetupError
 from planwright.graph.settings import Settings, load
 
@@ -84,15 +85,21 @@ def show_events(thread: str, workspace: Path, as_json: bool) -> int:
     """Print the journal of a run."""
     settings = load(workspace)
     run = find_run(settings, thread)
-    for row in _open(settings).query("SELECT * FROM journal WHERE run_id = ? ORDER BY seq", (run["run_id"],)):
+    for event in recorded_events(settings, run["run_id"]):
         if as_json:
-            event = {name: row[name] for name in ("seq", "ts", "run_id", "thread_id", "type")}
-            print(json.dumps({"v": 1, **event, "data": json.loads(row["data"])}, ensure_ascii=False))
+            print(json.dumps(event, ensure_ascii=False))
         else:
-            data = views.safe(row["data"])
+            data = views.safe(spelled(event["data"]))
             short = data if len(data) <= 160 else data[:159] + "…"
-            print(f"{row['seq']:>4}  {row['ts'][11:23]}  {row['type']:<20} {short}")
+            print(f"{event['seq']:>4}  {event['ts'][11:23]}  {event['type']:<20} {short}")
     return 0
+
+
+def recorded_events(settings: Settings, run_id: str) -> list[dict[str, Any]]:
+    """Read the events of a run from its journal, in order."""
+    named = ("seq", "ts", "run_id", "thread_id", "type")
+    rows = _open(settings).query("SELECT * FROM journal WHERE run_id = ? ORDER BY seq", (run_id,))
+    return [{"v": 1, **{name: row[name] for name in named}, "data": json.loads(row["data"])} for row in rows]
 
 
 def find_run(settings: Settings, thread: str) -> dict[str, Any]:

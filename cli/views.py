@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
+from rich.cells import cell_len, chop_cells
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from planwright.graph.canonical import spelled
+from planwright.graph.risk import at_least
 
 RISK_STYLE = {"None": "dim", "Low": "green", "Medium": "yellow", "High": "red", "Critical": "bold red"}
 MICRO_CENTS_PER_DOLLAR = 100_000_000
@@ -38,6 +41,37 @@ def safe(text: object) -> str:
     return "".join(
         c if c == "\n" or (c.isprintable() and c not in _HIDDEN) else ascii(c)[1:-1] for c in str(text)
     )
+
+
+def pad(text: object, width: int) -> str:
+    """Make a text printable on one line, and fill it up to a width in cells."""
+    shown = one_line(text)
+    return shown + " " * (width - cell_len(shown))
+
+
+def chop(text: str, width: int) -> list[str]:
+    """Break a text into rows of at most `width` cells, after a space where one is near, losing nothing."""
+    rows, width = [], max(width, 2)
+    while len(text) > 4 * width or cell_len(text) > width:
+        row = chop_cells(text[: 4 * width], width)[0]
+        space = row.rfind(" ") + 1
+        rows.append(row[:space] if 2 * space > len(row) else row)
+        text = text[len(rows[-1]) :]
+    return [*rows, text]
+
+
+@dataclass(frozen=True)
+class Hanging:
+    """A text whose rows but the first are indented: none of them can pass for a line of ours."""
+
+    text: Text
+    indent: int
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        first, *rest = self.text.wrap(console, options.max_width - self.indent, overflow="fold") or [Text()]
+        yield first
+        for row in rest:
+            yield Text(" " * self.indent) + row
 
 
 def one_line(text: object) -> str:
@@ -66,23 +100,25 @@ def model_line(route: Mapping[str, Any]) -> RenderableType:
 
 def plan_view(card: Mapping[str, Any]) -> RenderableType:
     """Show a plan: its steps in dependency order, what they do with what, risk, mode and gates."""
-    head = label("plan", f"{card['goal']}")
-    rows: list[RenderableType] = [head]
+    rows: list[RenderableType] = [label("plan", f"{card['goal']}")]
+    ids = max((cell_len(one_line(step["id"])) for step in card["steps"]), default=0)
+    names = max((cell_len(one_line(step["capability"])) for step in card["steps"]), default=0)
     for step in card["steps"]:
         after = f" after {one_line(', '.join(step['after']))}" if step["after"] else ""
         included = "  gate included" if step.get("gate_included") else "  own gate"
         gate = included if step["own_gate"] else ""
-        rows.append(
-            Text.assemble(
-                (f"  {one_line(step['id']):<4}", "bold"),
-                (f"{one_line(step['capability']):<16}", ""),
-                (f"{step['risk']:<9}", RISK_STYLE[step["risk"]]),
-                (f"{step['mode']:<12}", "dim"),
-                (after, "dim"),
-                (gate, "bold red"),
-            )
+        head = Text.assemble(
+            (f"  {pad(step['id'], max(ids, 3))} ", "bold"),
+            (f"{pad(step['capability'], max(names, 15))} ", ""),
+            (f"{step['risk']:<9}", RISK_STYLE[step["risk"]]),
+            (f"{step['mode']:<12}", "dim"),
+            (after, "dim"),
+            (gate, "bold red"),
         )
-        rows += [_argument(name, value, 8, "dim") for name, value in step["params"].items()]
+        rows.append(Hanging(head, 6))
+        task = {"task": step["description"]} if step["capability"] == "agent" else {}
+        rows += [_argument(name, value, 8, "dim") for name, value in {**task, **step["params"]}.items()]
+    rows.append(label("estimate", estimate(card["steps"])))
     rows.append(label("risk", str(card["risk"]), RISK_STYLE[str(card["risk"])]))
     for run in dict.fromkeys(card.get("done", {}).values()):
         ids = ", ".join(id_ for id_, by in card["done"].items() if by == run)
@@ -90,6 +126,17 @@ def plan_view(card: Mapping[str, Any]) -> RenderableType:
     for number, change in enumerate(card.get("changes", ())):
         rows.append(label("" if number else "changes", change, "yellow"))
     return Group(*rows)
+
+
+def estimate(steps: Sequence[Mapping[str, Any]]) -> str:
+    """Sum up what a plan will do: its calls, how many of them change something, and who makes them."""
+    agents = sum(step["capability"] == "agent" for step in steps)
+    calls = len(steps) - agents
+    changes = sum(step["mode"] != "read_only" for step in steps if step["capability"] != "agent")
+    kinds = ((calls - changes, "reading"), (changes, "changing or sending something"))
+    told = ", ".join(f"{count} {kind}" for count, kind in kinds if count)
+    said = f"{calls} call{'s' * (calls != 1)}" + (f" ({told})" if told else "")
+    return said + (f", {agents} step{'s' * (agents != 1)} left to a model with tools" if agents else "")
 
 
 def call_view(card: Mapping[str, Any]) -> RenderableType:
@@ -146,7 +193,9 @@ def event_line(event: Mapping[str, Any]) -> RenderableType | None:
             key = str(data["idempotency_key"])[:12]
             return _step("↻", data, f"{data['error']}; trying again under the same key {key}…", "yellow")
         case "tool_call_start":
-            return _call("…", data, spelled(data["args"])[:80], "dim")
+            args = spelled(data["args"])
+            cut = len(args) > 80 and not at_least(data.get("risk", "None"), "Medium")
+            return _call("…", data, f"{args[:79]}…" if cut else args, "dim")
         case "tool_call_end" if data["status"] == "completed":
             return _call("✓", data, f"done in {data['seconds']:.2f} s", "green")
         case "tool_call_end":
@@ -212,12 +261,11 @@ def _verified(data: Mapping[str, Any]) -> RenderableType:
     return label("verified", f"{data['outcome']}: " + "; ".join(findings), "red")
 
 
-def _call(mark: str, data: Mapping[str, Any], text: str, style: str) -> Text:
-    return Text.assemble(
-        (f"  {mark} ", style), (f"{safe(data['capability']):<20}", "bold"), (safe(text), style)
-    )
+def _call(mark: str, data: Mapping[str, Any], text: str, style: str) -> RenderableType:
+    name = f"{pad(data['capability'], 19)} "
+    return Hanging(Text.assemble((f"  {mark} ", style), (name, "bold"), (one_line(text), style)), 8)
 
 
-def _step(mark: str, data: Mapping[str, Any], text: str, style: str) -> Text:
-    name = f"{safe(data['step_id']):<4}{safe(data['capability']):<16}"
-    return Text.assemble((f"  {mark} ", style), (name, "bold"), (safe(text), style))
+def _step(mark: str, data: Mapping[str, Any], text: str, style: str) -> RenderableType:
+    name = f"{pad(data['step_id'], 3)} {pad(data['capability'], 15)} "
+    return Hanging(Text.assemble((f"  {mark} ", style), (name, "bold"), (one_line(text), style)), 8)

@@ -21,6 +21,7 @@ from planwright.graph.run_context import RunContext
 
 CONFIG_KEY = "__planwright_invocation"
 
+_PLACE = ("langgraph_node", "langgraph_checkpoint_ns", "langgraph_path")
 Record = Callable[[Event, str], None]
 Clock = Callable[[], datetime]
 
@@ -47,6 +48,7 @@ class Invocation:
     cancelled_by: str = ""
     told: set[str] = field(default_factory=set)
     writer: Callable[[Any], None] | None = None
+    front: Mapping[str, Any] = field(default_factory=dict)
     answered: Callable[[Any, Any], Awaitable[str]] | None = None
 
     def emit(self, type_: EventType, data: Mapping[str, Any], key: str) -> None:
@@ -78,6 +80,11 @@ class Invocation:
     def speak_from_here(self) -> None:
         """Keep the custom stream of this node for the subgraph below it, which has none of its own."""
         self.writer = get_stream_writer()
+
+    def answer_from_here(self, config: RunnableConfig) -> None:
+        """Let the model in the subgraph below this node stream its words as those of this node."""
+        about = config.get("metadata", {})
+        self.front = {name: about[name] for name in _PLACE if name in about}
 
 
 def invocation_of(config: RunnableConfig) -> Invocation:

@@ -107,7 +107,9 @@ def agentic_loop(models: Models, runner: StepRunner, stores: Stores, settings: S
     subgraph, limit = build_loop(models, runner, stores, settings), supersteps(settings)
 
     async def agentic_loop(state: AgentState, config: RunnableConfig) -> Update:
-        invocation_of(config).speak_from_here()
+        invocation = invocation_of(config)
+        invocation.speak_from_here()
+        invocation.answer_from_here(config)
         tools = tuple(name for name in state["tools"] if name not in CLOSING)
         loop = LoopTask(lane="main", goal=state["request"], route=state["route"], tools=tools)
         opening = LoopInput(loop=loop, conversation=state["messages"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -83,16 +83,18 @@ class Models:
         tools: Sequence[dict[str, Any]] = (),
         lanes: Sequence[LaneBudget] = (),
         timeout_s: float = 120,
+        place: Mapping[str, Any] | None = None,
     ) -> AIMessage:
         """Ask a model that may call tools, within the budgets of its lanes, and return its whole reply.
 
-        Raises as `complete` does.
+        Raises as `complete` does. While it comes in, `stream_mode="messages"` yields it from here, or from
+        the node that `place` names.
         """
         model = self.router.chat_model(route)
         bound = model.bind_tools(tools, tool_choice="auto") if tools else model
         return await self.persist(
             lambda failures: self._spend(
-                bound, route, messages, invocation, f"{key}:{failures}", role, timeout_s, {}, lanes
+                bound, route, messages, invocation, f"{key}:{failures}", role, timeout_s, {}, lanes, place
             )
         )
 
@@ -120,6 +122,7 @@ class Models:
         timeout_s: float,
         options: dict[str, Any],
         lanes: Sequence[LaneBudget] = (),
+        place: Mapping[str, Any] | None = None,
     ) -> AIMessage:
         """Reserve, call, settle and tell."""
         estimate = count_tokens_approximately(messages)
@@ -137,7 +140,7 @@ class Models:
         )
         started = now()
         try:
-            reply = await self._invoke(model, route, messages, timeout_s, options)
+            reply = await self._invoke(model, route, messages, timeout_s, options, place)
         except ModelError as error:
             await self._budgets.settle(reservation, Amount(cost=None))
             self._tell(invocation, route, role, key, {"error": error.cause})
@@ -158,12 +161,13 @@ class Models:
         messages: list[AnyMessage],
         timeout_s: float,
         options: dict[str, Any],
+        place: Mapping[str, Any] | None = None,
     ) -> AIMessage:
         if self.router.provider(route) is not None:
             options = {"max_tokens": MAX_TOKENS, **options}
         try:
             async with asyncio.timeout(timeout_s):
-                return await model.ainvoke(messages, **options)
+                reply = await model.ainvoke(messages, {"metadata": dict(place or {})}, **options)
         except TimeoutError as error:
             raise ModelUnavailable(
                 f"provider {route.provider} did not answer within {timeout_s:g} s",
@@ -174,6 +178,9 @@ class Models:
             if failure is None:
                 raise
             raise failure from error
+        if self.router.provider(route) is not None and "finish_reason" not in reply.response_metadata:
+            raise ModelUnavailable(f"provider {route.provider} broke off in its reply", "try again later")
+        return reply
 
     def _tell(
         self, invocation: Invocation, route: ModelRoute, role: str, key: str, data: dict[str, Any]

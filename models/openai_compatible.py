@@ -29,6 +29,7 @@ def chat_model(name: str, provider: Provider) -> BaseChatModel:
         timeout=provider.timeout_s,
         max_retries=0,
         stream_usage=True,
+        disable_streaming="streaming" not in provider.capabilities,
         # A client of its own: langchain-openai shares one between event loops and never closes it.
         http_async_client=httpx.AsyncClient(timeout=provider.timeout_s, trust_env=False),
         use_responses_api=False,

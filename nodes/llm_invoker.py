@@ -37,14 +37,13 @@ def llm_invoker(models: Models, reader: CallReader, grants: Grants, runs: Runs) 
         granted = await grants.tools(loop, invocation)
         tools = tools_of(granted, reader.registry.within(profile))
         steering = _steering(state, turn)
-        asked = [
-            SystemMessage(instructed("agent", profile.instructions)),
-            *repair([*state["conversation"], *steering]),
-        ]
-        key = f"{loop.lane}.{turn}"
+        system = SystemMessage(instructed("agent", profile.instructions))
+        asked = [system, *repair([*state["conversation"], *steering])]
+        key, wire = f"{loop.lane}.{turn}", schemas(tools)
+        place = invocation.front if loop.lane == "main" else None
         try:
             reply = await models.chat(
-                loop.route, asked, invocation, key, role="agent", tools=schemas(tools), lanes=loop.budgets
+                loop.route, asked, invocation, key, role="agent", tools=wire, lanes=loop.budgets, place=place
             )
         except BudgetExceeded as error:
             return {"outcome": LoopOutcome(status="budget_exceeded", code=error.limit, text=str(error))}

@@ -201,7 +201,7 @@ class StepRunner:
         step = task["checked"].step
         about: dict[str, JsonValue] = {"plan_id": task["plan_id"], "goal": task["goal"], "step_id": step.id}
         about |= {"step_index": task["index"], "total": task["total"], "capability": step.shown_name}
-        return about | {"description": step.description}
+        return about | {"description": step.description, "uid": task["checked"].uid}
 
 
 def ended(

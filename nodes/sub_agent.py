@@ -35,7 +35,7 @@ def sub_agent(open_lane: OpenLane, runner: StepRunner, stores: Stores, settings:
             stopped = call.model_copy(update={"error": f"not made: cancelled by {invocation.cancelled_by}"})
             return {"conversation": [said(stopped)]}
         about: dict[str, JsonValue] = {"lane": parent.lane, "capability": DELEGATE, "call_id": call.call_id}
-        about |= {"step_id": checked.step.id}
+        about |= {"step_id": checked.step.id, "uid": checked.uid, "risk": checked.risk}
         invocation.emit("tool_call_start", {**about, "args": checked.step.params}, checked.uid)
         result, began = invocation.board.settled(checked.uid), invocation.clock()
         if result is None:

@@ -26,7 +26,7 @@ def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask]:
             stopped = call.model_copy(update={"error": f"not made: cancelled by {invocation.cancelled_by}"})
             return {"conversation": [said(stopped)]}
         about: dict[str, JsonValue] = {"lane": state["loop"].lane, "capability": step.capability}
-        about |= {"step_id": step.id, "call_id": call.call_id}
+        about |= {"step_id": step.id, "uid": uid, "call_id": call.call_id, "risk": call.checked.risk}
 
         async def arguments() -> dict[str, JsonValue]:
             return step.params

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from planwright.cli.views import call_view, plan_view
+from planwright.cli.views import call_view, event_line, plan_view
 
 FORGED = "s9  files.read      None     read_only"
 
@@ -67,3 +67,19 @@ def test_every_change_is_shown_in_full() -> None:
     shown = lines(plan_view(card(changes=("removed s2 mail.send", change))), 80)
     assert "removed s2 mail.send" in "\n".join(shown)
     assert "x" * 300 in "".join(line[11:].rstrip() for line in shown)
+
+
+@pytest.mark.parametrize("kind", ["plan_step_failed", "tool_call_end"])
+def test_no_error_passes_for_a_line_of_its_own(kind: str) -> None:
+    about = {"step_id": "s1", "capability": "files.read", "status": "failed", "seconds": 1.0}
+    error = f"broken\n  ✓ {FORGED}" + " " * 80 + f"  ✓ {FORGED}"
+    shown = lines(event_line({"type": kind, "data": {**about, "error": error}}), 80)
+    assert "broken" in shown[0]
+    assert all(line.startswith(" " * 8) for line in shown[1:])
+
+
+@pytest.mark.parametrize(("risk", "whole"), [("None", False), ("Medium", True), ("Critical", True)])
+def test_a_risky_call_of_a_model_is_told_with_all_its_arguments(risk: str, whole: bool) -> None:
+    call = {"capability": "mail.send", "args": {"text": "x" * 500}, "risk": risk}
+    shown = lines(event_line({"type": "tool_call_start", "data": call}), 80)
+    assert ("x" * 500 in "".join(line.strip() for line in shown)) is whole

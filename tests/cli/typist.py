@@ -1,11 +1,16 @@
-"""Somebody at a terminal: the command on a pseudo-terminal, its stdout there too or in a pipe."""
+"""Somebody at a terminal: the command on a pseudo-terminal, its stdout there too or in a pipe.
+
+The terminal is a dumb one of 200 columns, unless it is given a size: then it can be drawn on.
+"""
 
 from __future__ import annotations
 
 import os
 import pty
 import select
+import signal
 import subprocess
+import termios
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,14 +26,23 @@ class Typist:
     """Start a command on a terminal, read what it shows, and type."""
 
     def __init__(
-        self, folder: Path, *args: str, redirected: bool = False, env: Mapping[str, str] | None = None
+        self,
+        folder: Path,
+        *args: str,
+        redirected: bool = False,
+        env: Mapping[str, str] | None = None,
+        size: tuple[int, int] | None = None,
     ) -> None:
         self.screen = ""
         self._master, slave = pty.openpty()
+        shell = environment({"TERM": "xterm-256color" if size else "dumb", **(env or {})})
+        if size:
+            termios.tcsetwinsize(slave, (size[1], size[0]))
+            del shell["COLUMNS"]
         self._process = subprocess.Popen(
             [*command(), *args],
             cwd=folder,
-            env=environment({"TERM": "dumb", **(env or {})}),
+            env=shell,
             stdin=slave,
             stdout=subprocess.PIPE if redirected else slave,
             stderr=slave,
@@ -56,6 +70,10 @@ class Typist:
     def type(self, text: str) -> None:
         """Type a text."""
         os.write(self._master, text.encode())
+
+    def interrupt(self) -> None:
+        """Press Ctrl-C."""
+        self._process.send_signal(signal.SIGINT)
 
     def finish(self) -> tuple[int, str]:
         """Wait for the end. Returns the exit code and what went to a redirected stdout."""

@@ -500,7 +500,8 @@ def in_doubt(scene: Scene) -> Agent:
     (scene.workspace / "die-gone").touch()
     approve = scene.entry(resume={"decisions": [{"type": "approve"}]})
     scene.child(approve, replies=["the answer"], dies=True)
-    assert scene.recover(agent)["status"] == "escalated"
+    scene.recover(agent)
+    assert scene.decide(agent, "reject")["status"] == "escalated"
     return agent
 
 

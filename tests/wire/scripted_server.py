@@ -1,18 +1,19 @@
 """An OpenAI-compatible server that replies from a list: real HTTP, and every fault on demand.
 
 `POST /v1/chat/completions` answers with the next reply; the last one is repeated. Each request is
-kept in `requests`. A streamed request gets its reply as server-sent events.
+kept in `requests`. A streamed request gets its reply as server-sent events, word by word.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import socket
 import struct
 import threading
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Literal, Self, cast
@@ -27,8 +28,9 @@ class Reply:
     status: int = 200
     body: str = ""
     headers: dict[str, str] = field(default_factory=dict)
-    breaks: Literal["", "hang", "reset", "cut"] = ""
-    text: str | None = None
+    breaks: Literal["", "hang", "reset", "cut", "end", "error"] = ""
+    streamed: bool = False
+    pace_s: float = 0
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,29 @@ class Request:
         )
 
 
-def says(text: str, tokens: tuple[int, int] | None = (1000, 200), finish: str = "stop") -> Reply:
-    """Answer with a text, and say what it used unless `tokens` is None."""
-    message = {"role": "assistant", "content": text}
+def says(
+    text: str, tokens: tuple[int, int] | None = (1000, 200), finish: str = "stop", pace_s: float = 0
+) -> Reply:
+    """Answer with a text, and say what it used unless `tokens` is None; pause before each streamed word."""
+    return _completion({"role": "assistant", "content": text}, tokens, finish, pace_s)
+
+
+def calls(name: str, arguments: Mapping[str, Any], text: str = "") -> Reply:
+    """Answer with one tool call."""
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    call = {"id": "call_1", "type": "function", "function": function}
+    message = {"role": "assistant", "content": text, "tool_calls": [call]}
+    return _completion(message, (1000, 200), "tool_calls")
+
+
+def breaks_off(text: str, how: Literal["cut", "end", "error"]) -> Reply:
+    """Stream half of a text: then the connection breaks, the stream ends, or an error is sent."""
+    return replace(says(text), breaks=how)
+
+
+def _completion(
+    message: dict[str, Any], tokens: tuple[int, int] | None, finish: str, pace_s: float = 0
+) -> Reply:
     content: dict[str, Any] = {
         "id": "chatcmpl-1",
         "object": "chat.completion",
@@ -66,7 +88,7 @@ def says(text: str, tokens: tuple[int, int] | None = (1000, 200), finish: str = 
         content["usage"] = dict(
             zip(("prompt_tokens", "completion_tokens", "total_tokens"), (*tokens, sum(tokens)), strict=True)
         )
-    return Reply(body=json.dumps(content), text=text)
+    return Reply(body=json.dumps(content), streamed=True, pace_s=pace_s)
 
 
 def refuses(status: int, message: str = "no", headers: dict[str, str] | None = None) -> Reply:
@@ -163,8 +185,8 @@ class _Handler(BaseHTTPRequestHandler):
             script.wait_until_over()
         if reply.breaks in ("hang", "reset"):
             self._reset()
-        elif request.body.get("stream") and reply.text is not None:
-            self._send(200, _events(reply), {"Content-Type": "text/event-stream"})
+        elif request.body.get("stream") and reply.streamed:
+            self._stream(reply)
         else:
             self._send(reply.status, reply.body.encode(), reply.headers, reply.breaks == "cut")
 
@@ -177,6 +199,23 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body[: len(body) // 2] if cut else body)
         self.close_connection = self.close_connection or cut
 
+    def _stream(self, reply: Reply) -> None:
+        """Send a reply as events; one that breaks goes no further than its middle."""
+        events = _events(json.loads(reply.body))
+        kept = events[: len(events) // 2] if reply.breaks else events
+        if reply.breaks == "error":
+            kept = [*kept, {"error": {"message": "overloaded", "type": "server_error", "code": 529}}]
+        lines = [f"data: {json.dumps(event)}\n\n".encode() for event in kept]
+        lines += [] if reply.breaks else [b"data: [DONE]\n\n"]
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Content-Length", str(sum(map(len, lines)) + (reply.breaks == "cut")))
+        self.end_headers()
+        for line in lines:
+            time.sleep(reply.pace_s)
+            self.wfile.write(line)
+        self.close_connection = self.close_connection or bool(reply.breaks)
+
     def _reset(self) -> None:
         """Close with RST instead of FIN."""
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -186,19 +225,20 @@ class _Handler(BaseHTTPRequestHandler):
         """Keep stderr clean."""
 
 
-def _events(reply: Reply) -> bytes:
-    """Spell a reply as a stream: two pieces of text, the end, the usage."""
-    content = json.loads(reply.body)
-    text, half = reply.text or "", len(reply.text or "") // 2
+def _events(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Spell a completion as the chunks of a stream: words, calls in two pieces, end, usage."""
     head = {name: content[name] for name in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
-    deltas: list[dict[str, Any]] = [
-        {"role": "assistant", "content": text[:half]},
-        {"content": text[half:]},
-        {},
-    ]
-    chunks = [
-        {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None if delta else "stop"}]}
-        for delta in deltas
-    ]
+    message, finish = content["choices"][0]["message"], content["choices"][0]["finish_reason"]
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
+    deltas += [{"content": word} for word in re.findall(r"\S+\s*|\s+", message["content"])]
+    for index, call in enumerate(message.get("tool_calls", ())):
+        said, half = call["function"]["arguments"], len(call["function"]["arguments"]) // 2
+        first = {**call, "index": index, "function": {**call["function"], "arguments": said[:half]}}
+        deltas += [
+            {"tool_calls": [piece]}
+            for piece in (first, {"index": index, "function": {"arguments": said[half:]}})
+        ]
+    chunks = [{**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    chunks.append({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
     chunks.append({**head, "choices": [], "usage": content.get("usage")})
-    return "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks).encode() + b"data: [DONE]\n\n"
+    return chunks

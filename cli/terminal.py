@@ -1,0 +1,149 @@
+"""The terminal a run is watched at: a live view where one can be, plain lines where not."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from rich.console import Console, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from planwright.cli import views
+from planwright.cli.frame import frame, left_behind
+from planwright.cli.live import Board, Line, fold, heard, taken_up
+from planwright.graph.agent import Agent
+from planwright.graph.agent_settings import RunBudget
+from planwright.graph.run_context import RunContext
+
+LEAST_WIDTH, LEAST_HEIGHT = 40, 8
+ANSWERING = ("respond", "agentic_loop")
+IN_THE_FRAME = frozenset(
+    ("plan_step_start", "plan_step_complete", "plan_step_failed", "plan_step_skipped")
+    + ("tool_call_start", "tool_call_end")
+)
+AFTER_THE_STEPS = frozenset(("plan_complete", "plan_failed", "plan_cancelled", "agent_message"))
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """Where progress goes (stderr), and whether anybody is there to ask."""
+
+    as_json: bool
+    no_input: bool
+    screen: Console = field(default_factory=lambda: views.console(stderr=True))
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a person can be asked."""
+        return not self.no_input and not self.as_json and sys.stdin.isatty() and self.screen.is_terminal
+
+    @property
+    def live(self) -> bool:
+        """Whether the screen can be drawn over: a terminal of some size that knows how to."""
+        able = self.screen.file.isatty() and not self.screen.is_dumb_terminal
+        width, height = self.screen.size
+        return able and not self.as_json and width >= LEAST_WIDTH and height >= LEAST_HEIGHT
+
+
+class Watch:
+    """Show a run while it goes on, over all its invocations in this process."""
+
+    def __init__(self, terminal: Terminal, limits: RunBudget) -> None:
+        self._terminal = terminal
+        self._limits = limits
+        self._board = Board()
+        self._left_behind: set[str] = set()
+        self._plans: set[tuple[str, int]] = set()
+        self._over = False
+
+    def recall(self, events: Iterable[Mapping[str, Any]]) -> None:
+        """Take up a run that another process began, from its events."""
+        for event in events:
+            self._board = fold(self._board, event)
+        self._board = taken_up(self._board, time.time())
+        self._left_behind = {_name(line) for line in self._board.lines if line.settled}
+
+    def shown(self, card: Mapping[str, Any]) -> bool:
+        """Say whether the card of a plan is on the screen already."""
+        return (card["plan_id"], card["revision"]) in self._plans
+
+    def stream(self, agent: Agent, given: Any, config: RunnableConfig, context: RunContext | None) -> None:
+        """Follow one invocation to its end; whatever ends it, the lines of its steps stay behind."""
+        if not self._terminal.live:
+            for mode, chunk in agent.stream(
+                given, config, context=context, stream_mode=["custom", "updates"]
+            ):
+                self._plainly(mode, chunk)
+            return
+        screen, self._over = self._terminal.screen, False
+        modes = ["custom", "updates", "messages"]
+        self._board = taken_up(self._board, time.time())
+        with Live(console=screen, transient=True, get_renderable=self._frame, refresh_per_second=8):
+            try:
+                for mode, chunk in agent.stream(given, config, context=context, stream_mode=modes):
+                    self._lively(mode, chunk)
+            finally:
+                self._leave(ended=False)
+                self._over = True  # nothing is left for the frame's last picture
+
+    def _plainly(self, mode: str, chunk: Any) -> None:
+        line = self._line(mode, chunk)
+        if line is not None and not self._terminal.as_json:
+            self._terminal.screen.print(line)
+
+    def _lively(self, mode: str, chunk: Any) -> None:
+        if mode == "messages":
+            message, about = chunk
+            if about.get("langgraph_node") in ANSWERING and sys.stdout.isatty():
+                self._board = heard(self._board, message.text, str(message.id))
+            return
+        kind = chunk["type"] if mode == "custom" else ""
+        if mode == "custom":
+            self._board = fold(self._board, chunk)
+        if kind in ("plan_start", "tool_call_start"):
+            self._over = False
+        if kind == "plan_verified":
+            self._left_behind &= {_name(line) for line in self._board.lines if line.settled}
+        if kind in AFTER_THE_STEPS:
+            self._leave(ended=True)
+        if kind not in IN_THE_FRAME and (line := self._line(mode, chunk)) is not None:
+            self._terminal.screen.print(line)
+
+    def _line(self, mode: str, chunk: Any) -> RenderableType | None:
+        if mode == "custom":
+            if chunk["type"] == "plan_verified" and (card := chunk["data"].get("plan")):
+                self._plans.add((card["plan_id"], card["revision"]))
+            return views.event_line(chunk)
+        route = (chunk.get("capability_routing") or {}).get("route")
+        return views.model_line(route.model_dump()) if route else None
+
+    def _leave(self, ended: bool) -> None:
+        """Print the lines that are not on the screen for good yet; the frame lets go of them."""
+        lines = self._board.lines
+        new = [line for line in lines if line.state != "pending" and _name(line) not in self._left_behind]
+        if new:
+            self._terminal.screen.print(left_behind(new, time.time(), self._terminal.screen.width))
+        begun = any(line.state != "pending" for line in lines)
+        if begun and (rest := sum(line.state == "pending" for line in lines)):
+            self._terminal.screen.print(Text(f"  ◷ {rest} more to come", "dim"))
+        self._left_behind |= {_name(line) for line in new if line.settled}
+        if ended:
+            calls = tuple(line for line in lines if line.id)
+            self._board = replace(self._board, lines=calls)
+            self._over = True
+
+    def _frame(self) -> RenderableType:
+        if self._over and not self._board.answer:
+            return ""
+        board = replace(self._board, lines=()) if self._over else self._board
+        width, height = self._terminal.screen.size
+        return frame(board, time.time(), width - 1, height - 1, self._limits)
+
+
+def _name(line: Line) -> str:
+    return line.id or line.uid
