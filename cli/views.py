@@ -120,9 +120,10 @@ def plan_view(card: Mapping[str, Any]) -> RenderableType:
         rows += [_argument(name, value, 8, "dim") for name, value in {**task, **step["params"]}.items()]
     rows.append(label("estimate", estimate(card["steps"])))
     rows.append(label("risk", str(card["risk"]), RISK_STYLE[str(card["risk"])]))
-    for run in dict.fromkeys(card.get("done", {}).values()):
-        ids = ", ".join(id_ for id_, by in card["done"].items() if by == run)
-        rows.append(label("done", f"{ids}: by {run}, not run again", "dim"))
+    done: Mapping[str, str] = card.get("done", {})
+    for source in dict.fromkeys(done.values()):
+        ids = ", ".join(id_ for id_, by in done.items() if by == source)
+        rows.append(label("done", f"{ids}: by {source}, not run again", "dim"))
     for number, change in enumerate(card.get("changes", ())):
         rows.append(label("" if number else "changes", change, "yellow"))
     return Group(*rows)

@@ -18,7 +18,8 @@ from planwright.cli.frame import frame, left_behind
 from planwright.cli.inspect import recorded_events
 from planwright.cli.live import Board, fold, heard, taken_up
 from planwright.graph.agent import build_graph
-from planwright.graph.settings import RunBudget, load
+from planwright.graph.agent_settings import RunBudget
+from planwright.graph.settings import load
 from tests.cli.conftest import Waiting
 from tests.cli.desk import Desk
 
