@@ -120,13 +120,16 @@ def plan_view(card: Mapping[str, Any]) -> RenderableType:
         rows += [_argument(name, value, 8, "dim") for name, value in {**task, **step["params"]}.items()]
     rows.append(label("estimate", estimate(card["steps"])))
     rows.append(label("risk", str(card["risk"]), RISK_STYLE[str(card["risk"])]))
-    done: Mapping[str, str] = card.get("done", {})
-    for source in dict.fromkeys(done.values()):
-        ids = ", ".join(id_ for id_, by in done.items() if by == source)
-        rows.append(label("done", f"{ids}: by {source}, not run again", "dim"))
+    rows += _done(card.get("done", {}))
     for number, change in enumerate(card.get("changes", ())):
         rows.append(label("" if number else "changes", change, "yellow"))
     return Group(*rows)
+
+
+def _done(done: Mapping[str, str]) -> list[RenderableType]:
+    """Name the runs that did steps of a plan before it began."""
+    by_run = {run: [id_ for id_, by in done.items() if by == run] for run in done.values()}
+    return [label("done", f"{', '.join(ids)}: by {run}, not run again", "dim") for run, ids in by_run.items()]
 
 
 def estimate(steps: Sequence[Mapping[str, Any]]) -> str:
