@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import pwd
 import sys
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,17 +14,16 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
 from planwright.cli import views
+from planwright.cli.asking import Approver, asker, edited_gate, say_how_to_answer, say_refused, who
 from planwright.cli.editing import NOTHING_SAVED, Drafts, from_file
 from planwright.cli.inspect import find_gate, find_run, recorded_events, report
 from planwright.cli.terminal import Terminal as Terminal
 from planwright.cli.terminal import Watch
 from planwright.graph.agent import build_graph
-from planwright.graph.errors import GateError, PlanwrightError, SetupError
+from planwright.graph.errors import GateError, SetupError
 from planwright.graph.results import RunStatus
 from planwright.graph.run_context import RunContext
 from planwright.graph.settings import Settings, load
-
-Approver = Callable[[Mapping[str, Any], "Terminal"], dict[str, Any]]
 
 EXIT: dict[RunStatus, int] = {
     "completed": 0,
@@ -142,8 +139,8 @@ def follow(
         watch.recall(recorded_events(settings, find_run(settings, thread)["run_id"]))
     agent, drafts = build_graph(settings), Drafts(settings)
     config: RunnableConfig = {"configurable": {"thread_id": thread}}
-    ask = approver or (_asker(drafts, watch) if terminal.interactive else None)
-    edited, answered = _edited(given), False
+    ask = approver or (asker(drafts, watch) if terminal.interactive else None)
+    edited, answered = edited_gate(given), False
     try:
         while True:
             try:
@@ -153,13 +150,13 @@ def follow(
                 drafts.refused(edited, error)
                 if not (edited and answered):
                     raise
-                _say_refused(error, terminal)
+                say_refused(error, terminal)
             waiting = agent.get_state(config).interrupts
             if not waiting or ask is None:
                 break
             answer = {**ask(waiting[0].value, terminal), "gate_id": waiting[0].value["gate_id"]}
             given, answered = Command(resume={waiting[0].id: answer}), True
-            edited = _edited(Command(resume=answer))
+            edited = edited_gate(Command(resume=answer))
     except EOFError:
         terminal.screen.print()  # nobody answered: the gate stays open
     except KeyboardInterrupt:
@@ -184,7 +181,7 @@ def finish(
         print(json.dumps(report(settings, run["run_id"]), ensure_ascii=False, indent=2))
     elif waiting:
         for asked in waiting:
-            _say_how_to_answer(asked, where, terminal, watch)
+            say_how_to_answer(asked, where, terminal, watch)
     else:
         sys.stdout.write(views.safe(run["answer"] or "") + "\n")
         sys.stdout.flush()
@@ -193,86 +190,3 @@ def finish(
         terminal.screen.print(views.label("look again", again))
         terminal.screen.print(views.label("", f"planwright events {run['thread_id']}{where}"))
     return EXIT[status]
-
-
-def who() -> str:
-    """Name the person at the terminal, as the system knows them."""
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return f"uid {os.getuid()}"
-
-
-def _asker(drafts: Drafts, watch: Watch) -> Approver:
-    """Ask the person at the terminal about one open gate, until there is an answer."""
-
-    def ask(waiting: Mapping[str, Any], terminal: Terminal) -> dict[str, Any]:
-        _show_card(waiting, terminal, watch)
-        terminal.screen.print(views.label("approve?", _question(waiting)))
-        edit = "   [e] edit" if waiting["kind"] == "plan" else ""
-        prompt = f"           [y] approve{edit}   [n] reject   or type why not: "
-        while True:
-            terminal.screen.print(prompt, end="", markup=False)
-            typed = input().strip()
-            if typed.lower() in ("y", "yes"):
-                return {"type": "approve", "decided_by": who()}
-            if not edit or typed.lower() not in ("e", "edit"):
-                reason = "" if typed.lower() in ("", "n", "no") else typed
-                return {"type": "reject", "message": reason, "decided_by": who()}
-            if edited := _by_hand(waiting, drafts, terminal):
-                return {**edited, "decided_by": who()}
-
-    return ask
-
-
-def _by_hand(waiting: Mapping[str, Any], drafts: Drafts, terminal: Terminal) -> dict[str, Any] | None:
-    """Let the person change the plan of a gate in an editor; None, and a line that says why, for none."""
-    asked = (waiting["gate_id"], waiting["run_id"], waiting["plan_hash"], waiting["shown"])
-    try:
-        if edited := drafts.open(*asked):
-            return edited
-        terminal.screen.print(views.label("edit", NOTHING_SAVED))
-    except (GateError, SetupError) as error:
-        _say_refused(error, terminal)
-    return None
-
-
-def _edited(given: Any) -> str:
-    """Name the gate whose plan an answer edits; empty for any other entry."""
-    answer = given.resume if isinstance(given, Command) else None
-    return str(answer["gate_id"]) if isinstance(answer, dict) and answer.get("type") == "edit" else ""
-
-
-def _say_refused(error: PlanwrightError, terminal: Terminal) -> None:
-    terminal.screen.print(views.label("refused", error.cause, "red"))
-    terminal.screen.print(views.label("next", error.next_step))
-
-
-def _say_how_to_answer(waiting: Mapping[str, Any], where: str, terminal: Terminal, watch: Watch) -> None:
-    _show_card(waiting, terminal, watch)
-    terminal.screen.print(views.label("waiting", f"for a decision over {_question(waiting)}"))
-    terminal.screen.print(views.label("approve", f"planwright approve {waiting['gate_id']}{where}"))
-    if waiting["kind"] == "plan":
-        terminal.screen.print(views.label("edit", f"planwright edit {waiting['gate_id']}{where}"))
-        say = f'planwright respond {waiting["gate_id"]}{where} "what should be different"'
-        if waiting["shown"].get("replans_left"):
-            terminal.screen.print(views.label("respond", say))
-    terminal.screen.print(
-        views.label("reject", f'planwright reject {waiting["gate_id"]}{where} --reason "…"')
-    )
-
-
-def _show_card(waiting: Mapping[str, Any], terminal: Terminal, watch: Watch) -> None:
-    """Show what is decided over, unless it is the plan just shown."""
-    if waiting["kind"] == "step":
-        terminal.screen.print(views.call_view(waiting["shown"]))
-    elif not watch.shown(waiting["shown"]):
-        terminal.screen.print(views.plan_view(waiting["shown"]))
-
-
-def _question(waiting: Mapping[str, Any]) -> str:
-    shown = waiting["shown"]
-    what = shown.get("capability")
-    if waiting["kind"] == "plan":
-        what = f"the plan above, {len(shown['steps'])} step{'s' * (len(shown['steps']) != 1)}"
-    return f"{what}, risk {shown['risk']}; valid until {waiting['expires_at'][:19].replace('T', ' ')} UTC"

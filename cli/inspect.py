@@ -64,7 +64,7 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
         console.print(views.label("gate", f"{gate['gate_id']} ({gate['kind']}) {gate['status']}{by}{reason}"))
     for row in _open(settings).query(_ASKED, {"id": found["run_id"]}):
         shown = json.loads(row["shown"])
-        console.print(views.plan_view(shown) if row["kind"] == "plan" else views.call_view(shown))
+        console.print(views.gate_view(row["kind"], shown))
     for step in found["steps"]:
         said = step["error"] or json.dumps(step["output"], ensure_ascii=False)[:200]
         said += f" (done by {step['kept_from']})" if step.get("kept_from") else ""

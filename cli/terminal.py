@@ -15,6 +15,7 @@ from rich.text import Text
 
 from planwright.cli import views
 from planwright.cli.frame import frame, left_behind
+from planwright.cli.lines import event_line
 from planwright.cli.live import Board, Line, fold, heard, taken_up
 from planwright.graph.agent import Agent
 from planwright.graph.agent_settings import RunBudget
@@ -118,7 +119,7 @@ class Watch:
         if mode == "custom":
             if chunk["type"] == "plan_verified" and (card := chunk["data"].get("plan")):
                 self._plans.add((card["plan_id"], card["revision"]))
-            return views.event_line(chunk)
+            return event_line(chunk)
         route = (chunk.get("capability_routing") or {}).get("route")
         return views.model_line(route.model_dump()) if route else None
 

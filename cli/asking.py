@@ -1,0 +1,140 @@
+"""Ask the person at the terminal at a gate, or say how it can be answered later."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from langgraph.types import Command
+
+from planwright.cli import views
+from planwright.cli.editing import NOTHING_SAVED, Drafts
+from planwright.cli.terminal import Terminal, Watch
+from planwright.graph.errors import GateError, PlanwrightError, SetupError
+
+Approver = Callable[[Mapping[str, Any], Terminal], dict[str, Any]]
+CHOICES = {
+    "plan": "[y] approve   [e] edit   [n] reject   or type why not",
+    "step": "[y] approve   [n] reject   or type why not",
+    "info": "type the answer   [n] no answer",
+    "escalation": "[y] run again   [n] leave it and end",
+}
+ASKS = {"info": "answer", "escalation": "what now?"}
+
+
+def who() -> str:
+    """Name the person at the terminal, as the system knows them."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid {os.getuid()}"
+
+
+def asker(drafts: Drafts, watch: Watch) -> Approver:
+    """Ask the person at the terminal about one open gate, until there is an answer."""
+
+    def ask(waiting: Mapping[str, Any], terminal: Terminal) -> dict[str, Any]:
+        _show_card(waiting, terminal, watch)
+        terminal.screen.print(views.label(ASKS.get(waiting["kind"], "approve?"), _question(waiting)))
+        prompt = f"           {choices(waiting)}: "
+        while True:
+            terminal.screen.print(prompt, end="", markup=False)
+            typed = input().strip()
+            if waiting["kind"] == "plan" and typed.lower() in ("e", "edit"):
+                answer = _by_hand(waiting, drafts, terminal)
+            else:
+                answer = read(typed, waiting)
+            if answer:
+                return {**answer, "decided_by": who()}
+
+    return ask
+
+
+def choices(waiting: Mapping[str, Any]) -> str:
+    """Say what can be typed at a gate."""
+    more = ""
+    if waiting.get("remember"):
+        more = "   [a] always, with these arguments"
+    elif waiting["kind"] == "escalation" and "respond" in _allowed(waiting):
+        doubtful = waiting["shown"]["in_doubt"]
+        more = "   or type what came of it" if doubtful else "   or type what to do instead"
+    return CHOICES[waiting["kind"]].replace("   [n]", f"{more}   [n]", 1)
+
+
+def read(typed: str, waiting: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Turn what was typed into an answer; None when it is none at this gate, so that it is asked again."""
+    word, allowed = typed.lower(), _allowed(waiting)
+    if word in ("y", "yes") and "approve" in allowed:
+        return {"type": "approve"}
+    if word in ("a", "always") and waiting.get("remember"):
+        return {"type": "approve", "remember": "always"}
+    if word in ("n", "no"):
+        return {"type": "reject", "message": ""}
+    if waiting["kind"] in ("info", "escalation"):
+        return {"type": "respond", "message": typed} if typed and "respond" in allowed else None
+    return {"type": "reject", "message": typed}
+
+
+def edited_gate(given: Any) -> str:
+    """Name the gate whose plan an answer edits; empty for any other entry."""
+    answer = given.resume if isinstance(given, Command) else None
+    return str(answer["gate_id"]) if isinstance(answer, dict) and answer.get("type") == "edit" else ""
+
+
+def say_refused(error: PlanwrightError, terminal: Terminal) -> None:
+    """Say why an answer was not taken, and what to do."""
+    terminal.screen.print(views.label("refused", error.cause, "red"))
+    terminal.screen.print(views.label("next", error.next_step))
+
+
+def say_how_to_answer(waiting: Mapping[str, Any], where: str, terminal: Terminal, watch: Watch) -> None:
+    """Show what waits, and the commands that answer it."""
+    _show_card(waiting, terminal, watch)
+    kind, gate, allowed = waiting["kind"], f"{waiting['gate_id']}{where}", _allowed(waiting)
+    terminal.screen.print(views.label("waiting", f"for a decision over {_question(waiting)}"))
+    if "approve" in allowed:
+        terminal.screen.print(views.label("approve", f"planwright approve {gate}"))
+    if "edit" in allowed:
+        terminal.screen.print(views.label("edit", f"planwright edit {gate}"))
+    if "respond" in allowed:
+        words = "the answer" if kind == "info" else "what should be different"
+        words = "what came of it" if waiting["shown"].get("in_doubt") else words
+        terminal.screen.print(views.label("respond", f'planwright respond {gate} "{words}"'))
+    terminal.screen.print(views.label("reject", f'planwright reject {gate} --reason "…"'))
+
+
+def _by_hand(waiting: Mapping[str, Any], drafts: Drafts, terminal: Terminal) -> dict[str, Any] | None:
+    """Let the person change the plan of a gate in an editor; None, and a line that says why, for none."""
+    asked = (waiting["gate_id"], waiting["run_id"], waiting["plan_hash"], waiting["shown"])
+    try:
+        if edited := drafts.open(*asked):
+            return edited
+        terminal.screen.print(views.label("edit", NOTHING_SAVED))
+    except (GateError, SetupError) as error:
+        say_refused(error, terminal)
+    return None
+
+
+def _show_card(waiting: Mapping[str, Any], terminal: Terminal, watch: Watch) -> None:
+    """Show what is decided over, unless it is the plan just shown."""
+    if waiting["kind"] != "plan" or not watch.shown(waiting["shown"]):
+        terminal.screen.print(views.gate_view(waiting["kind"], waiting["shown"]))
+
+
+def _question(waiting: Mapping[str, Any]) -> str:
+    shown, until = waiting["shown"], waiting["expires_at"][:19].replace("T", " ")
+    if waiting["kind"] == "info":
+        return f"the questions above; valid until {until} UTC"
+    what = shown.get("capability")
+    if waiting["kind"] == "escalation":
+        what = f"{shown['step_id']}, which failed"
+    if waiting["kind"] == "plan":
+        what = f"the plan above, {len(shown['steps'])} step{'s' * (len(shown['steps']) != 1)}"
+    return f"{what}, risk {shown['risk']}; valid until {until} UTC"
+
+
+def _allowed(waiting: Mapping[str, Any]) -> list[str]:
+    allowed: list[str] = waiting["review_configs"][0]["allowed_decisions"]
+    return allowed

@@ -1,0 +1,77 @@
+"""What can be typed at a gate of each kind, and what it means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from planwright.cli import views
+from planwright.cli.asking import choices, read
+
+ALLOWED = {
+    "plan": ["approve", "edit", "reject", "respond"],
+    "step": ["approve", "reject"],
+    "info": ["respond", "reject"],
+    "escalation": ["approve", "reject", "respond"],
+}
+
+
+def waiting(kind: str, **more: Any) -> dict[str, Any]:
+    shown = {"in_doubt": [], **more.pop("shown", {})}
+    return {"kind": kind, "shown": shown, "review_configs": [{"allowed_decisions": ALLOWED[kind]}], **more}
+
+
+REMEMBER: dict[str, Any] = {"remember": ["run", "session", "always"]}
+MEANT: list[tuple[str, dict[str, Any], str, dict[str, Any] | None]] = [
+    ("plan", {}, "y", {"type": "approve"}),
+    ("plan", {}, "", {"type": "reject", "message": ""}),
+    ("plan", {}, "not now", {"type": "reject", "message": "not now"}),
+    ("step", {}, "YES", {"type": "approve"}),
+    ("step", {}, "a", {"type": "reject", "message": "a"}),
+    ("step", REMEMBER, "a", {"type": "approve", "remember": "always"}),
+    ("info", {}, "y", {"type": "respond", "message": "y"}),
+    ("info", {}, "Acme Ltd", {"type": "respond", "message": "Acme Ltd"}),
+    ("info", {}, "n", {"type": "reject", "message": ""}),
+    ("info", {}, "", None),
+    ("escalation", {}, "y", {"type": "approve"}),
+    ("escalation", {}, "n", {"type": "reject", "message": ""}),
+    ("escalation", {}, "it was sent", {"type": "respond", "message": "it was sent"}),
+    ("escalation", {}, "", None),
+]
+
+
+@pytest.mark.parametrize(("kind", "more", "typed", "answer"), MEANT)
+def test_what_is_typed_is_an_answer_of_its_gate(
+    kind: str, more: dict[str, Any], typed: str, answer: dict[str, Any] | None
+) -> None:
+    assert read(typed, waiting(kind, **more)) == answer
+
+
+@pytest.mark.parametrize(
+    ("gate", "offered"),
+    [
+        (waiting("step", **REMEMBER), "[a] always, with these arguments"),
+        (waiting("escalation", shown={"in_doubt": ["s1"]}), "type what came of it"),
+        (waiting("escalation"), "type what to do instead"),
+        (waiting("info"), "type the answer"),
+    ],
+    ids=["a call", "in doubt", "failed", "questions"],
+)
+def test_what_can_be_typed_is_said(gate: dict[str, Any], offered: str) -> None:
+    assert offered in choices(gate)
+
+
+def test_a_destructive_call_is_not_offered_to_be_remembered() -> None:
+    assert "always" not in choices(waiting("step"))
+
+
+def test_questions_are_shown_one_a_line() -> None:
+    console = Console(width=60)
+    card = {"description": "For: the invoice", "args": {"questions": ["Which Acme?", "In \u202eeuros?"]}}
+    with console.capture() as captured:
+        console.print(views.gate_view("info", card))
+    lines = [line.strip() for line in captured.get().splitlines()]
+    assert "1: Which Acme?" in lines
+    assert "2: In \\u202eeuros?" in lines
