@@ -113,7 +113,8 @@ class Ledger:
                 (output, f"confirmed by {by}", at.isoformat(), run_id, tenant, result.uid),
             )
             connection.execute(
-                "UPDATE steps SET status=?, result=?, ended_at=? WHERE run_id=? AND tenant=? AND uid=?",
+                "UPDATE steps SET status=?, result=?, ended_at=? WHERE run_id=? AND tenant=? AND uid=?"
+                " AND json_extract(result, '$.code') = 'in_doubt'",
                 (result.status, content, at.isoformat(), run_id, tenant, result.uid),
             )
 

@@ -52,11 +52,12 @@ def confirmed(
     gate: Gate, checked: list[CheckedStep], results: Mapping[str, StepResult]
 ) -> dict[str, StepResult]:
     """Make the results of steps in doubt that a person says have happened, with the output they give."""
-    if gate.status != "responded" or not gate.shown.get("in_doubt"):
+    doubtful = gate.shown.get("in_doubt")
+    if gate.status != "responded" or not isinstance(doubtful, list):
         return {}
     output, happened = read_output(gate.reason or ""), dict[str, StepResult]()
     for entry, result in unsettled(checked, results):
-        if result.code == "in_doubt":
+        if result.code == "in_doubt" and entry.step.id in doubtful:
             done = {"status": "completed", "code": "confirmed", "error": "", "output": output}
             happened[entry.uid] = result.model_copy(update=done)
     return happened
