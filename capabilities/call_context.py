@@ -9,6 +9,7 @@ import httpx
 
 from planwright.capabilities.jail import Jail
 from planwright.checkpoints.memory import Memories
+from planwright.checkpoints.whole_results import WholeResults
 from planwright.graph.invocation import Clock, utc_now
 from planwright.graph.settings import Settings
 
@@ -21,6 +22,7 @@ class CallContext:
     workspace: Jail
     memories: Memories
     clock: Clock = utc_now
+    whole_results: WholeResults | None = None
     tenant: str = "default"
     run_id: str = ""
     idempotency_key: str = ""

@@ -17,7 +17,7 @@ from planwright.graph.canonical import sha256
 from planwright.graph.errors import PlanwrightError, SetupError
 from planwright.graph.profile import Profile
 
-BUILT_IN = ("clock", "memory", "files", "mail", "tickets", "channel", "text", "answer", "delegate")
+BUILT_IN = ("clock", "memory", "files", "mail", "tickets", "channel", "text", "answer", "delegate", "results")
 ALWAYS = ("datetime.now", "memory.search")
 _SEPARATOR = re.compile(r"[._-]+")
 _WORD = re.compile(r"[a-z0-9]+")

@@ -20,6 +20,7 @@ from planwright.checkpoints.ledger import Ledger
 from planwright.checkpoints.memory import Memories
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.runs import Runs
+from planwright.checkpoints.whole_results import WholeResults
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Records:
     blobs: Blobs
     allow_rules: AllowRules
     alternatives: Alternatives
+    whole_results: WholeResults
 
     def close(self) -> None:
         """Finish what is being written and close the file."""
@@ -47,6 +49,7 @@ def open_records(folder: Path, *, busy_timeout_s: float = 30, boundary: Boundary
     """Put the records of a storage folder together."""
     path = folder / "planwright.db"
     database = Database(path, MIGRATIONS, busy_timeout_s=busy_timeout_s, boundary=boundary)
+    blobs = Blobs(folder / "blobs")
     return Records(
         database=database,
         runs=Runs(database),
@@ -56,7 +59,8 @@ def open_records(folder: Path, *, busy_timeout_s: float = 30, boundary: Boundary
         journal=Journal(database),
         budgets=Budgets(database),
         memories=Memories(database),
-        blobs=Blobs(folder / "blobs"),
+        blobs=blobs,
         allow_rules=AllowRules(folder),
         alternatives=Alternatives(database),
+        whole_results=WholeResults(database, blobs),
     )

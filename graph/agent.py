@@ -225,7 +225,7 @@ def build_graph(
         stores=kept,
         registry=registry,
         models=Models(router, kept.budgets, chosen),
-        world=CallContext(chosen, _jail(chosen), kept.memories, clock),
+        world=CallContext(chosen, _jail(chosen), kept.memories, clock, kept.whole_results),
     )
     compiled = build_pipeline(parts).compile(checkpointer=checkpointer, name="planwright")
     compiled.__class__ = Agent  # compile() names its class itself; see DESIGN §3

@@ -19,6 +19,7 @@ from planwright.graph.risk import Effect, Mode, Risk
 Cascade = Literal["partial", "skip"]
 CLOSING = ("respond", "clarify")
 DELEGATE = "agent.delegate"
+WHOLE = "results.read"  # shows a run its own results, whatever it may use
 AGENT = "agent"  # what a step without a capability of its own is shown as
 
 

@@ -15,7 +15,7 @@ from rapidfuzz import process
 from planwright.graph.agent_settings import Agent, RunBudget
 from planwright.graph.canonical import sha256
 from planwright.graph.errors import SetupError
-from planwright.graph.plan import CLOSING
+from planwright.graph.plan import CLOSING, WHOLE
 from planwright.graph.run_context import PlanningMode, RunContext
 from planwright.graph.settings import Settings
 
@@ -51,8 +51,8 @@ class Profile:
     own: Mapping[str, str] = field(default_factory=dict)
 
     def permits(self, capability: str) -> bool:
-        """Say whether the run may use a capability; its last words are always permitted."""
-        if self.tools is None or capability in CLOSING:
+        """Say whether the run may use a capability; its last words and own results always are."""
+        if self.tools is None or capability in (*CLOSING, WHOLE):
             return True
         return any(names(tool, capability) for tool in self.tools)
 

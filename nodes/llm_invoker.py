@@ -14,6 +14,7 @@ from planwright.nodes.grants import Grants
 from planwright.nodes.history import normalise, repair
 from planwright.nodes.node import Node, Update
 from planwright.nodes.tool_calls import CallReader, batch_of, schemas, tools_of
+from planwright.nodes.truncation import offered_whole
 from planwright.prompts import instructed
 
 PROGRESS_EVERY = 10
@@ -35,7 +36,8 @@ def llm_invoker(models: Models, reader: CallReader, grants: Grants, runs: Runs) 
         if turn % PROGRESS_EVERY == 0:
             invocation.emit("progress", {"lane": loop.lane, "turn": turn, "of": most}, f"{loop.lane}:{turn}")
         granted = await grants.tools(loop, invocation)
-        tools = tools_of(granted, reader.registry.within(profile))
+        whole = offered_whole(state["conversation"])
+        tools = tools_of((*granted, *whole), reader.registry.within(profile))
         steering = _steering(state, turn)
         system = SystemMessage(instructed("agent", profile.instructions))
         asked = [system, *repair([*state["conversation"], *steering])]

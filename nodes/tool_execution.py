@@ -6,6 +6,7 @@ from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
+from planwright.checkpoints.whole_results import ref_of
 from planwright.graph.invocation import invocation_of
 from planwright.graph.loop_state import CallTask
 from planwright.graph.results import StepResult
@@ -49,7 +50,8 @@ def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask]:
 async def answer(call_id: str, result: StepResult, runner: StepRunner, limit: int) -> ToolMessage:
     """Phrase a result for the model: shortened, or the error it can react to."""
     ok = result.status == "completed"
-    text = shorten(await runner.output(result), limit) if ok else f"{result.code}: {result.error}"
+    ref = ref_of(result.blob) if result.blob else ""
+    text = shorten(await runner.output(result), limit, ref) if ok else f"{result.code}: {result.error}"
     return ToolMessage(
         text, tool_call_id=call_id, id=f"{call_id}_result", status="success" if ok else "error"
     )

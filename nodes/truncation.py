@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from langchain_core.messages import AnyMessage, ToolMessage
 from pydantic import JsonValue
 
 from planwright.graph.canonical import spelled
+from planwright.graph.plan import WHOLE
+
+TOLD = "results__read ref="
 
 
-def shorten(value: JsonValue, limit: int) -> str:
+def shorten(value: JsonValue, limit: int, ref: str = "") -> str:
     """Spell a value in at most `limit` characters, and a note of what is missing.
 
     A list keeps the largest prefix that fits (binary search), an object the fields that fit, a
-    text is cut between two words. The whole value is in the blob store.
+    text is cut between two words. The whole value is in the blob store, where `ref` names it.
     """
     whole = value if isinstance(value, str) else spelled(value)
     if len(whole) <= limit:
         return whole
+    if ref and isinstance(value, dict):
+        return spelled({**_fields(value, limit), "...whole": f"{TOLD}{ref}"})
+    return f"{_shortened(value, whole, limit)}{f' [whole: {TOLD}{ref}]' if ref else ''}"
+
+
+def offered_whole(conversation: Iterable[AnyMessage]) -> tuple[str, ...]:
+    """Name the tool that reads whole results, once a model was shown a shortened one."""
+    told = any(isinstance(message, ToolMessage) and TOLD in message.text for message in conversation)
+    return (WHOLE,) if told else ()
+
+
+def _shortened(value: JsonValue, whole: str, limit: int) -> str:
     if isinstance(value, list):
         return _prefix(value, limit)
     if isinstance(value, dict):

@@ -15,7 +15,8 @@ from planwright.graph.errors import SetupError
 
 BUILT_IN = (
     "agent.delegate channel.post clarify datetime.now files.list files.read files.search files.write"
-    " mail.search memory.search memory.write respond text.extract text.summarize tickets.create tickets.list"
+    " mail.search memory.search memory.write respond results.read text.extract text.summarize"
+    " tickets.create tickets.list"
 ).split()
 
 

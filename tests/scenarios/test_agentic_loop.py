@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from langchain_core.messages import AIMessage, ToolMessage
 
+from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
 
 if TYPE_CHECKING:
@@ -218,3 +220,48 @@ def test_the_model_may_decide_whether_to_plan(scene: Scene, vote: Any, planned: 
     assert output["answer"] == "the answer"
     assert (output.get("plan") is not None) is planned
     assert model.asked[0][0].text.startswith("Role: planning")
+
+
+def long_file(scene: Scene) -> str:
+    """Write a file that is shortened when it is read, and return the reference of the whole of it."""
+    (scene.workspace / "long.md").write_text("\n".join(f"line {n}" for n in range(200)), "utf-8")
+    agent = limited(scene, scripted(scene.calls(LONG), "read"))
+    scene.ask(agent, "Read the file")
+    (row,) = scene.rows("SELECT json_extract(result, '$.blob') AS blob FROM steps")
+    return str(row["blob"])[:12]
+
+
+LONG = ("files__read", {"path": "long.md"})
+
+
+def limited(scene: Scene, model: ScriptedModel) -> Agent:
+    """Build an agent whose results are shortened early."""
+    toml = scene.workspace / "planwright.toml"
+    if "result_limit" not in toml.read_text("utf-8"):
+        toml.write_text(toml.read_text("utf-8") + "[tools]\nresult_limit = 1000\n", "utf-8")
+    return scene.agent(model=model, **AUTO)
+
+
+def test_a_shortened_result_can_be_read_whole_by_its_reference(scene: Scene) -> None:
+    ref = long_file(scene)
+    scene.thread = "another"
+    more = scene.calls(("results__read", {"ref": ref, "start": 1200}))
+    model = scripted(scene.calls(LONG), more, "the answer")
+    assert scene.ask(limited(scene, model), "Read the file")["answer"] == "the answer"
+    first, second = results(model)
+    assert json.loads(first)["...whole"] == f"results__read ref={ref}"
+    piece = json.loads(second)
+    assert "line 150" not in first
+    assert "line 150" in piece["text"]
+    assert piece["next"] == 1200 + len(piece["text"]) < piece["total"]
+
+
+@pytest.mark.parametrize("ref", ["", "000000000000", "%", "../../planwright.db"])
+def test_no_result_of_another_run_can_be_read(scene: Scene, ref: str) -> None:
+    elsewhere = long_file(scene)
+    scene.thread = "another"
+    (scene.workspace / "other.md").write_text("x " * 2000, "utf-8")
+    calls = scene.calls(("results__read", {"ref": ref or elsewhere}))
+    model = scripted(scene.calls(("files__read", {"path": "other.md"})), calls, "the answer")
+    scene.ask(limited(scene, model), "Read the file")
+    assert "no result of this run is" in results(model)[1]
