@@ -15,6 +15,7 @@ from rapidfuzz import fuzz, process
 from planwright.capabilities.capability import Capability
 from planwright.graph.canonical import sha256
 from planwright.graph.errors import PlanwrightError, SetupError
+from planwright.graph.plan import WHOLE
 from planwright.graph.profile import Profile
 
 BUILT_IN = ("clock", "memory", "files", "mail", "tickets", "channel", "text", "answer", "delegate", "results")
@@ -86,7 +87,8 @@ class Registry:
         """Name the capabilities that fit a text best (S1 tool filter).
 
         A tag that occurs in the text counts 1.0, a word of the description 0.5; ties go by
-        name. `datetime.now` and `memory.search` are always among them.
+        name. `datetime.now` and `memory.search` are always among them, and never what is offered
+        by itself once there is a shortened result to read.
         """
         scores: dict[int, float] = defaultdict(float)
         for word in words(text):
@@ -94,8 +96,9 @@ class Registry:
                 scores[position] += weight
         always = [name for name in ALWAYS if name in self._by_name]
         best = sorted(scores, key=lambda position: (-scores[position], position))
-        ranked = [self._names[position] for position in best if self._names[position] not in always]
-        rest = [name for name in self._names if name not in ranked and name not in always]
+        apart = {*always, WHOLE}
+        ranked = [self._names[position] for position in best if self._names[position] not in apart]
+        rest = [name for name in self._names if name not in ranked and name not in apart]
         return [*ranked, *rest][: max(0, limit - len(always))] + always
 
 

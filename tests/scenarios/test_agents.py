@@ -148,13 +148,16 @@ def test_an_edit_cannot_go_beyond_what_the_agent_may_use(scene: Scene) -> None:
     assert scene.everything() == before
 
 
-def test_another_agent_named_with_the_answer_changes_nothing(scene: Scene) -> None:
+def test_another_agent_named_with_the_answer_is_refused(scene: Scene) -> None:
     settings = {"agents": {**READER["agents"], "wiper": {"tools": ["work.wipe"]}}}
     model = ScriptedModel(replies=[scene.calls(WIPE), scene.calls(READ), "done"])
     agent = scene.agent(model=model, **settings, **AUTO)
     ask(scene, agent, "wiper")
     approve: Command[Any] = Command(resume={"decisions": [{"type": "approve"}]})
-    agent.invoke(approve, scene.config, context=RunContext(agent="reader"))
+    with pytest.raises(RunError, match="began with agent = 'wiper'"):
+        agent.invoke(approve, scene.config, context=RunContext(agent="reader"))
+    assert scene.done == []
+    agent.invoke(approve, scene.config)
     assert "there is no tool work__read" in told(model)[-1]
     assert scene.done == ["w"]
 
