@@ -247,7 +247,7 @@ def test_any_plan_with_gates_runs_what_was_approved_and_ends(
         rejected: frozenset[str] = frozenset()
         for _ in range(len(dag.steps) + 1):
             asked = await open_gates(agent, config)
-            if not asked:
+            if not asked or "escalation" in asked.values():
                 break
             check_waiting(dag, set(asked.values()), results)
             if chance.random() < 0.3:
@@ -258,6 +258,7 @@ def test_any_plan_with_gates_runs_what_was_approved_and_ends(
             }
             rejected |= {asked[id_] for id_, approved in answers.items() if not approved}
             results = await enter(agent, Command(resume=answers), config, watch)
+        results = await leave_what_failed(agent, config, watch, results)
         check_order(dag, watch)
         check_outcome(dag, watch, results, rejected)
         await check_end(agent, config, watch)
@@ -269,10 +270,21 @@ def thread() -> RunnableConfig:
     return {"configurable": {"thread_id": str(uuid.uuid4())}}
 
 
+async def leave_what_failed(
+    agent: Agent, config: RunnableConfig, watch: Watch, results: dict[str, StepResult]
+) -> dict[str, StepResult]:
+    """Answer the question about grave steps that failed: nothing is run again."""
+    if "escalation" not in (await open_gates(agent, config)).values():
+        return results
+    return await enter(agent, Command(resume="reject"), config, watch)
+
+
 async def open_gates(agent: Agent, config: RunnableConfig) -> dict[str, str]:
-    """Map the open gates of a thread to the ids of their steps."""
+    """Map the open gates of a thread to the ids of their steps, or to `escalation`."""
     gates = await agent.stores.gates.of_thread(config["configurable"]["thread_id"], datetime.now(UTC))
-    return {gate.gate_id: str(gate.shown["step_id"]) for gate in gates}
+    return {
+        gate.gate_id: gate.kind if gate.kind == "escalation" else str(gate.shown["step_id"]) for gate in gates
+    }
 
 
 def check_waiting(dag: Dag, asked: set[str], results: dict[str, StepResult]) -> None:

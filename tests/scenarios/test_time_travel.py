@@ -68,7 +68,7 @@ def test_nothing_goes_on_from_an_old_checkpoint_of_a_lane(way: str, scene: Scene
         lanes.setdefault(found.config["configurable"]["checkpoint_ns"], []).append(found.config)
     old = [config for name, configs in lanes.items() if name for config in configs[1:]]
     for config in old:
-        with pytest.raises(RunError, match="planwright fork"):
+        with pytest.raises(RunError, match="entered at its top"):
             WAYS[way](played, config)
     assert scene.everything() == before
     assert bool(old) == ("write" in scene.done)
