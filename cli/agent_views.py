@@ -12,7 +12,7 @@ from planwright.capabilities.agents import check_agents
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.cli import views
 from planwright.graph.agent_settings import RunBudget
-from planwright.graph.plan import CLOSING
+from planwright.graph.plan import CLOSING, WHOLE
 from planwright.graph.profile import WORKSPACE, find_agent, in_force
 from planwright.graph.run_context import RunContext
 from planwright.graph.settings import Settings, load
@@ -83,7 +83,7 @@ def effective(settings: Settings, registry: Registry, agent: str) -> dict[str, A
         "planning": profile.planning,
         "model": f"{route.provider}/{route.model}",
         "max_tool_iterations": profile.max_tool_iterations,
-        "tools": [found.name for found in registry.within(profile) if found.name not in CLOSING],
+        "tools": [found.name for found in registry.within(profile) if found.name not in (*CLOSING, WHOLE)],
         "limits": limits,
         "instructions": profile.instructions,
         "from": {name: profile.setting(name) for name in WORKSPACE}

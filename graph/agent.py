@@ -70,6 +70,7 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
     def close(self) -> None:
         """Write what is queued, close the files and the connections to models."""
         self.loop.call(self.router.close)
+        self.loop.close()
         self.door.stores.close()
 
     async def aclose(self) -> None:

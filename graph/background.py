@@ -10,18 +10,22 @@ import contextvars
 import queue
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 _END = object()
+PATIENCE_S = 30
 
 
 class BackgroundLoop:
-    """An event loop that starts on first use and ends with the process."""
+    """An event loop that starts on first use and ends when it is closed, or with the process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._workers: ThreadPoolExecutor | None = None
 
     def iterate(self, make: Callable[[], AsyncIterator[T]]) -> Iterator[T]:
         """Iterate an async iterator from a thread without a loop; the caller's contextvars go along.
@@ -58,6 +62,19 @@ class BackgroundLoop:
 
         return next(iter([*self.iterate(once)]))
 
+    def close(self) -> None:
+        """End the loop and its threads. A function that still runs in one of them is not waited for."""
+        with self._lock:
+            loop, self._loop = self._loop, None
+            thread, workers = self._thread, self._workers
+        if loop is None or thread is None or workers is None:
+            return
+        asyncio.run_coroutine_threadsafe(_cancel_all(), loop).result(timeout=PATIENCE_S)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(timeout=PATIENCE_S)
+        workers.shutdown(wait=False, cancel_futures=True)
+        loop.close()
+
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         loop, context = self._running(), contextvars.copy_context()
         started: queue.SimpleQueue[asyncio.Task[None]] = queue.SimpleQueue()
@@ -75,11 +92,23 @@ class BackgroundLoop:
             task.cancel()
 
         loop.call_soon_threadsafe(cancel)
-        ended.wait(timeout=30)
+        ended.wait(timeout=PATIENCE_S)
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                threading.Thread(target=self._loop.run_forever, name="planwright", daemon=True).start()
+                self._workers = ThreadPoolExecutor(thread_name_prefix="planwright")
+                self._loop.set_default_executor(self._workers)
+                self._thread = threading.Thread(target=self._loop.run_forever, name="planwright", daemon=True)
+                self._thread.start()
             return self._loop
+
+
+async def _cancel_all() -> None:
+    """Cancel what is left on this loop and let it end."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+    await asyncio.get_running_loop().shutdown_asyncgens()

@@ -31,10 +31,10 @@ from planwright.nodes.tool_approval import tool_approval
 from planwright.nodes.tool_calls import CallReader
 from planwright.nodes.tool_execution import tool_execution
 
+Loop = CompiledStateGraph[Any, Any, Any, Any]
 
-def build_loop(
-    models: Models, runner: StepRunner, stores: Stores, settings: Settings
-) -> CompiledStateGraph[Any, Any, Any, Any]:
+
+def build_loop(models: Models, runner: StepRunner, stores: Stores, settings: Settings) -> Loop:
     """Wire llm_invoker → loop_guard → tool_approval → parallel_execution → tool_execution → back.
 
     Nodes with nothing to do are skipped: a superstep costs a checkpoint. A sub_agent runs the same loop.
@@ -102,9 +102,9 @@ def supersteps(settings: Settings) -> int:
     return 4 * settings.execution.max_tool_iterations_hard_limit + 10
 
 
-def agentic_loop(models: Models, runner: StepRunner, stores: Stores, settings: Settings) -> Node[AgentState]:
+def agentic_loop(subgraph: Loop, settings: Settings) -> Node[AgentState]:
     """Answer a simple request by a model with tools; its last words are the answer."""
-    subgraph, limit = build_loop(models, runner, stores, settings), supersteps(settings)
+    limit = supersteps(settings)
 
     async def agentic_loop(state: AgentState, config: RunnableConfig) -> Update:
         invocation = invocation_of(config)
@@ -120,9 +120,9 @@ def agentic_loop(models: Models, runner: StepRunner, stores: Stores, settings: S
     return agentic_loop
 
 
-def agentic_step(models: Models, runner: StepRunner, stores: Stores, settings: Settings) -> Node[LaneState]:
+def agentic_step(subgraph: Loop, runner: StepRunner, settings: Settings) -> Node[LaneState]:
     """Do a step of a plan that names tools instead of one call; its last words are its output."""
-    subgraph, limit = build_loop(models, runner, stores, settings), supersteps(settings)
+    limit = supersteps(settings)
 
     async def agentic_step(state: LaneState, config: RunnableConfig) -> Update:
         invocation, task = invocation_of(config), state["step_task"]

@@ -13,7 +13,7 @@ from planwright.capabilities.registry import Registry
 from planwright.checkpoints.stores import Stores
 from planwright.graph import routes
 from planwright.graph.lane import lane
-from planwright.graph.loop import agentic_loop, agentic_step
+from planwright.graph.loop import agentic_loop, agentic_step, build_loop
 from planwright.graph.run_context import RunContext
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState, InputState, OutputState
@@ -119,12 +119,13 @@ def _add_execution(graph: Pipeline, parts: Parts) -> None:
     async def open_steps(state: AgentState) -> list[Send]:
         return sends(state, settings.execution)
 
-    graph.add_node("agentic_loop", agentic_loop(parts.models, runner, stores, settings))
+    loop = build_loop(parts.models, runner, stores, settings)
+    graph.add_node("agentic_loop", agentic_loop(loop, settings))
     graph.add_edge("agentic_loop", "consolidate")
     graph.add_node("dispatch", dispatch(gateway))
     graph.add_node("direct_step", direct_step(runner), input_schema=None)
     gates = CallGates(stores.gates, stores.allow_rules, settings)
-    graph.add_node("lane", lane(runner, gates, agentic_step(parts.models, runner, stores, settings)))
+    graph.add_node("lane", lane(runner, gates, agentic_step(loop, runner, settings)))
     graph.add_node("score", score(stores, settings))
     graph.add_node("escalation_gate", escalation_gate(stores.gates, settings))
     graph.add_node("escalation", escalation(stores))

@@ -18,7 +18,7 @@ from planwright.checkpoints.serde import storable
 from planwright.graph.canonical import canonical_json
 from planwright.graph.errors import ModelOutputInvalid, PlanInvalid
 from planwright.graph.invocation import Invocation, invocation_of
-from planwright.graph.plan import Plan
+from planwright.graph.plan import CLOSING, DELEGATE, WHOLE, Plan
 from planwright.graph.profile import Profile
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState, Attempts
@@ -26,6 +26,8 @@ from planwright.models.calling import Models, Prompt, read_json
 from planwright.nodes.node import Node, Update
 from planwright.nodes.task_extraction import history
 from planwright.prompts import as_data, instructed, prompts_hash, render
+
+NOT_TASKS = frozenset((*CLOSING, DELEGATE, WHOLE))  # what nobody asks for by itself
 
 
 @dataclass(frozen=True)
@@ -204,5 +206,5 @@ def _refusal(state: AgentState, reason: str, registry: Registry) -> Update:
     if state.get("findings"):
         listed = "\n".join(f"- {finding}" for finding in state["findings"])
         return {"status": "failed", "answer": f"It did not work, and there is no other plan:\n{listed}"}
-    able = ", ".join(found.name for found in registry if not found.name.startswith(("respond", "clarify")))
+    able = ", ".join(found.name for found in registry if found.name not in NOT_TASKS)
     return {"status": "failed", "answer": f"I cannot do that: {reason}.\nWhat I can do: {able}."}

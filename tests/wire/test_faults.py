@@ -62,7 +62,7 @@ FAULTS = (
 
 
 def settings_of(workspace: Path, server: ScriptedServer) -> Settings:
-    planner = {"attempts": ATTEMPTS, "timeout_s": (0.5, 0.5, 0.5)}
+    planner = {"attempts": ATTEMPTS, "timeout_s": (1.5, 1.5, 1.5)}
     return settings_for(workspace, {"local": provider(server)}, planner=planner)
 
 

@@ -1,0 +1,68 @@
+"""The loop behind `invoke`: it starts on first use, and nothing of it is left when it is closed."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+
+from planwright.graph.agent import build_graph
+from planwright.graph.background import BackgroundLoop
+from planwright.graph.settings import load
+
+
+def ours() -> set[threading.Thread]:
+    return {thread for thread in threading.enumerate() if "planwright" in thread.name}
+
+
+def test_a_closed_agent_leaves_no_thread_behind(tmp_path: Path) -> None:
+    before = ours()
+    agent = build_graph(load(tmp_path))
+    agent.invoke({"messages": [("user", "What time is it?")]}, {"configurable": {"thread_id": "t"}})
+    assert ours() > before
+    agent.close()
+    for thread in ours() - before:
+        thread.join(timeout=10)
+    assert ours() <= before
+
+
+def test_what_still_runs_when_it_is_closed_is_cancelled() -> None:
+    loop, ended = BackgroundLoop(), threading.Event()
+
+    async def endless() -> None:
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            ended.set()
+
+    async def begin() -> asyncio.Task[None]:
+        task = asyncio.create_task(endless())
+        await asyncio.sleep(0)
+        return task
+
+    task = loop.call(begin)
+    loop.close()
+    assert ended.is_set()
+    assert task.cancelled()
+
+
+def test_it_can_be_used_again_after_it_was_closed() -> None:
+    loop = BackgroundLoop()
+
+    async def one() -> int:
+        return 1
+
+    assert loop.call(one) == 1
+    loop.close()
+    loop.close()
+    assert loop.call(one) == 1
+    loop.close()
+
+
+@pytest.mark.parametrize("closes", [1, 2])
+def test_an_agent_that_was_never_used_closes(tmp_path: Path, closes: int) -> None:
+    agent = build_graph(load(tmp_path))
+    for _ in range(closes):
+        agent.close()
