@@ -14,9 +14,10 @@ from uuid import UUID
 import ormsgpack
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Interrupt, Send
 
-from planwright.checkpoints.serde import ALLOWED, AllowListedSerializer
+from planwright.checkpoints.serde import ALLOWED, MOST_KEPT, AllowListedSerializer
 from planwright.graph import loop_state, plan, results, state
 from planwright.graph.errors import SetupError
 
@@ -169,3 +170,24 @@ def test_a_foreign_type_is_refused_when_langgraph_was_imported_first(tmp_path: P
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout.startswith("refused a checkpoint holds the type __main__.Foreign"), done.stderr
+
+
+def test_values_that_are_kept_are_written_as_langgraph_writes_them() -> None:
+    task = {"step_task": CHECKED}
+    sent = [Send("lane", task), Send("slow", CHECKED, timeout=3)]
+    value = {
+        "checked": [CHECKED, CHECKED],
+        **{kind.__name__: SAMPLES[kind] for kind in SAMPLES},
+        "sent": sent,
+    }
+    ours, theirs = AllowListedSerializer(), JsonPlusSerializer()
+    for _ in range(2):
+        assert ours.dumps_typed(value) == theirs.dumps_typed(value)
+
+
+def test_no_value_is_taken_for_another_that_was_kept_before() -> None:
+    serializer = AllowListedSerializer()
+    sample = SAMPLES[results.StepResult]
+    for number in range(3 * MOST_KEPT):
+        result = sample.model_copy(update={"output": number})
+        assert serializer.loads_typed(serializer.dumps_typed(result)) == result
