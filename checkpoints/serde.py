@@ -62,7 +62,7 @@ class AllowListedSerializer(JsonPlusSerializer):
 
     def __init__(self) -> None:
         super().__init__(allowed_msgpack_modules=ALLOWED)
-        self._kept: dict[int, tuple[object, ormsgpack.Ext]] = {}
+        self._kept: dict[int, tuple[object, object]] = {}
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
         """Write a value."""

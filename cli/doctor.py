@@ -16,7 +16,7 @@ from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.records import open_records
 from planwright.cli import views
 from planwright.graph.errors import PlanwrightError, SetupError
-from planwright.graph.settings import Settings, api_key, load
+from planwright.graph.settings import Settings, api_keys, load
 
 
 def show_capabilities(name: str | None, workspace: Path, as_json: bool) -> int:
@@ -99,7 +99,7 @@ def _channel(settings: Settings, name: str, url: str) -> str:
 
 def _provider(settings: Settings, name: str) -> str:
     provider = settings.providers[name]
-    if api_key(provider) is None and provider.base_url is None:
+    if not api_keys(provider) and (provider.base_url is None or provider.api_key_env):
         raise SetupError(f"provider {name} has no key", f"set providers.{name}.api_key_env")
     return f"{name}: {provider.model} at {provider.base_url or 'api.openai.com'}"
 

@@ -5,7 +5,11 @@ PlanwrightError
 ├── PlanInvalid             the text is no plan: the planner is asked again
 ├── ModelError
 │   ├── ModelUnavailable    transient: try again, then the next provider
+│   │   └── ProviderResting     it failed too often: the next provider, or later
 │   ├── ModelRejected       this provider will never accept the call
+│   │   ├── KeyRefused          the next key, then the next provider
+│   │   └── ContextOverflow     the conversation is too long: shorten it once
+│   ├── ModelInterrupted    it broke off after its first words: they are the reader's already
 │   └── ModelOutputInvalid  ask the model again with the exact error
 ├── CapabilityError
 │   ├── CapabilityUnavailable  transient: nothing happened, or the same key is safe to send again
@@ -60,8 +64,28 @@ class ModelUnavailable(ModelError):
         self.retry_after = retry_after
 
 
+class ProviderResting(ModelUnavailable):
+    """The provider has failed so often that it is left alone for a while; nothing was sent."""
+
+
 class ModelRejected(ModelError):
-    """The provider refused the call for good (bad key, bad request, unknown model)."""
+    """The provider refused the call for good (bad request, unknown model)."""
+
+
+class KeyRefused(ModelRejected):
+    """The provider does not take this key, or the account behind it has nothing left."""
+
+
+class ContextOverflow(ModelRejected):
+    """The conversation is longer than the model can read."""
+
+
+class ModelInterrupted(ModelError):
+    """A reply broke off after a reader had seen its first words; `partial` is what there was."""
+
+    def __init__(self, cause: str, next_step: str = "", partial: str = "") -> None:
+        super().__init__(cause, next_step)
+        self.partial = partial
 
 
 class ModelOutputInvalid(ModelError):

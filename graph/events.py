@@ -32,6 +32,7 @@ EventType = Literal[
     "tool_call_start",
     "tool_call_end",
     "llm_call",
+    "failover",
     "loop_guard",
     "progress",
     "budget_update",

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -24,6 +24,7 @@ from pydantic_settings import (
 from planwright.graph.agent_settings import Agent, AgentId, RunBudget
 from planwright.graph.errors import SetupError
 from planwright.graph.plan import Cascade
+from planwright.graph.provider_settings import Breaker, Failover, Provider
 from planwright.graph.risk import Risk
 from planwright.graph.run_context import PlanningMode
 from planwright.graph.settings_file import explain
@@ -110,19 +111,6 @@ class Budgets(_Section):
     run: RunBudget = RunBudget()
 
 
-class Provider(_Section):
-    """One OpenAI-compatible endpoint; lower priority numbers are tried first."""
-
-    model: str
-    base_url: str | None = None
-    api_key: SecretStr | None = None
-    api_key_env: str | None = None
-    priority: int = 100
-    capabilities: tuple[str, ...] = ("function_calling", "streaming", "json_mode")
-    context: int = 128_000
-    timeout_s: float = Field(60, gt=0)
-
-
 class Egress(_Section):
     """Hosts that network capabilities may reach, as `host` or `host:port`."""
 
@@ -186,6 +174,8 @@ class Settings(BaseSettings):
     approval: Approval = Approval()
     budgets: Budgets = Budgets()
     providers: dict[str, Provider] = {}
+    failover: Failover = Failover()
+    breaker: Breaker = Breaker()
     agents: dict[AgentId, Agent] = {}
     egress: Egress = Egress()
     channels: dict[str, Channel] = {}
@@ -253,11 +243,14 @@ def read(text: str, path: Path, **flags: Any) -> Settings:
     return settings.model_copy(update={"providers": {**_implied_provider(), **settings.providers}})
 
 
-def api_key(provider: Provider) -> str | None:
-    """Read a provider's key: written in the settings, or in the environment variable it names."""
-    if provider.api_key is not None:
-        return provider.api_key.get_secret_value()
-    return os.environ.get(provider.api_key_env or "OPENAI_API_KEY")
+def api_keys(provider: Provider) -> tuple[str, ...]:
+    """Read a provider's keys: written in the settings, or in the environment variables it names."""
+    written = [*provider.api_keys, *([provider.api_key] if provider.api_key else [])]
+    if written:
+        return tuple(dict.fromkeys(key.get_secret_value() for key in written))
+    named = provider.api_key_env or "OPENAI_API_KEY"
+    names = [named] if isinstance(named, str) else named
+    return tuple(dict.fromkeys(key for name in names if (key := os.environ.get(name))))
 
 
 def child_environment(more: Mapping[str, str]) -> dict[str, str]:

@@ -14,13 +14,17 @@ from planwright.graph.results import Finding, RunStatus, StepResult, Verdict
 
 
 class ModelRoute(BaseModel):
-    """The provider and model that serve this run; `can_call` when the model can call tools."""
+    """The provider and model that serve this run; `can_call` when the model can call tools.
+
+    `chosen` by the request or its agent: then no other takes its place.
+    """
 
     model_config = ConfigDict(frozen=True)
     provider: str
     model: str
     embedded: bool = False
     can_call: bool = False
+    chosen: bool = False
 
 
 class PlanningDecision(BaseModel):

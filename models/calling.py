@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -15,12 +16,15 @@ from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.runnables import Runnable
 
 from planwright.checkpoints.budgets import Amount, Budgets
-from planwright.graph.errors import ModelError, ModelOutputInvalid, ModelUnavailable
+from planwright.graph.errors import ModelError, ModelOutputInvalid, ModelUnavailable, ProviderResting
 from planwright.graph.invocation import Invocation
 from planwright.graph.lane_budget import LaneBudget
+from planwright.graph.provider_settings import Provider
 from planwright.graph.settings import Settings
 from planwright.graph.state import ModelRoute
+from planwright.models.failover import Failover
 from planwright.models.failures import classify
+from planwright.models.first_words import FirstWords
 from planwright.models.pricing import price
 from planwright.models.router import Router
 
@@ -32,42 +36,60 @@ _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
 
 @dataclass(frozen=True)
 class Prompt:
-    """What a role is told: who it is, and what it is to work on."""
+    """What a role is told, and what it is to work on; a reply said `aloud` is streamed to the user."""
 
     role: str
     system: str
     user: str
     json: bool = False
+    aloud: bool = False
     timeout_s: float = 60
     max_tokens: int = MAX_TOKENS
     temperature: float | None = None
 
 
+@dataclass(frozen=True)
+class _Call:
+    """One call as it is made, at whichever provider."""
+
+    role: str
+    messages: list[AnyMessage]
+    timeout_s: float
+    json: bool = False
+    aloud: bool = True
+    max_tokens: int = MAX_TOKENS
+    temperature: float | None = None
+    tools: Sequence[dict[str, Any]] = ()
+    lanes: Sequence[LaneBudget] = ()
+    place: Mapping[str, Any] | None = None
+
+
 class Models:
-    """Call the model of a route within the budgets of a run."""
+    """Call the model of a route, or who takes its place, within the budgets of a run."""
 
     def __init__(self, router: Router, budgets: Budgets, settings: Settings) -> None:
         self.router = router
         self._budgets = budgets
-        self._settings = settings.planner
+        self._planner = settings.planner
+        self._deadline_s = settings.execution.step_timeout_s
+        self._failover = Failover(router.count_keys, settings.failover, settings.breaker)
 
     async def complete(self, route: ModelRoute, prompt: Prompt, invocation: Invocation, key: str) -> str:
         """Ask a model and return its text.
 
-        Raises BudgetExceeded before the call; ModelUnavailable, ModelRejected or (for JSON that was
-        cut off) ModelOutputInvalid after it.
+        Raises BudgetExceeded before the call; ModelError, once nobody else may be asked, after it
+        (ModelOutputInvalid for JSON that was cut off).
         """
-        messages: list[AnyMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
-        provider = self.router.provider(route)
-        json_mode = prompt.json and provider is not None and "json_mode" in provider.capabilities
-        options: dict[str, Any] = {"response_format": {"type": "json_object"}} if json_mode else {}
-        if provider is not None:
-            options["max_tokens"] = prompt.max_tokens
-            options |= {} if prompt.temperature is None else {"temperature": prompt.temperature}
-        model = self.router.chat_model(route)
-        reply = await self._spend(
-            model, route, messages, invocation, key, prompt.role, prompt.timeout_s, options
+        call = _Call(
+            role=prompt.role,
+            messages=[SystemMessage(prompt.system), HumanMessage(prompt.user)],
+            timeout_s=prompt.timeout_s,
+            json=prompt.json,
+            aloud=prompt.aloud,
+            max_tokens=prompt.max_tokens,
+            temperature=prompt.temperature,
         )
+        reply = await self._serve(call, route, invocation, key)
         if prompt.json and reply.response_metadata.get("finish_reason") == "length":
             raise ModelOutputInvalid("the reply was cut off at the token limit", "answer with fewer words")
         return reply.text
@@ -90,60 +112,51 @@ class Models:
         Raises as `complete` does. While it comes in, `stream_mode="messages"` yields it from here, or from
         the node that `place` names.
         """
-        model = self.router.chat_model(route)
-        bound = model.bind_tools(tools, tool_choice="auto") if tools else model
-        return await self.persist(
-            lambda failures: self._spend(
-                bound, route, messages, invocation, f"{key}:{failures}", role, timeout_s, {}, lanes, place
-            )
-        )
+        call = _Call(role, messages, timeout_s, tools=tools, lanes=lanes, place=place)
+        return await self._serve(call, route, invocation, key)
 
     async def persist(self, ask: Callable[[int], Awaitable[T]]) -> T:
-        """Ask again with backoff while the provider is unavailable; `ask` is told how often it was (S3)."""
+        """Ask again with backoff while no provider serves; `ask` is told how often it was (S3)."""
         failures = 0
         while True:
             try:
                 return await ask(failures)
             except ModelUnavailable as error:
                 failures += 1
-                if failures >= self._settings.attempts:
+                if failures >= self._planner.attempts or isinstance(error, ProviderResting):
                     raise
-                backoff = 0.25 * self._settings.backoff ** (failures - 1)
+                backoff = 0.25 * self._planner.backoff ** (failures - 1)
                 await asyncio.sleep(max(backoff, min(error.retry_after, LONGEST_WAIT_S)))
 
+    async def _serve(self, call: _Call, route: ModelRoute, invocation: Invocation, key: str) -> AIMessage:
+        """Make a call at the provider of a route, or at the next that can."""
+        made, told = itertools.count(), itertools.count()
+
+        async def attempt(at: ModelRoute, with_key: int) -> AIMessage:
+            return await self._spend(call, at, with_key, invocation, f"{key}:{next(made)}")
+
+        def tell(data: dict[str, Any]) -> None:
+            invocation.emit("failover", {"role": call.role, **data}, f"{key}:{next(told)}")
+
+        return await self._failover.serve(self.router.successors(route), attempt, tell, self._deadline_s)
+
     async def _spend(
-        self,
-        model: Runnable[Any, AIMessage],
-        route: ModelRoute,
-        messages: list[AnyMessage],
-        invocation: Invocation,
-        key: str,
-        role: str,
-        timeout_s: float,
-        options: dict[str, Any],
-        lanes: Sequence[LaneBudget] = (),
-        place: Mapping[str, Any] | None = None,
+        self, call: _Call, route: ModelRoute, with_key: int, invocation: Invocation, key: str
     ) -> AIMessage:
         """Reserve, call, settle and tell."""
-        estimate = count_tokens_approximately(messages)
-        worst = Amount(estimate + MAX_TOKENS, cost=price(route, estimate, MAX_TOKENS))
+        estimate = count_tokens_approximately(call.messages)
+        worst = Amount(estimate + call.max_tokens, cost=price(route, estimate, call.max_tokens))
         now, run, tenant = invocation.clock, invocation.run_id, invocation.context.tenant
+        limits = invocation.profile.limits
         reservation = await self._budgets.reserve(
-            run,
-            tenant,
-            route.provider,
-            "model",
-            worst,
-            invocation.profile.limits,
-            now(),
-            lanes=lanes,
+            run, tenant, route.provider, "model", worst, limits, now(), lanes=call.lanes
         )
         started = now()
         try:
-            reply = await self._invoke(model, route, messages, timeout_s, options, place)
+            reply = await self._invoke(call, route, with_key)
         except ModelError as error:
             await self._budgets.settle(reservation, Amount(cost=None))
-            self._tell(invocation, route, role, key, {"error": error.cause})
+            self._tell(invocation, route, call.role, key, {"error": error.cause})
             raise
         usage = reply.usage_metadata
         spent = (usage["input_tokens"], usage["output_tokens"]) if usage else (estimate, 0)
@@ -151,35 +164,30 @@ class Models:
         await self._budgets.settle(reservation, Amount(sum(spent), cost=cost))
         seconds = round((now() - started).total_seconds(), 3)
         data = {"input_tokens": spent[0], "output_tokens": spent[1], "cost": cost, "seconds": seconds}
-        self._tell(invocation, route, role, key, data)
+        self._tell(invocation, route, call.role, key, data)
         return reply
 
-    async def _invoke(
-        self,
-        model: Runnable[Any, AIMessage],
-        route: ModelRoute,
-        messages: list[AnyMessage],
-        timeout_s: float,
-        options: dict[str, Any],
-        place: Mapping[str, Any] | None = None,
-    ) -> AIMessage:
-        if self.router.provider(route) is not None:
-            options = {"max_tokens": MAX_TOKENS, **options}
+    async def _invoke(self, call: _Call, route: ModelRoute, with_key: int) -> AIMessage:
+        """Make one call. Raises what its failure is classified as."""
+        provider = self.router.provider(route)
+        model: Runnable[Any, AIMessage] = self.router.chat_model(route, with_key)
+        if call.tools:
+            model = self.router.chat_model(route, with_key).bind_tools(call.tools, tool_choice="auto")
+        options = {} if provider is None else _options(call, provider)
+        read = FirstWords(aloud=call.aloud)
         try:
-            async with asyncio.timeout(timeout_s):
-                reply = await model.ainvoke(messages, {"metadata": dict(place or {})}, **options)
+            async with asyncio.timeout(call.timeout_s):
+                reply = await model.ainvoke(call.messages, read.config(call.place), **options)
         except TimeoutError as error:
-            raise ModelUnavailable(
-                f"provider {route.provider} did not answer within {timeout_s:g} s",
-                "try again later, or raise planner.timeout_s",
-            ) from error
+            raise read.failure(_too_slow(route, call.timeout_s)) from error
         except Exception as error:
             failure = classify(error, route.provider)
             if failure is None:
                 raise
-            raise failure from error
-        if self.router.provider(route) is not None and "finish_reason" not in reply.response_metadata:
-            raise ModelUnavailable(f"provider {route.provider} broke off in its reply", "try again later")
+            raise read.failure(failure) from error
+        if provider is not None and "finish_reason" not in reply.response_metadata:
+            broken = ModelUnavailable(f"provider {route.provider} broke off in its reply", "try again later")
+            raise read.failure(broken)
         return reply
 
     def _tell(
@@ -188,6 +196,23 @@ class Models:
         invocation.emit(
             "llm_call", {"role": role, "provider": route.provider, "model": route.model, **data}, key
         )
+
+
+def _options(call: _Call, provider: Provider) -> dict[str, Any]:
+    """Spell what a call asks for beside its messages."""
+    options: dict[str, Any] = {"max_tokens": call.max_tokens}
+    if call.temperature is not None:
+        options["temperature"] = call.temperature
+    if call.json and "json_mode" in provider.capabilities:
+        options["response_format"] = {"type": "json_object"}
+    return options
+
+
+def _too_slow(route: ModelRoute, timeout_s: float) -> ModelUnavailable:
+    return ModelUnavailable(
+        f"provider {route.provider} did not answer within {timeout_s:g} s",
+        "try again later, or raise planner.timeout_s",
+    )
 
 
 def read_json(text: str) -> tuple[dict[str, Any], bool]:

@@ -8,29 +8,35 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from planwright.graph.errors import SetupError
-from planwright.graph.settings import Provider, api_key
+from planwright.graph.provider_settings import Provider
+from planwright.graph.settings import api_keys
 
 
-def chat_model(name: str, provider: Provider) -> BaseChatModel:
-    """Make the chat model of a provider. The SDK's own retries are off: one policy, ours.
+def chat_model(name: str, provider: Provider, key: int = 0) -> BaseChatModel:
+    """Make the chat model of a provider and one of its keys. The SDK's own retries are off: one policy, ours.
 
     Raises SetupError when no key is to be found.
     """
-    key = api_key(provider)
-    if not key and provider.base_url is None:
+    keys = api_keys(provider)
+    if not keys and (provider.base_url is None or provider.api_key_env):
         raise SetupError(
             f"provider {name} has no key",
-            f"set {provider.api_key_env or 'OPENAI_API_KEY'}, or providers.{name}.api_key_env",
+            f"set {_named(provider.api_key_env)}, or providers.{name}.api_key_env",
         )
     return ChatOpenAI(
         model=provider.model,
         base_url=provider.base_url,
-        api_key=SecretStr(key or "none"),
+        api_key=SecretStr(keys[key] if keys else "none"),
         timeout=provider.timeout_s,
         max_retries=0,
         stream_usage=True,
+        stream_chunk_timeout=provider.timeout_s,  # of a socket that stays open and says nothing
         disable_streaming="streaming" not in provider.capabilities,
         # A client of its own: langchain-openai shares one between event loops and never closes it.
         http_async_client=httpx.AsyncClient(timeout=provider.timeout_s, trust_env=False),
         use_responses_api=False,
     )
+
+
+def _named(variables: str | tuple[str, ...] | None) -> str:
+    return variables if isinstance(variables, str) else " or ".join(variables or ("OPENAI_API_KEY",))

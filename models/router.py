@@ -9,7 +9,8 @@ from weakref import WeakKeyDictionary
 from langchain_core.language_models import BaseChatModel
 
 from planwright.graph.errors import SetupError
-from planwright.graph.settings import Provider, Settings
+from planwright.graph.provider_settings import Provider
+from planwright.graph.settings import Settings, api_keys
 from planwright.graph.state import ModelRoute
 from planwright.models.offline.model import NAME as OFFLINE
 from planwright.models.offline.model import OfflineModel
@@ -19,7 +20,7 @@ GIVEN = "given"
 
 
 class Router:
-    """Pick providers and hold their chat models, one each and for every event loop.
+    """Pick providers and hold their chat models, one a key and for every event loop.
 
     A kept connection belongs to the loop that opened it.
     """
@@ -31,7 +32,7 @@ class Router:
             self._models[GIVEN] = model
         self._given = model
         self._connected: WeakKeyDictionary[
-            asyncio.AbstractEventLoop, dict[tuple[str, str], BaseChatModel]
+            asyncio.AbstractEventLoop, dict[tuple[str, str, int], BaseChatModel]
         ] = WeakKeyDictionary()
 
     def route(self, provider: str | None = None, needs: Collection[str] = ()) -> ModelRoute:
@@ -52,22 +53,40 @@ class Router:
             if name not in providers or provider.endswith("/"):
                 known = ", ".join(providers) or "none is configured"
                 raise SetupError(f"there is no provider {provider!r} ({known})", f"add [providers.{name}]")
-            route = _route(name, providers[name])
+            route = _route(name, providers[name]).model_copy(update={"chosen": True})
             return route.model_copy(update={"model": model}) if model else route
         if not providers:
             return EMBEDDED
-        ranked = sorted(providers.items(), key=lambda item: (item[1].priority, item[0]))
-        for name, candidate in ranked:
-            if set(needs) <= set(candidate.capabilities):
-                return _route(name, candidate)
+        if able := self._able(needs):
+            return able[0]
         raise SetupError(
             f"no provider offers {', '.join(sorted(needs))}",
             "add a provider that does, or list it under providers.<id>.capabilities",
         )
 
+    def successors(self, route: ModelRoute) -> list[ModelRoute]:
+        """List a route and the providers that may serve in its place, by priority.
+
+        Nobody takes the place of the one that a request, or its agent, has chosen.
+        """
+        if route.chosen or self.provider(route) is None:
+            return [route]
+        others = self._able(("function_calling",) if route.can_call else ())
+        return [route, *(other for other in others if other.provider != route.provider)]
+
+    def _able(self, needs: Collection[str]) -> list[ModelRoute]:
+        """List the providers that offer what is needed, by priority."""
+        ranked = sorted(self._settings.providers.items(), key=lambda item: (item[1].priority, item[0]))
+        return [_route(name, found) for name, found in ranked if set(needs) <= set(found.capabilities)]
+
     def provider(self, route: ModelRoute) -> Provider | None:
         """Look up the settings behind a route; None for the embedded and for a given model."""
         return self._settings.providers.get(route.provider)
+
+    def count_keys(self, route: ModelRoute) -> int:
+        """Count the keys of a route; a model that needs none has one."""
+        provider = self.provider(route)
+        return max(1, len(api_keys(provider))) if provider else 1
 
     async def close(self) -> None:
         """Close the connections that were opened on this event loop."""
@@ -76,17 +95,18 @@ class Router:
             if client is not None:
                 await client.aclose()
 
-    def chat_model(self, route: ModelRoute) -> BaseChatModel:
-        """Return the chat model of a route, made on first use. Call it on the loop that will ask it."""
-        name = (route.provider, route.model)
+    def chat_model(self, route: ModelRoute, key: int = 0) -> BaseChatModel:
+        """Return the chat model of a route and key, made on first use. Call it on the loop that will ask."""
         if route.provider in self._models:
             return self._models[route.provider]
+        name = (route.provider, route.model, key)
         connected = self._connected.setdefault(asyncio.get_running_loop(), {})
         if name not in connected:
             from planwright.models.openai_compatible import chat_model  # it takes seconds to load
 
             provider = self._settings.providers[route.provider]
-            connected[name] = chat_model(route.provider, provider.model_copy(update={"model": route.model}))
+            served = provider.model_copy(update={"model": route.model})
+            connected[name] = chat_model(route.provider, served, key)
         return connected[name]
 
 

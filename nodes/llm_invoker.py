@@ -6,7 +6,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langchain_core.runnables import RunnableConfig
 
 from planwright.checkpoints.runs import RecordedPlan, Runs
-from planwright.graph.errors import BudgetExceeded, ModelError
+from planwright.graph.errors import BudgetExceeded, ModelError, ModelInterrupted
 from planwright.graph.invocation import invocation_of
 from planwright.graph.loop_state import LoopOutcome, LoopState
 from planwright.models.calling import Models
@@ -47,10 +47,8 @@ def llm_invoker(models: Models, reader: CallReader, grants: Grants, runs: Runs) 
             reply = await models.chat(
                 loop.route, asked, invocation, key, role="agent", tools=wire, lanes=loop.budgets, place=place
             )
-        except BudgetExceeded as error:
-            return {"outcome": LoopOutcome(status="budget_exceeded", code=error.limit, text=str(error))}
-        except ModelError as error:
-            return {"outcome": LoopOutcome(status="failed", code="model", text=str(error))}
+        except (BudgetExceeded, ModelError) as error:
+            return {"outcome": without_reply(error)}
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
         calls = await reader.read(clean, wrong, tools, invocation.run_id, key)
         batch = batch_of(calls, loop.goal, key)
@@ -69,6 +67,16 @@ def llm_invoker(models: Models, reader: CallReader, grants: Grants, runs: Runs) 
         }
 
     return llm_invoker
+
+
+def without_reply(error: BudgetExceeded | ModelError) -> LoopOutcome:
+    """End a loop whose model did not answer; what was heard of a reply that broke off is told as a part."""
+    if isinstance(error, BudgetExceeded):
+        return LoopOutcome(status="budget_exceeded", code=error.limit, text=str(error))
+    if isinstance(error, ModelInterrupted):
+        text = f"{error.partial} […]\n(This is only a part: {error})"
+        return LoopOutcome(status="failed", code="model", text=text)
+    return LoopOutcome(status="failed", code="model", text=str(error))
 
 
 def call_ids(conversation: list[AnyMessage]) -> set[str]:

@@ -46,6 +46,7 @@ def respond(models: Models, stores: Stores) -> Node[AgentState]:
             role="respond",
             system=render("respond"),
             user=render("respond_results", request=as_data(state["request"]), results=as_data(told)),
+            aloud=True,
         )
         try:
             text = await models.complete(state["route"], prompt, invocation, "respond")

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from planwright.graph.errors import SetupError
-from planwright.graph.settings import FILE_NAME, Provider, api_key, load
+from planwright.graph.provider_settings import Provider
+from planwright.graph.settings import FILE_NAME, api_keys, load
 
 
 @pytest.fixture(autouse=True)
@@ -191,18 +192,22 @@ def test_a_key_in_the_environment_alone_makes_a_provider_of_lowest_rank(
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({"api_key": "written"}, "written"),
-        ({"api_key_env": "MY_KEY"}, "mine"),
-        ({}, "sk-1"),
-        ({"api_key_env": "UNSET_KEY"}, None),
+        ({"api_key": "written"}, ("written",)),
+        ({"api_keys": ["one", "two", "one"]}, ("one", "two")),
+        ({"api_key_env": "MY_KEY"}, ("mine",)),
+        ({"api_key_env": ["MY_KEY", "UNSET_KEY", "OPENAI_API_KEY"]}, ("mine", "sk-1")),
+        ({}, ("sk-1",)),
+        ({"api_key_env": "UNSET_KEY"}, ()),
     ],
-    ids=["in the settings", "in a variable it names", "in the usual variable", "nowhere"],
+    ids=["written", "several written", "in a variable", "in several", "in the usual variable", "nowhere"],
 )
-def test_a_key_is_found(monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], expected: str | None) -> None:
+def test_the_keys_are_found(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], expected: tuple[str, ...]
+) -> None:
     monkeypatch.setenv("MY_KEY", "mine")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
     monkeypatch.delenv("UNSET_KEY", raising=False)
-    assert api_key(Provider.model_validate({"model": "m", **given})) == expected
+    assert api_keys(Provider.model_validate({"model": "m", **given})) == expected
 
 
 def test_a_key_is_never_shown(tmp_path: Path) -> None:

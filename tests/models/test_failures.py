@@ -9,7 +9,7 @@ import httpx
 import openai
 import pytest
 
-from planwright.graph.errors import ModelError, ModelRejected, ModelUnavailable
+from planwright.graph.errors import ContextOverflow, KeyRefused, ModelError, ModelRejected, ModelUnavailable
 from planwright.models.failures import classify
 
 REQUEST: Any = httpx.Request("POST", "http://provider.example/v1/chat/completions")
@@ -24,19 +24,21 @@ class Foreign(Exception):
         self.status_code = status_code
 
 
-def answered(status: int) -> openai.APIStatusError:
-    response: Any = httpx.Response(status, request=REQUEST)
-    return openai.APIStatusError("said no", response=response, body=None)
+def answered(
+    status: int, says: str = "said no", headers: dict[str, str] | None = None
+) -> openai.APIStatusError:
+    response: Any = httpx.Response(status, request=REQUEST, headers=headers)
+    return openai.APIStatusError(says, response=response, body=None)
 
 
-@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 501, 502, 503, 504, 529])
 def test_a_transient_status_may_be_tried_again(status: int) -> None:
     failure = classify(answered(status), "mine")
     assert type(failure) is ModelUnavailable
     assert failure.cause == f"provider mine answered HTTP {status}: said no"
 
 
-@pytest.mark.parametrize("status", [400, 402, 404, 405, 410, 413, 415, 422, 501])
+@pytest.mark.parametrize("status", [400, 404, 405, 410, 415, 422])
 def test_a_refused_request_is_final(status: int) -> None:
     failure = classify(answered(status), "mine")
     assert type(failure) is ModelRejected
@@ -44,12 +46,51 @@ def test_a_refused_request_is_final(status: int) -> None:
     assert "providers.mine" in failure.next_step
 
 
-@pytest.mark.parametrize("status", [401, 403])
-def test_a_refused_key_is_final_and_says_that_nothing_took_its_place(status: int) -> None:
+@pytest.mark.parametrize("status", [401, 402, 403])
+def test_a_refused_key_is_told_from_a_refused_request(status: int) -> None:
     failure = classify(answered(status), "mine")
-    assert type(failure) is ModelRejected
+    assert type(failure) is KeyRefused
     assert failure.cause == f"provider mine refused the key (HTTP {status})"
-    assert "nothing else was tried" in failure.next_step
+
+
+def test_an_account_with_nothing_left_is_a_refused_key() -> None:
+    assert type(classify(answered(429, "You exceeded your current quota"), "mine")) is KeyRefused
+    assert type(classify(answered(429, "insufficient_quota"), "mine")) is KeyRefused
+
+
+OVERFLOWS = (
+    "This model's maximum context length is 8192 tokens",
+    "prompt is too long: 210000 tokens > 200000 maximum",
+    "input is too long for requested model",
+    "error code context_length_exceeded",
+)
+
+
+@pytest.mark.parametrize("says", OVERFLOWS)
+def test_a_conversation_that_is_too_long_is_known_by_what_is_said(says: str) -> None:
+    assert type(classify(answered(400, says), "mine")) is ContextOverflow
+    assert type(classify(openai.APIError(says, REQUEST, body=None), "mine")) is ContextOverflow
+    assert type(classify(answered(413), "mine")) is ContextOverflow
+
+
+@pytest.mark.parametrize("says", ["Rate limit reached", "the model is overloaded", "Too Many Requests"])
+def test_an_overload_is_known_by_what_is_said(says: str) -> None:
+    assert type(classify(answered(400, says), "mine")) is ModelUnavailable
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [(529, ModelUnavailable), ("503", ModelUnavailable), (400, ModelRejected), (401, KeyRefused)],
+)
+def test_an_error_inside_a_200_counts_by_its_code(code: object, kind: type[ModelError]) -> None:
+    failure = classify(openai.APIError("no", REQUEST, body={"code": code}), "mine")
+    assert type(failure) is kind
+
+
+def test_how_long_to_wait_is_read_from_the_reply() -> None:
+    failure = classify(answered(429, headers={"Retry-After": "7"}), "mine")
+    assert isinstance(failure, ModelUnavailable)
+    assert failure.retry_after == 7
 
 
 @pytest.mark.parametrize(

@@ -49,10 +49,13 @@ def provider(server: ScriptedServer | None = None, **more: Any) -> dict[str, Any
 
 
 def settings_for(folder: Path, providers: Mapping[str, dict[str, Any]], **sections: Any) -> Settings:
-    """Load settings that retry at once, and plan whatever is asked."""
-    planner = {"backoff": 1, **sections.pop("planner", {})}
+    """Load settings that retry at once, ask for a plan once, and plan whatever is asked."""
+    planner = {"attempts": 1, **sections.pop("planner", {})}
+    failover = {"base_ms": 1, "jitter": 0, **sections.pop("failover", {})}
     planning = {"mode": "always", **sections.pop("planning", {})}
-    return load(folder, providers=dict(providers), planner=planner, planning=planning, **sections)
+    return load(
+        folder, providers=dict(providers), planner=planner, failover=failover, planning=planning, **sections
+    )
 
 
 def ask(settings: Settings, request: str = QUESTION, context: RunContext | None = None) -> Ended:

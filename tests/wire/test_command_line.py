@@ -15,7 +15,7 @@ from tests.wire.scripted_server import Reply, refuses, says
 
 pytestmark = pytest.mark.enable_socket
 
-QUICK = "[planner]\nattempts = 2\nbackoff = 1\n"
+QUICK = "[planner]\nattempts = 1\n[failover]\nretries = 1\nbase_ms = 1\n"
 
 
 def test_a_key_and_an_address_in_the_environment_make_a_provider(workspace: Path, serve: Serve) -> None:

@@ -62,8 +62,8 @@ FAULTS = (
 
 
 def settings_of(workspace: Path, server: ScriptedServer) -> Settings:
-    planner = {"attempts": ATTEMPTS, "timeout_s": (1.5, 1.5, 1.5)}
-    return settings_for(workspace, {"local": provider(server)}, planner=planner)
+    planner, failover = {"timeout_s": (1.5, 1.5, 1.5)}, {"retries": ATTEMPTS - 1}
+    return settings_for(workspace, {"local": provider(server)}, planner=planner, failover=failover)
 
 
 def assert_explained(ended: Ended, cause: str) -> None:
@@ -92,7 +92,7 @@ def test_an_address_where_nobody_listens_is_explained(workspace: Path) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = taken.getsockname()[1]
     address = f"http://127.0.0.1:{port}/v1"
-    ended = ask(settings_for(workspace, {"local": provider(base_url=address)}, planner={"attempts": 2}))
+    ended = ask(settings_for(workspace, {"local": provider(base_url=address)}, failover={"retries": 1}))
     assert_explained(ended, "unreachable")
     assert len(ended.of("llm_call")) == 2
 

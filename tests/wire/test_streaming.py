@@ -15,7 +15,7 @@ from planwright.graph.agent import Agent, build_graph
 from planwright.graph.settings import Settings
 from tests.wire.asking import LISTING, QUESTION, ask, provider, settings_for
 from tests.wire.conftest import Serve
-from tests.wire.scripted_server import ScriptedServer, breaks_off, calls, says
+from tests.wire.scripted_server import ScriptedServer, breaks_off, calls, cut_short, refuses, says
 
 pytestmark = pytest.mark.enable_socket
 
@@ -114,11 +114,32 @@ def test_half_an_answer_is_not_taken_for_one(workspace: Path, serve: Serve, how:
 
 
 @pytest.mark.parametrize("how", ["cut", "end", "error"])
-def test_a_model_with_tools_that_breaks_off_is_asked_again(workspace: Path, serve: Serve, how: How) -> None:
+def test_a_model_with_tools_that_breaks_off_after_its_first_words_is_told_as_a_part(
+    workspace: Path, serve: Serve, how: How
+) -> None:
     server = serve(breaks_off(HALF, how), says(TEXT))
     chunks = watch(use(server, workspace, "auto"))
-    assert chunks[-1][2]["session_close"]["messages"][0].text == TEXT
+    assert words(chunks, "agentic_loop")[:2] == ["One ", "two "]
+    answer = chunks[-1][2]["session_close"]["messages"][0].text
+    assert answer.startswith("One two")
+    assert "[…]\n(This is only a part: provider local" in answer
+    assert len(server.requests) == 1
+
+
+def test_a_model_that_breaks_off_while_nobody_reads_is_asked_again(workspace: Path, serve: Serve) -> None:
+    server = serve(cut_short(), says(TEXT))
+    assert ask(use(server, workspace, "auto")).answer == TEXT
     assert len(server.requests) == 2
+
+
+def test_a_stream_that_fails_before_its_first_word_is_begun_again_elsewhere(
+    workspace: Path, serve: Serve
+) -> None:
+    bad, good = serve(refuses(503)), serve(says(TEXT))
+    providers = {"a": provider(bad, priority=1), "b": provider(good, priority=2)}
+    chunks = watch(settings_for(workspace, providers, planning={"mode": "auto"}))
+    assert words(chunks, "agentic_loop") == ["Four ", "tickets ", "are ", "open."]
+    assert chunks[-1][2]["session_close"]["messages"][0].text == TEXT
 
 
 @pytest.mark.parametrize("how", ["cut", "end", "error"])

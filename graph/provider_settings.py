@@ -1,0 +1,45 @@
+"""The settings of providers: where models are served, and what happens when one fails."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+
+class Provider(BaseModel):
+    """One OpenAI-compatible endpoint; lower priority numbers are tried first.
+
+    Several keys are used in turn: one that is refused or limited makes way for the next.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str
+    base_url: str | None = None
+    api_key: SecretStr | None = None
+    api_keys: tuple[SecretStr, ...] = ()
+    api_key_env: str | tuple[str, ...] | None = None
+    priority: int = 100
+    capabilities: tuple[str, ...] = ("function_calling", "streaming", "json_mode")
+    context: int = Field(128_000, ge=1)
+    timeout_s: float = Field(60, gt=0)
+
+
+class Failover(BaseModel):
+    """How often, and after how long, a failed call is made again, and how long a key then rests."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    base_ms: float = Field(250, ge=0)
+    cap_s: float = Field(8, ge=0)
+    jitter: float = Field(0.2, ge=0, lt=1)
+    retries: int = Field(3, ge=0)
+    key_cooldown_s: float = Field(60, ge=0)
+
+
+class Breaker(BaseModel):
+    """After how many failures in a row an endpoint is left alone, and for how long."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    failures: int = Field(5, ge=1)
+    open_s: float = Field(30, gt=0)

@@ -1,0 +1,53 @@
+"""The keys of one provider and model: which is next, which rests, which was refused."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from planwright.graph.provider_settings import Breaker
+from planwright.models.breaker import CircuitBreaker
+
+
+@dataclass
+class Key:
+    """One key. Until `rests_until` others go first; `not_before` is what the provider asked for."""
+
+    position: int
+    breaker: CircuitBreaker
+    refused: bool = False
+    rests_until: float = 0
+    not_before: float = 0
+
+    def usable(self, now: float) -> bool:
+        """Say whether it may be sent with at all."""
+        return not self.refused and self.breaker.closed_at(now)
+
+    def cool(self, now: float, asked_s: float, cooldown_s: float) -> None:
+        """Let others go first for as long as the provider asks, else for `cooldown_s`."""
+        self.rests_until = now + (asked_s or cooldown_s)
+        if asked_s:
+            self.not_before = now + asked_s
+
+
+class KeyRing:
+    """The keys of one provider and model, in the order they are written."""
+
+    def __init__(self, count: int, breaker: Breaker) -> None:
+        self.keys = [
+            Key(position, CircuitBreaker(breaker.failures, breaker.open_s)) for position in range(count)
+        ]
+
+    def rested(self, now: float, tried: Collection[int] = ()) -> Key | None:
+        """Pick the first key that neither rests nor was tried."""
+        fresh = (key for key in self.keys if key.position not in tried and key.usable(now))
+        return next((key for key in fresh if key.rests_until <= now), None)
+
+    def soonest(self, now: float) -> Key | None:
+        """Pick the key that rests the shortest; None when none may be used."""
+        usable = [key for key in self.keys if key.usable(now)]
+        return min(usable, key=lambda key: (key.not_before, key.rests_until), default=None)
+
+    def open_until(self) -> float:
+        """Name the moment at which a breaker lets a call through again; 0 when all keys were refused."""
+        return min((key.breaker.rests_until() for key in self.keys if not key.refused), default=0)
