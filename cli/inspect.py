@@ -10,6 +10,7 @@ from typing import Any
 from sqlite_utils import Database
 
 from planwright.cli import views
+from planwright.cli.lines import failover
 from planwright.graph.canonical import spelled
 from planwright.graph.errors import GateError, RunError, SetupError
 from planwright.graph.settings import Settings, load
@@ -74,6 +75,8 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
     for effect in found["effects"]:
         said = f"key {effect['key'][:16]}… {effect['error'] or ''}"
         console.print(views.label("effect", f"{effect['capability']:<16} {effect['status']:<8} {said}"))
+    for told in found["failovers"]:
+        console.print(views.label("model", failover(told), "yellow"))
     if found["usage"]:
         console.print(views.label("usage", views.usage(found["usage"])))
     if found["answer"]:
@@ -180,6 +183,12 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
                 (run_id,),
             )
         ),
+        "failovers": [
+            json.loads(row["data"])
+            for row in database.query(
+                "SELECT data FROM journal WHERE run_id = ? AND type = 'failover' ORDER BY seq", (run_id,)
+            )
+        ],
         "usage": _newest(database, run_id, "budget_update"),
     }
 

@@ -36,6 +36,8 @@ def event_line(event: Mapping[str, Any]) -> RenderableType | None:
             return label("gate", f"edited{by}: revision {data['revision']}, to be verified and approved")
         case "loop_guard":
             return label("guard", f"{data['severity']}: {data['pattern']}, {data['times']} times", "yellow")
+        case "failover":
+            return label("model", failover(data), "yellow")
         case "progress":
             return label("progress", f"turn {data['turn']} of at most {data['of']}")
         case "verdict":
@@ -72,6 +74,17 @@ def _step_line(event: Mapping[str, Any]) -> RenderableType | None:
         case "tool_call_end":
             return _call("✗", data, f"{data['status']}: {data['error']}", "red")
     return None
+
+
+def failover(data: Mapping[str, Any]) -> str:
+    """Say how a model call failed, and what was done about it."""
+    onward = {
+        "next_key": "trying the next key",
+        "wait": f"trying again after {data['wait_s']:g} s",
+        "next_provider": f"trying {data['next']}",
+        "end": "nobody else is asked",
+    }
+    return f"{data['cause']}; {onward[data['move']]}"
 
 
 def _fork(data: Mapping[str, Any]) -> str:

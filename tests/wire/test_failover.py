@@ -42,6 +42,7 @@ def test_a_limited_key_makes_way_for_the_next(workspace: Path, serve: Serve) -> 
     assert [request.key for request in server.requests] == ["k-one", "k-two", "k-two"]
     assert [told["move"] for told in ended.of("failover")] == ["next_key"]
     assert "k-one" not in str(ended.events)
+    assert ended.record["failovers"] == ended.of("failover")
 
 
 def test_a_refused_key_makes_way_for_the_next_provider(workspace: Path, serve: Serve) -> None:
