@@ -34,6 +34,7 @@ from planwright.nodes.plan_approval import plan_approval
 from planwright.nodes.plan_gate import plan_gate
 from planwright.nodes.planner import planner
 from planwright.nodes.planning import planning
+from planwright.nodes.prompt_tool_bridge import prompt_tool_bridge
 from planwright.nodes.respond import respond
 from planwright.nodes.score import score
 from planwright.nodes.session_close import session_close
@@ -83,12 +84,14 @@ def _add_outer_zone(graph: Pipeline, parts: Parts) -> None:
     graph.add_node("budget", ends_run(budget(parts.stores.budgets)))
     graph.add_node("capability_routing", ends_run(capability_routing(parts.models.router)))
     graph.add_node("tool_filter", tool_filter(parts.registry, settings.tools.top_k))
+    graph.add_node("prompt_tool_bridge", prompt_tool_bridge())
     graph.add_node("planning", planning(settings.planning, parts.models))
     graph.add_edge(START, "session_event")
     graph.add_edge("session_event", "budget")
     graph.add_conditional_edges("budget", routes.after_budget)
     graph.add_conditional_edges("capability_routing", routes.after_routing)
-    graph.add_edge("tool_filter", "planning")
+    graph.add_conditional_edges("tool_filter", routes.after_filter)
+    graph.add_edge("prompt_tool_bridge", "planning")
     graph.add_conditional_edges("planning", routes.after_planning)
 
 

@@ -27,6 +27,12 @@ async def after_routing(state: AgentState) -> Literal["tool_filter", "consolidat
     return "consolidate" if ended(state) else "tool_filter"
 
 
+async def after_filter(state: AgentState) -> Literal["prompt_tool_bridge", "planning"]:
+    """Bridge what a model lacks; the embedded planner calls nothing."""
+    route = state["route"]
+    return "planning" if route.can_call or route.embedded else "prompt_tool_bridge"
+
+
 async def after_planning(
     state: AgentState,
 ) -> Literal["task_extraction", "classification", "agentic_loop", "respond"]:

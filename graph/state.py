@@ -16,7 +16,8 @@ from planwright.graph.results import Finding, RunStatus, StepResult, Verdict
 class ModelRoute(BaseModel):
     """The provider and model that serve this run; `can_call` when the model can call tools.
 
-    `chosen` by the request or its agent: then no other takes its place.
+    It does so `in_words` when it knows no function calling. `chosen` by the request or its agent: then
+    no other takes its place.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -25,6 +26,12 @@ class ModelRoute(BaseModel):
     embedded: bool = False
     can_call: bool = False
     chosen: bool = False
+    in_words: bool = False
+
+    @property
+    def native(self) -> bool:
+        """Whether the model knows function calling."""
+        return self.can_call and not self.in_words
 
 
 class PlanningDecision(BaseModel):

@@ -27,6 +27,7 @@ from planwright.models.failures import classify
 from planwright.models.first_words import FirstWords
 from planwright.models.pricing import price
 from planwright.models.router import Router
+from planwright.models.tool_bridge import in_words, new_nonce, read_calls
 
 T = TypeVar("T")
 MAX_TOKENS = 4096
@@ -144,7 +145,7 @@ class Models:
         self, call: _Call, route: ModelRoute, with_key: int, invocation: Invocation, key: str
     ) -> AIMessage:
         """Reserve, call, settle and tell."""
-        estimate = count_tokens_approximately(call.messages)
+        estimate = count_tokens_approximately(call.messages, tools=list(call.tools))
         worst = Amount(estimate + call.max_tokens, cost=price(route, estimate, call.max_tokens))
         now, run, tenant = invocation.clock, invocation.run_id, invocation.context.tenant
         limits = invocation.profile.limits
@@ -171,13 +172,15 @@ class Models:
         """Make one call. Raises what its failure is classified as."""
         provider = self.router.provider(route)
         model: Runnable[Any, AIMessage] = self.router.chat_model(route, with_key)
-        if call.tools:
+        nonce = new_nonce() if call.tools and not route.native else ""
+        messages = in_words(call.messages, call.tools, nonce) if nonce else call.messages
+        if call.tools and not nonce:
             model = self.router.chat_model(route, with_key).bind_tools(call.tools, tool_choice="auto")
         options = {} if provider is None else _options(call, provider)
-        read = FirstWords(aloud=call.aloud)
+        read = FirstWords(aloud=call.aloud and not nonce)
         try:
             async with asyncio.timeout(call.timeout_s):
-                reply = await model.ainvoke(call.messages, read.config(call.place), **options)
+                reply = await model.ainvoke(messages, read.config(call.place), **options)
         except TimeoutError as error:
             raise read.failure(_too_slow(route, call.timeout_s)) from error
         except Exception as error:
@@ -188,7 +191,7 @@ class Models:
         if provider is not None and "finish_reason" not in reply.response_metadata:
             broken = ModelUnavailable(f"provider {route.provider} broke off in its reply", "try again later")
             raise read.failure(broken)
-        return reply
+        return read_calls(reply, nonce) if nonce else reply
 
     def _tell(
         self, invocation: Invocation, route: ModelRoute, role: str, key: str, data: dict[str, Any]

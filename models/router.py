@@ -71,7 +71,7 @@ class Router:
         """
         if route.chosen or self.provider(route) is None:
             return [route]
-        others = self._able(("function_calling",) if route.can_call else ())
+        others = self._able(())
         return [route, *(other for other in others if other.provider != route.provider)]
 
     def _able(self, needs: Collection[str]) -> list[ModelRoute]:

@@ -51,7 +51,8 @@ def normalise(reply: AIMessage, id_: str, taken: Iterable[str]) -> tuple[AIMessa
         given: dict[str, Any] = dict(call) if isinstance(call, dict) else {}
         name, args = given.get("name"), given.get("args")
         bad_args = flaw_of(args)
-        flaw = _flaw_of_name(name) or bad_args or (UNREAD if position >= len(read) else "")
+        unread = _unread(given.get("error")) if position >= len(read) else ""
+        flaw = unread or _flaw_of_name(name) or bad_args
         if flaw:
             wrong[position] = flaw
         call_id = _own_id(given.get("id"), f"{id_}_{position}", used)
@@ -68,6 +69,10 @@ def _text(content: object) -> str:
         return content if isinstance(content, str) else ""
     blocks = (block.get("text") if isinstance(block, dict) else block for block in content)
     return "".join(block for block in blocks if isinstance(block, str))
+
+
+def _unread(error: object) -> str:
+    return f"{UNREAD}: {whole(error)[:200]}" if isinstance(error, str) and error else UNREAD
 
 
 def _own_id(given: object, ours: str, used: set[str]) -> str:

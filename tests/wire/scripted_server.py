@@ -12,7 +12,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -23,7 +23,11 @@ LONGEST_HANG_S = 30
 
 @dataclass(frozen=True)
 class Reply:
-    """What one request gets: an answer, or the way the connection breaks."""
+    """What one request gets: an answer, or the way the connection breaks.
+
+    Streamed, it comes word by word, or in pieces of so many characters; `fills` completes a body by what
+    was asked.
+    """
 
     status: int = 200
     body: str = ""
@@ -31,6 +35,8 @@ class Reply:
     breaks: Literal["", "hang", "reset", "cut", "end", "error"] = ""
     streamed: bool = False
     pace_s: float = 0
+    piece: int = 0
+    fills: Callable[[str, Request], str] | None = None
 
 
 @dataclass(frozen=True)
@@ -181,6 +187,8 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         request = Request(self.path, headers, json.loads(content))
         reply = script.take(request)
+        if reply.fills:
+            reply = replace(reply, body=reply.fills(reply.body, request))
         if reply.breaks == "hang":
             script.wait_until_over()
         if reply.breaks in ("hang", "reset"):
@@ -201,7 +209,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _stream(self, reply: Reply) -> None:
         """Send a reply as events; one that breaks goes no further than its middle."""
-        events = _events(json.loads(reply.body))
+        events = _events(json.loads(reply.body), reply.piece)
         kept = events[: len(events) // 2] if reply.breaks else events
         if reply.breaks == "error":
             kept = [*kept, {"error": {"message": "overloaded", "type": "server_error", "code": 529}}]
@@ -225,12 +233,13 @@ class _Handler(BaseHTTPRequestHandler):
         """Keep stderr clean."""
 
 
-def _events(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _events(content: Mapping[str, Any], piece: int) -> list[dict[str, Any]]:
     """Spell a completion as the chunks of a stream: words, calls in two pieces, end, usage."""
     head = {name: content[name] for name in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
     message, finish = content["choices"][0]["message"], content["choices"][0]["finish_reason"]
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
-    deltas += [{"content": word} for word in re.findall(r"\S+\s*|\s+", message["content"])]
+    pattern = rf"(?s).{{1,{piece}}}" if piece else r"\S+\s*|\s+"
+    deltas += [{"content": part} for part in re.findall(pattern, message["content"])]
     for index, call in enumerate(message.get("tool_calls", ())):
         said, half = call["function"]["arguments"], len(call["function"]["arguments"]) // 2
         first = {**call, "index": index, "function": {**call["function"], "arguments": said[:half]}}
