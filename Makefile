@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test check bench crash fuzz cuts blocks eval-offline docs lock clean
+.PHONY: setup demo test check bench crash fuzz cuts chaos blocks eval-offline docs lock clean
 
 setup: $(STAMP)
 
@@ -42,6 +42,9 @@ fuzz: setup  ## 20,000 malformed tool calls through the agentic loop -> fuzz.jso
 cuts: setup  ## Cancel, break and fail every recorded run at every event; is each conversation still valid?
 	$(BIN)/python -m benchmarks.cut_runs
 
+chaos: setup  ## Every fault of a provider, at every turn and place, and traffic while one is down -> chaos.json
+	$(BIN)/python -m benchmarks.chaos
+
 blocks: setup  ## Malformed tool-call blocks of models that call tools in words -> blocks.json
 	$(BIN)/python -m benchmarks.tool_blocks
 
@@ -56,4 +59,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json blocks.json
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json blocks.json chaos.json

@@ -91,6 +91,6 @@ def _status(error: Exception) -> int | None:
     body = getattr(error, "body", None)
     carried = str(body.get("code")) if isinstance(body, dict) else ""
     for status in (getattr(error, "status_code", None), int(carried) if carried.isdecimal() else None):
-        if isinstance(status, int) and 400 <= status < 600:
+        if isinstance(status, int) and 300 <= status < 600:
             return status
     return None
