@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test check bench crash fuzz cuts chaos blocks eval-offline docs lock clean
+.PHONY: setup demo test check bench crash fuzz cuts chaos blocks eval-offline docs lock clean budgets
 
 setup: $(STAMP)
 
@@ -48,6 +48,9 @@ chaos: setup  ## Every fault of a provider, at every turn and place, and traffic
 blocks: setup  ## Malformed tool-call blocks of models that call tools in words -> blocks.json
 	$(BIN)/python -m benchmarks.tool_blocks
 
+budgets: setup  ## 20 processes spend one limit, some are killed: overspend, refusals -> budgets.json
+	$(BIN)/python -m benchmarks.budgets
+
 eval-offline: setup  ## The embedded planner on written requests -> eval.json
 	$(BIN)/python -m benchmarks.eval_offline
 
@@ -59,4 +62,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json blocks.json chaos.json
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json blocks.json chaos.json budgets.json

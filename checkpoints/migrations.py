@@ -67,6 +67,20 @@ CREATE TABLE forks (
     run_id TEXT PRIMARY KEY, tenant TEXT NOT NULL, source_run TEXT NOT NULL, checkpoint_id TEXT,
     plan TEXT, task TEXT NOT NULL, context_hash TEXT NOT NULL, again TEXT NOT NULL, created_at TEXT NOT NULL
 )""",
+    """
+CREATE TABLE usage_days (
+    tenant TEXT NOT NULL, provider TEXT NOT NULL, day TEXT NOT NULL,
+    tokens INTEGER NOT NULL, cost INTEGER NOT NULL, PRIMARY KEY (tenant, provider, day)
+);
+INSERT INTO usage_days SELECT tenant, provider, substr(at, 1, 10), sum(tokens), coalesce(sum(cost), 0)
+    FROM usage WHERE kind = 'model' AND settled = 1 GROUP BY 1, 2, 3;
+CREATE INDEX usage_reserved ON usage (tenant, provider, at) WHERE settled = 0;
+""",
+    """
+CREATE TABLE work_times (
+    run_id TEXT NOT NULL, tenant TEXT NOT NULL, lease_token INTEGER NOT NULL, seconds REAL NOT NULL,
+    PRIMARY KEY (run_id, lease_token)
+)""",
 )
 
 CHECKPOINT_MIGRATIONS: tuple[str, ...] = (

@@ -21,6 +21,7 @@ from planwright.checkpoints.memory import Memories
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.runs import Runs
 from planwright.checkpoints.whole_results import WholeResults
+from planwright.checkpoints.work_times import WorkTimes
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Records:
     allow_rules: AllowRules
     alternatives: Alternatives
     whole_results: WholeResults
+    work_times: WorkTimes
 
     def close(self) -> None:
         """Finish what is being written and close the file."""
@@ -63,4 +65,5 @@ def open_records(folder: Path, *, busy_timeout_s: float = 30, boundary: Boundary
         allow_rules=AllowRules(folder),
         alternatives=Alternatives(database),
         whole_results=WholeResults(database, blobs),
+        work_times=WorkTimes(database),
     )

@@ -38,6 +38,7 @@ EXIT: dict[RunStatus, int] = {
     "budget_exceeded": 6,
     "refused": 7,
     "cancelled": 8,
+    "timeout": 124,
 }
 
 

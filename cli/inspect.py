@@ -39,9 +39,9 @@ def show_runs(workspace: Path, waiting: bool, as_json: bool) -> int:
 
 def recorded_runs(settings: Settings, waiting: bool) -> list[dict[str, Any]]:
     """Read the runs of a workspace, the newest first; none when there is no store yet."""
-    if not _store(settings).is_file():
+    if not has_store(settings):
         return []
-    return list(_open(settings).query(_RUNS, {"waiting": int(waiting)}))
+    return list(open_store(settings).query(_RUNS, {"waiting": int(waiting)}))
 
 
 def show_run(thread: str, workspace: Path, as_json: bool) -> int:
@@ -63,7 +63,7 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
         by = f" by {gate['decided_by']} via {gate['channel']}" if gate["decided_by"] else ""
         reason = f": {gate['reason']}" if gate["reason"] else ""
         console.print(views.label("gate", f"{gate['gate_id']} ({gate['kind']}) {gate['status']}{by}{reason}"))
-    for row in _open(settings).query(_ASKED, {"id": found["run_id"]}):
+    for row in open_store(settings).query(_ASKED, {"id": found["run_id"]}):
         shown = json.loads(row["shown"])
         console.print(views.gate_view(row["kind"], shown))
     for step in found["steps"]:
@@ -79,6 +79,8 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
         console.print(views.label("model", failover(told), "yellow"))
     if found["usage"]:
         console.print(views.label("usage", views.usage(found["usage"])))
+    if found["estimated"]:
+        console.print(views.label("estimated", views.estimated(found["estimated"])))
     if found["answer"]:
         console.print(views.label("answer", found["answer"]))
     return 0
@@ -101,14 +103,14 @@ def show_events(thread: str, workspace: Path, as_json: bool) -> int:
 def recorded_events(settings: Settings, run_id: str) -> list[dict[str, Any]]:
     """Read the events of a run from its journal, in order."""
     named = ("seq", "ts", "run_id", "thread_id", "type")
-    rows = _open(settings).query("SELECT * FROM journal WHERE run_id = ? ORDER BY seq", (run_id,))
+    rows = open_store(settings).query("SELECT * FROM journal WHERE run_id = ? ORDER BY seq", (run_id,))
     return [{"v": 1, **{name: row[name] for name in named}, "data": json.loads(row["data"])} for row in rows]
 
 
 def find_run(settings: Settings, thread: str) -> dict[str, Any]:
     """Find a run by its id, or the newest of a thread. Raises RunError when there is none."""
     query = "SELECT * FROM runs WHERE run_id = :id OR thread_id = :id ORDER BY started_at DESC LIMIT 1"
-    for row in _open(settings).query(query, {"id": thread}):
+    for row in open_store(settings).query(query, {"id": thread}):
         return row
     raise RunError(f"there is no thread or run {thread}", "list them: planwright ls")
 
@@ -121,7 +123,7 @@ def known_thread(workspace: Path, thread: str | None) -> str | None:
 def find_gate(settings: Settings, which: str | None) -> dict[str, Any]:
     """Find the gate an answer is for. Raises GateError when that is none or not exactly one."""
     rows = list(
-        _open(settings).query(
+        open_store(settings).query(
             "SELECT * FROM gates WHERE (:id IS NULL AND status = 'open') OR gate_id = :id"
             " OR (thread_id = :id AND status = 'open') ORDER BY requested_at",
             {"id": which},
@@ -139,7 +141,7 @@ def find_gate(settings: Settings, which: str | None) -> dict[str, Any]:
 def find_plan(settings: Settings, run_id: str, plan_hash: str) -> dict[str, Any]:
     """Read a plan on record. Raises RunError when it is not there."""
     query = "SELECT plan FROM plans WHERE run_id = ? AND plan_hash = ?"
-    for row in _open(settings).query(query, (run_id, plan_hash)):
+    for row in open_store(settings).query(query, (run_id, plan_hash)):
         found: dict[str, Any] = json.loads(row["plan"])
         return found
     raise RunError(f"run {run_id} has no such plan on record", f"look at it: planwright show {run_id}")
@@ -147,7 +149,7 @@ def find_plan(settings: Settings, run_id: str, plan_hash: str) -> dict[str, Any]
 
 def report(settings: Settings, run_id: str) -> dict[str, Any]:
     """Gather all that is recorded of a run."""
-    database = _open(settings)
+    database = open_store(settings)
     run = next(database.query("SELECT * FROM runs WHERE run_id = ?", (run_id,)))
     wanted = ("run_id", "thread_id", "tenant", "status", "request", "answer", "started_at", "ended_at")
     plan = next(
@@ -189,13 +191,14 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
                 "SELECT data FROM journal WHERE run_id = ? AND type = 'failover' ORDER BY seq", (run_id,)
             )
         ],
-        "usage": _newest(database, run_id, "budget_update"),
+        "usage": _newest(database, run_id, "budget_update", "budget_update:run"),
+        "estimated": (_newest(database, run_id, "run_end") or {}).get("estimated"),
     }
 
 
-def _newest(database: Database, run_id: str, kind: str) -> Any:
-    query = "SELECT data FROM journal WHERE run_id = ? AND type = ? ORDER BY seq DESC LIMIT 1"
-    return next((json.loads(row["data"]) for row in database.query(query, (run_id, kind))), None)
+def _newest(database: Database, run_id: str, kind: str, key: str = "%") -> Any:
+    query = "SELECT data FROM journal WHERE run_id = ? AND type = ? AND key LIKE ? ORDER BY seq DESC LIMIT 1"
+    return next((json.loads(row["data"]) for row in database.query(query, (run_id, kind, key))), None)
 
 
 def _source(database: Database, run_id: str) -> str | None:
@@ -205,11 +208,17 @@ def _source(database: Database, run_id: str) -> str | None:
     return next((row["source_run"] for row in database.query(query, (run_id,))), None)
 
 
+def has_store(settings: Settings) -> bool:
+    """Say whether a workspace has any records yet."""
+    return _store(settings).is_file()
+
+
 def _store(settings: Settings) -> Path:
     return settings.store_folder / "planwright.db"
 
 
-def _open(settings: Settings) -> Database:
+def open_store(settings: Settings) -> Database:
+    """Open the records for reading. Raises RunError when there are none, SetupError for a broken file."""
     path = _store(settings)
     if not path.is_file():
         raise RunError(f"there are no runs in {settings.workspace} yet", 'begin one: planwright run "…"')

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planwright.cli.views import Hanging, label, one_line, pad, plan_view, usage
+from planwright.cli.views import Hanging, estimated, label, one_line, pad, plan_view, usage, warning
 from planwright.graph.canonical import spelled
 from planwright.graph.risk import at_least
 
@@ -42,8 +42,12 @@ def event_line(event: Mapping[str, Any]) -> RenderableType | None:
             return label("progress", f"turn {data['turn']} of at most {data['of']}")
         case "verdict":
             return label("verdict", f"{data['verdict']}: {data['reason']}")
+        case "budget_update" if "limit" in data:
+            return label("budget", warning(data), "yellow")
         case "budget_update":
             return label("usage", usage(data))
+        case "run_end" if data.get("estimated"):
+            return label("estimated", estimated(data["estimated"]))
     return _step_line(event)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from planwright.cli import agents, travel
+from planwright.cli import agents, spending, travel
 from planwright.cli.options import HERE, Folder, Json, NoInput, Request, Thread, Which
 from planwright.graph.errors import PlanwrightError
 
@@ -232,6 +232,8 @@ def doctor(workspace: Folder = HERE) -> None:
 
     raise typer.Exit(examine(workspace))
 
+
+app.command()(spending.usage)
 
 rules = typer.Typer(no_args_is_help=True, help="The calls that are always allowed.")
 app.add_typer(rules, name="rules")

@@ -115,7 +115,8 @@ def plan_view(card: Mapping[str, Any]) -> RenderableType:
         rows.append(Hanging(head, 6))
         task = {"task": step["description"]} if step["capability"] == "agent" else {}
         rows += [_argument(name, value, 8, "dim") for name, value in {**task, **step["params"]}.items()]
-    rows.append(label("estimate", estimate(card["steps"])))
+    needed = card.get("estimate")
+    rows.append(label("estimate", estimate(card["steps"]) + (f"; {known(needed)}" if needed else "")))
     rows.append(label("risk", str(card["risk"]), RISK_STYLE[str(card["risk"])]))
     rows += _done(card.get("done", {}))
     for number, change in enumerate(card.get("changes", ())):
@@ -138,6 +139,39 @@ def estimate(steps: Sequence[Mapping[str, Any]]) -> str:
     told = ", ".join(f"{count} {kind}" for count, kind in kinds if count)
     said = f"{calls} call{'s' * (calls != 1)}" + (f" ({told})" if told else "")
     return said + (f", {agents} step{'s' * (agents != 1)} left to a model with tools" if agents else "")
+
+
+def known(needed: Mapping[str, Any]) -> str:
+    """Say what the models of a plan will use, as far as that is known before it runs."""
+    calls, least = needed["model_calls"], "at least " if needed["at_least"] else ""
+    if not calls:
+        return "no call of a model"
+    price = "unpriced" if needed["cost"] is None else f"from {dollars(needed['cost'])}"
+    return f"{least}{calls} call{'s' * (calls != 1)} of a model, from {needed['tokens']:,} tokens, {price}"
+
+
+def estimated(run: Mapping[str, Any]) -> str:
+    """Say what a whole run was thought to use, before its plan was run."""
+    price = "unpriced" if run["cost"] is None else f"from {dollars(run['cost'])}"
+    return f"from {run['model_calls']} model calls, {run['tokens']:,} tokens, cost {price}"
+
+
+def dollars(micro_cents: int) -> str:
+    """Spell an amount of money."""
+    return f"${micro_cents / MICRO_CENTS_PER_DOLLAR:.4f}"
+
+
+def amount(unit: str, value: int) -> str:
+    """Spell an amount with its unit."""
+    return dollars(value) if unit == "cost" else f"{value:,} {unit.replace('_', ' ')}"
+
+
+def warning(data: Mapping[str, Any]) -> str:
+    """Say how much of a limit is used up, and that its provider does not serve, where that is so."""
+    window = f" in {data['window']} (UTC)" if data.get("window") else ""
+    used = f"{amount(data['unit'], data['used'])} of {amount(data['unit'], data['of'])}"
+    benched = f"; provider {data['benched']} is benched" if data.get("benched") else ""
+    return f"{data['percent']} % of {data['limit']} used{window}: {used}{benched}"
 
 
 def gate_view(kind: str, card: Mapping[str, Any]) -> RenderableType:

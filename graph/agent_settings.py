@@ -13,13 +13,17 @@ AgentId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
 
 class RunBudget(BaseModel):
-    """Limits of one run; unset means no limit. `cost` is in US dollars."""
+    """Limits of one run; unset means no limit. `cost` is in US dollars.
+
+    `wall_clock_s` counts the seconds a run is worked on, not those it waits for a person.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     tokens: int | None = Field(None, ge=0)
     tool_calls: int | None = Field(None, ge=0)
     cost: Decimal | None = Field(None, ge=0)
+    wall_clock_s: float | None = Field(None, ge=0)
 
     def setting(self, name: str) -> str:
         """Name the setting that a limit comes from."""

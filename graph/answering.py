@@ -59,6 +59,6 @@ class Answering:
         if item.decision.answer != "edit":
             return item.decision
         route = snapshot.values.get("route")
-        can_call = isinstance(route, ModelRoute) and route.can_call
-        plan = await self._review(item.gate, item.edit, self._clock(), can_call)
+        model = route if isinstance(route, ModelRoute) else None
+        plan = await self._review(item.gate, item.edit, self._clock(), model)
         return item.decision.model_copy(update={"plan": plan})

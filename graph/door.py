@@ -85,6 +85,7 @@ class Door:
         profile = profile_of(run, fresh, self.settings)
         token = await self._lease(run)
         tickers = [asyncio.create_task(self._renew(run.run_id, token))]
+        entered: Entry | None = None
         try:
             entered = await self._admit(given, run, fresh, config, snapshot, token, channel, profile)
             tickers.append(asyncio.create_task(self._watch(entered.invocation)))
@@ -97,6 +98,8 @@ class Door:
         finally:
             for ticker in tickers:
                 ticker.cancel()
+            if entered is not None:
+                self._keep_time(entered.invocation)
             await self.stores.runs.release(run.run_id, token)
 
     async def ended(self, thread_id: str, snapshot: StateSnapshot) -> bool:
@@ -174,7 +177,13 @@ class Door:
         """Notice that somebody, in any process, cancelled the run."""
         while not invocation.cancelled_by:
             await asyncio.sleep(LOOK_S)
+            if invocation.profile.limits.wall_clock_s is not None:
+                self._keep_time(invocation)
             invocation.cancelled_by = await self.stores.runs.cancelled_by(invocation.run_id)
+
+    def _keep_time(self, invocation: Invocation) -> None:
+        tenant, token = invocation.context.tenant, invocation.lease_token
+        self.stores.work_times.keep(invocation.run_id, tenant, token, invocation.here_s)
 
     async def cancel(self, thread_id: str, by: str) -> None:
         """Ask for the end of a thread's run. Raises RunError when there is nothing to cancel."""
@@ -238,6 +247,7 @@ class Door:
             cancelled_by=run.cancelled_by or "",
             seq=itertools.count(await self.stores.journal.last_seq(run.run_id) + 1),
             told=await self.stores.journal.keys(run.run_id),
+            worked_before_s=await self.stores.work_times.of(run.run_id),
         )
         if nested(config):
             invocation.answered = lambda gate, answer: self.answering.inside(gate, answer, snapshot, channel)

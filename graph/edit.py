@@ -19,7 +19,7 @@ from planwright.graph.revision import needs_of
 
 MAX_EDIT = 1_000_000
 _STEP_FACTS = ("risk", "mode", "effect", "own_gate")
-_PLAN_FACTS = ("plan_id", "revision", "risk", "changes", "done", "replans_left")
+_PLAN_FACTS = ("plan_id", "revision", "risk", "changes", "done", "estimate", "replans_left")
 
 
 def read_edit(given: object, base: Plan, shown: Mapping[str, Any]) -> Plan:

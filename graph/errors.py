@@ -18,7 +18,8 @@ PlanwrightError
 │   └── EffectInDoubt          final: nobody knows whether the effect happened
 ├── LimitExceeded
 │   ├── BudgetExceeded      end with an answer that names the limit
-│   └── TimeLimit           the deadline has passed
+│   │   └── ProviderBudgetExceeded  bench this provider; the next one may serve
+│   └── TimeLimit           the run's wall clock is used up: end with an answer
 ├── GateError               the answer was refused, and nothing has changed
 ├── RunError                the thread or run cannot take this call now
 │   └── PastCheckpoint      nothing goes on from an old checkpoint: begin a fork there
@@ -123,17 +124,25 @@ class EffectInDoubt(CapabilityError):
 
 
 class LimitExceeded(PlanwrightError):
-    """A limit the user has set is reached."""
-
-
-class BudgetExceeded(LimitExceeded):
-    """The next call would cost more than is left; `limit` names the setting."""
-
-    exit_code = 6
+    """A limit the user has set is reached; `limit` names the setting."""
 
     def __init__(self, limit: str, cause: str, next_step: str = "") -> None:
         super().__init__(cause, next_step)
         self.limit = limit
+
+
+class BudgetExceeded(LimitExceeded):
+    """The next call would cost more than is left."""
+
+    exit_code = 6
+
+
+class ProviderBudgetExceeded(BudgetExceeded):
+    """One provider may not be asked: its limit is reached, or nobody knows what it would charge."""
+
+    def __init__(self, provider: str, limit: str, cause: str, next_step: str = "") -> None:
+        super().__init__(limit, cause, next_step)
+        self.provider = provider
 
 
 class TimeLimit(LimitExceeded):

@@ -15,6 +15,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_stream_writer
 
 from planwright.graph.board import Board
+from planwright.graph.errors import TimeLimit
 from planwright.graph.events import Event, EventType
 from planwright.graph.profile import Profile
 from planwright.graph.run_context import RunContext
@@ -50,6 +51,33 @@ class Invocation:
     writer: Callable[[Any], None] | None = None
     front: Mapping[str, Any] = field(default_factory=dict)
     answered: Callable[[Any, Any], Awaitable[str]] | None = None
+    worked_before_s: float = 0
+    began: datetime = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.began = self.clock()
+
+    @property
+    def here_s(self) -> float:
+        """The seconds that this invocation has lasted."""
+        return max(0.0, (self.clock() - self.began).total_seconds())
+
+    @property
+    def worked_s(self) -> float:
+        """The seconds that the run was worked on, over all its invocations."""
+        return self.worked_before_s + self.here_s
+
+    def check_time(self) -> None:
+        """Raise TimeLimit when the run has used up its wall clock."""
+        limits = self.profile.limits
+        if limits.wall_clock_s is None or self.worked_s < limits.wall_clock_s:
+            return
+        setting = limits.setting("wall_clock_s")
+        raise TimeLimit(
+            setting,
+            f"the run has taken {self.worked_s:.1f} s, and {setting} allows {limits.wall_clock_s:g} s",
+            f"raise {setting} in planwright.toml, then run again",
+        )
 
     def emit(self, type_: EventType, data: Mapping[str, Any], key: str) -> None:
         """Send an event to the custom stream and to the journal.

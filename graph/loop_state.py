@@ -70,7 +70,7 @@ class LoopOutcome(BaseModel):
     """How a loop ended: the model's last words, or the reason why it was stopped."""
 
     model_config = ConfigDict(frozen=True)
-    status: Literal["completed", "failed", "budget_exceeded", "cancelled"]
+    status: Literal["completed", "failed", "budget_exceeded", "timeout", "cancelled"]
     text: str
     code: str = ""
 

@@ -81,7 +81,7 @@ def build_pipeline(parts: Parts) -> Pipeline:
 def _add_outer_zone(graph: Pipeline, parts: Parts) -> None:
     settings = parts.settings
     graph.add_node("session_event", session_event(parts.stores.forks, parts.stores.ledger))
-    graph.add_node("budget", ends_run(budget(parts.stores.budgets)))
+    graph.add_node("budget", ends_run(budget(parts.stores.budgets, parts.models.router)))
     graph.add_node("capability_routing", ends_run(capability_routing(parts.models.router)))
     graph.add_node("tool_filter", tool_filter(parts.registry, settings.tools.top_k))
     graph.add_node("prompt_tool_bridge", prompt_tool_bridge())

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+from planwright.graph.provider_budget import ProviderBudget
 
-class Provider(BaseModel):
+
+class Provider(ProviderBudget):
     """One OpenAI-compatible endpoint; lower priority numbers are tried first.
 
     Several keys are used in turn: one that is refused or limited makes way for the next.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     model: str
     base_url: str | None = None

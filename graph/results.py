@@ -20,11 +20,12 @@ RunStatus = Literal[
     "expired",
     "escalated",
     "budget_exceeded",
+    "timeout",
     "cancelled",
 ]
 TERMINAL: frozenset[RunStatus] = frozenset(
     ("planned", "completed", "completed_with_skips", "failed", "refused")
-    + ("rejected", "expired", "escalated", "budget_exceeded", "cancelled")
+    + ("rejected", "expired", "escalated", "budget_exceeded", "timeout", "cancelled")
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
@@ -101,6 +101,7 @@ class AgentState(TypedDict, total=False):
     run_id: str
     request: str
     route: ModelRoute
+    benched: list[str]
     tools: list[str]
     decision: PlanningDecision
     task: Task
@@ -113,6 +114,7 @@ class AgentState(TypedDict, total=False):
     findings: list[Finding]
     attempts: Attempts
     gate_id: str
+    estimate: dict[str, Any]
     approved: bool
     results: Annotated[dict[str, StepResult], merge_results]
     verdict: Verdict | None

@@ -25,9 +25,10 @@ from planwright.graph.state import ModelRoute
 from planwright.models.failover import Failover
 from planwright.models.failures import classify
 from planwright.models.first_words import FirstWords
-from planwright.models.pricing import price
+from planwright.models.pricing import price, worst_price
 from planwright.models.router import Router
 from planwright.models.tool_bridge import in_words, new_nonce, read_calls
+from planwright.models.warning import warn
 
 T = TypeVar("T")
 MAX_TOKENS = 4096
@@ -145,12 +146,16 @@ class Models:
         self, call: _Call, route: ModelRoute, with_key: int, invocation: Invocation, key: str
     ) -> AIMessage:
         """Reserve, call, settle and tell."""
+        invocation.check_time()
+        provider = self.router.provider(route)
+        prices = provider.prices if provider else None
         estimate = count_tokens_approximately(call.messages, tools=list(call.tools))
-        worst = Amount(estimate + call.max_tokens, cost=price(route, estimate, call.max_tokens))
+        worst_cost = worst_price(route, estimate, call.max_tokens, prices)
+        worst = Amount(estimate + call.max_tokens, cost=worst_cost)
         now, run, tenant = invocation.clock, invocation.run_id, invocation.context.tenant
         limits = invocation.profile.limits
         reservation = await self._budgets.reserve(
-            run, tenant, route.provider, "model", worst, limits, now(), lanes=call.lanes
+            run, tenant, route.provider, "model", worst, limits, now(), lanes=call.lanes, within=provider
         )
         started = now()
         try:
@@ -161,11 +166,12 @@ class Models:
             raise
         usage = reply.usage_metadata
         spent = (usage["input_tokens"], usage["output_tokens"]) if usage else (estimate, 0)
-        cost = price(route, *spent)
+        cost = price(route, *spent, prices)
         await self._budgets.settle(reservation, Amount(sum(spent), cost=cost))
         seconds = round((now() - started).total_seconds(), 3)
         data = {"input_tokens": spent[0], "output_tokens": spent[1], "cost": cost, "seconds": seconds}
         self._tell(invocation, route, call.role, key, data)
+        await warn(self._budgets, invocation, route.provider, provider)
         return reply
 
     async def _invoke(self, call: _Call, route: ModelRoute, with_key: int) -> AIMessage:

@@ -14,7 +14,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from planwright.graph.errors import KeyRefused, ModelError, ModelUnavailable, ProviderResting
+from planwright.graph.errors import (
+    KeyRefused,
+    ModelError,
+    ModelUnavailable,
+    PlanwrightError,
+    ProviderBudgetExceeded,
+    ProviderResting,
+)
 from planwright.graph.provider_settings import Breaker
 from planwright.graph.provider_settings import Failover as Limits
 from planwright.graph.state import ModelRoute
@@ -63,15 +70,19 @@ class Failover:
         """Return the first reply, trying `routes` in order.
 
         `tell` hears of every failure and of what follows from it. Raises what the last provider failed
-        with; ModelRejected, ContextOverflow, ModelOutputInvalid and ModelInterrupted at once.
+        with; ModelRejected, ContextOverflow, ModelOutputInvalid and ModelInterrupted at once. A provider
+        whose budget is spent is passed over; ProviderBudgetExceeded when that holds for all.
         """
         ends_at = self._clock() + deadline_s
-        failures: list[ModelError] = []
+        failures: list[ModelError | ProviderBudgetExceeded] = []
         for position, route in enumerate(routes):
             onward = routes[position + 1] if position + 1 < len(routes) else None
             try:
                 return await self._at(route, onward, attempt, tell, ends_at)
             except (ModelUnavailable, KeyRefused) as error:
+                failures.append(error)
+            except ProviderBudgetExceeded as error:
+                tell(_told(route, None, error, "next_provider", 0, onward))
                 failures.append(error)
         raise _together(failures)
 
@@ -186,9 +197,14 @@ def _resting(route: ModelRoute, seconds: float) -> ProviderResting:
     )
 
 
-def _together(failures: list[ModelError]) -> ModelError:
-    """Raise one provider's failure as it is; of several, the last, which then names them all."""
-    last = failures[-1]
+def _together(
+    failures: list[ModelError | ProviderBudgetExceeded],
+) -> ModelError | ProviderBudgetExceeded:
+    """Raise one provider's failure as it is; of several, the last, which then names them all.
+
+    That all are over their budget is the failure only where nobody failed otherwise.
+    """
+    last = next((failure for failure in reversed(failures) if isinstance(failure, ModelError)), failures[-1])
     if len(failures) > 1:
         last.cause = "; ".join(failure.cause for failure in failures)
         last.args = (f"{last.cause}\n{last.next_step}",)
@@ -198,7 +214,7 @@ def _together(failures: list[ModelError]) -> ModelError:
 def _told(
     route: ModelRoute,
     key: Key | None,
-    failure: ModelError,
+    failure: PlanwrightError,
     move: Move,
     wait: float,
     onward: ModelRoute | None,

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 
-from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR
+from planwright.checkpoints.limits import MICRO_CENTS_PER_DOLLAR
+from planwright.graph.provider_budget import Prices
 from planwright.graph.state import ModelRoute
 
+MILLION = 1_000_000
 
-def price(route: ModelRoute, input_tokens: int, output_tokens: int) -> int | None:
-    """Price a call by its tokens, from the public price list that genai-prices carries."""
+
+def price(
+    route: ModelRoute, input_tokens: int, output_tokens: int, prices: Prices | None = None
+) -> int | None:
+    """Price a call by its tokens: as its provider's settings say, else by the list of genai-prices.
+
+    A part of a micro-cent counts as a whole one.
+    """
     if route.embedded:
         return None
+    if prices is not None:
+        dollars = (
+            prices.input_per_million * input_tokens + prices.output_per_million * output_tokens
+        ) / MILLION
+        return math.ceil(dollars * MICRO_CENTS_PER_DOLLAR)
     from genai_prices import Usage, calc_price  # a large table: loaded only when a provider is used
 
     try:
@@ -20,4 +34,11 @@ def price(route: ModelRoute, input_tokens: int, output_tokens: int) -> int | Non
         )
     except LookupError:
         return None
-    return int(Decimal(priced.total_price) * MICRO_CENTS_PER_DOLLAR)
+    return math.ceil(Decimal(priced.total_price) * MICRO_CENTS_PER_DOLLAR)
+
+
+def worst_price(
+    route: ModelRoute, input_tokens: int, output_tokens: int, prices: Prices | None = None
+) -> int | None:
+    """Price what a call may use at most. The embedded planner sends nothing: it cannot cost anything."""
+    return 0 if route.embedded else price(route, input_tokens, output_tokens, prices)

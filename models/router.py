@@ -35,11 +35,14 @@ class Router:
             asyncio.AbstractEventLoop, dict[tuple[str, str, int], BaseChatModel]
         ] = WeakKeyDictionary()
 
-    def route(self, provider: str | None = None, needs: Collection[str] = ()) -> ModelRoute:
+    def route(
+        self, provider: str | None = None, needs: Collection[str] = (), benched: Collection[str] = ()
+    ) -> ModelRoute:
         """Choose the provider for a request: `provider`, `provider/model`, or None for the first that can.
 
-        Without any configured provider the embedded planner serves; a configured one is never
-        replaced by it. Raises SetupError when the choice is unknown or nobody can what is needed.
+        Providers that are `benched` are passed over. Without any configured provider the embedded planner
+        serves; a configured one is never replaced by it. Raises SetupError when the choice is unknown or
+        nobody can what is needed.
         """
         if self._given is not None:
             name = getattr(self._given, "model_name", type(self._given).__name__)
@@ -57,12 +60,25 @@ class Router:
             return route.model_copy(update={"model": model}) if model else route
         if not providers:
             return EMBEDDED
-        if able := self._able(needs):
+        if able := [route for route in self._able(needs) if route.provider not in benched]:
             return able[0]
         raise SetupError(
             f"no provider offers {', '.join(sorted(needs))}",
             "add a provider that does, or list it under providers.<id>.capabilities",
         )
+
+    def candidates(self, provider: str | None = None) -> dict[str, Provider]:
+        """Name the providers that may serve a request: the one it chooses, or all of them.
+
+        Empty when the embedded planner or a given model serves.
+        """
+        providers = self._settings.providers
+        if self._given is not None or provider == EMBEDDED.provider:
+            return {}
+        if provider is not None:
+            name = provider if provider in providers else provider.partition("/")[0]
+            return {name: providers[name]} if name in providers else {}
+        return dict(providers)
 
     def successors(self, route: ModelRoute) -> list[ModelRoute]:
         """List a route and the providers that may serve in its place, by priority.

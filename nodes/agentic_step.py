@@ -39,7 +39,9 @@ def step_result(checked: CheckedStep, outcome: LoopOutcome) -> StepResult:
     if outcome.status == "cancelled":
         return ended(checked, "skipped", code="cancelled", error=outcome.text)
     if outcome.status != "completed":
-        return ended(checked, "failed", code=outcome.code or outcome.status, error=outcome.text)
+        of_the_run = outcome.status in ("budget_exceeded", "timeout") and not outcome.code.startswith("lane.")
+        code = outcome.status if of_the_run else outcome.code or outcome.status
+        return ended(checked, "failed", code=code, error=outcome.text)
     return StepResult(
         uid=checked.uid,
         step_id=checked.step.id,

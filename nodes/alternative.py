@@ -19,7 +19,7 @@ from planwright.checkpoints.alternatives import plan_id
 from planwright.checkpoints.runs import RecordedPlan
 from planwright.checkpoints.stores import Stores
 from planwright.graph.canonical import sha256
-from planwright.graph.errors import BudgetExceeded, CapabilityRejected, ModelError
+from planwright.graph.errors import CapabilityRejected, LimitExceeded, ModelError
 from planwright.graph.invocation import Invocation
 from planwright.graph.plan import CLOSING, DELEGATE, CheckedStep, Plan, PlanStep
 from planwright.graph.results import StepResult
@@ -69,7 +69,7 @@ class Alternative:
             )
             found, params = read(reply, listed)
             chosen = await self._verified(checked, found, params, args, invocation)
-        except (ModelError, BudgetExceeded, CapabilityRejected, ValidationError):
+        except (ModelError, LimitExceeded, CapabilityRejected, ValidationError):
             return None
         plan = Plan(plan_id=plan_id(checked.uid), goal=f"instead of {checked.uid}", steps=(chosen.step,))
         recorded = RecordedPlan(plan=plan, checked=[chosen], gate_id=None, kind="alternative")

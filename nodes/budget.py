@@ -1,40 +1,73 @@
-"""budget: refuse a run that has nothing left to spend, before any model is called."""
+"""budget: refuse a run that has nothing left to spend, and bench providers that are over their limit."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from langchain_core.runnables import RunnableConfig
 
-from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR, Budgets, Spent
-from planwright.graph.agent_settings import RunBudget
+from planwright.checkpoints.budgets import Budgets
+from planwright.checkpoints.limits import Limit, say, standing, waiting
 from planwright.graph.errors import BudgetExceeded
 from planwright.graph.invocation import invocation_of
 from planwright.graph.state import AgentState
+from planwright.models.router import Router
+from planwright.models.warning import warning
 from planwright.nodes.node import Node, Update, ending
 
 
-def budget(budgets: Budgets) -> Node[AgentState]:
-    """End the run with a `budget_exceeded` answer when a limit is already reached."""
+def budget(budgets: Budgets, router: Router) -> Node[AgentState]:
+    """End the run with a `budget_exceeded` answer when a limit is reached that no provider gets around."""
 
     async def budget(state: AgentState, config: RunnableConfig) -> Update:
         invocation = invocation_of(config)
-        spent = await budgets.spent(invocation.run_id, invocation.clock())
-        limit = reached(spent, invocation.profile.limits)
-        if limit is None:
-            return {}
-        error = BudgetExceeded(
-            limit,
-            f"{limit} is reached; no model was called",
-            f"raise {limit} in planwright.toml, then run again",
-        )
-        return ending("budget_exceeded", error)
+        invocation.check_time()
+        now, tenant = invocation.clock(), invocation.context.tenant
+        limits = await budgets.of_run(invocation.run_id, invocation.profile.limits, now)
+        if (limit := reached(limits)) is not None:
+            return ending("budget_exceeded", spent(limit))
+        candidates = router.candidates(invocation.profile.model)
+        stand = {
+            name: await budgets.of_provider(tenant, name, provider, now)
+            for name, provider in candidates.items()
+        }
+        benched = over(stand)
+        for limit in benched.values():
+            told = {**warning(limit), "benched": limit.provider}
+            invocation.emit("budget_update", told, f"benched:{limit.key}")
+        if candidates and benched.keys() == candidates.keys():
+            return ending("budget_exceeded", nobody_left(list(benched.values())))
+        return {"benched": list(benched)}
 
     return budget
 
 
-def reached(spent: Spent, limits: RunBudget) -> str | None:
-    """Name the first limit with nothing left."""
-    cost = None if limits.cost is None else int(limits.cost * MICRO_CENTS_PER_DOLLAR)
-    pairs = (("tokens", spent.tokens, limits.tokens), ("cost", spent.cost, cost))
-    return next(
-        (limits.setting(name) for name, used, limit in pairs if limit is not None and used >= limit), None
+def reached(limits: Iterable[Limit]) -> Limit | None:
+    """Find the first limit of a run that leaves nothing for a model; one of tool calls does."""
+    return next((limit for limit in limits if limit.unit in ("tokens", "cost") and limit.reached), None)
+
+
+def over(stand: Mapping[str, Iterable[Limit]]) -> dict[str, Limit]:
+    """Name the providers that are over a limit of theirs, and the first such limit."""
+    found = {name: [limit for limit in limits if limit.reached] for name, limits in stand.items()}
+    return {name: limits[0] for name, limits in found.items() if limits}
+
+
+def spent(limit: Limit) -> BudgetExceeded:
+    """Say that the budget of a run is spent."""
+    used = f"{say(limit.unit, limit.used)} used of {say(limit.unit, limit.most)}"
+    return BudgetExceeded(
+        limit.setting,
+        f"{limit.setting} is reached ({used}); no model was called",
+        f"raise {limit.setting} in planwright.toml, then run again",
+    )
+
+
+def nobody_left(limits: list[Limit]) -> BudgetExceeded:
+    """Say that every provider is over its limit, and which one that is."""
+    listed = "; ".join(standing(limit) for limit in limits)
+    return BudgetExceeded(
+        limits[0].setting,
+        f"{', '.join(limit.setting for limit in limits)} reached; no model was called. {listed}",
+        f"{waiting(limits[0])}, then run again",
     )

@@ -14,6 +14,7 @@ def capability_routing(router: Router) -> Node[AgentState]:
     """Route by the choice of the request or its agent, else by priority among the providers that can."""
 
     async def capability_routing(state: AgentState, config: RunnableConfig) -> Update:
-        return {"route": router.route(invocation_of(config).profile.model)}
+        model = invocation_of(config).profile.model
+        return {"route": router.route(model, benched=state.get("benched", ()))}
 
     return capability_routing

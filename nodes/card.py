@@ -20,6 +20,7 @@ def plan_card(
     changes: Sequence[str],
     results: Mapping[str, StepResult],
     *,
+    estimate: Mapping[str, Any],
     with_gates: bool = False,
 ) -> dict[str, Any]:
     """List goal, steps in dependency order, arguments, risk, mode, own gates, and what an edit changed.
@@ -52,6 +53,7 @@ def plan_card(
         "risk": risk,
         "steps": steps,
         "changes": list(changes),
+        "estimate": dict(estimate),
         "done": {
             entry.step.id: results[entry.uid].kept_from or "this run"
             for entry in checked

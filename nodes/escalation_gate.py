@@ -19,7 +19,7 @@ from planwright.nodes.node import Node, Update
 from planwright.nodes.plan_gate import open_gate
 
 GRAVE = frozenset(("delegated", "destructive"))
-SETTLED = frozenset(("forbidden", "budget_exceeded", "cancelled"))
+SETTLED = frozenset(("forbidden", "budget_exceeded", "timeout", "cancelled"))
 
 
 def escalation_gate(gates: Gates, settings: Settings) -> Node[AgentState]:

@@ -6,13 +6,13 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langchain_core.runnables import RunnableConfig
 
 from planwright.checkpoints.runs import RecordedPlan, Runs
-from planwright.graph.errors import BudgetExceeded, ModelError, ModelInterrupted
+from planwright.graph.errors import LimitExceeded, ModelError, ModelInterrupted
 from planwright.graph.invocation import invocation_of
 from planwright.graph.loop_state import LoopOutcome, LoopState
 from planwright.models.calling import Models
 from planwright.nodes.grants import Grants
 from planwright.nodes.history import normalise, repair
-from planwright.nodes.node import Node, Update
+from planwright.nodes.node import Node, Update, ended_by
 from planwright.nodes.tool_calls import CallReader, batch_of, schemas, tools_of
 from planwright.nodes.truncation import offered_whole
 from planwright.prompts import instructed
@@ -47,7 +47,7 @@ def llm_invoker(models: Models, reader: CallReader, grants: Grants, runs: Runs) 
             reply = await models.chat(
                 loop.route, asked, invocation, key, role="agent", tools=wire, lanes=loop.budgets, place=place
             )
-        except (BudgetExceeded, ModelError) as error:
+        except (LimitExceeded, ModelError) as error:
             return {"outcome": without_reply(error)}
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
         calls = await reader.read(clean, wrong, tools, invocation.run_id, key)
@@ -69,10 +69,10 @@ def llm_invoker(models: Models, reader: CallReader, grants: Grants, runs: Runs) 
     return llm_invoker
 
 
-def without_reply(error: BudgetExceeded | ModelError) -> LoopOutcome:
+def without_reply(error: LimitExceeded | ModelError) -> LoopOutcome:
     """End a loop whose model did not answer; what was heard of a reply that broke off is told as a part."""
-    if isinstance(error, BudgetExceeded):
-        return LoopOutcome(status="budget_exceeded", code=error.limit, text=str(error))
+    if isinstance(error, LimitExceeded):
+        return LoopOutcome(status=ended_by(error), code=error.limit, text=str(error))
     if isinstance(error, ModelInterrupted):
         text = f"{error.partial} […]\n(This is only a part: {error})"
         return LoopOutcome(status="failed", code="model", text=text)

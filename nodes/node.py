@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph._node import StateNodeSpec
 
-from planwright.graph.errors import BudgetExceeded, PlanwrightError
+from planwright.graph.errors import LimitExceeded, PlanwrightError, TimeLimit
 from planwright.graph.results import RunStatus
 from planwright.graph.state import AgentState
 
@@ -28,6 +28,11 @@ def ending(status: RunStatus, error: PlanwrightError) -> Update:
     return {"status": status, "answer": str(error)}
 
 
+def ended_by(error: LimitExceeded) -> Literal["budget_exceeded", "timeout"]:
+    """Name how a run ends whose limit is reached."""
+    return "timeout" if isinstance(error, TimeLimit) else "budget_exceeded"
+
+
 def describe(nodes: Mapping[str, StateNodeSpec[Any, Any]], factories: Mapping[str, Any]) -> None:
     """Let Studio show what each node does: in the words of its factory, which has the node's name."""
     for name, node in nodes.items():
@@ -40,8 +45,8 @@ def ends_run(node: Node[AgentState]) -> Node[AgentState]:
     async def guarded(state: AgentState, config: RunnableConfig) -> Update:
         try:
             return await node(state, config)
-        except BudgetExceeded as error:
-            return ending("budget_exceeded", error)
+        except LimitExceeded as error:
+            return ending(ended_by(error), error)
         except PlanwrightError as error:
             return ending("failed", error)
 

@@ -23,7 +23,8 @@ def plan_gate(gates: Gates, settings: Settings) -> Node[AgentState]:
         assert plan is not None
         left = settings.planning.replan_budget - state.get("attempts", Attempts()).replans
         deep, results = settings.approval.depth == "plan_and_gates", state.get("results", {})
-        card = plan_card(plan, state["checked"], state.get("changes", ()), results, with_gates=deep)
+        known, changes = state.get("estimate", {}), state.get("changes", ())
+        card = plan_card(plan, state["checked"], changes, results, estimate=known, with_gates=deep)
         shown = {**card, "replans_left": max(left, 0)}
         gate = open_gate(invocation, settings, state["gate_id"], plan.plan_hash, shown)
         await gates.open(gate)

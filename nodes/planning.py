@@ -6,7 +6,7 @@ import re
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.graph.errors import BudgetExceeded, ModelError
+from planwright.graph.errors import LimitExceeded, ModelError
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.run_context import PlanningMode
 from planwright.graph.settings import Planning
@@ -52,7 +52,7 @@ async def _vote(models: Models, state: AgentState, invocation: Invocation) -> bo
     prompt = Prompt("planning", render("planning"), asked, timeout_s=VOTE_S, max_tokens=3, temperature=0)
     try:
         reply = await models.complete(state["route"], prompt, invocation, "planning")
-    except (ModelError, BudgetExceeded):
+    except (ModelError, LimitExceeded):
         return None
     word = reply.strip().lower()
     return True if word.startswith("y") else False if word.startswith("n") else None

@@ -8,14 +8,14 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
 from planwright.checkpoints.stores import Stores
-from planwright.graph.errors import ModelError
+from planwright.graph.errors import LimitExceeded, ModelError
 from planwright.graph.invocation import invocation_of
 from planwright.graph.plan import CheckedStep
 from planwright.graph.results import StepResult
 from planwright.graph.state import AgentState
 from planwright.models.calling import Models, Prompt
 from planwright.models.offline.answering import answer
-from planwright.nodes.node import Node, Update
+from planwright.nodes.node import Node, Update, ended_by
 from planwright.nodes.score import final_status
 from planwright.nodes.step_runner import full_output
 from planwright.prompts import as_data, render
@@ -54,6 +54,10 @@ def respond(models: Models, stores: Stores) -> Node[AgentState]:
             if not told:
                 raise
             text = f"{answer(told)}\n(The model could not put this into words: {error.cause})"
+        except LimitExceeded as error:
+            if not told:
+                raise
+            return {"answer": f"{error}\n{answer(told)}", "status": ended_by(error)}
         return {"answer": text, "status": status}
 
     return respond

@@ -19,18 +19,19 @@ from planwright.graph.results import Finding
 from planwright.graph.revision import changes
 from planwright.graph.run_context import read_context
 from planwright.graph.settings import Settings
-from planwright.nodes.verify import Rules, calls_left, close_plan, examine
+from planwright.graph.state import ModelRoute
+from planwright.nodes.verify import Rules, close_plan, examine
 
-Review = Callable[[Gate, object, datetime, bool], Awaitable[Plan]]
+Review = Callable[[Gate, object, datetime, ModelRoute | None], Awaitable[Plan]]
 
 
 def review(registry: Registry, stores: Stores, settings: Settings, world: CallContext) -> Review:
     """Make the review of edits: a pure look at an edited plan, and nothing written."""
 
-    async def review(gate: Gate, edit: object, at: datetime, can_call: bool) -> Plan:
+    async def review(gate: Gate, edit: object, at: datetime, route: ModelRoute | None) -> Plan:
         """Read an edit as the next revision. Raises GateError with the findings when it may not run.
 
-        `can_call` says whether the model of the gate's run can call tools.
+        `route` is the model of the gate's run.
         """
         base = await stores.runs.plan_on_record(gate.run_id, gate.shown_hash)
         if base is None:
@@ -40,9 +41,9 @@ def review(registry: Registry, stores: Stores, settings: Settings, world: CallCo
         results = {result.uid: result for result in await stores.ledger.settled_steps(gate.run_id)}
         run = await stores.runs.latest(gate.thread_id)
         profile = in_force(settings, read_context(run.context if run else None))
-        left = await calls_left(stores.budgets, profile, gate.run_id, at)
-        rules = Rules(registry, settings, world, can_call, profile)
-        _, findings = await asyncio.to_thread(examine, edited, rules, gate.run_id, results, left)
+        spent = await stores.budgets.spent(gate.run_id, at)
+        rules = Rules(registry, settings, world, route, profile)
+        _, findings, _ = await asyncio.to_thread(examine, edited, rules, gate.run_id, results, spent)
         if findings:
             raise refusal(gate, findings)
         if edited.plan_hash == base.plan_hash or not changes(base, edited):

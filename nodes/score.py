@@ -19,7 +19,9 @@ from planwright.nodes.escalation_gate import unsettled
 from planwright.nodes.node import Node, Update, ending
 from planwright.nodes.step_runner import full_output
 
-FINAL_CODES = frozenset(("rejected", "forbidden", "in_doubt", "budget_exceeded", "approved", "expired"))
+FINAL_CODES = frozenset(
+    ("rejected", "forbidden", "in_doubt", "budget_exceeded", "timeout", "approved", "expired")
+)
 
 
 def score(stores: Stores, settings: Settings) -> Node[AgentState]:
@@ -149,6 +151,8 @@ def final_status(results: Mapping[str, StepResult], verdict: Verdict | None) -> 
     statuses = [result.status for result in results.values()]
     if any(result.code == "budget_exceeded" for result in results.values()):
         return "budget_exceeded"
+    if any(result.code == "timeout" for result in results.values()):
+        return "timeout"
     if any(result.code == "in_doubt" for result in results.values()):
         return "escalated"
     if any(result.code == "cancelled" for result in results.values()):

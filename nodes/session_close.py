@@ -21,7 +21,10 @@ def session_close(stores: Stores) -> Node[AgentState]:
         spent = await stores.budgets.spent(invocation.run_id, now)
         invocation.emit("agent_message", {"content": answer}, "run")
         invocation.emit("budget_update", {**vars(spent)}, "run")
-        invocation.emit("run_end", {"status": status}, "run")
+        used = {name: value for name, value in vars(spent).items() if name != "calls"}
+        used["seconds"] = round(invocation.worked_s, 3)
+        estimated = state.get("estimate", {}).get("run")
+        invocation.emit("run_end", {"status": status, "estimated": estimated, "used": used}, "run")
         await stores.runs.end(invocation.run_id, status, answer, now)
         return {"messages": [AIMessage(answer, id=f"answer_{invocation.run_id}")], "status": status}
 

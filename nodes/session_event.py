@@ -45,6 +45,7 @@ def session_event(forks: Forks, ledger: Ledger) -> Node[AgentState]:
             "findings": [],
             "attempts": Attempts(),
             "gate_id": "",
+            "estimate": {},
             "shortlist": [],
             "results": Overwrite({}),
             "verdict": None,

@@ -12,7 +12,7 @@ from planwright.capabilities.gateway import Gateway, Site
 from planwright.checkpoints.stores import Stores
 from planwright.graph.canonical import spelled
 from planwright.graph.cascade import fate
-from planwright.graph.errors import BudgetExceeded, CapabilityError, PlanwrightError
+from planwright.graph.errors import CapabilityError, LimitExceeded, PlanwrightError
 from planwright.graph.invocation import Invocation
 from planwright.graph.lane_budget import LaneBudget
 from planwright.graph.plan import CheckedStep
@@ -20,7 +20,9 @@ from planwright.graph.references import resolve
 from planwright.graph.results import StepResult, StepStatus
 from planwright.graph.settings import Settings
 from planwright.graph.state import StepTask
+from planwright.models.warning import warn
 from planwright.nodes.alternative import Alternative
+from planwright.nodes.node import ended_by
 
 PREVIEW = 200
 
@@ -150,14 +152,16 @@ class StepRunner:
 
         site, name = _site(checked, plan_hash, invocation, lanes), checked.step.capability or ""
         try:
+            invocation.check_time()
             output = await self.gateway.call(name, await arguments(), site, may_retry)
             result = await self._completed(checked, output)
         except CapabilityError as error:
             result = ended(checked, "failed", code=error.code, error=error.cause)
-        except BudgetExceeded as error:
-            result = ended(checked, "failed", code="budget_exceeded", error=str(error))
+        except LimitExceeded as error:
+            result = ended(checked, "failed", code=ended_by(error), error=str(error))
         except PlanwrightError as error:
             result = ended(checked, "failed", code="failed", error=error.cause)
+        await warn(self._stores.budgets, invocation)
         seconds = round((invocation.clock() - started).total_seconds(), 3)
         return result.model_copy(update={"attempts": tries[0], "seconds": seconds})
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Literal
 
 from langchain_core.runnables import RunnableConfig
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.budgets import Budgets
+from planwright.checkpoints.budgets import Budgets, Spent
 from planwright.checkpoints.gates import gate_id
 from planwright.checkpoints.runs import RecordedPlan, Runs
 from planwright.graph.canonical import sha256
@@ -23,8 +22,9 @@ from planwright.graph.results import Finding, StepResult
 from planwright.graph.risk import at_least, highest_risk
 from planwright.graph.schedule import topological
 from planwright.graph.settings import Approval, Settings
-from planwright.graph.state import AgentState, Attempts
+from planwright.graph.state import AgentState, Attempts, ModelRoute
 from planwright.nodes.card import plan_card
+from planwright.nodes.estimate import Estimate, estimate, in_all, over_budget
 from planwright.nodes.node import Node, Update
 from planwright.nodes.rules import check, ruling_of
 from planwright.nodes.surface import surface_of
@@ -49,20 +49,21 @@ def verify(
             }
         plan, mended = close_plan(plan)
         results, changes = state.get("results", {}), state.get("changes", [])
-        left = await calls_left(budgets, invocation.profile, invocation.run_id, invocation.clock())
-        rules = Rules(registry, settings, world, state["route"].can_call, invocation.profile)
-        checked, findings = await asyncio.to_thread(  # a preflight may read files
-            examine, plan, rules, invocation.run_id, results, left
+        spent = await budgets.spent(invocation.run_id, invocation.clock())
+        rules = Rules(registry, settings, world, state["route"], invocation.profile)
+        checked, findings, needed = await asyncio.to_thread(  # a preflight may read files
+            examine, plan, rules, invocation.run_id, results, spent
         )
-        attempts = state.get("attempts", Attempts())
-        outcome: Outcome = "reject" if findings and left == 0 else judge(findings, attempts, settings)
+        attempts, spent_all = state.get("attempts", Attempts()), spent.calls == rules.calls
+        outcome: Outcome = "reject" if findings and spent_all else judge(findings, attempts, settings)
         data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended}
         if outcome != "ok":
             listed = [finding.model_dump(mode="json") for finding in findings]
             invocation.emit("plan_verified", {**data, "findings": listed}, str(attempts.revision))
             return _again(outcome, findings, attempts, state.get("findings", []))
         deep = settings.approval.depth == "plan_and_gates"
-        shown = plan_card(plan, checked, changes, results, with_gates=deep)
+        known = in_all(needed, spent)
+        shown = plan_card(plan, checked, changes, results, estimate=known, with_gates=deep)
         invocation.emit("plan_verified", {**data, "findings": [], "plan": shown}, str(attempts.revision))
         gate = None
         asks = changes or needs_approval(checked, settings.approval)
@@ -72,6 +73,7 @@ def verify(
             recorded = RecordedPlan(plan=plan, checked=checked, gate_id=gate)
             await runs.record_plan(invocation.run_id, invocation.context.tenant, recorded, invocation.clock())
         update: dict[str, object] = {"plan": plan, "checked": checked, "gate_id": gate or "", "findings": []}
+        update["estimate"] = known
         if invocation.context.dry_run:
             update |= {"status": "planned", "answer": "This is the plan; nothing was run."}
         return update
@@ -81,23 +83,34 @@ def verify(
 
 @dataclass(frozen=True)
 class Rules:
-    """What a plan is measured by; `can_call` when the model of its run can call tools."""
+    """What a plan is measured by; `route` is the model of its run, None when there is none yet."""
 
     registry: Registry
     settings: Settings
     world: CallContext
-    can_call: bool
+    route: ModelRoute | None
     profile: Profile
+
+    @property
+    def calls(self) -> int | None:
+        """How many calls the run may make in all."""
+        return self.profile.limits.tool_calls
+
+    @property
+    def can_call(self) -> bool:
+        """Whether the model of the run can call tools."""
+        return self.route is not None and self.route.can_call
 
 
 def examine(
-    plan: Plan, rules: Rules, run_id: str, results: Mapping[str, StepResult], left: int | None
-) -> tuple[list[CheckedStep], list[Finding]]:
-    """Check a closed plan by all the rules, and fix its steps if it holds; `left` is its budget of calls."""
+    plan: Plan, rules: Rules, run_id: str, results: Mapping[str, StepResult], spent: Spent
+) -> tuple[list[CheckedStep], list[Finding], Estimate]:
+    """Check a closed plan by all the rules, and fix its steps if it holds, within what its run has left."""
     registry, settings, world = rules.registry.within(rules.profile), rules.settings, rules.world
     findings = check(plan, registry, settings, world, can_call=rules.can_call)
     checked = [] if findings else check_steps(plan, registry, world, run_id, results, settings)
-    return checked, findings + over_budget(checked, results, left, rules.profile.limits.setting("tool_calls"))
+    needed = estimate(plan, checked, results, rules.route, registry, rules.profile, settings)
+    return checked, findings or over_budget(needed, spent, rules.profile.limits), needed
 
 
 def subject(plan: Plan, attempts: Attempts) -> str:
@@ -137,17 +150,6 @@ def judge(findings: list[Finding], attempts: Attempts, settings: Settings) -> Ou
     if unknown and attempts.reclassifications < settings.planning.reclassify_budget:
         return "reclassify"
     return "replan"
-
-
-def over_budget(
-    checked: list[CheckedStep], results: Mapping[str, StepResult], left: int | None, setting: str
-) -> list[Finding]:
-    """Find a plan with more calls than are left; steps whose results are kept cost none."""
-    calls = sum(entry.uid not in results for entry in checked)
-    if left is None or calls <= left:
-        return []
-    message = f"{calls} calls planned, {left} left of {setting}"
-    return [Finding(code="budget_exceeded", message=message, fix=f"raise {setting}")]
 
 
 def check_steps(
@@ -243,11 +245,3 @@ def _again(
         tried["reclassifications"] = attempts.reclassifications + 1
     said = [finding for finding in before if finding.code in SAID_BY_A_PERSON]
     return {"findings": said + findings, "plan": None, "attempts": attempts.model_copy(update=tried)}
-
-
-async def calls_left(budgets: Budgets, profile: Profile, run_id: str, at: datetime) -> int | None:
-    """Count the calls that a run may still make; None when there is no limit."""
-    limit = profile.limits.tool_calls
-    if limit is None:
-        return None
-    return limit - (await budgets.spent(run_id, at)).calls

@@ -92,10 +92,11 @@ async def test_a_call_that_would_overspend_is_refused_by_the_name_of_the_limit(
         (limits(tokens=100), Amount(tokens=100)),
         (limits(tool_calls=1), Amount(calls=1)),
         (limits(cost="0.01"), Amount(cost=1_000_000)),
-        (limits(cost="0"), Amount(tokens=5, cost=None)),
+        (limits(cost="0"), Amount(tokens=5, cost=0)),
+        (limits(tokens=5), Amount(tokens=5, cost=None)),
         (NO_LIMITS, Amount(tokens=10**12, calls=10**6, cost=10**15)),
     ],
-    ids=["tokens", "calls", "cost", "unpriced", "no limits"],
+    ids=["tokens", "calls", "cost", "free", "unpriced", "no limits"],
 )
 async def test_a_call_that_just_fits_is_let_through(
     budgets: Budgets, within: RunBudget, amount: Amount

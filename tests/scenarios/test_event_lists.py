@@ -235,7 +235,7 @@ def test_step_events_name_plan_goal_position_and_total(recorded: Any) -> None:
 def test_the_last_event_names_the_status_of_the_run(recorded: Any) -> None:
     events, _, scene = recorded
     (run,) = scene.rows("SELECT status FROM runs")
-    assert events[-1]["data"] == {"status": run["status"]}
+    assert events[-1]["data"]["status"] == run["status"]
 
 
 def test_the_journal_alone_rebuilds_the_conversation(scene: Scene) -> None:

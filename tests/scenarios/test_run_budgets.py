@@ -40,12 +40,21 @@ def test_too_few_tokens_for_the_first_call_mean_no_call(limit: int, scene: Scene
     assert (model.asked, scene.done) == ([], [])
 
 
-def test_tokens_spent_on_the_plan_leave_none_for_the_answer(scene: Scene) -> None:
+def test_a_plan_whose_answer_would_find_no_tokens_left_is_not_begun(scene: Scene) -> None:
     model = CostlyModel(replies=[scene.plan(scene.step("s1", "work.read")), "never asked"])
     output = scene.ask(scene.agent(model=model, budgets={"run": {"tokens": 10_000}}))
     assert output["status"] == "budget_exceeded"
     assert "budgets.run.tokens" in output["answer"]
-    assert (roles(model), scene.done) == (["planner"], ["s1"])
+    assert (roles(model), scene.done) == (["planner"], [])
+
+
+def test_results_that_no_model_can_be_asked_about_are_told_beside_the_limit(scene: Scene) -> None:
+    model = CostlyModel(replies=[scene.plan(scene.step("s1", "work.read")), "never asked"], tokens=5000)
+    agent = scene.agent(model=model, budgets={"run": {"tokens": 5000 + 4096 + 300}})
+    output = scene.ask(agent, "Do it, " + "please, " * 200)
+    assert (output["status"], roles(model), scene.done) == ("budget_exceeded", ["planner"], ["s1"])
+    assert output["answer"].startswith("the run budget of 9396 tokens is spent: 5000 tokens used")
+    assert "s1" in output["answer"].splitlines()[-1]
 
 
 def test_tokens_spent_on_the_plan_leave_none_for_another_plan(scene: Scene) -> None:
@@ -100,8 +109,8 @@ def test_a_call_that_failed_still_counts_after_an_hour_at_a_gate(scene: Scene) -
     scene.ask(agent)
     now[0] += timedelta(hours=1)
     scene.decide(agent, "approve")
-    (spent,) = [event["data"] for event in scene.journal() if event["type"] == "budget_update"]
-    assert (scene.done, spent["calls"]) == (["s1", "other"], 2)
+    told = [event["data"] for event in scene.journal() if event["type"] == "budget_update"]
+    assert (scene.done, told[-1]["calls"]) == (["s1", "other"], 2)
 
 
 def test_exactly_as_many_tool_calls_as_allowed_are_made(scene: Scene) -> None:

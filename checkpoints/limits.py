@@ -1,0 +1,117 @@
+"""A limit as it stands, what it means for the next call, and how that is said.
+
+Money is counted in micro-cents (1 US dollar = 100,000,000), so nothing is lost to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from planwright.graph.errors import BudgetExceeded, ProviderBudgetExceeded
+from planwright.graph.windows import Window
+
+MICRO_CENTS_PER_DOLLAR = 100_000_000
+Unit = Literal["tokens", "tool_calls", "cost", "seconds"]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One limit that is set, by the name of its setting, and what is used of it.
+
+    `used` and `most` are in the limit's unit, a cost in micro-cents. A provider's limit counts in a
+    window; a run's counts from its beginning to its end, and has none.
+    """
+
+    setting: str
+    unit: Unit
+    used: int
+    most: int
+    provider: str = ""
+    window: Window | None = None
+
+    @property
+    def left(self) -> int:
+        """What may still be used."""
+        return max(0, self.most - self.used)
+
+    @property
+    def reached(self) -> bool:
+        """Whether nothing is left."""
+        return self.left == 0
+
+    @property
+    def near(self) -> bool:
+        """Whether 80 % is used (SPEC §8)."""
+        return self.used > 0 and 10 * self.used >= 8 * self.most
+
+    @property
+    def key(self) -> str:
+        """The limit and its window: what is warned of once."""
+        return f"{self.setting}:{self.window.name}" if self.window else self.setting
+
+    def covers(self, wanted: int) -> bool:
+        """Say whether a call that may use this much fits in."""
+        return not wanted or self.used + wanted <= self.most
+
+
+def refuse_overspending(limits: Iterable[Limit], wanted: dict[Unit, int]) -> None:
+    """Raise BudgetExceeded for the first limit that does not cover a call; of a provider, its own error."""
+    for limit in limits:
+        if not limit.covers(wanted.get(limit.unit, 0)):
+            raise refusal(limit, wanted[limit.unit])
+
+
+def refusal(limit: Limit, wanted: int) -> BudgetExceeded:
+    """Say which limit a call would break, and what to do."""
+    needed = f"{say(limit.unit, wanted)} more needed"
+    if limit.window is None:
+        return BudgetExceeded(
+            limit.setting,
+            f"the run budget of {say(limit.unit, limit.most)} is spent: {say(limit.unit, limit.used)} used,"
+            f" {needed}",
+            f"raise {limit.setting} in planwright.toml, then run again",
+        )
+    return ProviderBudgetExceeded(
+        limit.provider, limit.setting, f"{standing(limit)}, {needed}", f"{waiting(limit)}, then run again"
+    )
+
+
+def unpriced(provider: str, setting: str) -> ProviderBudgetExceeded:
+    """Refuse a call that could cost anything, where a limit of cost is set."""
+    return ProviderBudgetExceeded(
+        provider,
+        setting,
+        f"nobody knows what provider {provider} charges, and {setting} limits the cost",
+        f"state it in US dollars, providers.{provider}.prices = {{input_per_million = …,"
+        f" output_per_million = …}}, or take {setting} out of planwright.toml",
+    )
+
+
+def standing(limit: Limit) -> str:
+    """Say how much of a provider's limit is used."""
+    assert limit.window is not None
+    return (
+        f"provider {limit.provider} may use {say(limit.unit, limit.most)} a {limit.window.period}:"
+        f" {say(limit.unit, limit.used)} used in {limit.window.name} (UTC)"
+    )
+
+
+def waiting(limit: Limit) -> str:
+    """Say what lets a provider serve again."""
+    assert limit.window is not None
+    return f"wait until {limit.window.end} 00:00 UTC, or raise {limit.setting} in planwright.toml"
+
+
+def micro_cents(dollars: Decimal) -> int:
+    """Count a limit in micro-cents, rounded down: a limit never grows."""
+    return int(dollars * MICRO_CENTS_PER_DOLLAR)
+
+
+def say(unit: Unit, amount: int) -> str:
+    """Spell an amount with its unit."""
+    if unit == "cost":
+        return f"${amount / MICRO_CENTS_PER_DOLLAR:.4f}"
+    return f"{amount} {unit.replace('_', ' ')}"

@@ -1,0 +1,28 @@
+"""What a provider charges, and how much of it may be used."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Prices(BaseModel):
+    """US dollars for a million tokens that are sent, and for a million that come back."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    input_per_million: Decimal = Field(ge=0)
+    output_per_million: Decimal = Field(ge=0)
+
+
+class ProviderBudget(BaseModel):
+    """Limits of one provider, for each tenant by itself; unset means no limit.
+
+    Days and months are those of UTC, `monthly_cost` is in US dollars. `prices` count for every model
+    of the provider; without them, the public price list does.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    daily_tokens: int | None = Field(None, ge=0)
+    monthly_cost: Decimal | None = Field(None, ge=0)
+    prices: Prices | None = None

@@ -1,0 +1,134 @@
+"""What a plan will use, as far as that is known before it runs: the estimate on its card (SPEC §8).
+
+A direct step is one call. A step left to a model asks it at least once, and nobody knows how often it
+asks and calls. The answer at the end is one more call of a model. Of what is sent, only the words that
+are fixed now are counted; results come on top, and so do the replies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages.utils import count_tokens_approximately
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from planwright.capabilities.registry import Registry
+from planwright.checkpoints.budgets import Spent
+from planwright.checkpoints.limits import Unit, micro_cents, say
+from planwright.graph.plan import CheckedStep, Plan
+from planwright.graph.profile import Limits, Profile
+from planwright.graph.results import Finding, StepResult
+from planwright.graph.settings import Settings
+from planwright.graph.state import ModelRoute
+from planwright.models.calling import MAX_TOKENS
+from planwright.models.pricing import price, worst_price
+from planwright.prompts import instructed, render
+
+
+class Estimate(BaseModel):
+    """What a plan needs at least: calls, tokens that are sent, their cost in micro-cents (None = unpriced).
+
+    `at_least` when steps are left to a model, so that the calls may be more as well. `room_tokens` and
+    `room_cost` are what has to be free for one more reply, or else the model is not asked at all.
+    """
+
+    model_config = ConfigDict(frozen=True)
+    tool_calls: int
+    model_calls: int
+    tokens: int
+    cost: int | None
+    at_least: bool
+    room_tokens: int
+    room_cost: int | None
+
+
+def estimate(
+    plan: Plan,
+    checked: list[CheckedStep],
+    results: Mapping[str, StepResult],
+    route: ModelRoute | None,
+    registry: Registry,
+    profile: Profile,
+    settings: Settings,
+) -> Estimate:
+    """Estimate what is still open of a plan; steps whose results are kept cost nothing."""
+    todo = [entry for entry in checked if entry.uid not in results]
+    agentic = [entry for entry in todo if entry.step.agentic]
+    prompts = [_step_prompt(entry, registry, profile) for entry in agentic]
+    if plan.steps and plan.steps[-1].capability == "respond":
+        prompts.append((render("respond"), " ".join(step.description for step in plan.steps)))
+    tokens = sum(_count(system, said) for system, said in prompts)
+    provider = settings.providers.get(route.provider) if route else None
+    prices = provider.prices if provider else None
+    return Estimate(
+        tool_calls=len(todo) - len(agentic),
+        model_calls=len(prompts),
+        tokens=tokens,
+        cost=price(route, tokens, 0, prices) if route else None,
+        at_least=bool(agentic),
+        room_tokens=MAX_TOKENS if prompts else 0,
+        room_cost=worst_price(route, 0, MAX_TOKENS, prices) if route and prompts else 0,
+    )
+
+
+def in_all(needed: Estimate, spent: Spent) -> dict[str, JsonValue]:
+    """Put what a plan needs, what its run has used before it, and both together, as plain data."""
+    said: dict[str, JsonValue] = {name: getattr(needed, name) for name in ("tool_calls", "at_least")}
+    return said | {
+        "model_calls": needed.model_calls,
+        "tokens": needed.tokens,
+        "cost": needed.cost,
+        "run": {
+            "model_calls": spent.model_calls + needed.model_calls,
+            "tokens": spent.tokens + needed.tokens,
+            "cost": None if needed.cost is None else spent.cost + needed.cost,
+        },
+    }
+
+
+def over_budget(needed: Estimate, spent: Spent, limits: Limits) -> list[Finding]:
+    """Find the limits of a run of which less is left than a plan needs."""
+    found = []
+    more = "at least " if needed.at_least else ""
+    if limits.tool_calls is not None and needed.tool_calls > (left := limits.tool_calls - spent.calls):
+        said = f"{more}{needed.tool_calls} calls planned, {max(left, 0)} left of"
+        found.append(_finding(said, limits.setting("tool_calls")))
+    costs: tuple[tuple[Unit, int | None, int, int, int], ...] = (
+        ("tokens", limits.tokens, needed.tokens, needed.room_tokens, spent.tokens),
+        ("cost", _most(limits), needed.cost or 0, needed.room_cost or 0, spent.cost),
+    )
+    for unit, most, sent, room, used in costs:
+        if most is not None and sent + room > most - used:
+            found.append(
+                _finding(_words(unit, needed, sent, room, max(most - used, 0)), limits.setting(unit))
+            )
+    return found
+
+
+def _most(limits: Limits) -> int | None:
+    return None if limits.cost is None else micro_cents(limits.cost)
+
+
+def _words(unit: Unit, needed: Estimate, sent: int, room: int, left: int) -> str:
+    calls = f"{needed.model_calls} call{'s' * (needed.model_calls != 1)} of the model"
+    return (
+        f"{'at least ' * needed.at_least}{calls} planned: {say(unit, sent)} to send and room for a reply,"
+        f" {say(unit, room)}; {say(unit, left)} left of"
+    )
+
+
+def _finding(said: str, setting: str) -> Finding:
+    return Finding(code="budget_exceeded", message=f"{said} {setting}", fix=f"raise {setting}")
+
+
+def _step_prompt(entry: CheckedStep, registry: Registry, profile: Profile) -> tuple[str, str]:
+    tools = (registry.get(name) for name in entry.step.tool_hints)
+    offered = " ".join(f"{tool.name} {tool.description} {tool.args_schema}" for tool in tools if tool)
+    step = entry.step
+    return instructed("agent", profile.instructions), f"{step.description} {step.expected_output} {offered}"
+
+
+def _count(system: str, said: str) -> int:
+    messages: list[AnyMessage] = [SystemMessage(system), HumanMessage(said)]
+    return count_tokens_approximately(messages)
