@@ -25,7 +25,7 @@ from planwright.graph.state import ModelRoute
 from planwright.models.failover import Failover
 from planwright.models.failures import classify
 from planwright.models.first_words import FirstWords
-from planwright.models.pricing import price, worst_price
+from planwright.models.pricing import price, used_in_vain, worst_price
 from planwright.models.router import Router
 from planwright.models.tool_bridge import in_words, new_nonce, read_calls
 from planwright.models.warning import warn
@@ -161,7 +161,7 @@ class Models:
         try:
             reply = await self._invoke(call, route, with_key)
         except ModelError as error:
-            await self._budgets.settle(reservation, Amount(cost=None))
+            await self._budgets.settle(reservation, used_in_vain(error, worst))
             self._tell(invocation, route, call.role, key, {"error": error.cause})
             raise
         usage = reply.usage_metadata

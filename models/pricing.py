@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
+from planwright.checkpoints.budgets import Amount
 from planwright.checkpoints.limits import MICRO_CENTS_PER_DOLLAR
+from planwright.graph.errors import ModelError, ModelInterrupted
 from planwright.graph.provider_budget import Prices
 from planwright.graph.state import ModelRoute
 
@@ -35,6 +37,12 @@ def price(
     except LookupError:
         return None
     return math.ceil(Decimal(priced.total_price) * MICRO_CENTS_PER_DOLLAR)
+
+
+def used_in_vain(error: ModelError, worst: Amount) -> Amount:
+    """Count a call that failed: in full where its provider may have been at work on a reply when it ended."""
+    unheard = isinstance(error, ModelInterrupted) or isinstance(error.__cause__, TimeoutError)
+    return worst if unheard else Amount(cost=None)
 
 
 def worst_price(

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
@@ -87,7 +89,7 @@ class Spending(RuleBasedStateMachine):
         tokens=st.integers(0, 150),
         cost=st.integers(0, 200),
     )
-    def reserve(self, run: str, tenant: str, provider: str, tokens: int, cost: int) -> object:
+    def reserve(self, run: str, tenant: str, provider: str, tokens: int, cost: int) -> Any:
         """Reserve a call; it is granted exactly when the list says that it fits."""
         today, month = self.of_provider(tenant, provider)
         fits_run = not tokens or self.tokens_of_run(run) + tokens <= OF_RUN
@@ -102,14 +104,13 @@ class Spending(RuleBasedStateMachine):
             self.now,
             within=WITHIN,
         )
-        try:
-            id_ = self.loop.run_until_complete(asked)
-        except BudgetExceeded as refused:
-            assert not (fits_run and fits_provider)
-            assert isinstance(refused, ProviderBudgetExceeded) == fits_run
+        if not (fits_run and fits_provider):
+            expected = BudgetExceeded if not fits_run else ProviderBudgetExceeded
+            with pytest.raises(expected) as refused:
+                self.loop.run_until_complete(asked)
+            assert type(refused.value) is expected
             return multiple()
-        assert fits_run
-        assert fits_provider
+        id_ = self.loop.run_until_complete(asked)
         self.calls[id_] = Held(run, tenant, provider, self.now, tokens, cost)
         return id_
 
@@ -139,5 +140,5 @@ class Spending(RuleBasedStateMachine):
                 assert tuple(limit.used for limit in found) == self.of_provider(tenant, provider)
 
 
-class TestSpending(Spending.TestCase):
-    settings = settings(max_examples=25, stateful_step_count=30, deadline=None)
+TestSpending = Spending.TestCase
+TestSpending.settings = settings(max_examples=25, stateful_step_count=30, deadline=None)
