@@ -21,7 +21,10 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = planwright.graph.nope
 
 
-@pytest.mark.parametrize("module", ["planwright.cli.main", "planwright.cli.inspect", "planwright.cli.views"])
+MODULES = [f"planwright.cli.{name}" for name in ("main", "inspect", "usage", "views")]
+
+
+@pytest.mark.parametrize("module", MODULES)
 def test_looking_at_runs_loads_neither_langgraph_nor_langchain(module: str) -> None:
     program = (
         f"import sys, {module}; print([m for m in sys.modules if m.startswith(('langgraph', 'langchain'))])"

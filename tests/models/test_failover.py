@@ -19,6 +19,7 @@ from planwright.graph.errors import (
     ModelOutputInvalid,
     ModelRejected,
     ModelUnavailable,
+    ProviderBudgetExceeded,
     ProviderResting,
 )
 from planwright.graph.provider_settings import Breaker
@@ -273,3 +274,48 @@ async def test_a_budget_that_is_spent_ends_it_and_says_nothing_about_the_provide
         await stage.ask(A, B)
     assert stage.told == []
     assert await stage.ask(A) == "ok"
+
+
+def spent(provider: str) -> ProviderBudgetExceeded:
+    return ProviderBudgetExceeded(
+        provider, f"providers.{provider}.daily_tokens", f"{provider} is spent", "wait until tomorrow"
+    )
+
+
+async def test_a_provider_over_its_budget_makes_way_for_the_next_at_once() -> None:
+    stage = Stage(lambda provider, key: spent(provider) if provider in "ab" else "hello", keys=2)
+    assert await stage.ask(A, B, C) == "hello"
+    assert (stage.sent, stage.slept) == ([("a", 0), ("b", 0), ("c", 0)], [])
+    assert [(told["failure"], told["move"], told["next"]) for told in stage.told] == [
+        ("ProviderBudgetExceeded", "next_provider", "b/m"),
+        ("ProviderBudgetExceeded", "next_provider", "c/m"),
+    ]
+
+
+async def test_when_all_are_over_their_budget_that_is_the_failure_and_names_them_all() -> None:
+    stage = Stage(lambda provider, key: spent(provider))
+    with pytest.raises(ProviderBudgetExceeded) as failed:
+        await stage.ask(A, B)
+    assert failed.value.cause == "a is spent; b is spent"
+    assert [told["move"] for told in stage.told] == ["next_provider", "end"]
+
+
+@pytest.mark.parametrize("broken", ["a", "b"])
+async def test_a_budget_beside_an_outage_is_an_outage(broken: str) -> None:
+    def play(provider: str, key: int) -> Outcome:
+        return ModelUnavailable(f"{provider} is down") if provider == broken else spent(provider)
+
+    with pytest.raises(ModelUnavailable) as failed:
+        await Stage(play, limits=Limits(retries=0)).ask(A, B)
+    assert failed.value.cause == "; ".join(
+        f"{name} is down" if name == broken else f"{name} is spent" for name in "ab"
+    )
+
+
+async def test_a_spent_budget_is_no_failure_of_an_endpoint() -> None:
+    outcomes: list[Outcome] = [*(spent("a") for _ in range(9)), "hello"]
+    stage = Stage(script(*outcomes))
+    for _ in range(9):
+        with pytest.raises(ProviderBudgetExceeded):
+            await stage.ask()
+    assert await stage.ask() == "hello"

@@ -8,11 +8,18 @@ import pytest
 from langchain_core.messages import HumanMessage
 from pydantic import ValidationError
 
-from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR
-from planwright.graph.errors import ModelOutputInvalid
+from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR, Amount
+from planwright.graph.errors import (
+    ModelError,
+    ModelInterrupted,
+    ModelOutputInvalid,
+    ModelRejected,
+    ModelUnavailable,
+)
+from planwright.graph.provider_budget import Prices
 from planwright.graph.state import ModelRoute
 from planwright.models.calling import read_json
-from planwright.models.pricing import price
+from planwright.models.pricing import price, used_in_vain, worst_price
 from planwright.models.router import EMBEDDED
 from planwright.models.scripted import ScriptedModel
 
@@ -96,6 +103,58 @@ def test_output_costs_more_than_input() -> None:
     assert dear is not None
     assert cheap is not None
     assert dear > cheap > 0
+
+
+PRICES = Prices.model_validate({"input_per_million": "0.15", "output_per_million": 0.6})
+
+
+@pytest.mark.parametrize(
+    ("sent", "came_back", "cost"),
+    [(0, 0, 0), (1_000_000, 0, 15_000_000), (0, 1_000_000, 60_000_000), (1000, 500, 45_000), (1, 0, 15)],
+)
+def test_a_stated_price_is_exact_to_the_micro_cent(sent: int, came_back: int, cost: int) -> None:
+    assert price(route("nobody-has-this-model"), sent, came_back, PRICES) == cost
+
+
+def test_a_stated_price_goes_before_the_public_list() -> None:
+    assert price(route("gpt-4o-mini"), 0, 1_000_000, Prices(**dict.fromkeys(Prices.model_fields, 0))) == 0
+
+
+def test_a_part_of_a_micro_cent_counts_as_a_whole_one() -> None:
+    tiny = Prices.model_validate({"input_per_million": "0.001", "output_per_million": 0})
+    assert [price(route("m"), tokens, 0, tiny) for tokens in (0, 1, 10, 11)] == [0, 1, 1, 2]
+
+
+@pytest.mark.parametrize("model", ["gpt-4o-mini", "nobody-has-this-model"])
+def test_the_worst_case_of_a_call_is_the_price_of_all_it_may_use(model: str) -> None:
+    assert worst_price(route(model), 10, 4096) == price(route(model), 10, 4096)
+
+
+def test_the_embedded_planner_can_cost_nothing() -> None:
+    assert worst_price(EMBEDDED, 10**6, 10**6) == 0
+
+
+WORST = Amount(5000, cost=7)
+
+
+def timed_out() -> ModelUnavailable:
+    error = ModelUnavailable("too slow")
+    error.__cause__ = TimeoutError()
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "counts"),
+    [
+        (ModelUnavailable("HTTP 503"), Amount(cost=None)),
+        (ModelRejected("HTTP 400"), Amount(cost=None)),
+        (timed_out(), WORST),
+        (ModelInterrupted("it broke off", "", "half a"), WORST),
+    ],
+    ids=["unavailable", "refused", "too slow", "broke off"],
+)
+def test_a_failed_call_counts_where_its_provider_may_have_worked(error: ModelError, counts: Amount) -> None:
+    assert used_in_vain(error, WORST) == counts
 
 
 def test_a_script_is_replied_in_order_and_its_end_repeated() -> None:
