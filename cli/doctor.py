@@ -13,6 +13,7 @@ from rich.table import Table
 
 from planwright.capabilities.policy import host_of, listed
 from planwright.capabilities.registry import Registry, load_registry
+from planwright.checkpoints.limits import unpriced
 from planwright.checkpoints.records import open_records
 from planwright.cli import views
 from planwright.graph.errors import PlanwrightError, SetupError
@@ -101,7 +102,24 @@ def _provider(settings: Settings, name: str) -> str:
     provider = settings.providers[name]
     if not api_keys(provider) and (provider.base_url is None or provider.api_key_env):
         raise SetupError(f"provider {name} has no key", f"set providers.{name}.api_key_env")
+    _check_priced(settings, name)
     return f"{name}: {provider.model} at {provider.base_url or 'api.openai.com'}"
+
+
+def _check_priced(settings: Settings, name: str) -> None:
+    """Raise SetupError where the cost is limited and nobody knows what a provider charges."""
+    from planwright.graph.state import ModelRoute  # it knows messages, which take long to load
+    from planwright.models.pricing import price
+
+    provider = settings.providers[name]
+    limits = {
+        f"providers.{name}.monthly_cost": provider.monthly_cost,
+        "budgets.run.cost": settings.budgets.run.cost,
+    }
+    limit = next((setting for setting, most in limits.items() if most is not None), None)
+    if limit and price(ModelRoute(provider=name, model=provider.model), 0, 0, provider.prices) is None:
+        refused = unpriced(name, limit)
+        raise SetupError(refused.cause, refused.next_step)
 
 
 def _agents(settings: Settings) -> str:
