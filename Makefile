@@ -32,6 +32,7 @@ check: setup  ## Lint, format, types, layers
 bench: setup  ## Makespan over critical path, and beside LangChain's create_agent -> bench.json
 	$(BIN)/python -m benchmarks.makespan
 	$(BIN)/python -m benchmarks.peers
+	$(BIN)/python -m benchmarks.tool_filter
 
 crash: setup  ## kill -9 at every boundary, then recover -> crash.json
 	$(BIN)/python -m benchmarks.crash

@@ -23,7 +23,7 @@ from langgraph.checkpoint.serde.jsonplus import (
 )
 from langgraph.types import Send
 
-from planwright.graph import loop_state, plan, results, state
+from planwright.graph import compaction, loop_state, plan, results, state
 from planwright.graph.errors import SetupError
 
 ALLOWED: tuple[type, ...] = (
@@ -39,6 +39,7 @@ ALLOWED: tuple[type, ...] = (
     state.PlanningDecision,
     state.Task,
     state.Attempts,
+    compaction.Compaction,
     loop_state.LoopTask,
     loop_state.ToolCall,
     loop_state.LoopOutcome,

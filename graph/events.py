@@ -31,6 +31,7 @@ EventType = Literal[
     "verdict",
     "tool_call_start",
     "tool_call_end",
+    "context_compacted",
     "llm_call",
     "failover",
     "loop_guard",

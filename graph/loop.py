@@ -20,11 +20,13 @@ from planwright.graph.state import AgentState
 from planwright.models.calling import Models
 from planwright.nodes.agentic_step import step_opening, step_result
 from planwright.nodes.call_gate import CallGates
+from planwright.nodes.compaction import compaction
 from planwright.nodes.grants import Grants
 from planwright.nodes.llm_invoker import llm_invoker
 from planwright.nodes.loop_guard import loop_guard, trips_now
 from planwright.nodes.node import Node, Update, describe
 from planwright.nodes.parallel_execution import parallel_execution, runnable
+from planwright.nodes.shortening import Shortening
 from planwright.nodes.step_runner import StepRunner
 from planwright.nodes.sub_agent import sub_agent
 from planwright.nodes.tool_approval import tool_approval
@@ -43,7 +45,9 @@ def build_loop(models: Models, runner: StepRunner, stores: Stores, settings: Set
     reader = CallReader(runner.gateway.registry, runner.gateway.world, settings.approval.tool_risk)
     grants = Grants(runner.gateway, stores.runs, stores.gates)
     graph = StateGraph(LoopState, input_schema=LoopInput, output_schema=LoopOutput)
-    graph.add_node("llm_invoker", llm_invoker(models, reader, grants, stores.runs))
+    shortening = Shortening(models, settings.context)
+    graph.add_node("llm_invoker", llm_invoker(models, reader, grants, stores.runs, shortening))
+    graph.add_node("compaction", compaction(shortening))
     graph.add_node("loop_guard", loop_guard(settings.loop_guard))
     graph.add_node("tool_approval", tool_approval(gates), input_schema=CallTask)
     graph.add_node("parallel_execution", parallel_execution(gates))
@@ -57,11 +61,21 @@ def build_loop(models: Models, runner: StepRunner, stores: Stores, settings: Set
         return outcome
 
     graph.add_node("sub_agent", sub_agent(open_lane, runner, stores, settings), input_schema=CallTask)
-    onward = ["loop_guard", "tool_approval", "parallel_execution", "tool_execution", "sub_agent", END]
+    _connect(graph, settings)
+    describe(graph.nodes, globals())
+    compiled = graph.compile(name="agentic_loop")
+    return compiled
+
+
+def _connect(graph: StateGraph[Any, Any, Any, Any], settings: Settings) -> None:
+    """Draw the edges: after a reply its calls, after the calls the next reply."""
+    guarded = ["tool_approval", "parallel_execution", "tool_execution", "sub_agent", END]
 
     async def after_reply(state: LoopState) -> list[Send] | str:
         if state.get("outcome"):
             return END
+        if state.get("crowded"):
+            return "compaction"
         return "loop_guard" if trips_now(state, settings.loop_guard) else after_guard(state)
 
     async def after_guarded(state: LoopState) -> list[Send] | str:
@@ -71,17 +85,15 @@ def build_loop(models: Models, runner: StepRunner, stores: Stores, settings: Set
         return runnable(state) or "llm_invoker"
 
     graph.add_edge(START, "llm_invoker")
-    graph.add_conditional_edges("llm_invoker", after_reply, onward)
-    graph.add_conditional_edges("loop_guard", after_guarded, onward[1:])
+    graph.add_conditional_edges("llm_invoker", after_reply, ["compaction", "loop_guard", *guarded])
+    graph.add_conditional_edges("loop_guard", after_guarded, guarded)
     graph.add_edge("tool_approval", "parallel_execution")
     graph.add_conditional_edges(
         "parallel_execution", after_sorting, ["tool_execution", "sub_agent", "llm_invoker"]
     )
+    graph.add_edge("compaction", "llm_invoker")
     graph.add_edge("tool_execution", "llm_invoker")
     graph.add_edge("sub_agent", "llm_invoker")
-    describe(graph.nodes, globals())
-    compiled = graph.compile(name="agentic_loop")
-    return compiled
 
 
 def after_guard(state: LoopState) -> list[Send] | str:
@@ -98,8 +110,8 @@ def after_guard(state: LoopState) -> list[Send] | str:
 
 
 def supersteps(settings: Settings) -> int:
-    """Count the supersteps a loop may take: at most four a turn."""
-    return 4 * settings.execution.max_tool_iterations_hard_limit + 10
+    """Count the supersteps a loop may take: at most six a turn."""
+    return 6 * settings.execution.max_tool_iterations_hard_limit + 10
 
 
 def agentic_loop(subgraph: Loop, settings: Settings) -> Node[AgentState]:
@@ -112,7 +124,7 @@ def agentic_loop(subgraph: Loop, settings: Settings) -> Node[AgentState]:
         invocation.answer_from_here(config)
         tools = tuple(name for name in state["tools"] if name not in CLOSING)
         loop = LoopTask(lane="main", goal=state["request"], route=state["route"], tools=tools)
-        opening = LoopInput(loop=loop, conversation=state["messages"])
+        opening = LoopInput(loop=loop, conversation=state["messages"], compacted=state.get("compacted"))
         ended = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
         outcome: LoopOutcome = ended["outcome"]
         return {"answer": outcome.text, "status": outcome.status}

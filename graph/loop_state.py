@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NotRequired
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
 from planwright.graph.canonical import canonical_json, sha256
+from planwright.graph.compaction import Compaction
 from planwright.graph.lane_budget import LaneBudget
 from planwright.graph.plan import CheckedStep
 from planwright.graph.state import ModelRoute
@@ -80,6 +81,7 @@ class LoopInput(TypedDict):
 
     loop: LoopTask
     conversation: Annotated[list[AnyMessage], add_messages]
+    compacted: NotRequired[Compaction | None]
 
 
 class LoopOutput(TypedDict, total=False):
@@ -89,10 +91,16 @@ class LoopOutput(TypedDict, total=False):
 
 
 class LoopState(TypedDict, total=False):
-    """One turn after another; `batch` is the hash under which the calls of a reply are on record."""
+    """One turn after another; `batch` is the hash under which the calls of a reply are on record.
+
+    A turn that is too long for the model is `crowded`; it is `fitted` once.
+    """
 
     loop: LoopTask
     conversation: Annotated[list[AnyMessage], add_messages]
+    compacted: Compaction | None
+    crowded: bool
+    fitted: int
     turn: int
     calls: list[ToolCall]
     batch: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
@@ -12,6 +13,7 @@ from planwright.capabilities.gateway import Gateway
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.stores import Stores
 from planwright.graph import routes
+from planwright.graph.compaction import within
 from planwright.graph.lane import lane
 from planwright.graph.loop import agentic_loop, agentic_step, build_loop
 from planwright.graph.run_context import RunContext
@@ -25,6 +27,7 @@ from planwright.nodes.capability_routing import capability_routing
 from planwright.nodes.clarify import clarify
 from planwright.nodes.classification import classification
 from planwright.nodes.consolidate import consolidate
+from planwright.nodes.context_window import context_window
 from planwright.nodes.direct_step import direct_step
 from planwright.nodes.dispatch import dispatch, sends
 from planwright.nodes.escalation import escalation
@@ -39,6 +42,7 @@ from planwright.nodes.respond import respond
 from planwright.nodes.score import score
 from planwright.nodes.session_close import session_close
 from planwright.nodes.session_event import session_event
+from planwright.nodes.shortening import Shortening
 from planwright.nodes.step_runner import StepRunner
 from planwright.nodes.task_extraction import task_extraction
 from planwright.nodes.tool_filter import tool_filter
@@ -80,16 +84,26 @@ def build_pipeline(parts: Parts) -> Pipeline:
 
 def _add_outer_zone(graph: Pipeline, parts: Parts) -> None:
     settings = parts.settings
+
+    async def after_routing(state: AgentState) -> Literal["context_window", "tool_filter", "consolidate"]:
+        if routes.ended(state):
+            return "consolidate"
+        seen = within(state["messages"], state.get("compacted"))
+        return "context_window" if shortening.needed(seen, state["route"]) else "tool_filter"
+
     graph.add_node("session_event", session_event(parts.stores.forks, parts.stores.ledger))
     graph.add_node("budget", ends_run(budget(parts.stores.budgets, parts.models.router)))
     graph.add_node("capability_routing", ends_run(capability_routing(parts.models.router)))
+    shortening = Shortening(parts.models, settings.context)
+    graph.add_node("context_window", context_window(shortening))
     graph.add_node("tool_filter", tool_filter(parts.registry, settings.tools.top_k))
     graph.add_node("prompt_tool_bridge", prompt_tool_bridge())
     graph.add_node("planning", planning(settings.planning, parts.models))
     graph.add_edge(START, "session_event")
     graph.add_edge("session_event", "budget")
     graph.add_conditional_edges("budget", routes.after_budget)
-    graph.add_conditional_edges("capability_routing", routes.after_routing)
+    graph.add_conditional_edges("capability_routing", after_routing)
+    graph.add_edge("context_window", "tool_filter")
     graph.add_conditional_edges("tool_filter", routes.after_filter)
     graph.add_edge("prompt_tool_bridge", "planning")
     graph.add_conditional_edges("planning", routes.after_planning)

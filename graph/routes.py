@@ -22,11 +22,6 @@ async def after_budget(state: AgentState) -> Literal["capability_routing", "cons
     return "consolidate" if ended(state) else "capability_routing"
 
 
-async def after_routing(state: AgentState) -> Literal["tool_filter", "consolidate"]:
-    """Go on with a model."""
-    return "consolidate" if ended(state) else "tool_filter"
-
-
 async def after_filter(state: AgentState) -> Literal["prompt_tool_bridge", "planning"]:
     """Bridge what a model lacks; the embedded planner calls nothing."""
     route = state["route"]

@@ -22,6 +22,7 @@ from pydantic_settings import (
 )
 
 from planwright.graph.agent_settings import Agent, AgentId, RunBudget
+from planwright.graph.context_settings import Context
 from planwright.graph.errors import SetupError
 from planwright.graph.plan import Cascade
 from planwright.graph.provider_settings import Breaker, Failover, Provider
@@ -171,6 +172,7 @@ class Settings(BaseSettings):
     alternative: Alternative = Alternative()
     loop_guard: LoopGuard = LoopGuard()
     tools: Tools = Tools()
+    context: Context = Context()
     approval: Approval = Approval()
     budgets: Budgets = Budgets()
     providers: dict[str, Provider] = {}

@@ -9,6 +9,7 @@ from langgraph.graph.message import add_messages
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
+from planwright.graph.compaction import Compaction
 from planwright.graph.plan import CheckedStep, Plan
 from planwright.graph.results import Finding, RunStatus, StepResult, Verdict
 
@@ -26,6 +27,7 @@ class ModelRoute(BaseModel):
     embedded: bool = False
     can_call: bool = False
     chosen: bool = False
+    context: int = 128_000
     in_words: bool = False
 
     @property
@@ -95,9 +97,10 @@ class OutputState(TypedDict, total=False):
 
 
 class AgentState(TypedDict, total=False):
-    """Everything one run knows; `session_event` clears all but `messages` when a run begins."""
+    """Everything one run knows; when a run begins, `session_event` clears all but the conversation."""
 
     messages: Annotated[list[AnyMessage], add_messages]
+    compacted: Compaction | None
     run_id: str
     request: str
     route: ModelRoute

@@ -76,7 +76,14 @@ class Models:
         self._deadline_s = settings.execution.step_timeout_s
         self._failover = Failover(router.count_keys, settings.failover, settings.breaker)
 
-    async def complete(self, route: ModelRoute, prompt: Prompt, invocation: Invocation, key: str) -> str:
+    async def complete(
+        self,
+        route: ModelRoute,
+        prompt: Prompt,
+        invocation: Invocation,
+        key: str,
+        lanes: Sequence[LaneBudget] = (),
+    ) -> str:
         """Ask a model and return its text.
 
         Raises BudgetExceeded before the call; ModelError, once nobody else may be asked, after it
@@ -90,6 +97,7 @@ class Models:
             aloud=prompt.aloud,
             max_tokens=prompt.max_tokens,
             temperature=prompt.temperature,
+            lanes=lanes,
         )
         reply = await self._serve(call, route, invocation, key)
         if prompt.json and reply.response_metadata.get("finish_reason") == "length":

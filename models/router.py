@@ -128,5 +128,8 @@ class Router:
 
 def _route(name: str, provider: Provider) -> ModelRoute:
     return ModelRoute(
-        provider=name, model=provider.model, can_call="function_calling" in provider.capabilities
+        provider=name,
+        model=provider.model,
+        can_call="function_calling" in provider.capabilities,
+        context=provider.context,
     )

@@ -6,13 +6,16 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langchain_core.runnables import RunnableConfig
 
 from planwright.checkpoints.runs import RecordedPlan, Runs
-from planwright.graph.errors import LimitExceeded, ModelError, ModelInterrupted
-from planwright.graph.invocation import invocation_of
-from planwright.graph.loop_state import LoopOutcome, LoopState
+from planwright.graph.compaction import within
+from planwright.graph.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted
+from planwright.graph.invocation import Invocation, invocation_of
+from planwright.graph.loop_state import LoopOutcome, LoopState, ToolCall
+from planwright.graph.plan import Plan
 from planwright.models.calling import Models
 from planwright.nodes.grants import Grants
 from planwright.nodes.history import normalise, repair
 from planwright.nodes.node import Node, Update, ended_by
+from planwright.nodes.shortening import Shortening
 from planwright.nodes.tool_calls import CallReader, batch_of, schemas, tools_of
 from planwright.nodes.truncation import offered_whole
 from planwright.prompts import instructed
@@ -20,19 +23,17 @@ from planwright.prompts import instructed
 PROGRESS_EVERY = 10
 
 
-def llm_invoker(models: Models, reader: CallReader, grants: Grants, runs: Runs) -> Node[LoopState]:
+def llm_invoker(
+    models: Models, reader: CallReader, grants: Grants, runs: Runs, shortening: Shortening
+) -> Node[LoopState]:
     """Ask the model, verify the calls of its reply, and put them on record."""
 
     async def llm_invoker(state: LoopState, config: RunnableConfig) -> Update:
         invocation, loop = invocation_of(config), state["loop"]
         turn, profile = state.get("turn", 0) + 1, invocation.profile
         most = min(profile.max_tool_iterations, loop.max_turns or profile.max_tool_iterations)
-        if invocation.cancelled_by:
-            text = f"Cancelled by {invocation.cancelled_by} after {turn - 1} turns."
-            return {"outcome": LoopOutcome(status="cancelled", code="cancelled", text=text)}
-        if turn > most:
-            text = f"stopped after {most} turns ({profile.setting('max_tool_iterations')})"
-            return {"outcome": LoopOutcome(status="failed", code="max_tool_iterations", text=text)}
+        if stopped := _stopped(turn, most, invocation):
+            return {"outcome": stopped}
         if turn % PROGRESS_EVERY == 0:
             invocation.emit("progress", {"lane": loop.lane, "turn": turn, "of": most}, f"{loop.lane}:{turn}")
         granted = await grants.tools(loop, invocation)
@@ -40,22 +41,26 @@ def llm_invoker(models: Models, reader: CallReader, grants: Grants, runs: Runs) 
         tools = tools_of((*granted, *whole), reader.registry.within(profile))
         steering = _steering(state, turn)
         system = SystemMessage(instructed("agent", profile.instructions))
-        asked = [system, *repair([*state["conversation"], *steering])]
+        seen = within(state["conversation"], state.get("compacted"))
+        asked = [system, *repair([*seen, *steering])]
         key, wire = f"{loop.lane}.{turn}", schemas(tools)
+        fitted = state.get("fitted") == turn
+        if not fitted and shortening.needed(asked, loop.route, wire):
+            return {"crowded": True}
         place = invocation.front if loop.lane == "main" else None
         try:
             reply = await models.chat(
                 loop.route, asked, invocation, key, role="agent", tools=wire, lanes=loop.budgets, place=place
             )
+        except ContextOverflow as error:
+            return {"outcome": without_reply(error)} if fitted else {"crowded": True}
         except (LimitExceeded, ModelError) as error:
             return {"outcome": without_reply(error)}
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
         calls = await reader.read(clean, wrong, tools, invocation.run_id, key)
         batch = batch_of(calls, loop.goal, key)
         if batch.steps:
-            checked = [call.checked for call in calls if call.checked is not None]
-            recorded = RecordedPlan(plan=batch, checked=checked, gate_id=None, kind="calls")
-            await runs.record_plan(invocation.run_id, invocation.context.tenant, recorded, invocation.clock())
+            await _record(batch, calls, runs, invocation)
         return {
             "conversation": [*steering, clean],
             "turn": turn,
@@ -67,6 +72,24 @@ def llm_invoker(models: Models, reader: CallReader, grants: Grants, runs: Runs) 
         }
 
     return llm_invoker
+
+
+async def _record(batch: Plan, calls: list[ToolCall], runs: Runs, invocation: Invocation) -> None:
+    """Put the calls of a reply where the gateway looks."""
+    checked = [call.checked for call in calls if call.checked is not None]
+    recorded = RecordedPlan(plan=batch, checked=checked, gate_id=None, kind="calls")
+    await runs.record_plan(invocation.run_id, invocation.context.tenant, recorded, invocation.clock())
+
+
+def _stopped(turn: int, most: int, invocation: Invocation) -> LoopOutcome | None:
+    """End a loop that was cancelled, or has had all its turns."""
+    if invocation.cancelled_by:
+        text = f"Cancelled by {invocation.cancelled_by} after {turn - 1} turns."
+        return LoopOutcome(status="cancelled", code="cancelled", text=text)
+    if turn > most:
+        text = f"stopped after {most} turns ({invocation.profile.setting('max_tool_iterations')})"
+        return LoopOutcome(status="failed", code="max_tool_iterations", text=text)
+    return None
 
 
 def without_reply(error: LimitExceeded | ModelError) -> LoopOutcome:

@@ -16,6 +16,7 @@ from planwright.capabilities.registry import Registry
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.serde import storable
 from planwright.graph.canonical import canonical_json
+from planwright.graph.compaction import within
 from planwright.graph.errors import ModelOutputInvalid, PlanInvalid
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.plan import CLOSING, DELEGATE, WHOLE, Plan
@@ -82,7 +83,7 @@ def compiled_context(
     state: AgentState, surface: list[Capability], registry: Registry, profile: Profile
 ) -> dict[str, Any]:
     """Gather everything the planner may see, and the versions it was made under."""
-    task = state["task"]
+    task, seen = state["task"], within(state["messages"], state.get("compacted"))
     done = {
         result.step_id: {"capability": result.capability, "status": result.status}
         for result in state.get("results", {}).values()
@@ -90,7 +91,7 @@ def compiled_context(
     }
     return {
         "task": task.task,
-        "history": history(state["messages"]) if task.depends_on_chat_history else [],
+        "history": history(seen) if task.depends_on_chat_history else [],
         "memories": list(task.memories),
         "capabilities": [
             describe(found) for found in sorted(surface, key=lambda c: (c.guide.priority, c.name))

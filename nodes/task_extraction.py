@@ -8,6 +8,7 @@ from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
 
 from planwright.checkpoints.memory import Memories
+from planwright.graph.compaction import within
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.state import AgentState, Task
 from planwright.models.calling import Models, Prompt, read_json
@@ -24,7 +25,7 @@ def task_extraction(models: Models, memories: Memories) -> Node[AgentState]:
         invocation = invocation_of(config)
         may = invocation.profile.permits("memory.search")
         remembered = await recall(memories, state["request"], invocation) if may else ()
-        earlier = history(state["messages"])
+        earlier = history(within(state["messages"], state.get("compacted")))
         if not earlier:
             return {
                 "task": Task(task=state["request"], memories=remembered, depends_on_memory=bool(remembered))

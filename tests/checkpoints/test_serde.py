@@ -18,7 +18,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Interrupt, Send
 
 from planwright.checkpoints.serde import ALLOWED, MOST_KEPT, AllowListedSerializer
-from planwright.graph import loop_state, plan, results, state
+from planwright.graph import compaction, loop_state, plan, results, state
 from planwright.graph.errors import SetupError
 
 STEP = plan.PlanStep(id="s1", capability="mail.search", params={"query": "invoice", "nested": [{"a": None}]})
@@ -39,6 +39,7 @@ SAMPLES: dict[type, Any] = {
         uid="step_1", step_id="s1", capability="mail.search", status="completed", output={"count": 3}
     ),
     results.StepScore: SCORE,
+    compaction.Compaction: compaction.Compaction(upto="m1", summary="s", kept="m0", left_out=3),
     results.Verdict: results.Verdict(run_id="r", plan_id="p", verdict="accept", step_scores=(SCORE,)),
     results.Finding: results.Finding(code="cycle", step_id="s1", message="m", fix="f"),
     state.ModelRoute: ROUTE,

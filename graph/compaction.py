@@ -1,0 +1,34 @@
+"""A conversation that is too long for its model: what is left out, and what stands in its place.
+
+Nothing is deleted. The messages stay on their thread; the model sees what `within` returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langchain_core.messages import AnyMessage, HumanMessage
+from pydantic import BaseModel, ConfigDict
+
+SUMMARY_ID = "summary_until_"
+
+
+class Compaction(BaseModel):
+    """The messages up to the one with the id `upto` are left out, all but `kept`; `summary` tells of them."""
+
+    model_config = ConfigDict(frozen=True)
+    upto: str
+    summary: str = ""
+    kept: str = ""
+    left_out: int = 0
+
+
+def within(messages: Sequence[AnyMessage], compacted: Compaction | None) -> list[AnyMessage]:
+    """List what a model sees of a conversation: the summary, the request if it is among the old, the rest."""
+    ids = [message.id for message in messages]
+    if compacted is None or compacted.upto not in ids:
+        return list(messages)
+    start = ids.index(compacted.upto) + 1
+    told = compacted.summary or f"{compacted.left_out} earlier messages are left out here."
+    summary = HumanMessage(f"[Summary of the conversation so far] {told}", id=f"{SUMMARY_ID}{compacted.upto}")
+    return [summary, *(m for m in messages[:start] if m.id == compacted.kept), *messages[start:]]

@@ -1,0 +1,15 @@
+"""The settings of the context window (S1: compact at 80 %, the oldest 60 %, truncate to 70 %)."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Context(BaseModel):
+    """When a conversation is shortened, and how far; shares of the model's context, and of the messages."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    compact_at: float = Field(0.8, gt=0, le=1)
+    compact_oldest: float = Field(0.6, gt=0, lt=1)
+    truncate_to: float = Field(0.7, gt=0, le=1)
+    compact_timeout_s: float = Field(30, gt=0)
