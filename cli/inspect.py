@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import sqlite3
 from pathlib import Path
-from typing import Any
-
-from sqlite_utils import Database
+from typing import TYPE_CHECKING, Any
 
 from planwright.cli import views
 from planwright.cli.lines import failover
 from planwright.graph.canonical import spelled
 from planwright.graph.errors import GateError, RunError, SetupError
 from planwright.graph.settings import Settings, load
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 _RUNS = """SELECT r.*, coalesce(t.title, substr(r.request, 1, 60)) AS title FROM runs r
     LEFT JOIN threads t ON t.thread_id = r.thread_id
@@ -219,6 +220,8 @@ def _store(settings: Settings) -> Path:
 
 def open_store(settings: Settings) -> Database:
     """Open the records for reading. Raises RunError when there are none, SetupError for a broken file."""
+    from sqlite_utils import Database  # here, for it loads numpy where that is: `doctor` opens nothing
+
     path = _store(settings)
     if not path.is_file():
         raise RunError(f"there are no runs in {settings.workspace} yet", 'begin one: planwright run "…"')

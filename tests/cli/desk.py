@@ -1,7 +1,7 @@
 """A workspace and the command, as somebody at a shell has them.
 
-Every command runs in a process of its own, started in the workspace folder with a clean
-environment: no provider keys, no settings from outside.
+Every command runs in a process of its own (tests/forked.py), started in the workspace folder with a
+clean environment: no provider keys, no settings from outside.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.forked import Forked
+
+COMMAND = "planwright.cli.main"
 LIMIT_S = 90
 MOST_LINES = 6
 
@@ -47,48 +50,34 @@ class Desk:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def run(
+    def run(self, *args: str, env: Mapping[str, str] | None = None, typed: str = "") -> Outcome:
+        """Run a command without a terminal and wait for its end. Its stdin holds what was `typed`."""
+        with self.begin(*args, env=env, typed=typed) as process:
+            return Outcome(process.wait(LIMIT_S), process.stdout, process.stderr)
+
+    def begin(self, *args: str, env: Mapping[str, str] | None = None, typed: str = "") -> Forked:
+        """Start a command and let it run; whatever is left of it ends with the block."""
+        return Forked(COMMAND, *args, folder=self.folder, env=environment(env), typed=typed)
+
+    def start_cold(
         self,
         *args: str,
-        env: Mapping[str, str] | None = None,
         python: Sequence[str] = (),
         way: Sequence[str] = (),
-        typed: str | None = None,
+        env: Mapping[str, str] | None = None,
     ) -> Outcome:
-        """Run a command without a terminal and wait for its end; `way` is what it is started through.
-
-        Its stdin is empty, or holds what was `typed`.
-        """
+        """Run a command as a shell does: a new interpreter, started through `way`, loads it first."""
         done = subprocess.run(
             [*way, *command(*python), *args],
             cwd=self.folder,
             env=environment(env),
-            input=typed or "",
+            input="",
             capture_output=True,
             text=True,
             timeout=LIMIT_S,
             check=False,
         )
         return Outcome(done.returncode, done.stdout, done.stderr)
-
-    @contextmanager
-    def begin(self, *args: str) -> Iterator[subprocess.Popen[str]]:
-        """Start a command and let it run; whatever is left of it ends with the block."""
-        process = subprocess.Popen(
-            [*command(), *args],
-            cwd=self.folder,
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        with process:
-            try:
-                yield process
-            finally:
-                process.kill()
 
     def settings(self, text: str) -> None:
         """Write the workspace's settings."""
@@ -102,7 +91,7 @@ class Desk:
 
 def command(*python: str) -> list[str]:
     """Spell the command; -P as for the installed script, which never imports from the current folder."""
-    return [sys.executable, "-P", *python, "-m", "planwright.cli.main"]
+    return [sys.executable, "-P", *python, "-m", COMMAND]
 
 
 def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -119,7 +119,7 @@ def test_doctor_says_what_to_mend(desk: Desk) -> None:
 @pytest.mark.parametrize("wanted", ["--help", "ls", "show", "usage"])
 def test_looking_loads_neither_langgraph_nor_langchain(desk: Desk, waiting: Waiting, wanted: str) -> None:
     args = ("show", waiting.thread_id) if wanted == "show" else (wanted,)
-    done = desk.run(*args, python=("-X", "importtime"))
+    done = desk.start_cold(*args, python=("-X", "importtime"))
     assert done.code == 0
     loaded = LOADED.findall(done.stderr)
     assert "typer" in loaded

@@ -35,9 +35,9 @@ def test_a_run_stopped_in_the_middle_of_a_post_is_resumed_under_the_same_key(
 ) -> None:
     with desk.begin("approve", posting.gate_id) as process:
         assert wait_until(lambda: len(channel.requests) == 1)
-        process.send_signal(stop)
-        _, said = process.communicate(timeout=30)
-    assert process.returncode == (130 if stop is signal.SIGINT else -signal.SIGKILL)
+        process.send(stop)
+        code, said = process.wait(30), process.stderr
+    assert code == (130 if stop is signal.SIGINT else -signal.SIGKILL)
     assert "Traceback" not in said
     if stop is signal.SIGINT:
         assert f"planwright resume {posting.thread_id}" in said

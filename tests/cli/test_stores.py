@@ -72,7 +72,7 @@ def ordinary_rights(folder: Path) -> Sequence[str]:
 def test_a_read_only_workspace_is_refused_with_the_setting_that_helps(public_desk: Desk, wanted: str) -> None:
     way = ordinary_rights(public_desk.folder)
     args = ("run", "What tickets are open?") if wanted == "run" else ("doctor",)
-    done = public_desk.run(*args, way=way)
+    done = public_desk.start_cold(*args, way=way)
     assert done.code == (2 if wanted == "run" else 1)
     assert "Traceback" not in done.printed
     said = done.stderr if wanted == "run" else done.stdout

@@ -9,7 +9,6 @@ import os
 import pty
 import select
 import signal
-import subprocess
 import termios
 import time
 from collections.abc import Mapping
@@ -17,7 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.cli.desk import command, environment
+from tests.cli.desk import COMMAND, environment
+from tests.forked import Forked
 
 LIMIT_S = 40
 
@@ -39,15 +39,8 @@ class Typist:
         if size:
             termios.tcsetwinsize(slave, (size[1], size[0]))
             del shell["COLUMNS"]
-        self._process = subprocess.Popen(
-            [*command(), *args],
-            cwd=folder,
-            env=shell,
-            stdin=slave,
-            stdout=subprocess.PIPE if redirected else slave,
-            stderr=slave,
-            text=True,
-            start_new_session=True,
+        self._process = Forked(
+            COMMAND, *args, folder=folder, env=shell, terminal=slave, redirected=redirected
         )
         os.close(slave)
 
@@ -57,9 +50,8 @@ class Typist:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._process.kill()
-        with self._process:
-            os.close(self._master)
+        self._process.__exit__(kind, error, trace)
+        os.close(self._master)
 
     def read_until(self, text: str) -> None:
         """Read the screen until a text shows. Fails when it does not show in time."""
@@ -73,15 +65,14 @@ class Typist:
 
     def interrupt(self) -> None:
         """Press Ctrl-C."""
-        self._process.send_signal(signal.SIGINT)
+        self._process.send(signal.SIGINT)
 
     def finish(self) -> tuple[int, str]:
         """Wait for the end. Returns the exit code and what went to a redirected stdout."""
         deadline = time.monotonic() + LIMIT_S
         while self._read(deadline - time.monotonic()):
             pass
-        stdout, _ = self._process.communicate(timeout=LIMIT_S)
-        return self._process.returncode, stdout or ""
+        return self._process.wait(LIMIT_S), self._process.stdout
 
     def _read(self, seconds: float) -> bool:
         """Read what is there, or false when the time is up or the terminal is gone."""

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests.forked import Forked
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = 60
@@ -30,17 +30,12 @@ class Report:
 def bench(folder: Path, *options: str) -> Report:
     """Run the benchmark in its own process."""
     path = folder / "crash.json"
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.crash", "--json", str(path), *options],
-        cwd=ROOT,
-        env={**os.environ, "COLUMNS": "120"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert path.exists(), done.stderr
-    return Report(done.returncode, done.stdout, json.loads(path.read_text()))
+    given = ("--json", str(path), *options)
+    env = {**os.environ, "COLUMNS": "120"}
+    with Forked("benchmarks.crash", *given, folder=ROOT, env=env) as process:
+        code = process.wait(300)
+        assert path.exists(), process.stderr
+        return Report(code, process.stdout, json.loads(path.read_text()))
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ import json
 import os
 import signal
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ def deadly(job_name: str | None) -> Boundary:
     return boundary
 
 
-def main(job: dict[str, Any]) -> dict[str, Any]:
+def play(job: dict[str, Any]) -> dict[str, Any]:
     """Carry out a job and return the report of it."""
     settings = load(job["workspace"], **job.get("settings", {}))
     said = {name: job[name] for name in ("replies", "alternatives") if name in job}
@@ -110,8 +111,14 @@ def main(job: dict[str, Any]) -> dict[str, Any]:
     return {"outputs": outputs, "asked": asked}
 
 
-if __name__ == "__main__":
-    order = json.loads(sys.argv[1])
-    print(json.dumps(main(order)), flush=True)
-    if order.get("die"):
+def main() -> None:
+    """Carry out the job of the command line, with warnings as errors, print its report, and perhaps die."""
+    warnings.simplefilter("error")
+    job = json.loads(sys.argv[1])
+    print(json.dumps(play(job)), flush=True)
+    if job.get("die"):
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main()

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,8 +23,10 @@ from langgraph.types import Command
 from planwright.graph.agent import Agent, build_graph
 from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from tests.forked import Forked
 
 HERE = Path(__file__).parent
+CHILD = "tests.scenarios.child"
 CHILD_S = 60
 TOML = """
 [capabilities]
@@ -147,25 +149,40 @@ class Scene:
         """Write one entry for a child process, on this scene's thread unless it names another."""
         return {"how": how, "thread": self.thread, **given}
 
-    def child(self, *entries: dict[str, Any], script: str = "child.py", **job: Any) -> dict[str, Any]:
+    def child(self, *entries: dict[str, Any], **job: Any) -> dict[str, Any]:
         """Play entries in a process of their own and return its report.
 
         With `die` or `die_at` it has to end by SIGKILL, and with `dies=True` in a capability.
         """
         expected = -9 if job.pop("dies", False) or job.keys() & {"die", "die_at"} else 0
-        order = {"workspace": str(self.workspace), "entries": list(entries), **job}
-        clean = {k: v for k, v in os.environ.items() if not k.startswith(("PLANWRIGHT_", "OPENAI_"))}
+        with Forked(CHILD, self._order(entries, job), folder=self.workspace, env=_environment()) as process:
+            assert process.wait(CHILD_S) == expected, process.stderr
+            return _report(process.stdout)
+
+    def cold_child(self, *entries: dict[str, Any], script: str, **job: Any) -> dict[str, Any]:
+        """Play entries in a new interpreter, which a script starts, and return its report."""
         ended = subprocess.run(
-            [sys.executable, "-W", "error", str(HERE / script), json.dumps(order)],
+            [sys.executable, "-W", "error", str(HERE / script), self._order(entries, job)],
             capture_output=True,
             text=True,
             timeout=CHILD_S,
             check=False,
-            env=clean,
+            env=_environment(),
         )
-        assert ended.returncode == expected, ended.stderr
-        report: dict[str, Any] = json.loads(ended.stdout or "{}")
-        return report
+        assert ended.returncode == 0, ended.stderr
+        return _report(ended.stdout)
+
+    def _order(self, entries: Sequence[dict[str, Any]], job: dict[str, Any]) -> str:
+        return json.dumps({"workspace": str(self.workspace), "entries": entries, **job})
+
+
+def _environment() -> dict[str, str]:
+    return {k: v for k, v in os.environ.items() if not k.startswith(("PLANWRIGHT_", "OPENAI_"))}
+
+
+def _report(printed: str) -> dict[str, Any]:
+    report: dict[str, Any] = json.loads(printed or "{}")
+    return report
 
 
 @pytest.fixture(scope="session")

@@ -132,7 +132,7 @@ def test_a_process_killed_as_it_wrote_down_the_end_is_recovered_to_the_same_answ
 def test_a_user_who_imported_langgraph_first_can_resume_and_begin(scene: Scene) -> None:
     scene.ask(scene.agent(gated(scene)))
     entries = scene.entry(resume=APPROVE), scene.entry(thread="another", message="Do it")
-    ended = scene.child(*entries, script="langgraph_first.py", replies=["it answers", gated(scene)])
+    ended = scene.cold_child(*entries, script="langgraph_first.py", replies=["it answers", gated(scene)])
     resumed, begun = ended["outputs"]
     assert (resumed["status"], resumed["answer"]) == ("completed", "it answers")
     assert len(begun["waiting"]) == 1

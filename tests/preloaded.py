@@ -1,0 +1,30 @@
+"""What every process that the tests fork has loaded already. The forkserver imports it; no thread starts."""
+
+from __future__ import annotations
+
+import gc
+
+from benchmarks import crash, crash_trial
+from planwright.cli import agents, chat, demo, doctor, drive, forking, inspect, main, rules, studio, travel
+from planwright.nodes import rules as criteria
+from tests.scenarios import child
+
+LOADED = (
+    agents,
+    chat,
+    child,
+    crash,
+    criteria,
+    demo,
+    doctor,
+    drive,
+    forking,
+    inspect,
+    main,
+    rules,
+    studio,
+    travel,
+)
+
+crash_trial.preload()
+gc.freeze()  # what is shared stays shared: a collection would write to every object
