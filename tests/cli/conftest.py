@@ -17,6 +17,9 @@ from planwright.graph.settings import load
 from tests.cli.desk import Desk
 
 
+STORE = ".planwright"
+
+
 @dataclass(frozen=True)
 class Waiting:
     """A run that stopped at the gate of its plan."""
@@ -68,7 +71,18 @@ def reject(folder: Path, waiting: Waiting) -> None:
         agent.close()
 
 
+@pytest.fixture(scope="session")
+def asked(template: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Waiting]:
+    """The store of a request to write note.md that waits for approval, made once."""
+    folder = tmp_path_factory.mktemp("asked") / "desk"
+    shutil.copytree(template, folder)
+    waiting = ask(folder, "Save hello to note.md")
+    return folder / STORE, waiting
+
+
 @pytest.fixture
-def waiting(desk: Desk) -> Waiting:
-    """A request to write note.md that waits for approval."""
-    return ask(desk.folder, "Save hello to note.md")
+def waiting(desk: Desk, asked: tuple[Path, Waiting]) -> Waiting:
+    """A request to write note.md that waits for approval, in a copy of its store."""
+    store, waiting = asked
+    shutil.copytree(store, desk.folder / STORE)
+    return waiting
