@@ -15,8 +15,9 @@ from pathlib import Path, PurePosixPath
 
 from planwright.graph.errors import CapabilityForbidden, CapabilityRejected
 
-# Ours, git's, and the LangGraph server's, whose pickles run code when it reads them.
-HIDDEN = (".planwright", ".git", ".langgraph_api")
+# Ours, git's, and the LangGraph server's, whose pickles run code when it reads them; and what says what a
+# call may do: no call changes that, or reads the keys that may stand in it.
+HIDDEN = (".planwright", ".git", ".langgraph_api", "planwright.toml", "policy.toml")
 MAX_PATH, MAX_NAME = 1024, 200
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a named pipe must not block
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -41,7 +42,7 @@ class Jail:
         if ".." in pure.parts:
             raise _outside(path, "it climbs out with `..`")
         if any(pure.is_relative_to(hidden) for hidden in self._hidden):
-            raise _outside(path, "that folder belongs to the program")
+            raise _outside(path, "that belongs to the program")
         self._refuse_links(pure)
         return pure.parts
 
@@ -91,7 +92,7 @@ class Jail:
             )
             for name in sorted(names):
                 file = Path(folder, name)
-                if not name.startswith(".") and not file.is_symlink():
+                if not name.startswith(".") and here / name not in self._hidden and not file.is_symlink():
                     yield file.relative_to(self.root).as_posix()
 
     def _refuse_links(self, pure: PurePosixPath) -> None:
