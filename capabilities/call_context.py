@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import httpx
 
 from planwright.capabilities.jail import Jail
+from planwright.capabilities.policy_file import Policy, default_policy
 from planwright.checkpoints.memory import Memories
 from planwright.checkpoints.whole_results import WholeResults
 from planwright.graph.invocation import Clock, utc_now
@@ -26,6 +27,8 @@ class CallContext:
     tenant: str = "default"
     run_id: str = ""
     idempotency_key: str = ""
+    agent: str = ""
+    policy: Policy = field(default_factory=default_policy)
 
     def now(self) -> datetime:
         """Read the clock, in UTC."""
@@ -34,6 +37,10 @@ class CallContext:
     def http(self, timeout_s: float = 20) -> httpx.AsyncClient:
         """Open a client that follows no redirects and reads no proxies from the environment."""
         return httpx.AsyncClient(timeout=timeout_s, follow_redirects=False, trust_env=False)
+
+    def on_behalf_of(self, tenant: str, agent: str | None) -> CallContext:
+        """Bind the context to whom the policy is asked about."""
+        return replace(self, tenant=tenant, agent=agent or "")
 
     def for_call(self, tenant: str, run_id: str, key: str) -> CallContext:
         """Bind the context to one call."""

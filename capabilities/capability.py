@@ -15,6 +15,7 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
+from pydantic_core import to_jsonable_python
 
 from planwright.capabilities.call_context import CallContext
 from planwright.graph.errors import CapabilityRejected, PlanwrightError, SetupError
@@ -23,6 +24,7 @@ from planwright.graph.risk import RISK_OF_MODE, Effect, Mode, Risk
 Function = Callable[..., Any]
 Preflight = Callable[[Mapping[str, JsonValue], CallContext], None]
 Hosts = Callable[[Mapping[str, JsonValue], CallContext], Sequence[str]]
+Writes = Callable[[Mapping[str, JsonValue], CallContext], Sequence[str]]
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*")
 
@@ -53,6 +55,7 @@ class Capability:
     timeout_s: float | None = None
     preflight: Preflight | None = None
     hosts: Hosts | None = None
+    writes: Writes | None = None
     declared: bool = True
     context_parameter: str | None = None
     result_schema: dict[str, Any] = field(default_factory=dict)
@@ -61,6 +64,14 @@ class Capability:
     def args_schema(self) -> dict[str, Any]:
         """The JSON schema of the arguments."""
         return self.args.model_json_schema()
+
+    @cached_property
+    def defaults(self) -> dict[str, JsonValue]:
+        """The arguments that may be left out, and what they are then."""
+        optional = {name: one for name, one in self.args.model_fields.items() if not one.is_required()}
+        filled = {name: one.get_default(call_default_factory=True) for name, one in optional.items()}
+        plain: dict[str, JsonValue] = to_jsonable_python(filled)
+        return plain
 
     def check(self, args: Mapping[str, JsonValue], context: CallContext) -> None:
         """Run the preflight, if there is one. Raises CapabilityRejected, also when it breaks itself."""
@@ -86,6 +97,18 @@ class Capability:
             cause = f"the hosts of {self.name} broke: {type(error).__name__}: {error}"
             raise CapabilityRejected(cause, "mend them; nothing was called") from error
 
+    def overwrites(self, args: Mapping[str, JsonValue], context: CallContext) -> frozenset[str]:
+        """Name the resources that a call overwrites; none when it does not say. Raises CapabilityRejected."""
+        if self.writes is None:
+            return frozenset()
+        try:
+            return frozenset(self.writes(args, context))
+        except PlanwrightError:
+            raise
+        except Exception as error:
+            cause = f"the writes of {self.name} broke: {type(error).__name__}: {error}"
+            raise CapabilityRejected(cause, "mend them; nothing was called") from error
+
     def fingerprint(self) -> list[object]:
         """List what of the declaration decides how a plan runs; the registry hashes it."""
         declared = [self.name, self.description, self.mode, self.risk, self.effect]
@@ -103,22 +126,20 @@ def capability(
     timeout_s: float | None = None,
     preflight: Preflight | None = None,
     hosts: Hosts | None = None,
+    writes: Writes | None = None,
 ) -> Callable[[Function], Capability]:
     """Declare a function as a capability.
 
     Left out, `mode` is `destructive` (a person decides every call), `risk` follows the mode,
     and `effect` is `pure` for `read_only`, else `blind`. `preflight` raises CapabilityRejected
     for arguments that could never be allowed; it runs before a plan is shown, and before a call.
+    `writes` names what a call overwrites, e.g. `file:notes/a.md`: two calls that share a name never
+    run at once. What is only added to, such as a table or a channel, is not overwritten.
     Raises SetupError when the declaration is incomplete.
     """
 
     def declare(function: Function) -> Capability:
-        if not _NAME.fullmatch(name):
-            raise SetupError(
-                f"`{name}` is no capability name", "write it as domain.verb, e.g. tickets.create"
-            )
-        if not (function.__doc__ or "").strip():
-            raise SetupError(f"capability {name} has no docstring", "say in its first line what it does")
+        _check_told(name, function)
         resolved: Mode = mode or "destructive"
         args, result, context = _signature(name, function)
         return Capability(
@@ -135,12 +156,20 @@ def capability(
             timeout_s=timeout_s,
             preflight=preflight,
             hosts=hosts,
+            writes=writes,
             declared=mode is not None,
             context_parameter=context,
             result_schema=result.json_schema(),
         )
 
     return declare
+
+
+def _check_told(name: str, function: Function) -> None:
+    if not _NAME.fullmatch(name):
+        raise SetupError(f"`{name}` is no capability name", "write it as domain.verb, e.g. tickets.create")
+    if not (function.__doc__ or "").strip():
+        raise SetupError(f"capability {name} has no docstring", "say in its first line what it does")
 
 
 def check_arguments(capability: Capability, params: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

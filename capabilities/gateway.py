@@ -1,7 +1,7 @@
 """The gateway: the only way to an effect.
 
-A call passes surface, plan, schema, policy and gate, budget and ledger, in this order, and
-fails closed at the first that refuses.
+A call passes surface, plan, schema, policy and gate, the locks of what it overwrites, budget and
+ledger, in this order, and fails closed at the first that refuses.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from planwright.capabilities import policy
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, check_arguments, explain
 from planwright.capabilities.registry import Registry
+from planwright.capabilities.resource_locks import ResourceLocks
+from planwright.checkpoints.approvers import check_approver
 from planwright.checkpoints.budgets import Amount
 from planwright.checkpoints.gates import gate_id
 from planwright.checkpoints.ledger import EffectCall, Recorded
@@ -66,6 +68,7 @@ class Gateway:
         self.world = world
         self._stores = stores
         self._settings = settings
+        self._locks = ResourceLocks()
         self._plans: dict[tuple[str, str, int], asyncio.Future[dict[str, CheckedStep]]] = {}
 
     async def call(
@@ -98,13 +101,14 @@ class Gateway:
             lease_token=site.lease_token,
             attempt=site.attempt,
         )
-        reservation = await self._reserve(name, site, call.key)
         perform = self._performer(found, args, call, site, may_retry)
-        try:
-            return await (perform() if found.effect == "pure" else self._recorded(call, perform))
-        finally:
-            if reservation:
-                await self._stores.budgets.settle(reservation, Amount(calls=1))
+        async with self._locks.hold(found.overwrites(args, self.world)):
+            reservation = await self._reserve(name, site, call.key)
+            try:
+                return await (perform() if found.effect == "pure" else self._recorded(call, perform))
+            finally:
+                if reservation:
+                    await self._stores.budgets.settle(reservation, Amount(calls=1))
 
     async def approved(self, run_id: str, plan_hash: str, lease_token: int, uid: str) -> CheckedStep | None:
         """Look a step up in the approved plan on record; what the state says is not trusted.
@@ -141,10 +145,17 @@ class Gateway:
             await asyncio.to_thread(found.check, args, self.world)
         return args
 
+    def ruling(
+        self, found: Capability, args: dict[str, JsonValue], tenant: str, profile: Profile
+    ) -> policy.Ruling:
+        """Ask the policy about a call whose arguments are known. Raises CapabilityForbidden for a deny."""
+        ruled = policy.decide(found, args, self.world.on_behalf_of(tenant, profile.agent))
+        if ruled.answer == "deny":
+            raise CapabilityForbidden(f"the policy denies {found.name}: {ruled.why}")
+        return ruled
+
     async def _permit(self, found: Capability, args: dict[str, JsonValue], site: Site) -> None:
-        ruling = policy.decide(found, args, self.world)
-        if ruling.answer == "deny":
-            raise CapabilityForbidden(f"the policy denies {found.name}: {ruling.reason}")
+        ruling = self.ruling(found, args, site.tenant, site.profile)
         if ruling.answer == "ask" or found.mode == "destructive" or site.checked.gated:
             try:
                 gate = await self._stores.gates.read(
@@ -154,6 +165,10 @@ class Gateway:
                 raise CapabilityForbidden(f"{found.name} needs a person: {ruling.reason}") from error
             if gate.status != "approved" or gate.shown.get("args") != args:
                 raise CapabilityForbidden(f"nobody approved {found.name} with these arguments")
+            try:
+                check_approver(gate.gate_id, ruling.approvers, gate.decided_by, gate.channel)
+            except GateError as error:
+                raise CapabilityForbidden(error.cause) from error
 
     async def _reserve(self, name: str, site: Site, key: str) -> str | None:
         limits = site.profile.limits

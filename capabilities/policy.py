@@ -1,44 +1,230 @@
-"""The default policy: a pure function from a call to allow, ask or deny (SPEC 4.5)."""
+"""The policy: a pure function from a call to allow, ask or deny, by ordered rules (SPEC 4.5).
+
+Every `deny` is looked at first, and any that matches wins over all else. Then the first other rule that
+matches decides, and the catch-all where none does. The mode of the capability is the floor below that:
+no rule makes a call freer than its declaration (SPEC 4.2). A rule that cannot be evaluated never allows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
 from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability
+from planwright.capabilities.condition import FROM_ARGS, Verdict
+from planwright.capabilities.policy_file import Answer, Policy, Rule
 from planwright.graph.errors import CapabilityRejected
+from planwright.graph.plan import CLOSING, DELEGATE, WHOLE, PolicyEvidence
 from planwright.graph.references import has_reference
 
-Answer = Literal["allow", "ask", "deny"]
-
-VERSION = "default-1"
+UNRULED = (*CLOSING, WHOLE)  # last words and own results: a run has them whatever it may do (as in Profile)
+STRICTNESS: tuple[Answer, ...] = ("allow", "ask", "deny")
 
 
 @dataclass(frozen=True)
 class Ruling:
-    """What the policy answers, and why."""
+    """What the policy answers, and why; `rule` is where the rule stands, empty when the mode decided.
+
+    `undecided` when a rule asks only because it needs an argument that is not known yet.
+    """
 
     answer: Answer
     reason: str
+    rule: str = ""
+    approvers: tuple[str, ...] = ()
+    undecided: bool = False
+
+    @property
+    def why(self) -> str:
+        """The reason, with the rule it comes from."""
+        return self.reason if self.rule in self.reason else f"{self.reason} ({self.rule})"
 
 
-def decide(capability: Capability, args: Mapping[str, JsonValue], context: CallContext) -> Ruling:
-    """Rule on one call.
+@dataclass(frozen=True)
+class Look:
+    """One rule that was looked at, and whether it matched; `note` says why where that is not plain."""
 
-    `read_only` and `local_write` are allowed; `network` is allowed to listed hosts; everything
-    else needs a person.
+    rule: Rule
+    verdict: Verdict
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A ruling, the rules that were looked at on the way, and what the mode alone would have said."""
+
+    ruling: Ruling
+    looks: tuple[Look, ...]
+    floor: Ruling
+
+
+def decide(
+    capability: Capability,
+    args: Mapping[str, JsonValue] | None,
+    context: CallContext,
+    *,
+    references: bool = False,
+) -> Ruling:
+    """Rule on one call of the tenant and agent that `context` names.
+
+    `args` None when none is known; `references` when `{{…}}` in them still stands for something.
+    Raises CapabilityRejected when the capability cannot say which hosts it reaches.
     """
-    if capability.mode in ("read_only", "local_write"):
-        return Ruling("allow", f"{capability.mode} is allowed")
-    if capability.mode == "network":
-        return _network(capability, args, context)
-    undeclared = "" if capability.declared else " (it declares no mode)"
-    return Ruling("ask", f"{capability.mode} always needs a person{undeclared}")
+    return explain(capability, args, context, references=references).ruling
+
+
+def explain(
+    capability: Capability,
+    args: Mapping[str, JsonValue] | None,
+    context: CallContext,
+    *,
+    references: bool = False,
+) -> Explanation:
+    """Rule on one call as `decide` does, and keep what was looked at."""
+    if capability.name in UNRULED:
+        free = Ruling("allow", f"{capability.name} is no matter of policy")
+        return Explanation(free, (), free)
+    call = _Call(capability, args, context, references)
+    looks: list[Look] = []
+    ruled = _by_rules(context.policy, call, looks)
+    floor = call.floor
+    return Explanation(_stricter(ruled, floor), tuple(looks), floor)
+
+
+def evidence(ruling: Ruling, context: CallContext) -> PolicyEvidence:
+    """Put on record which rule of which policy asked, and who may answer."""
+    return PolicyEvidence(
+        rule=ruling.rule,
+        version=context.policy.hash,
+        approvers=ruling.approvers,
+        undecided=ruling.undecided,
+    )
+
+
+def _by_rules(policy: Policy, call: _Call, looks: list[Look]) -> Ruling:
+    doubt = None
+    for rule in policy.denies:
+        look = call.look(rule)
+        looks.append(look)
+        if look.verdict in ("yes", "error"):
+            return _ruling(look, "deny")
+        if look.verdict == "unknown":
+            doubt = doubt or _ruling(look, "ask")
+    for rule in (*policy.others, policy.last):
+        look = call.look(rule)
+        looks.append(look)
+        if look.verdict != "no":
+            ruled = _ruling(look, rule.decide if look.verdict == "yes" else "ask")
+            return doubt if doubt and ruled.answer == "allow" else ruled
+    raise AssertionError("the last rule matches everything")
+
+
+def _ruling(look: Look, answer: Answer) -> Ruling:
+    rule = look.rule
+    said = f"{rule.where}: {look.note}" if look.note else rule.reason
+    approvers = rule.approvers if answer == "ask" else ()
+    return Ruling(answer, said, rule.where, approvers, look.verdict == "unknown")
+
+
+def _stricter(ruled: Ruling, floor: Ruling) -> Ruling:
+    """Take the stricter of what the rules and the mode say; both reasons where they agree."""
+    answer = max(ruled.answer, floor.answer, key=STRICTNESS.index)
+    speakers = [ruling for ruling in (ruled, floor) if ruling.answer == answer]
+    reason = "; ".join(dict.fromkeys(ruling.reason for ruling in speakers if ruling.reason))
+    return Ruling(
+        answer,
+        reason or f"{ruled.rule} says {answer}",
+        ruled.rule if ruled in speakers else "",
+        ruled.approvers if ruled in speakers else (),
+        ruled.undecided and floor.answer == "allow",
+    )
+
+
+class _Call:
+    """The facts about one call that rules may ask for, worked out when they do."""
+
+    def __init__(
+        self,
+        capability: Capability,
+        args: Mapping[str, JsonValue] | None,
+        context: CallContext,
+        references: bool,
+    ) -> None:
+        self._capability = capability
+        self._args = None if args is None else {**capability.defaults, **args}
+        self._context = context
+        self._unknown = self._not_yet_known(references)
+
+    def look(self, rule: Rule) -> Look:
+        """Find out whether a rule matches this call."""
+        capability, match = self._capability, rule.match
+        if not match.declared(capability.name, capability.mode, capability.risk):
+            return Look(rule, "no")
+        if not match.of_tenant(self._context.tenant):
+            return Look(rule, "no")
+        if rule.condition is None:
+            return Look(rule, "yes")
+        facts = self._facts
+        if rule.condition.names & FROM_ARGS and not self._unknown and self._args is not None:
+            facts = {**facts, **self._places}
+        return Look(rule, *rule.condition.judge(facts, self._unknown))
+
+    @cached_property
+    def floor(self) -> Ruling:
+        """What the mode alone says: no rule allows more."""
+        capability = self._capability
+        if capability.mode in ("read_only", "local_write") or capability.name == DELEGATE:
+            return Ruling("allow", "")
+        if capability.mode == "network":
+            return self._network()
+        undeclared = "" if capability.declared else " (it declares no mode)"
+        return Ruling("ask", f"{capability.mode} always needs a person{undeclared}")
+
+    def _network(self) -> Ruling:
+        unchecked = bool(self._unknown) and not self._capability.preflight
+        hosts = None if self._args is None or unchecked else self._hosts
+        if hosts is None:
+            return Ruling("ask", "the host it reaches is not known beforehand")
+        unlisted = [host for host in hosts if not listed(host, self._context.settings.egress.allow)]
+        if unlisted:
+            return Ruling("ask", f"{', '.join(unlisted)} is not in egress.allow")
+        return Ruling("allow", f"{', '.join(hosts)} is in egress.allow")
+
+    def _not_yet_known(self, references: bool) -> frozenset[str] | None:
+        if self._args is None:
+            return None
+        waiting = (name for name, value in self._args.items() if references and has_reference(value))
+        return frozenset(waiting)
+
+    @cached_property
+    def _facts(self) -> dict[str, object]:
+        capability, context = self._capability, self._context
+        return {
+            "args": {name: value for name, value in (self._args or {}).items() if value is not None},
+            "capability": capability.name,
+            "mode": capability.mode,
+            "risk": capability.risk,
+            "tenant": context.tenant,
+            "agent": context.agent,
+        }
+
+    @cached_property
+    def _hosts(self) -> Sequence[str] | None:
+        return self._capability.reaches(self._args or {}, self._context)
+
+    @cached_property
+    def _places(self) -> dict[str, object]:
+        """`hosts` as host:port, and `host` by its bare name where it is one; neither when it is not said."""
+        hosts = self._hosts
+        if hosts is None:
+            return {}
+        places: dict[str, object] = {"hosts": list(hosts)}
+        return places | ({"host": hosts[0].rpartition(":")[0]} if len(hosts) == 1 else {})
 
 
 def listed(host: str, allow: Sequence[str]) -> bool:
@@ -54,13 +240,3 @@ def host_of(url: str) -> str:
     except ValueError as error:
         raise CapabilityRejected(f"{url!r} is no URL: {error}", "mend it in planwright.toml") from error
     return f"{parts.hostname}:{port}"
-
-
-def _network(capability: Capability, args: Mapping[str, JsonValue], context: CallContext) -> Ruling:
-    hosts = capability.reaches(args, context)
-    if hosts is None or (has_reference(dict(args)) and not capability.preflight):
-        return Ruling("ask", "the host it reaches is not known beforehand")
-    unlisted = [host for host in hosts if not listed(host, context.settings.egress.allow)]
-    if unlisted:
-        return Ruling("ask", f"{', '.join(unlisted)} is not in egress.allow")
-    return Ruling("allow", f"{', '.join(hosts)} is in egress.allow")

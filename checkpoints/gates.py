@@ -11,6 +11,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
 
+from planwright.checkpoints.approvers import approvers_of, check_approver
 from planwright.checkpoints.database import Database
 from planwright.graph.canonical import canonical_json, sha256
 from planwright.graph.errors import GateError
@@ -203,6 +204,8 @@ def acceptable(gate: Gate, decision: Decision) -> None:
             f"the answer names plan_hash {decision.shown_hash[:12]}, the gate shows {gate.shown_hash[:12]}",
             f"look at what is asked now: planwright show {gate.thread_id}",
         )
+    if decision.answer == "approve":
+        check_approver(gate.gate_id, approvers_of(gate.shown), decision.decided_by, decision.channel)
     if decision.remember is not None:
         _rememberable(gate, decision.remember)
 

@@ -64,6 +64,7 @@ def _checks(workspace: Path) -> Iterator[tuple[str, Callable[[], str]]]:
         return
     yield "store", lambda: _store(settings)
     yield "registry", lambda: f"{len(_registry(settings))} capabilities"
+    yield "policy", lambda: _policy(settings)
     if settings.agents:
         yield "agents", lambda: _agents(settings)
     yield "mail", lambda: _folder(settings.workspace / settings.sources.mail / "cur", "sources.mail")
@@ -120,6 +121,13 @@ def _check_priced(settings: Settings, name: str) -> None:
     if limit and price(ModelRoute(provider=name, model=provider.model), 0, 0, provider.prices) is None:
         refused = unpriced(name, limit)
         raise SetupError(refused.cause, refused.next_step)
+
+
+def _policy(settings: Settings) -> str:
+    from planwright.cli.policy_views import open_policy
+
+    policy, _ = open_policy(settings)
+    return f"{policy.path.name}, {len(policy.rules)} rules, version {policy.hash[:12]}"
 
 
 def _agents(settings: Settings) -> str:

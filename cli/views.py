@@ -192,6 +192,8 @@ def call_view(card: Mapping[str, Any]) -> RenderableType:
         label("why", str(card["reason"])),
         label("risk", f"{card['risk']} ({card['mode']}, {card['effect']})", RISK_STYLE[str(card["risk"])]),
     ]
+    if approvers := (card.get("policy") or {}).get("approvers"):
+        rows.append(label("approvers", f"{', '.join(approvers)} ({card['policy']['rule']})"))
     rows += [_argument(name, value, 11) for name, value in card["args"].items()]
     return Group(*rows)
 

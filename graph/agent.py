@@ -23,6 +23,8 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability
 from planwright.capabilities.jail import HIDDEN, Jail
 from planwright.capabilities.langchain_tool import from_tool
+from planwright.capabilities.policy_check import check_policy
+from planwright.capabilities.policy_file import load_policy
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.background import BackgroundLoop
@@ -220,13 +222,15 @@ def build_graph(
     if given := [*capabilities, *map(from_tool, tools)]:
         registry = Registry([*registry, *given], modules.prohibit)
     check_agents(chosen, registry)
+    policy = load_policy(chosen.workspace)
+    check_policy(policy, registry, modules.prohibit)
     router = Router(chosen, model)
     parts = Parts(
         settings=chosen,
         stores=kept,
         registry=registry,
         models=Models(router, kept.budgets, chosen),
-        world=CallContext(chosen, _jail(chosen), kept.memories, clock, kept.whole_results),
+        world=CallContext(chosen, _jail(chosen), kept.memories, clock, kept.whole_results, policy=policy),
     )
     compiled = build_pipeline(parts).compile(checkpointer=checkpointer, name="planwright")
     compiled.__class__ = Agent  # compile() names its class itself; see DESIGN §3

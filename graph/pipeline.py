@@ -113,7 +113,8 @@ def _add_plan_zone(graph: Pipeline, parts: Parts) -> None:
     stores, settings = parts.stores, parts.settings
     graph.add_node("task_extraction", ends_run(task_extraction(parts.models, stores.memories)))
     graph.add_node("classification", classification(parts.registry))
-    graph.add_node("planner", ends_run(planner(parts.models, parts.registry, stores.blobs, settings)))
+    policy = parts.world.policy
+    graph.add_node("planner", ends_run(planner(parts.models, parts.registry, stores.blobs, settings, policy)))
     graph.add_node(
         "verify", ends_run(verify(parts.registry, stores.runs, stores.budgets, settings, parts.world))
     )

@@ -123,6 +123,19 @@ class Plan(BaseModel):
         return tuple(step for step in self.steps if not step.closing)
 
 
+class PolicyEvidence(BaseModel):
+    """Which rule of which version of the policy asked about a call, and who may answer.
+
+    `undecided` when it asks only because an argument was not known yet.
+    """
+
+    model_config = ConfigDict(frozen=True)
+    rule: str
+    version: str
+    approvers: tuple[str, ...] = ()
+    undecided: bool = False
+
+
 class CheckedStep(BaseModel):
     """What verification found out about a step that may run."""
 
@@ -137,3 +150,4 @@ class CheckedStep(BaseModel):
     gated: bool
     reason: str = ""
     cascade: Cascade = "partial"
+    policy: PolicyEvidence | None = None

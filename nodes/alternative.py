@@ -113,7 +113,8 @@ class Alternative:
             raise CapabilityRejected("it is the call that failed")
         if found.preflight:
             await asyncio.to_thread(found.check, args, self._world)
-        ruling = policy.decide(found, args, self._world)
+        whose = (invocation.context.tenant, invocation.profile.agent)
+        ruling = policy.decide(found, args, self._world.on_behalf_of(*whose))
         if ruling.answer != "allow":
             raise CapabilityRejected(ruling.reason)
         step = PlanStep(

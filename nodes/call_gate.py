@@ -30,11 +30,19 @@ class CallGates:
         self._settings = settings
 
     async def open(
-        self, checked: CheckedStep, shown: dict[str, Any], invocation: Invocation, plan_gate: str = ""
+        self,
+        checked: CheckedStep,
+        shown: dict[str, Any],
+        invocation: Invocation,
+        plan_gate: str = "",
+        given: Decision | None = None,
     ) -> str:
-        """Write the gate of a call down, tell of it, and return its id. `plan_gate` is that of its plan."""
+        """Write the gate of a call down, tell of it, and return its id.
+
+        `plan_gate` is that of its plan; `given` the policy's own decision, where it made one.
+        """
         gate, id_ = await self._open("step", checked, shown, invocation)
-        given = await self._given_before(gate, checked, invocation, plan_gate)
+        given = given or await self._given_before(gate, checked, invocation, plan_gate)
         if gate.status == "open" and given is not None:
             with contextlib.suppress(GateError):  # somebody was quicker; the row says what was decided
                 await self._gates.decide(id_, given, invocation.clock())

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planwright.graph.plan import CheckedStep, Plan, PlanStep
+from planwright.graph.plan import CheckedStep, Plan, PlanStep, PolicyEvidence
 from planwright.graph.references import has_reference
 from planwright.graph.results import StepResult
 from planwright.graph.risk import highest_risk
@@ -71,8 +71,8 @@ def _tools(step: PlanStep) -> dict[str, Any]:
     return {"tools": list(step.tool_hints)} if step.agentic else {}
 
 
-def step_card(task: StepTask, args: dict[str, JsonValue]) -> dict[str, Any]:
-    """List one call with its resolved arguments, its risk, and why it asks."""
+def step_card(task: StepTask, args: dict[str, JsonValue], policy: PolicyEvidence, why: str) -> dict[str, Any]:
+    """List one call with its resolved arguments, its risk, why it asks, and by which rule of the policy."""
     checked = task["checked"]
     return {
         "capability": checked.step.capability,
@@ -82,6 +82,7 @@ def step_card(task: StepTask, args: dict[str, JsonValue]) -> dict[str, Any]:
         "risk": checked.risk,
         "mode": checked.mode,
         "effect": checked.effect,
-        "reason": checked.reason,
+        "reason": why,
         "plan_hash": task["plan_hash"],
+        "policy": policy.model_dump(mode="json"),
     }

@@ -57,7 +57,8 @@ def llm_invoker(
         except (LimitExceeded, ModelError) as error:
             return {"outcome": without_reply(error)}
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
-        calls = await reader.read(clean, wrong, tools, invocation.run_id, key)
+        whose = (invocation.context.tenant, profile.agent)
+        calls = await reader.read(clean, wrong, tools, invocation.run_id, key, *whose)
         batch = batch_of(calls, loop.goal, key)
         if batch.steps:
             await _record(batch, calls, runs, invocation)

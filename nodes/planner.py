@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import ValidationError
 
 from planwright.capabilities.capability import Capability, explain
-from planwright.capabilities.policy import VERSION as POLICY_VERSION
+from planwright.capabilities.policy_file import Policy
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.serde import storable
@@ -40,7 +40,9 @@ class Proposal:
     repaired: bool = False
 
 
-def planner(models: Models, registry: Registry, blobs: Blobs, settings: Settings) -> Node[AgentState]:
+def planner(
+    models: Models, registry: Registry, blobs: Blobs, settings: Settings, policy: Policy
+) -> Node[AgentState]:
     """Freeze the compiled context, ask for a plan, and read the reply."""
 
     async def planner(state: AgentState, config: RunnableConfig) -> Update:
@@ -48,7 +50,7 @@ def planner(models: Models, registry: Registry, blobs: Blobs, settings: Settings
         attempts = state.get("attempts", Attempts())
         allowed = registry.within(invocation.profile)
         surface = [found for name in state["shortlist"] if (found := allowed.get(name))]
-        context = compiled_context(state, surface, allowed, invocation.profile)
+        context = compiled_context(state, surface, allowed, invocation.profile, policy)
         prompt = Prompt(
             role="planner",
             system=instructed("planner", context["instructions"], max_steps=str(settings.planning.max_steps)),
@@ -80,7 +82,7 @@ def planner(models: Models, registry: Registry, blobs: Blobs, settings: Settings
 
 
 def compiled_context(
-    state: AgentState, surface: list[Capability], registry: Registry, profile: Profile
+    state: AgentState, surface: list[Capability], registry: Registry, profile: Profile, policy: Policy
 ) -> dict[str, Any]:
     """Gather everything the planner may see, and the versions it was made under."""
     task, seen = state["task"], within(state["messages"], state.get("compacted"))
@@ -103,7 +105,7 @@ def compiled_context(
         "versions": {
             "prompts": prompts_hash(),
             "registry": registry.hash,
-            "policy": POLICY_VERSION,
+            "policy": policy.hash,
             "profile": profile.hash,
         },
     }

@@ -1,4 +1,7 @@
-"""request_gate: write down that a person has to decide over one call, with its real arguments."""
+"""request_gate: write down that a person has to decide over one call, with its real arguments.
+
+The policy is asked once more, now that they are known: what it denies is not put before anybody.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,13 @@ import asyncio
 from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue, ValidationError
 
-from planwright.capabilities.capability import check_arguments, explain
+from planwright.capabilities.capability import Capability, check_arguments, explain
+from planwright.capabilities.policy import Ruling, evidence
+from planwright.checkpoints.gates import Decision
 from planwright.graph.errors import CapabilityError, CapabilityRejected
 from planwright.graph.invocation import invocation_of
 from planwright.graph.lane_state import LaneState
+from planwright.graph.plan import CheckedStep
 from planwright.graph.state import StepTask
 from planwright.nodes.call_gate import CallGates
 from planwright.nodes.card import step_card
@@ -25,19 +31,30 @@ def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState]:
         invocation, task = invocation_of(config), state["step_task"]
         results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
         try:
-            args = await _arguments(runner, task, await runner.arguments(task, results, invocation))
+            found, args = await _checked(runner, task, await runner.arguments(task, results, invocation))
+            ruling = runner.gateway.ruling(found, args, invocation.context.tenant, invocation.profile)
         except CapabilityError as error:
             failed = ended(task["checked"], "failed", code=error.code, error=error.cause)
             return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
-        shown = step_card(task, args)
-        return {"gate_id": await gates.open(task["checked"], shown, invocation, task["plan_gate"])}
+        why = ruling.reason if ruling.answer == "ask" else task["checked"].reason
+        shown = step_card(task, args, evidence(ruling, runner.gateway.world), why)
+        given = allowed(task["checked"], ruling)
+        opened = await gates.open(task["checked"], shown, invocation, task["plan_gate"], given)
+        return {"gate_id": opened}
 
     return request_gate
 
 
-async def _arguments(
+def allowed(checked: CheckedStep, ruling: Ruling) -> Decision | None:
+    """Approve by policy what it asked about only as long as an argument was unknown, and allows now."""
+    if ruling.answer != "allow" or checked.policy is None or not checked.policy.undecided:
+        return None
+    return Decision(answer="approve", decided_by=ruling.rule, channel="policy", reason=ruling.reason)
+
+
+async def _checked(
     runner: StepRunner, task: StepTask, params: dict[str, JsonValue]
-) -> dict[str, JsonValue]:
+) -> tuple[Capability, dict[str, JsonValue]]:
     found = runner.gateway.registry.get(task["checked"].step.capability or "")
     if found is None:
         raise CapabilityRejected(f"there is no capability {task['checked'].step.capability}")
@@ -47,4 +64,4 @@ async def _arguments(
         raise CapabilityRejected(f"{found.name} was given bad arguments: {explain(error)}") from error
     if found.preflight:
         await asyncio.to_thread(found.check, args, runner.gateway.world)
-    return args
+    return found, args

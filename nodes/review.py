@@ -42,7 +42,8 @@ def review(registry: Registry, stores: Stores, settings: Settings, world: CallCo
         run = await stores.runs.latest(gate.thread_id)
         profile = in_force(settings, read_context(run.context if run else None))
         spent = await stores.budgets.spent(gate.run_id, at)
-        rules = Rules(registry, settings, world, route, profile)
+        asked = world.on_behalf_of(gate.tenant, profile.agent)
+        rules = Rules(registry, settings, asked, route, profile)
         _, findings, _ = await asyncio.to_thread(examine, edited, rules, gate.run_id, results, spent)
         if findings:
             raise refusal(gate, findings)

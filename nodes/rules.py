@@ -29,17 +29,22 @@ def check(
     """
     findings = [*_shape(plan, settings.planning.max_steps), *_graph(plan)]
     for step in plan.steps:
-        findings += _agentic(step, registry, can_call) if step.agentic else _step(plan, step, registry, world)
+        if step.agentic:
+            findings += _agentic(step, registry, world, can_call)
+        else:
+            findings += _step(plan, step, registry, world)
     return findings
 
 
-def _agentic(step: PlanStep, registry: Registry, can_call: bool) -> Iterator[Finding]:
+def _agentic(step: PlanStep, registry: Registry, world: CallContext, can_call: bool) -> Iterator[Finding]:
     for name in step.tool_hints:
-        if name not in registry:
+        if (found := registry.get(name)) is None:
             yield _absent(step, name, registry)
         elif name in CLOSING:
             message = f"{name} is no tool of a step"
             yield Finding(code="not_permitted", step_id=step.id, message=message, fix="leave it out")
+        else:
+            yield from _denied(step, found, decide(found, None, world))
     if not can_call:
         message = "the model of this run cannot call tools"
         fix = "give the step a capability and params"
@@ -63,7 +68,14 @@ def _absent(step: PlanStep, name: str | None, registry: Registry) -> Finding:
 
 def ruling_of(found: Capability, step: PlanStep, world: CallContext) -> Ruling:
     """Ask the policy about a step's arguments as far as they are known."""
-    return decide(found, step.params, world)
+    return decide(found, step.params, world, references=True)
+
+
+def _denied(step: PlanStep, found: Capability, ruling: Ruling) -> Iterator[Finding]:
+    """Find a call that no person can approve, instead of asking one."""
+    if ruling.answer == "deny":
+        message = f"the policy denies {found.name}: {ruling.why}"
+        yield Finding(code="policy_conflict", step_id=step.id, message=message, fix="leave it out")
 
 
 def _shape(plan: Plan, max_steps: int) -> Iterator[Finding]:
@@ -132,8 +144,7 @@ def _step(plan: Plan, step: PlanStep, registry: Registry, world: CallContext) ->
     except CapabilityRejected as error:
         yield Finding(code="not_permitted", step_id=step.id, message=error.cause, fix=error.next_step)
         return
-    if ruling.answer == "deny":
-        yield Finding(code="not_permitted", step_id=step.id, message=ruling.reason, fix="leave it out")
+    yield from _denied(step, found, ruling)
     if step.success_criteria and step.success_criteria.cel:
         yield from _criterion(step, step.success_criteria.cel)
 

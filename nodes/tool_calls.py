@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage
 from pydantic import JsonValue, ValidationError
@@ -17,7 +17,7 @@ from planwright.capabilities.registry import Registry
 from planwright.graph.canonical import sha256
 from planwright.graph.errors import CapabilityRejected
 from planwright.graph.loop_state import ToolCall
-from planwright.graph.plan import DELEGATE, CheckedStep, Plan, PlanStep
+from planwright.graph.plan import DELEGATE, CheckedStep, Plan, PlanStep, PolicyEvidence
 from planwright.graph.risk import Risk, at_least
 from planwright.nodes.call_arguments import flaw_of
 from planwright.nodes.surface import Surface, surface_of
@@ -60,9 +60,11 @@ class CallReader:
         tools: Mapping[str, Capability],
         run_id: str,
         turn: str,
+        tenant: str = "default",
+        agent: str | None = None,
     ) -> list[ToolCall]:
         """Verify every call of a reply; `turn` names the reply within its run, `wrong` what cannot be."""
-        read = []
+        world, read = self._world.on_behalf_of(tenant, agent), []
         for index, call in enumerate(reply.tool_calls):
             made = {"call_id": str(call["id"]), "index": index, "name": call["name"]}
             error = wrong.get(index, "")
@@ -70,7 +72,9 @@ class CallReader:
                 step = (
                     None
                     if error
-                    else await self._verify(call["name"], call["args"], tools, run_id, f"{turn}.{index}")
+                    else await self._verify(
+                        call["name"], call["args"], tools, run_id, f"{turn}.{index}", world
+                    )
                 )
             except CapabilityRejected as refused:
                 step, error = None, str(refused)
@@ -78,7 +82,13 @@ class CallReader:
         return read
 
     async def _verify(
-        self, name: str, args: dict[str, JsonValue], tools: Mapping[str, Capability], run_id: str, id_: str
+        self,
+        name: str,
+        args: dict[str, JsonValue],
+        tools: Mapping[str, Capability],
+        run_id: str,
+        id_: str,
+        world: CallContext,
     ) -> CheckedStep:
         found = tools.get(name)
         if found is None:
@@ -94,26 +104,22 @@ class CallReader:
             raise CapabilityRejected(cause, "mend them") from error
         if flaw := flaw_of(checked):
             raise CapabilityRejected(flaw, "mend them")
-        if found.name == DELEGATE:
-            return self._delegation(found, checked, tools, run_id, id_)
-        if found.preflight:
-            await asyncio.to_thread(found.check, checked, self._world)
-        ruling = policy.decide(found, checked, self._world)
+        if found.preflight and found.name != DELEGATE:  # that of a delegation refuses steps of a plan
+            await asyncio.to_thread(found.check, checked, world)
+        ruling = policy.decide(found, checked, world)
         if ruling.answer == "deny":
-            raise CapabilityRejected(f"the policy denies {found.name}: {ruling.reason}")
+            raise CapabilityRejected(f"the policy denies {found.name}: {ruling.why}")
+        judged = _Judged(found, run_id, id_, ruling, policy.evidence(ruling, world))
+        if found.name == DELEGATE:
+            return self._delegation(judged, checked, tools)
         asks = ruling.answer == "ask" or found.mode == "destructive"
         risky = at_least(found.risk, self._ask_from)
         reason = ruling.reason if asks or not risky else f"risk {found.risk}"
         surface = Surface(found.effect, found.mode, found.risk)
-        return _step(run_id, id_, found, checked, surface, gated=asks or risky, reason=reason)
+        return judged.step(checked, surface, gated=asks or risky, reason=reason)
 
     def _delegation(
-        self,
-        found: Capability,
-        args: dict[str, JsonValue],
-        tools: Mapping[str, Capability],
-        run_id: str,
-        id_: str,
+        self, judged: _Judged, args: dict[str, JsonValue], tools: Mapping[str, Capability]
     ) -> CheckedStep:
         """Judge a call that opens a lane by the gravest of its tools, none of which the caller lacks."""
         offered = {tool.name: tool for tool in tools.values() if tool.name != "clarify"}
@@ -126,32 +132,37 @@ class CallReader:
         given = [offered[str(name)] for name in wanted] or [*tools.values()]
         given = list({tool.name: tool for tool in given if tool.name != "clarify"}.values())
         surface = surface_of(tool for tool in given if tool.name != DELEGATE)
+        asks = judged.ruling.answer == "ask"
         risky = surface.mode == "destructive" or at_least(surface.risk, self._ask_from)
-        reason = f"an agent of its own may do up to {surface.mode}, risk {surface.risk}"
+        may = f"an agent of its own may do up to {surface.mode}, risk {surface.risk}"
+        reason = f"{judged.ruling.reason}; {may}" if asks else may
         args = {**args, "tools": [tool.name for tool in given]}
-        return _step(run_id, id_, found, args, surface, gated=risky, reason=reason)
+        return judged.step(args, surface, gated=asks or risky, reason=reason)
 
 
-def _step(
-    run_id: str,
-    id_: str,
-    found: Capability,
-    args: dict[str, JsonValue],
-    surface: Surface,
-    *,
-    gated: bool,
-    reason: str,
-) -> CheckedStep:
-    return CheckedStep(
-        step=PlanStep(id=id_, capability=found.name, params=args, description=found.description),
-        uid=f"step_{sha256([run_id, id_, found.name, args])[:16]}",
-        needs=(),
-        effect=surface.effect,
-        mode=surface.mode,
-        risk=surface.risk,
-        gated=gated,
-        reason=reason,
-    )
+class _Judged(NamedTuple):
+    """A call that policy does not deny, on its way to be a step."""
+
+    found: Capability
+    run_id: str
+    id: str
+    ruling: policy.Ruling
+    evidence: PolicyEvidence
+
+    def step(self, args: dict[str, JsonValue], surface: Surface, *, gated: bool, reason: str) -> CheckedStep:
+        """Name the call for good, by its place in the run and its arguments."""
+        found = self.found
+        return CheckedStep(
+            step=PlanStep(id=self.id, capability=found.name, params=args, description=found.description),
+            uid=f"step_{sha256([self.run_id, self.id, found.name, args])[:16]}",
+            needs=(),
+            effect=surface.effect,
+            mode=surface.mode,
+            risk=surface.risk,
+            gated=gated,
+            reason=reason,
+            policy=self.evidence if gated else None,
+        )
 
 
 def batch_of(calls: Sequence[ToolCall], goal: str, key: str) -> Plan:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from langchain_core.runnables import RunnableConfig
 
 from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.policy import evidence
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.budgets import Budgets, Spent
 from planwright.checkpoints.gates import gate_id
@@ -26,6 +27,7 @@ from planwright.graph.state import AgentState, Attempts, ModelRoute
 from planwright.nodes.card import plan_card
 from planwright.nodes.estimate import Estimate, estimate, in_all, over_budget
 from planwright.nodes.node import Node, Update
+from planwright.nodes.resources import resource_conflicts
 from planwright.nodes.rules import check, ruling_of
 from planwright.nodes.surface import surface_of
 
@@ -50,13 +52,14 @@ def verify(
         plan, mended = close_plan(plan)
         results, changes = state.get("results", {}), state.get("changes", [])
         spent = await budgets.spent(invocation.run_id, invocation.clock())
-        rules = Rules(registry, settings, world, state["route"], invocation.profile)
+        asked = world.on_behalf_of(invocation.context.tenant, invocation.profile.agent)
+        rules = Rules(registry, settings, asked, state["route"], invocation.profile)
         checked, findings, needed = await asyncio.to_thread(  # a preflight may read files
             examine, plan, rules, invocation.run_id, results, spent
         )
         attempts, spent_all = state.get("attempts", Attempts()), spent.calls == rules.calls
         outcome: Outcome = "reject" if findings and spent_all else judge(findings, attempts, settings)
-        data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended}
+        data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended, "policy": world.policy.hash}
         if outcome != "ok":
             listed = [finding.model_dump(mode="json") for finding in findings]
             invocation.emit("plan_verified", {**data, "findings": listed}, str(attempts.revision))
@@ -109,6 +112,7 @@ def examine(
     registry, settings, world = rules.registry.within(rules.profile), rules.settings, rules.world
     findings = check(plan, registry, settings, world, can_call=rules.can_call)
     checked = [] if findings else check_steps(plan, registry, world, run_id, results, settings)
+    findings += resource_conflicts(checked, results, registry, world)
     needed = estimate(plan, checked, results, rules.route, registry, rules.profile, settings)
     return checked, findings or over_budget(needed, spent, rules.profile.limits), needed
 
@@ -186,8 +190,12 @@ def _call(step: PlanStep, registry: Registry, world: CallContext) -> dict[str, o
     found = registry.get(step.capability or "")
     assert found is not None
     ruling = ruling_of(found, step, world)
-    asks = ruling.answer == "ask" or "destructive" in (found.mode, step.approval_mode)
+    destructive = "destructive" in (found.mode, step.approval_mode)
+    asks = ruling.answer == "ask" or destructive
+    if destructive:
+        ruling = replace(ruling, undecided=False)
     return {
+        "policy": evidence(ruling, world) if asks else None,
         "effect": found.effect,
         "mode": found.mode,
         "risk": highest_risk(step.estimated_risk, found.risk),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fnmatch import fnmatch
+from pathlib import PurePosixPath
 from typing import Annotated
 
 from pydantic import BaseModel, Field, JsonValue
@@ -60,6 +61,11 @@ def inside(args: Mapping[str, JsonValue], call: CallContext) -> None:
         call.workspace.check(path)
 
 
+def file_of(args: Mapping[str, JsonValue], call: CallContext) -> list[str]:
+    """Name the file that a call replaces, spelled in one way."""
+    return [f"file:{PurePosixPath(str(args.get('path')))}"]
+
+
 @capability(
     "files.list",
     mode="read_only",
@@ -100,6 +106,7 @@ def read(path: PathArgument, call: CallContext) -> FileText:
     tags=("file", "write", "save", "store"),
     guide=Guide("Writes a text file, replacing it if it is there.", ("Save the summary to summary.md",), 30),
     preflight=inside,
+    writes=file_of,
 )
 def write(path: PathArgument, text: str, call: CallContext) -> Written:
     """Write a text into a file of the workspace, replacing what is there."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, capability
@@ -78,7 +79,8 @@ def test_a_host_that_comes_from_a_reference_needs_a_check_of_its_own(
 ) -> None:
     found = declare("network", hosts=lambda args, call: ["a.example:80"], preflight=preflight)
     world = make_world(egress={"allow": ["a.example"]})
-    assert decide(found, {"url": "{{steps.s1.output.url}}"}, world).answer == answer
+    args: dict[str, JsonValue] = {"url": "{{steps.s1.output.url}}"}
+    assert decide(found, args, world, references=True).answer == answer
 
 
 def test_one_unlisted_host_of_several_asks_and_is_named(make_world: MakeWorld) -> None:
