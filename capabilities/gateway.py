@@ -232,7 +232,7 @@ async def _invoke(
     found: Capability, args: dict[str, JsonValue], context: CallContext, timeout_s: float
 ) -> JsonValue:
     """Call the function once and check what it returns."""
-    keywords: dict[str, Any] = dict(found.args.model_validate(args))
+    keywords: dict[str, Any] = dict(iter(found.args.model_validate(args)))  # one may be named `keys`
     if found.context_parameter:
         keywords[found.context_parameter] = context
     try:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.capability import capability
 from planwright.checkpoints.gates import Decision, Gate, gate_id
 from planwright.graph.errors import CapabilityRejected
 
@@ -133,6 +134,16 @@ async def test_a_call_under_another_plan_or_run_is_refused(
     with pytest.raises(CapabilityRejected):
         await bench.call("a.do")
     assert deeds.calls == []
+
+
+async def test_an_argument_may_have_any_name(make_bench: MakeBench) -> None:
+    @capability("a.do", mode="read_only")
+    def do(keys: list[str], items: int = 1) -> str:
+        """Do something."""
+        return f"{keys} {items}"
+
+    bench = await make_bench(do)
+    assert await bench.call("a.do", keys=["k"]) == "['k'] 1"
 
 
 async def test_an_unknown_capability_is_refused(make_bench: MakeBench, deeds: Any) -> None:
