@@ -11,7 +11,7 @@ from planwright.capabilities.jail import Jail
 from planwright.capabilities.policy_file import Policy, default_policy
 from planwright.checkpoints.memory import Memories
 from planwright.checkpoints.whole_results import WholeResults
-from planwright.graph.invocation import Clock, utc_now
+from planwright.graph.clock import Clock, utc_now
 from planwright.graph.settings import Settings
 
 

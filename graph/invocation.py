@@ -8,13 +8,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_stream_writer
 
 from planwright.graph.board import Board
+from planwright.graph.clock import Clock as Clock
+from planwright.graph.clock import utc_now as utc_now
 from planwright.graph.errors import TimeLimit
 from planwright.graph.events import Event, EventType
 from planwright.graph.profile import Profile
@@ -24,12 +25,6 @@ CONFIG_KEY = "__planwright_invocation"
 
 _PLACE = ("langgraph_node", "langgraph_checkpoint_ns", "langgraph_path")
 Record = Callable[[Event, str], None]
-Clock = Callable[[], datetime]
-
-
-def utc_now() -> datetime:
-    """Read the clock, in UTC."""
-    return datetime.now(UTC)
 
 
 @dataclass
