@@ -7,8 +7,9 @@ first two are ever taken at their word (SPEC 4.5).
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -34,6 +35,20 @@ _FAILURES = (ValueError, TypeError, LookupError, RuntimeError, ArithmeticError)
 
 
 @dataclass(frozen=True)
+class Facts:
+    """What rules may ask about one call, turned into CEL's own values once: it is most of the work."""
+
+    values: dict[str, object]
+
+    @cached_property
+    def context(self) -> cel.Context:
+        """The values as CEL has them. Raises ValueError for what it cannot hold, e.g. half a surrogate"""
+        import cel
+
+        return cel.Context(self.values)
+
+
+@dataclass(frozen=True)
 class Condition:
     """A compiled expression; `keys` are the arguments it reads, None when it may read any."""
 
@@ -42,7 +57,7 @@ class Condition:
     keys: frozenset[str] | None
     program: cel.Program = field(compare=False, repr=False)
 
-    def judge(self, facts: Mapping[str, object], unknown: Collection[str] | None) -> tuple[Verdict, str]:
+    def judge(self, facts: Facts, unknown: Collection[str] | None) -> tuple[Verdict, str]:
         """Evaluate over the facts of a call, and say why where it is neither yes nor no.
 
         `unknown` names the arguments that are not known yet; None says that none is known.
@@ -50,7 +65,7 @@ class Condition:
         if self._needs(unknown):
             return "unknown", f"`{self.source}` needs what is not known before the call"
         try:
-            held = self.program.execute(dict(facts))
+            held = self.program.execute(facts.context)
         except _FAILURES as error:
             return "error", f"`{self.source}` cannot be evaluated: {_failure(error)}"
         if held is True or held is False:

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability
-from planwright.capabilities.condition import FROM_ARGS, Verdict
+from planwright.capabilities.condition import FROM_ARGS, Facts, Verdict
 from planwright.capabilities.policy_file import Answer, Policy, Rule
 from planwright.graph.errors import CapabilityRejected
 from planwright.graph.plan import CLOSING, DELEGATE, WHOLE, PolicyEvidence
@@ -169,9 +169,8 @@ class _Call:
             return Look(rule, "no")
         if rule.condition is None:
             return Look(rule, "yes")
-        facts = self._facts
-        if rule.condition.names & FROM_ARGS and not self._unknown and self._args is not None:
-            facts = {**facts, **self._places}
+        settled = self._args is not None and not self._unknown
+        facts = self._with_hosts if settled and rule.condition.names & FROM_ARGS else self._facts
         return Look(rule, *rule.condition.judge(facts, self._unknown))
 
     @cached_property
@@ -202,29 +201,31 @@ class _Call:
         return frozenset(waiting)
 
     @cached_property
-    def _facts(self) -> dict[str, object]:
+    def _facts(self) -> Facts:
         capability, context = self._capability, self._context
-        return {
-            "args": {name: value for name, value in (self._args or {}).items() if value is not None},
-            "capability": capability.name,
-            "mode": capability.mode,
-            "risk": capability.risk,
-            "tenant": context.tenant,
-            "agent": context.agent,
-        }
+        return Facts(
+            {
+                "args": {name: value for name, value in (self._args or {}).items() if value is not None},
+                "capability": capability.name,
+                "mode": capability.mode,
+                "risk": capability.risk,
+                "tenant": context.tenant,
+                "agent": context.agent,
+            }
+        )
 
     @cached_property
     def _hosts(self) -> Sequence[str] | None:
         return self._capability.reaches(self._args or {}, self._context)
 
     @cached_property
-    def _places(self) -> dict[str, object]:
+    def _with_hosts(self) -> Facts:
         """`hosts` as host:port, and `host` by its bare name where it is one; neither when it is not said."""
         hosts = self._hosts
         if hosts is None:
-            return {}
-        places: dict[str, object] = {"hosts": list(hosts)}
-        return places | ({"host": hosts[0].rpartition(":")[0]} if len(hosts) == 1 else {})
+            return self._facts
+        host = {"host": hosts[0].rpartition(":")[0]} if len(hosts) == 1 else {}
+        return Facts({**self._facts.values, "hosts": list(hosts), **host})
 
 
 def listed(host: str, allow: Sequence[str]) -> bool:

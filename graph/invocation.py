@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig

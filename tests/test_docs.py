@@ -7,6 +7,9 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+from planwright.graph import RunContext, open_agent
 
 ROOT = Path(__file__).parent.parent
 
@@ -35,6 +38,28 @@ def test_the_capability_of_the_readme_stops_at_its_own_gate(tmp_path: Path) -> N
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 3, done.stderr
     assert "own gate" in done.stderr
+
+
+def test_the_policy_of_the_readme_is_followed(tmp_path: Path) -> None:
+    (block,) = (block for block in _blocks("toml") if "[[rule]]" in block)
+    assert block.count("\n") < 10
+    (tmp_path / "policy.toml").write_text(block, "utf-8")
+    agent = open_agent(tmp_path)
+    try:
+        answers = [_planned(agent, f"Save hello to {path}") for path in ("notes/todo.md", "todo.md")]
+    finally:
+        agent.close()
+    assert answers[0] == ("planned", "This is the plan; nothing was run.")
+    assert answers[1][0] == "failed"
+    assert "policy_conflict" in answers[1][1]
+    assert "only notes are written (policy.toml:1)" in answers[1][1]
+
+
+def _planned(agent: Any, request: str) -> tuple[str, str]:
+    context = RunContext(dry_run=True, planning_mode="always")
+    config = {"configurable": {"thread_id": request}}
+    output = agent.invoke({"messages": [("user", request)]}, config, context=context)
+    return output["status"], output["answer"]
 
 
 def _blocks(language: str) -> list[str]:

@@ -37,5 +37,5 @@ async def test_a_call_that_waits_for_a_resource_has_no_intent_yet(make_bench: Ma
             await asyncio.sleep(0.005)
         assert [name for name, _ in bench.effects()] == ["a.hold"]
         may_end.set()
-        assert await asyncio.gather(first, second) == ["held", "wanted"]
+        assert [*await asyncio.gather(first, second)] == ["held", "wanted"]
     assert sorted(bench.effects()) == [("a.hold", "done"), ("a.want", "done")]

@@ -131,17 +131,19 @@ def test_arguments_that_the_capability_would_refuse_are_told(
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("name", "args", "agent", "said"),
     [
-        (("files.wriet", None, "default", None), "there is no capability files.wriet"),
-        (("files.write", "{", "default", None), "--args is no JSON"),
-        (("files.write", "[]", "default", None), "--args is no JSON object"),
-        (("files.write", None, "default", "nobody"), "there is no agent 'nobody'"),
+        ("files.wriet", None, None, "there is no capability files.wriet"),
+        ("files.write", "{", None, "--args is no JSON"),
+        ("files.write", "[]", None, "--args is no JSON object"),
+        ("files.write", None, "nobody", "there is no agent 'nobody'"),
     ],
 )
-def test_what_cannot_be_explained_is_refused(folder: Path, call: tuple[Any, ...], said: str) -> None:
+def test_what_cannot_be_explained_is_refused(
+    folder: Path, name: str, args: str | None, agent: str | None, said: str
+) -> None:
     with pytest.raises(SetupError, match=said):
-        explain_call(folder, *call, as_json=False)
+        explain_call(folder, name, args, "default", agent, as_json=False)
 
 
 def test_a_policy_that_cannot_be_followed_ends_the_command_with_file_and_line(folder: Path) -> None:

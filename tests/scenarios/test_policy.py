@@ -70,6 +70,17 @@ def test_a_plan_with_a_denied_step_is_sent_back_and_nobody_is_asked(scene: Scene
     assert scene.done == ["s2"]
 
 
+def test_a_plan_in_which_two_steps_overwrite_one_file_at_once_is_sent_back(scene: Scene) -> None:
+    first = scene.step("s1", "files.write", params={"path": "note.md", "text": "first"})
+    second = scene.step("s2", "files.write", params={"path": "./note.md", "text": "second"})
+    ordered = {**second, "depends_on": ["s1"]}
+    agent = scene.agent(scene.plan(first, second), scene.plan(first, ordered), "the answer")
+    scene.ask(agent)
+    assert findings(scene) == [("resource_conflict", "s2")]
+    assert scene.decide(agent, "approve")["answer"] == "the answer"
+    assert (scene.workspace / "note.md").read_text("utf-8") == "second"
+
+
 def test_a_plan_that_stays_denied_is_refused_and_names_the_rule(scene: Scene) -> None:
     policy(
         scene, 'match.mode = "destructive"\ndecide = "deny"', 'match.capability = "work.*"\ndecide = "allow"'
