@@ -7,6 +7,7 @@ from datetime import datetime
 
 import httpx
 
+from planwright.capabilities.egress.network import Network
 from planwright.capabilities.jail import Jail
 from planwright.capabilities.policy_file import Policy, default_policy
 from planwright.checkpoints.memory import Memories
@@ -29,14 +30,24 @@ class CallContext:
     idempotency_key: str = ""
     agent: str = ""
     policy: Policy = field(default_factory=default_policy)
+    network: Network | None = None
 
     def now(self) -> datetime:
         """Read the clock, in UTC."""
         return self.clock()
 
     def http(self, timeout_s: float = 20) -> httpx.AsyncClient:
-        """Open a client that follows no redirects and reads no proxies from the environment."""
-        return httpx.AsyncClient(timeout=timeout_s, follow_redirects=False, trust_env=False)
+        """Open a client that reaches public addresses, and those of hosts in `egress.allow`; no others.
+
+        It follows no redirects and reads no proxies from the environment. What it may not reach raises
+        CapabilityForbidden, all else that goes wrong what httpx raises.
+        """
+        return self.reachable.client(timeout_s)
+
+    @property
+    def reachable(self) -> Network:
+        """What a call may reach on the network."""
+        return self.network or Network(self.settings.egress)
 
     def on_behalf_of(self, tenant: str, agent: str | None) -> CallContext:
         """Bind the context to whom the policy is asked about."""

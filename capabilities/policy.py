@@ -18,6 +18,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability
 from planwright.capabilities.condition import FROM_ARGS, Facts, Verdict
 from planwright.capabilities.policy_file import Answer, Policy, Rule
+from planwright.graph.egress_settings import Place, on_list, read_place
 from planwright.graph.errors import CapabilityRejected
 from planwright.graph.plan import CLOSING, DELEGATE, WHOLE, PolicyEvidence
 from planwright.graph.references import has_reference
@@ -230,7 +231,8 @@ class _Call:
 
 def listed(host: str, allow: Sequence[str]) -> bool:
     """Say whether `host:port` is on the egress list, with or without its port."""
-    return host in allow or host.rpartition(":")[0] in allow
+    place = read_place(host)
+    return place is not None and on_list(place.host, place.port, allow)
 
 
 def host_of(url: str) -> str:
@@ -240,4 +242,4 @@ def host_of(url: str) -> str:
         port = parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError as error:
         raise CapabilityRejected(f"{url!r} is no URL: {error}", "mend it in planwright.toml") from error
-    return f"{parts.hostname}:{port}"
+    return Place(parts.hostname or "", port).spelled

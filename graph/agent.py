@@ -21,6 +21,7 @@ from langgraph.graph.state import CompiledStateGraph
 from planwright.capabilities.agents import check_agents
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability
+from planwright.capabilities.egress.network import Network
 from planwright.capabilities.jail import HIDDEN, Jail
 from planwright.capabilities.langchain_tool import from_tool
 from planwright.capabilities.policy_check import check_policy
@@ -230,7 +231,15 @@ def build_graph(
         stores=kept,
         registry=registry,
         models=Models(router, kept.budgets, chosen),
-        world=CallContext(chosen, _jail(chosen), kept.memories, clock, kept.whole_results, policy=policy),
+        world=CallContext(
+            chosen,
+            _jail(chosen),
+            kept.memories,
+            clock,
+            kept.whole_results,
+            network=Network(chosen.egress),
+            policy=policy,
+        ),
     )
     compiled = build_pipeline(parts).compile(checkpointer=checkpointer, name="planwright")
     compiled.__class__ = Agent  # compile() names its class itself; see DESIGN §3

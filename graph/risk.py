@@ -10,6 +10,7 @@ Effect = Literal["pure", "idempotent", "queryable", "blind"]
 
 RISKS: tuple[Risk, ...] = get_args(Risk)
 MODES: tuple[Mode, ...] = get_args(Mode)
+EFFECTS: tuple[Effect, ...] = get_args(Effect)  # from the safest to repeat to the gravest
 RISK_OF_MODE: dict[Mode, Risk] = dict(zip(MODES, RISKS, strict=True))
 
 

@@ -23,6 +23,7 @@ from pydantic_settings import (
 
 from planwright.graph.agent_settings import Agent, AgentId, RunBudget
 from planwright.graph.context_settings import Context
+from planwright.graph.egress_settings import Egress
 from planwright.graph.errors import SetupError
 from planwright.graph.plan import Cascade
 from planwright.graph.provider_settings import Breaker, Failover, Provider
@@ -110,12 +111,6 @@ class Budgets(_Section):
     """Spending limits."""
 
     run: RunBudget = RunBudget()
-
-
-class Egress(_Section):
-    """Hosts that network capabilities may reach, as `host` or `host:port`."""
-
-    allow: tuple[str, ...] = ()
 
 
 class Channel(_Section):

@@ -62,8 +62,12 @@ def test_the_mode_decides(make_world: MakeWorld, mode: Any, answer: str, reason:
         (["a.example"], "http://a.example.evil.example/x", "ask"),
         (["a.example"], "http://a.example@evil.example/x", "ask"),
         (["a.example"], "http://evil.example/a.example", "ask"),
-        (["80"], "http://a.example/x", "ask"),
-        ([""], "http:///x", "ask"),
+        ([], "http:///x", "ask"),
+        (["[::1]:80"], "http://[::1]/", "allow"),
+        (["::1:80"], "http://[::1]/", "ask"),
+        (["[::1]"], "http://[0:0:0:0:0:0:0:1]:8000/", "allow"),
+        (["127.0.0.1"], "http://127.0.0.1:8000/", "allow"),
+        (["127.0.0.1"], "http://2130706433/", "ask"),
     ],
 )
 def test_a_network_call_is_allowed_to_listed_hosts(
@@ -96,6 +100,7 @@ def test_one_unlisted_host_of_several_asks_and_is_named(make_world: MakeWorld) -
         ("https://a.example/x?y#z", "a.example:443"),
         ("http://a.example:8080/", "a.example:8080"),
         ("https://user:secret@a.example/", "a.example:443"),
+        ("http://[::1]:8000/", "[::1]:8000"),
     ],
 )
 def test_the_host_of_a_url_has_a_port_and_no_secrets(url: str, expected: str) -> None:
