@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, get_type_hints
 
@@ -19,12 +19,20 @@ from pydantic_core import to_jsonable_python
 
 from planwright.capabilities.call_context import CallContext
 from planwright.graph.errors import CapabilityRejected, PlanwrightError, SetupError
-from planwright.graph.risk import RISK_OF_MODE, Effect, Mode, Risk
+from planwright.graph.risk import EFFECTS, RISK_OF_MODE, RISKS, Effect, Mode, Risk
 
 Function = Callable[..., Any]
 Preflight = Callable[[Mapping[str, JsonValue], CallContext], None]
-Hosts = Callable[[Mapping[str, JsonValue], CallContext], Sequence[str]]
+"""Raises CapabilityRejected for what could never be allowed, before a plan is shown and before a call."""
+Hosts = Callable[[Mapping[str, JsonValue], CallContext], Sequence[str] | None]
+"""Lists the hosts that a call reaches; None when its arguments do not tell."""
 Writes = Callable[[Mapping[str, JsonValue], CallContext], Sequence[str]]
+"""Names what a call overwrites."""
+Varies = Callable[[Mapping[str, JsonValue], CallContext], tuple[Risk, Effect]]
+"""Says what risk and effect a call has, neither graver than declared.
+
+In a plan, arguments may still be references (`has_reference`): it has to assume the worst of them.
+"""
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*")
 
@@ -56,6 +64,7 @@ class Capability:
     preflight: Preflight | None = None
     hosts: Hosts | None = None
     writes: Writes | None = None
+    varies: Varies | None = None
     declared: bool = True
     context_parameter: str | None = None
     result_schema: dict[str, Any] = field(default_factory=dict)
@@ -109,6 +118,32 @@ class Capability:
             cause = f"the writes of {self.name} broke: {type(error).__name__}: {error}"
             raise CapabilityRejected(cause, "mend them; nothing was called") from error
 
+    def given(self, args: Mapping[str, JsonValue], context: CallContext) -> Capability:
+        """Narrow risk and effect to those of a call with these arguments.
+
+        Raises CapabilityRejected when `varies` breaks, or says what is graver than the declaration.
+        """
+        if self.varies is None:
+            return self
+        try:
+            risk, effect = self.varies(args, context)
+        except PlanwrightError:
+            raise
+        except Exception as error:
+            cause = f"the risk of {self.name} broke: {type(error).__name__}: {error}"
+            raise CapabilityRejected(cause, "mend it; nothing was called") from error
+        narrowed = replace(self, risk=risk, effect=effect)
+        if narrowed.graver_than(self.risk, self.effect):
+            cause = f"{self.name} varies to {risk}, {effect}: graver than it declares"
+            raise CapabilityRejected(cause, "declare the gravest; nothing was called")
+        return narrowed
+
+    def graver_than(self, risk: Risk, effect: Effect) -> bool:
+        """Say whether its risk or its effect is graver than these."""
+        return RISKS.index(self.risk) > RISKS.index(risk) or EFFECTS.index(self.effect) > EFFECTS.index(
+            effect
+        )
+
     def fingerprint(self) -> list[object]:
         """List what of the declaration decides how a plan runs; the registry hashes it."""
         declared = [self.name, self.description, self.mode, self.risk, self.effect]
@@ -127,14 +162,14 @@ def capability(
     preflight: Preflight | None = None,
     hosts: Hosts | None = None,
     writes: Writes | None = None,
+    varies: Varies | None = None,
 ) -> Callable[[Function], Capability]:
     """Declare a function as a capability.
 
-    Left out, `mode` is `destructive` (a person decides every call), `risk` follows the mode,
-    and `effect` is `pure` for `read_only`, else `blind`. `preflight` raises CapabilityRejected
-    for arguments that could never be allowed; it runs before a plan is shown, and before a call.
-    `writes` names what a call overwrites, e.g. `file:notes/a.md`: two calls that share a name never
-    run at once. What is only added to, such as a table or a channel, is not overwritten.
+    Left out, `mode` is `destructive` (a person decides every call), `risk` follows the mode, and
+    `effect` is `pure` for `read_only`, else `blind`; with `varies`, both are the gravest that a call
+    can have. `writes` names what a call overwrites, e.g. `file:notes/a.md`: two calls that share a name
+    never run at once. What is only added to, such as a table or a channel, is not overwritten.
     Raises SetupError when the declaration is incomplete.
     """
 
@@ -157,6 +192,7 @@ def capability(
             preflight=preflight,
             hosts=hosts,
             writes=writes,
+            varies=varies,
             declared=mode is not None,
             context_parameter=context,
             result_schema=result.json_schema(),

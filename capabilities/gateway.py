@@ -89,6 +89,7 @@ class Gateway:
         if await self.approved(*key, site.checked.uid) != site.checked:
             raise CapabilityForbidden(f"{name} is not a step of an approved plan of this run")
         args = await self._arguments(found, params)
+        found = found.given(args, self.world)
         await self._permit(found, args, site)
         call = EffectCall(
             tenant=site.tenant,
@@ -156,6 +157,8 @@ class Gateway:
 
     async def _permit(self, found: Capability, args: dict[str, JsonValue], site: Site) -> None:
         ruling = self.ruling(found, args, site.tenant, site.profile)
+        if found.varies and found.graver_than(site.checked.risk, site.checked.effect):
+            raise CapabilityForbidden(f"{found.name} was not approved as {found.risk}, {found.effect}")
         if ruling.answer == "ask" or found.mode == "destructive" or site.checked.gated:
             try:
                 gate = await self._stores.gates.read(

@@ -113,6 +113,7 @@ class Alternative:
             raise CapabilityRejected("it is the call that failed")
         if found.preflight:
             await asyncio.to_thread(found.check, args, self._world)
+        found = found.given(args, self._world)
         whose = (invocation.context.tenant, invocation.profile.agent)
         ruling = policy.decide(found, args, self._world.on_behalf_of(*whose))
         if ruling.answer != "allow":

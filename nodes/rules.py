@@ -140,6 +140,7 @@ def _step(plan: Plan, step: PlanStep, registry: Registry, world: CallContext) ->
         )
     try:
         found.check(step.params, world)
+        found.given(step.params, world)
         ruling = ruling_of(found, step, world)
     except CapabilityRejected as error:
         yield Finding(code="not_permitted", step_id=step.id, message=error.cause, fix=error.next_step)

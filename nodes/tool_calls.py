@@ -106,6 +106,7 @@ class CallReader:
             raise CapabilityRejected(flaw, "mend them")
         if found.preflight and found.name != DELEGATE:  # that of a delegation refuses steps of a plan
             await asyncio.to_thread(found.check, checked, world)
+        found = found.given(checked, world)
         ruling = policy.decide(found, checked, world)
         if ruling.answer == "deny":
             raise CapabilityRejected(f"the policy denies {found.name}: {ruling.why}")

@@ -189,6 +189,7 @@ def _call(step: PlanStep, registry: Registry, world: CallContext) -> dict[str, o
     """Judge a step that is one call: its declaration, the planner's estimate and the policy."""
     found = registry.get(step.capability or "")
     assert found is not None
+    found = found.given(step.params, world)
     ruling = ruling_of(found, step, world)
     destructive = "destructive" in (found.mode, step.approval_mode)
     asks = ruling.answer == "ask" or destructive
