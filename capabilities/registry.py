@@ -19,7 +19,19 @@ from planwright.graph.errors import PlanwrightError, SetupError
 from planwright.graph.plan import WHOLE
 from planwright.graph.profile import Profile
 
-BUILT_IN = ("clock", "memory", "files", "mail", "tickets", "channel", "text", "answer", "delegate", "results")
+BUILT_IN = (
+    "clock",
+    "memory",
+    "files",
+    "mail",
+    "tickets",
+    "channel",
+    "http",
+    "text",
+    "answer",
+    "delegate",
+    "results",
+)
 ALWAYS = ("datetime.now", "memory.search")
 _SEPARATOR = re.compile(r"[._-]+")
 _WORD = re.compile(r"[a-z0-9]+")

@@ -15,7 +15,7 @@ from planwright.graph.errors import SetupError
 
 BUILT_IN = (
     "agent.delegate channel.post clarify datetime.now files.list files.read files.search files.write"
-    " mail.search memory.search memory.write respond results.read text.extract text.summarize"
+    " http.request mail.search memory.search memory.write respond results.read text.extract text.summarize"
     " tickets.create tickets.list"
 ).split()
 
@@ -75,6 +75,7 @@ def test_the_built_in_capabilities_are_there(built_in: Registry) -> None:
         ("tickets.list text.extract text.summarize respond clarify", "read_only", "None", "pure"),
         ("memory.write files.write tickets.create", "local_write", "Medium", "idempotent"),
         ("channel.post", "network", "Medium", "idempotent"),
+        ("http.request", "network", "High", "blind"),
     ],
 )
 def test_the_built_in_capabilities_declare_what_the_spec_says(

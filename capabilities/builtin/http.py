@@ -1,0 +1,201 @@
+"""Requests to the web: where the guarded transport lets them, and only where policy or a person does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+import httpx
+from pydantic import BaseModel, Field, JsonValue
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.capability import Guide, capability
+from planwright.capabilities.egress.exchange import Answer, exchange
+from planwright.capabilities.egress.redirects import KEY_HEADER, SAFE_METHODS, Hop
+from planwright.capabilities.egress.target import Target, check_target, read_url, target_of
+from planwright.checkpoints.serde import storable
+from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable, EffectInDoubt
+from planwright.graph.references import has_reference
+from planwright.graph.risk import Effect, Risk
+
+Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
+TOLD = ("content-type", "content-language", "etag", "last-modified", "link", "location", "retry-after")
+_FIXED = re.compile(r"https?://[^/?#{}]+[/?#]", re.IGNORECASE)  # a host that no reference can change any more
+_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")  # RFC 9110 section 5.6.2
+_VALUE = re.compile(r"[\x20-\x7e\x80-\xff\t]{0,4000}")
+_OURS = frozenset(
+    "host content-length transfer-encoding connection keep-alive te trailer upgrade expect http2-settings"
+    " accept-encoding idempotency-key".split()
+)
+
+
+class Response(BaseModel):
+    """What came back: `text` as it is, `data` where it is JSON, `left_out` why neither was kept."""
+
+    url: str
+    status: int
+    content_type: str = ""
+    headers: dict[str, str] = {}
+    text: str = ""
+    data: JsonValue = None
+    left_out: str = ""
+
+
+def _target(args: Mapping[str, JsonValue]) -> Target | None:
+    """Read where a call goes; None while only a reference knows. Raises as `read_url`."""
+    url = str(args.get("url", ""))
+    if has_reference(url):
+        fixed = _FIXED.match(url)
+        if fixed is None:
+            return None
+        url = fixed[0]
+    return target_of(read_url(url))
+
+
+def _hosts(args: Mapping[str, JsonValue], call: CallContext) -> Sequence[str] | None:
+    target = _target(args)
+    return None if target is None else [target.place]
+
+
+def _varies(args: Mapping[str, JsonValue], call: CallContext) -> tuple[Risk, Effect]:
+    if args.get("method", "GET") in SAFE_METHODS:
+        return "Low", "pure"
+    target = _target(args)
+    known = target is not None and call.settings.egress.honours_keys(target.host, target.port)
+    return "High", "idempotent" if known else "blind"
+
+
+def _sound(args: Mapping[str, JsonValue], call: CallContext) -> None:
+    """Refuse before anything is shown what could never be sent."""
+    target = _target(args)
+    if target is not None:
+        check_target(target, call.settings.egress)
+    headers = args.get("headers")
+    for name, value in headers.items() if isinstance(headers, dict) else ():
+        _check_header(name, "" if has_reference(value) else str(value))
+    full = args.get("body") is not None, args.get("data") is not None
+    if all(full):
+        raise CapabilityRejected("http.request was given body and data", "give one of them")
+    if any(full) and args.get("method", "GET") in SAFE_METHODS:
+        raise CapabilityRejected("GET and HEAD have no body", "put it into the URL, or name another method")
+
+
+def _check_header(name: str, value: str) -> None:
+    low = name.lower()
+    if not _TOKEN.fullmatch(name) or not _VALUE.fullmatch(value):
+        raise CapabilityRejected(
+            f"{name[:100]!r} is no header that can be sent", "use plain names and values"
+        )
+    if low in _OURS or low.startswith("proxy-"):
+        raise CapabilityRejected(f"the header {name} is not yours to set", "leave it out")
+
+
+@capability(
+    "http.request",
+    mode="network",
+    risk="High",
+    effect="blind",
+    tags=("http", "url", "web", "website", "page", "api", "fetch", "download", "request"),
+    guide=Guide(
+        "Sends one HTTP request to a public address or a listed host. GET and HEAD only read; any other"
+        " method changes something and is asked for.",
+        ("Fetch https://status.example.com/api", "POST the order to https://shop.example.com/orders"),
+        70,
+    ),
+    preflight=_sound,
+    hosts=_hosts,
+    varies=_varies,
+)
+async def request(
+    url: Annotated[
+        str, Field(description="http:// or https://, in full, without user name", max_length=8192)
+    ],
+    call: CallContext,
+    method: Method = "GET",
+    headers: Annotated[dict[str, str] | None, Field(description="e.g. Accept")] = None,
+    body: Annotated[str | None, Field(description="text to send", max_length=1_000_000)] = None,
+    data: Annotated[JsonValue, Field(description="a value to send as JSON")] = None,
+) -> Response:
+    """Send an HTTP request and return status, headers and text of the answer."""
+    egress = call.settings.egress
+    _, effect = _varies({"method": method, "url": url}, call)
+    for name, value in (headers or {}).items():
+        _check_header(name, value)
+    sent = {name.lower(): value for name, value in (headers or {}).items()}
+    if effect == "idempotent":
+        sent[KEY_HEADER] = call.idempotency_key
+    content = body.encode() if body is not None else None
+    if data is not None:
+        sent.setdefault("content-type", "application/json")
+        content = json.dumps(data).encode()
+    hop = Hop(method, read_url(url), sent, content)
+    try:
+        async with asyncio.timeout(egress.timeout_s), call.reachable.transport() as transport:
+            answer = await exchange(transport, hop, egress)
+    except TimeoutError as error:
+        late = httpx.ReadTimeout(f"it took longer than {egress.timeout_s:g} s (egress.timeout_s)")
+        raise _failure(late, hop, effect) from error
+    except httpx.TransportError as error:
+        raise _failure(error, hop, effect) from error
+    _check_status(answer, hop, effect)
+    return _response(answer)
+
+
+def _failure(error: httpx.TransportError, hop: Hop, effect: Effect) -> Exception:
+    """Sort a broken connection by whether anything can have happened."""
+    host, what = hop.url.host, str(error) or type(error).__name__
+    if "CERTIFICATE_VERIFY_FAILED" in what:  # the pool takes the cause away, the words stay
+        return CapabilityRejected(f"the certificate of {host} is not valid for it: {what}")
+    unsent = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
+    if unsent or effect != "blind":
+        return CapabilityUnavailable(f"{host} is unreachable: {what}")
+    return EffectInDoubt(f"{host} broke off before it answered the {hop.method}: {what}")
+
+
+def _check_status(answer: Answer, hop: Hop, effect: Effect) -> None:
+    """Raise for an answer that is none: later, never, or (with a blind effect) nobody knows."""
+    status, said = answer.status, f"{httpx.URL(answer.url).host} answered {answer.status}"
+    refused_unread = status in (425, 429)  # RFC 8470 section 5.2, RFC 6585 section 4
+    if refused_unread or (effect != "blind" and (status == 408 or status >= 500)):
+        raise CapabilityUnavailable(said)
+    if status == 408 or status >= 500:
+        raise EffectInDoubt(f"{said} to the {hop.method}")
+    if status >= 400:
+        raise CapabilityRejected(f"{said}: {answer.body.text[:200]}")
+    if hop.safe and 300 <= status < 400 and status != 304:
+        raise CapabilityRejected(f"{said}, and not where to go on")
+    if hop.safe and answer.body.left_out and hop.method != "HEAD":
+        raise CapabilityRejected(
+            f"the answer of {httpx.URL(answer.url).host} is no use: {answer.body.left_out}"
+        )
+
+
+def _response(answer: Answer) -> Response:
+    kind = answer.headers.get("content-type", "")[:200]
+    return Response(
+        url=answer.url,
+        status=answer.status,
+        content_type=kind,
+        headers={name: answer.headers[name][:1000] for name in TOLD if name in answer.headers},
+        text=answer.body.text,
+        data=_data(answer.body.text) if "json" in kind.lower() else None,
+        left_out=answer.body.left_out,
+    )
+
+
+def _data(text: str) -> JsonValue:
+    """Read JSON, as far as it can be kept: no NaN, no half surrogate pairs, no depth without end."""
+    try:
+        value: JsonValue = json.loads(text, parse_constant=_no_number)
+        storable(value)
+        Response(url="", status=0, data=value).model_dump_json()
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return value
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
