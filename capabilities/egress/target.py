@@ -62,6 +62,8 @@ def read_url(text: str) -> httpx.URL:
     try:
         return httpx.URL(text)
     except httpx.InvalidURL as error:
+        if ends_in_number(authority.partition(":")[0]):
+            raise _in_disguise(authority) from error
         raise CapabilityRejected(f"{text[:200]!r} is no URL: {error}", "mend it") from error
 
 
@@ -84,9 +86,7 @@ def target_of(url: httpx.URL) -> Target:
         if ends_in_number(host):
             return Target(url.scheme, host, port, IPv4Address(host))
     except AddressValueError as error:
-        raise CapabilityForbidden(
-            f"{host} is an address in disguise", "write an IPv4 address as four decimal numbers"
-        ) from error
+        raise _in_disguise(host) from error
     if not HOST_NAME.fullmatch(host):
         raise CapabilityForbidden(
             f"{host!r} is no host name", "write it as DNS has it, without a dot at the end"
@@ -123,6 +123,10 @@ def check_address(place: str, address: Address, *, listed: bool) -> None:
         return
     cause = f"{place} leads to {address}, which is not public: {block.what} ({block.source})"
     raise CapabilityForbidden(cause, "" if listed else _advice(place))
+
+
+def _in_disguise(host: str) -> CapabilityForbidden:
+    return CapabilityForbidden(f"{host} is an address in disguise", "write it as four decimal numbers")
 
 
 def is_local(host: str) -> bool:
