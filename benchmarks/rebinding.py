@@ -39,22 +39,26 @@ class Tally:
     wrong: list[str] = field(default_factory=list)
 
 
-async def interleave(count: int, seed: int, base: CallContext, world: World) -> Tally:
+async def interleave(
+    count: int, seed: int, base: CallContext, world: World, guard: type[Network] = Network
+) -> Tally:
     """Play so many interleavings; number and seed make each again."""
     tally = Tally()
     for number in range(count):
         rng = random.Random(f"{seed}:{number}")
-        wrong = await play(rng, base, world, tally)
+        wrong = await play(rng, base, world, tally, guard)
         tally.wrong += [f"interleaving {number} of seed {seed}: {what}" for what in wrong]
     return tally
 
 
-async def play(rng: random.Random, base: CallContext, world: World, tally: Tally) -> list[str]:
+async def play(
+    rng: random.Random, base: CallContext, world: World, tally: Tally, guard: type[Network]
+) -> list[str]:
     """Play one interleaving and say what went wrong."""
     names = [f"n{n}.example" for n in range(rng.randint(1, 3))]
     dns = Dns({name: [_answers(rng) for _ in range(rng.randint(2, 6))] for name in names})
     connector = world.connector()
-    network = Network(
+    network = guard(
         base.settings.egress, resolve=dns.resolve, connector=connector, ssl_context=world.client_context
     )
     call = replace(base, network=network)

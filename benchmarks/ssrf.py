@@ -63,8 +63,13 @@ def main() -> int:
     return int(bool(failures or short))
 
 
-async def play(interleavings: int, seed: int, folder: Path) -> tuple[dict[str, int], list[str]]:
-    """Play hostile URLs, good ones and interleavings; return the numbers and what failed."""
+async def play(
+    interleavings: int, seed: int, folder: Path, guard: type[Network] = Network
+) -> tuple[dict[str, int], list[str]]:
+    """Play hostile URLs, good ones and interleavings; return the numbers and what failed.
+
+    `guard` is the network that is tested; with a broken one this has to fail.
+    """
     stores = open_stores(folder / "store")
     settings = load(folder)
     base = CallContext(settings, Jail(settings.workspace), stores.memories)
@@ -72,10 +77,10 @@ async def play(interleavings: int, seed: int, folder: Path) -> tuple[dict[str, i
     failures = []
     async with open_world(*NAMES) as world:
         for case in hostile:
-            failures += [f"{case}: {what}" for what in await wrong_with_hostile(case, base, world)]
+            failures += [f"{case}: {what}" for what in await wrong_with_hostile(case, base, world, guard)]
         for case in good:
             failures += [f"{case}: {what}" for what in await wrong_with_good(case, base, world)]
-        tally = await interleave(interleavings, seed, base, world)
+        tally = await interleave(interleavings, seed, base, world, guard)
         failures += ["the catcher was reached"] * len(world.caught)
     stores.close()
     figures = {"hostile": len(hostile), "good": len(good), "interleavings": interleavings}
@@ -88,15 +93,17 @@ def read_cases(name: str) -> list[Case]:
     return [json.loads(line) for line in (HERE / name).read_text("utf-8").splitlines()]
 
 
-def equip(case: Case, base: CallContext, world: World) -> tuple[CallContext, Connector, Dns]:
+def equip(
+    case: Case, base: CallContext, world: World, guard: type[Network] = Network
+) -> tuple[CallContext, Connector]:
     """Give a call the network of a case."""
     egress = base.settings.egress.model_copy(
         update={name: tuple(case.get(name, ())) for name in ("allow", "idempotent")}
     )
     settings = base.settings.model_copy(update={"egress": egress})
     dns, connector = Dns(case.get("dns", {})), world.connector(case.get("private", ()))
-    network = Network(egress, resolve=dns.resolve, connector=connector, ssl_context=world.client_context)
-    return replace(base, settings=settings, network=network, idempotency_key="key-1"), connector, dns
+    network = guard(egress, resolve=dns.resolve, connector=connector, ssl_context=world.client_context)
+    return replace(base, settings=settings, network=network, idempotency_key="key-1"), connector
 
 
 def url_of(case: Case) -> str:
@@ -107,14 +114,14 @@ def url_of(case: Case) -> str:
     return f"{case['url']}?{asked}"
 
 
-async def wrong_with_hostile(case: Case, base: CallContext, world: World) -> list[str]:
+async def wrong_with_hostile(case: Case, base: CallContext, world: World, guard: type[Network]) -> list[str]:
     """Ask for a hostile URL in both ways; say what went wrong.
 
     `http.request` has to refuse it. A client of a user's own may follow a redirect to a public host
     that nobody listed; that no connection was tried to any other has to hold for it, too.
     """
     wrong = []
-    call, connector, _ = equip(case, base, world)
+    call, connector = equip(case, base, world, guard)
     try:
         said = await _by_capability(case, call)
         wrong.append(f"came through with {str(said)[:200]}")
@@ -126,7 +133,7 @@ async def wrong_with_hostile(case: Case, base: CallContext, world: World) -> lis
     except CapabilityError as error:
         wrong.append(f"{type(error).__name__}: {error}")
     wrong += [f"http.request tried {place}" for place in connector.inside]
-    call, connector, _ = equip(case, base, world)
+    call, connector = equip(case, base, world, guard)
     with contextlib.suppress(CapabilityRejected, httpx.InvalidURL, httpx.HTTPError):
         await _by_client(case, call)
     return wrong + [f"a client tried {place}" for place in connector.inside]
@@ -134,7 +141,7 @@ async def wrong_with_hostile(case: Case, base: CallContext, world: World) -> lis
 
 async def wrong_with_good(case: Case, base: CallContext, world: World) -> list[str]:
     """Ask for a good URL; it has to arrive at its host, by name and by certificate."""
-    call, connector, _ = equip(case, base, world)
+    call, connector = equip(case, base, world)
     try:
         said = await _by_capability(case, call)
     except CapabilityError as error:

@@ -10,7 +10,7 @@ import asyncio
 import gzip
 import json
 import ssl
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +24,7 @@ PUBLIC = frozenset(
     " 2a00:1450:4001::1".split()
 )
 DOWN = "9.9.9.9"  # a public address where nobody answers
+Handle = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 TLS_PORTS = (443, 8443)
 
 
@@ -102,36 +103,54 @@ async def open_world(*names: str) -> AsyncIterator[World]:
 
     async def catch(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         world.caught.append(b"connected")
-        writer.close()
 
     server_context.sni_callback = note_name
-    web = await asyncio.start_server(_serve, "127.0.0.1", 0)
-    tls = await asyncio.start_server(_serve, "127.0.0.1", 0, ssl=server_context)
-    catcher = await asyncio.start_server(catch, "127.0.0.1", 0)
-    async with web, tls, catcher:
-        world.web, world.tls, world.catcher = (
-            server.sockets[0].getsockname()[1] for server in (web, tls, catcher)
-        )
+    async with (
+        listening(_serve) as world.web,
+        listening(_serve, server_context) as world.tls,
+        listening(catch) as world.catcher,
+    ):
         yield world
+
+
+@asynccontextmanager
+async def listening(handle: Handle, context: ssl.SSLContext | None = None) -> AsyncIterator[int]:
+    """Serve connections on a free port of the loopback; at the end, those that are open are broken off."""
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def hold(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        try:
+            await handle(reader, writer)
+        except (asyncio.IncompleteReadError, ConnectionError, ssl.SSLError, asyncio.CancelledError):
+            pass  # the peer has gone, or the server ends
+        finally:
+            tasks.discard(task)
+            if task.cancelling():
+                writer.transport.abort()
+            writer.close()
+
+    async with await asyncio.start_server(hold, "127.0.0.1", 0, ssl=context) as server:
+        yield int(server.sockets[0].getsockname()[1])
+        for task in list(tasks):
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)
 
 
 async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Answer requests on one connection until it is closed, each by what its query asks for."""
-    try:
-        while head := await reader.readuntil(b"\r\n\r\n"):
-            line, *rows = head.decode("latin-1").split("\r\n")
-            headers = dict(row.split(": ", 1) for row in rows if row)
-            lower = {name.lower(): value for name, value in headers.items()}
-            body = await reader.readexactly(int(lower.get("content-length", 0)))
-            method, target, _ = line.split(" ")
-            writer.write(_reply(method, target, lower, body))
-            await writer.drain()
-            if "close" in urlsplit(target).path:
-                break
-    except (asyncio.IncompleteReadError, ConnectionError, ssl.SSLError, asyncio.CancelledError):
-        pass  # the peer has gone, or the world ends
-    finally:
-        writer.close()
+    target = ""
+    while "close" not in urlsplit(target).path:
+        line, *rows = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        headers = dict(row.split(": ", 1) for row in rows if row)
+        lower = {name.lower(): value for name, value in headers.items()}
+        body = await reader.readexactly(int(lower.get("content-length", 0)))
+        method, target, _ = line.split(" ")
+        writer.write(_reply(method, target, lower, body))
+        await writer.drain()
 
 
 def _reply(method: str, target: str, headers: dict[str, str], body: bytes) -> bytes:

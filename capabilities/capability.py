@@ -127,22 +127,22 @@ class Capability:
             return self
         try:
             risk, effect = self.varies(args, context)
+            narrowed = replace(self, risk=risk, effect=effect)
+            graver = narrowed.graver_than(self.risk, self.effect)
         except PlanwrightError:
             raise
         except Exception as error:
             cause = f"the risk of {self.name} broke: {type(error).__name__}: {error}"
             raise CapabilityRejected(cause, "mend it; nothing was called") from error
-        narrowed = replace(self, risk=risk, effect=effect)
-        if narrowed.graver_than(self.risk, self.effect):
+        if graver:
             cause = f"{self.name} varies to {risk}, {effect}: graver than it declares"
             raise CapabilityRejected(cause, "declare the gravest; nothing was called")
         return narrowed
 
     def graver_than(self, risk: Risk, effect: Effect) -> bool:
         """Say whether its risk or its effect is graver than these."""
-        return RISKS.index(self.risk) > RISKS.index(risk) or EFFECTS.index(self.effect) > EFFECTS.index(
-            effect
-        )
+        riskier = RISKS.index(self.risk) > RISKS.index(risk)
+        return riskier or EFFECTS.index(self.effect) > EFFECTS.index(effect)
 
     def fingerprint(self) -> list[object]:
         """List what of the declaration decides how a plan runs; the registry hashes it."""

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, Guide, capability, check_arguments, explain
-from planwright.graph.errors import SetupError
+from planwright.graph.errors import CapabilityRejected, SetupError
 from planwright.graph.risk import Effect, Mode, Risk
 
 
@@ -204,3 +204,39 @@ def test_a_fingerprint_covers_what_decides_how_a_plan_runs(change: dict[str, Any
     changed: Capability = capability("a.b", **{**declared, **change})(documented)
     assert plain.fingerprint() != changed.fingerprint()
     assert plain.fingerprint() == capability("a.b", **declared)(documented).fingerprint()
+
+
+def variable(said: Any) -> Capability:
+    def vary(args: Any, call: CallContext) -> Any:
+        return said[args["n"]]
+
+    @capability("a.vary", mode="network", risk="High", effect="idempotent", varies=vary)
+    def act(n: str) -> str:
+        """Do something."""
+        return n
+
+    return act
+
+
+@pytest.mark.parametrize("said", [("Low", "pure"), ("High", "idempotent")])
+def test_risk_and_effect_may_follow_from_the_arguments(
+    make_world: Callable[..., CallContext], said: tuple[str, str]
+) -> None:
+    narrowed = variable({"x": said}).given({"n": "x"}, make_world())
+    assert (narrowed.risk, narrowed.effect) == said
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (("Critical", "pure"), "graver than it declares"),
+        (("Low", "blind"), "graver than it declares"),
+        (None, "the risk of a.vary broke"),
+        (("Huge", "pure"), "the risk of a.vary broke"),
+    ],
+)
+def test_what_varies_stays_within_its_declaration(
+    make_world: Callable[..., CallContext], said: Any, why: str
+) -> None:
+    with pytest.raises(CapabilityRejected, match=why):
+        variable({"x": said}).given({"n": "x"}, make_world())

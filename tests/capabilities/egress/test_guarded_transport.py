@@ -10,6 +10,7 @@ import httpcore
 import httpx
 import pytest
 
+from benchmarks.ssrf_peers import listening
 from planwright.capabilities.egress.network import Network
 from planwright.capabilities.egress.pinned_backend import system_resolver
 from planwright.graph.egress_settings import Egress
@@ -157,10 +158,8 @@ async def test_a_proxy_of_the_environment_is_not_used(
 async def test_a_connection_that_breaks_is_told_in_words_of_httpx(stage: MakeStage) -> None:
     async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readline()
-        writer.close()
 
-    async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
+    async with listening(hang_up) as port:
         place = f"127.0.0.1:{port}"
         async with Network(Egress(allow=(place,))).client(5) as client:
             with pytest.raises(httpx.RemoteProtocolError):
