@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test check bench crash fuzz cuts chaos blocks eval-offline docs lock clean budgets
+.PHONY: setup demo test check bench crash fuzz cuts chaos blocks ssrf eval-offline docs lock clean budgets
 
 setup: $(STAMP)
 
@@ -52,6 +52,9 @@ blocks: setup  ## Malformed tool-call blocks of models that call tools in words 
 budgets: setup  ## 20 processes spend one limit, some are killed: overspend, refusals -> budgets.json
 	$(BIN)/python -m benchmarks.budgets
 
+ssrf: setup  ## Hostile and good URLs and 10,000 DNS rebinding interleavings against http.request -> ssrf.json
+	$(BIN)/python -m benchmarks.ssrf
+
 eval-offline: setup  ## The embedded planner on written requests -> eval.json
 	$(BIN)/python -m benchmarks.eval_offline
 
@@ -63,4 +66,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json blocks.json chaos.json budgets.json
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json blocks.json chaos.json budgets.json ssrf.json
