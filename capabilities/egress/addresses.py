@@ -1,7 +1,7 @@
 """What kind of address an address is, by the registries of IANA kept in `blocks.csv`.
 
-`ipaddress.is_global` is not asked: what it answers differs between patch versions of Python
-(3.11.9 moved 192.0.0.0/24, 64:ff9b:1::/48 and 2002::/16), and it says yes to multicast.
+`ipaddress.is_global` is not asked: it says yes to multicast and, in Python 3.11.7 and 3.12.1 but not
+in 3.13, to 64:ff9b:1::/48 and 2002::/16 (CPython issue 113171).
 """
 
 from __future__ import annotations
