@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import unicodedata
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,23 +16,30 @@ from pathlib import Path, PurePosixPath
 
 from planwright.graph.errors import CapabilityForbidden, CapabilityRejected
 
-# Ours, git's, and the LangGraph server's, whose pickles run code when it reads them; and what says what a
-# call may do: no call changes that, or reads the keys that may stand in it.
-HIDDEN = (".planwright", ".git", ".langgraph_api", "planwright.toml", "policy.toml")
-MAX_PATH, MAX_NAME = 1024, 200
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a named pipe must not block
+# Ours, git's, and the LangGraph server's, whose pickles run code when it reads them; and files that
+# hold keys or start programs. Wherever they are: a workspace may hold another one.
+HIDDEN = (".planwright", ".git", ".langgraph_api", "planwright.toml", "policy.toml", ".mcp.json", ".env")
+KEPT = ("langgraph.json",)
+MAX_PATH, MAX_NAME, LARGEST = 1024, 200, 5_000_000
+# A named pipe must not block.
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Jail:
-    """Read and write files inside a folder."""
+    """Read and write files inside a folder.
 
-    def __init__(self, root: Path, hidden: tuple[str, ...] = HIDDEN) -> None:
+    What is in HIDDEN is out of reach wherever it stands, what is in `hidden` at its path from the root;
+    `kept` paths can be read and not written.
+    """
+
+    def __init__(self, root: Path, hidden: tuple[str, ...] = (), kept: tuple[str, ...] = KEPT) -> None:
         self.root = root.resolve()
-        self._hidden = tuple(PurePosixPath(name) for name in hidden)
+        self._hidden = tuple(_spelled(PurePosixPath(name).parts) for name in hidden)
+        self._kept = tuple(_spelled(PurePosixPath(name).parts) for name in kept)
 
-    def check(self, path: str) -> tuple[str, ...]:
-        """Split a path into its components. Raises CapabilityRejected when it may lead outside."""
+    def check(self, path: str, *, write: bool = False) -> tuple[str, ...]:
+        """Split a path into its components. Raises CapabilityForbidden when it may lead outside."""
         if "\0" in path or "\\" in path or not _encodable(path):
             raise _outside(path, "it holds a character no file name here has")
         pure = PurePosixPath(path)
@@ -41,34 +49,44 @@ class Jail:
             raise _outside(path, "it is absolute")
         if ".." in pure.parts:
             raise _outside(path, "it climbs out with `..`")
-        if any(pure.is_relative_to(hidden) for hidden in self._hidden):
+        if self._hides(pure.parts):
             raise _outside(path, "that belongs to the program")
+        spelled = _spelled(pure.parts)
+        if write and any(spelled[: len(kept)] == kept for kept in self._kept):
+            raise CapabilityForbidden(f"{path} decides what may run; it can be read, not written")
         self._refuse_links(pure)
         return pure.parts
 
-    def read(self, path: str, limit: int = 5_000_000) -> str:
+    def read(self, path: str, limit: int = LARGEST) -> str:
         """Read a text file."""
+        return self.read_bytes(path, limit).decode("utf-8", errors="replace")
+
+    def read_bytes(self, path: str, limit: int = LARGEST) -> bytes:
+        """Read a plain file that has no other name, which might be one outside."""
         with self._parent(path) as (folder, name):
             try:
+                _plain(path, os.stat(name, dir_fd=folder, follow_symlinks=False))
                 descriptor = os.open(name, _READ, dir_fd=folder)
             except OSError as error:
                 raise _no_file(path, error) from error
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                os.close(descriptor)
-                raise CapabilityRejected(f"{path} is not a file")
             with open(descriptor, "rb") as file:
+                _plain(path, os.fstat(descriptor))
                 data = file.read(limit + 1)
         if len(data) > limit:
-            raise CapabilityRejected(f"{path} is larger than {limit // 1_000_000} MB")
-        return data.decode("utf-8", errors="replace")
+            raise CapabilityRejected(f"{path} is larger than {limit / 1_000_000:g} MB")
+        return data
 
     def write(self, path: str, text: str) -> int:
         """Write a text file in one step: readers see the old content or the new. Returns bytes."""
-        data = text.encode()
-        with self._parent(path, create=True) as (folder, name):
+        return self.write_bytes(path, text.encode())
+
+    def write_bytes(self, path: str, data: bytes) -> int:
+        """Write a file in one step, as a new file: other names of an old one keep the old content."""
+        with self._parent(path, write=True) as (folder, name):
             draft = f".{uuid.uuid4().hex}.draft"
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             try:
+                _replaceable(path, name, folder)
                 with open(os.open(draft, flags, 0o644, dir_fd=folder), "wb") as file:
                     file.write(data)
                     file.flush()
@@ -80,52 +98,109 @@ class Jail:
                 raise CapabilityRejected(f"cannot write {path}: {error.strerror}") from error
         return len(data)
 
+    def make_folder(self, path: str) -> None:
+        """Make a folder, and those above it, unless they are there."""
+        os.close(self._descend(self.check(path, write=True), path, create=True))
+
     def files(self, path: str = ".") -> Iterator[str]:
-        """Walk the files below a folder, as sorted relative paths; links and hidden files stay out."""
-        start = self.root.joinpath(*self.check(path))
-        if not start.is_dir():
-            raise CapabilityRejected(f"there is no folder {path} in the workspace")
-        for folder, subfolders, names in os.walk(start, followlinks=False):
-            here = PurePosixPath(Path(folder).relative_to(self.root).as_posix())
-            subfolders[:] = sorted(
-                name for name in subfolders if not name.startswith(".") and here / name not in self._hidden
-            )
-            for name in sorted(names):
-                file = Path(folder, name)
-                if not name.startswith(".") and here / name not in self._hidden and not file.is_symlink():
-                    yield file.relative_to(self.root).as_posix()
+        """Walk the plain files below a folder, as sorted relative paths; links and hidden files stay out.
+
+        A folder that goes away, or turns into a link, on the way is left out.
+        """
+        start = PurePosixPath(*self.check(path))
+        try:
+            pending, found = [start], self._entries(start)
+        except CapabilityRejected as error:
+            raise CapabilityRejected(f"there is no folder {path} in the workspace") from error
+        while pending:
+            here = pending.pop()
+            if here != start:
+                try:
+                    found = self._entries(here)
+                except CapabilityRejected:
+                    continue
+            folders, names = found
+            yield from (str(here / name) for name in names)
+            pending += [here / name for name in reversed(folders) if not self._hides((here / name).parts)]
+
+    def _entries(self, here: PurePosixPath) -> tuple[list[str], list[str]]:
+        """List the names of the folders and plain files in a folder."""
+        folder = self._descend(here.parts, str(here))
+        try:
+            with os.scandir(folder) as entries:
+                shown = [e for e in entries if not e.name.startswith(".") and _encodable(e.name)]
+                folders = sorted(entry.name for entry in shown if entry.is_dir(follow_symlinks=False))
+                names = sorted(entry.name for entry in shown if entry.is_file(follow_symlinks=False))
+        except OSError as error:
+            raise _no_file(str(here), error) from error
+        finally:
+            os.close(folder)
+        return folders, [name for name in names if not self._hides((here / name).parts)]
+
+    def _hides(self, parts: tuple[str, ...]) -> bool:
+        spelled = _spelled(parts)
+        if any(part in HIDDEN for part in spelled):
+            return True
+        return any(spelled[: len(hidden)] == hidden for hidden in self._hidden)
 
     def _refuse_links(self, pure: PurePosixPath) -> None:
         place = self.root
         for part in pure.parts:
             place = place / part
-            if place.is_symlink():
+            if os.path.islink(place):
                 raise _outside(pure.as_posix(), f"{part} is a symbolic link")
 
     @contextmanager
-    def _parent(self, path: str, create: bool = False) -> Iterator[tuple[int, str]]:
-        parts = self.check(path)
+    def _parent(self, path: str, *, write: bool = False) -> Iterator[tuple[int, str]]:
+        """Open the folder a path lies in, made if it is to be written."""
+        parts = self.check(path, write=write)
         if not parts:
             raise CapabilityRejected(f"`{path}` names no file")
-        folder = os.open(self.root, _FOLDER)
+        folder = self._descend(parts[:-1], path, create=write)
         try:
-            for part in parts[:-1]:
-                folder = _enter(folder, part, path, create)
             yield folder, parts[-1]
         finally:
             os.close(folder)
 
+    def _descend(self, parts: tuple[str, ...], path: str, *, create: bool = False) -> int:
+        """Go down folder by folder, following nothing, and return the descriptor of the last."""
+        try:
+            folder = os.open(self.root, _FOLDER)
+        except OSError as error:
+            raise _no_file(path, error) from error
+        for part in parts:
+            try:
+                if create:
+                    with suppress(FileExistsError):
+                        os.mkdir(part, 0o755, dir_fd=folder)
+                inner = os.open(part, _FOLDER, dir_fd=folder)
+            except OSError as error:
+                raise _no_file(path, error) from error
+            finally:
+                os.close(folder)
+            folder = inner
+        return folder
 
-def _enter(folder: int, part: str, path: str, create: bool) -> int:
-    try:
-        if create:
-            with suppress(FileExistsError):
-                os.mkdir(part, 0o755, dir_fd=folder)
-        inner = os.open(part, _FOLDER, dir_fd=folder)
-    except OSError as error:
-        raise _no_file(path, error) from error
-    os.close(folder)
-    return inner
+
+def _spelled(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Fold names as file systems do that ignore case, hidden marks or a last dot (CVE-2014-9390)."""
+    plain = (unicodedata.normalize("NFKC", part) for part in parts)
+    seen = ("".join(c for c in part if unicodedata.category(c) != "Cf") for part in plain)
+    return tuple(unicodedata.normalize("NFKC", part.casefold()).rstrip(". ") or part for part in seen)
+
+
+def _plain(path: str, found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise CapabilityRejected(f"{path} is not a file")
+    if found.st_nlink > 1:
+        raise _outside(path, "it is a hard link, and its other name may be anywhere")
+
+
+def _replaceable(path: str, name: str, folder: int) -> None:
+    """Raise CapabilityRejected where something else than a file stands: a pipe, a device, a folder."""
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            raise CapabilityRejected(f"cannot write {path}: something that is no file is there")
 
 
 def _encodable(path: str) -> bool:

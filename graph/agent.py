@@ -22,7 +22,7 @@ from planwright.capabilities.agents import check_agents
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability
 from planwright.capabilities.egress.network import Network
-from planwright.capabilities.jail import HIDDEN, Jail
+from planwright.capabilities.jail import KEPT, Jail
 from planwright.capabilities.langchain_tool import from_tool
 from planwright.capabilities.policy_check import check_policy
 from planwright.capabilities.policy_file import load_policy
@@ -252,9 +252,11 @@ def build_graph(
 
 
 def _jail(settings: Settings) -> Jail:
-    """Jail file capabilities in the workspace, outside the program's own store."""
+    """Jail file capabilities in the workspace, outside the program's own store; its code is read-only."""
     store = settings.storage.path
-    return Jail(settings.workspace, HIDDEN if store.is_absolute() else (*HIDDEN, store.as_posix()))
+    hidden = () if store.is_absolute() else (store.as_posix(),)
+    code = [name.partition(".")[0] for name in settings.capabilities.modules]
+    return Jail(settings.workspace, hidden, (*KEPT, *code, *(f"{name}.py" for name in code)))
 
 
 def open_agent(workspace: Path | str = ".", **options: Any) -> Agent:
