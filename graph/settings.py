@@ -25,6 +25,7 @@ from planwright.graph.agent_settings import Agent, AgentId, RunBudget
 from planwright.graph.context_settings import Context
 from planwright.graph.egress_settings import Egress
 from planwright.graph.errors import SetupError
+from planwright.graph.mail_settings import Mail
 from planwright.graph.plan import Cascade
 from planwright.graph.provider_settings import Breaker, Failover, Provider
 from planwright.graph.risk import Risk
@@ -138,6 +139,8 @@ class Sources(_Section):
 
     mail: Path = Path("mail")
     tickets: Path = Path("tickets.db")
+    calendar: Path = Path("calendar")
+    databases: dict[str, Path] = {}
 
 
 class Capabilities(_Section):
@@ -176,6 +179,7 @@ class Settings(BaseSettings):
     agents: dict[AgentId, Agent] = {}
     egress: Egress = Egress()
     channels: dict[str, Channel] = {}
+    mail: Mail = Mail()
     storage: Storage = Storage()
     sessions: Sessions = Sessions()
     sources: Sources = Sources()
@@ -248,6 +252,13 @@ def api_keys(provider: Provider) -> tuple[str, ...]:
     named = provider.api_key_env or "OPENAI_API_KEY"
     names = [named] if isinstance(named, str) else named
     return tuple(dict.fromkeys(key for name in names if (key := os.environ.get(name))))
+
+
+def mail_password(mail: Mail) -> str | None:
+    """Read the password of the mail server: written in the settings, or in the environment."""
+    if mail.password is not None:
+        return mail.password.get_secret_value()
+    return os.environ.get(mail.password_env) if mail.password_env else None
 
 
 def child_environment(more: Mapping[str, str]) -> dict[str, str]:

@@ -1,0 +1,36 @@
+"""What may stand in the header of a message: addresses and lines nobody can smuggle a header into."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Annotated
+
+from email_validator import EmailNotValidError, validate_email
+from pydantic import AfterValidator, Field
+
+MOST = 50  # recipients of one message
+
+
+def one_address(text: str) -> str:
+    """Check one bare mail address (RFC 5321): no name beside it, no list, no route. Raises ValueError."""
+    try:
+        validate_email(
+            text, check_deliverability=False, allow_smtputf8=False, globally_deliverable=False, strict=True
+        )
+    except EmailNotValidError as error:
+        raise ValueError(f"{text!r} is no mail address: {error}") from error
+    return text
+
+
+def one_line(text: str) -> str:
+    """Check that a text has no character that could end a header's line. Raises ValueError."""
+    if found := [c for c in text if unicodedata.category(c) in ("Cc", "Zl", "Zp", "Cs")]:
+        raise ValueError(f"it holds {found[0]!a}, which no header may")
+    return text
+
+
+Recipients = Annotated[
+    list[Annotated[str, AfterValidator(one_address)]],
+    Field(description="bare addresses, e.g. jo@example.com", max_length=MOST),
+]
+Subject = Annotated[str, AfterValidator(one_line), Field(description="one line", max_length=500)]
