@@ -1,4 +1,4 @@
-"""The demo workspace: a folder with mail, notes and tickets for the agent to work on."""
+"""The demo workspace: a folder with mail, a calendar, notes and tickets for the agent to work on."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from planwright.demo.agenda import write_calendar
 from planwright.demo.mail import write_maildir
 from planwright.demo.notes import NOTES
 
@@ -71,7 +72,7 @@ TICKETS = [
 
 
 def write_workspace(folder: Path) -> None:
-    """Fill a folder with the demo mail, notes and tickets, and leave every file that is there alone.
+    """Fill a folder with demo mail, calendar, notes and tickets, and leave every file that is there alone.
 
     The marker comes last: a complete workspace is never touched again, so what its user has
     deleted stays deleted, and one whose writing was cut short is completed.
@@ -80,6 +81,7 @@ def write_workspace(folder: Path) -> None:
         return
     folder.mkdir(parents=True, exist_ok=True)
     write_maildir(folder / "mail")
+    write_calendar(folder / "calendar")
     _write_notes(folder / "notes")
     _write_tickets(folder / "tickets.db")
     (folder / MARKER).write_text(MARKER_TEXT, encoding="utf-8")

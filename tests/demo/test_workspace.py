@@ -184,7 +184,13 @@ def test_the_workspace_is_complete(tmp_path: Path) -> None:
     assert not is_demo_workspace(folder)
     write_workspace(folder)
     assert is_demo_workspace(folder)
-    assert {p.name for p in folder.iterdir()} == {".planwright-demo", "mail", "notes", "tickets.db"}
+    assert {p.name for p in folder.iterdir()} == {
+        ".planwright-demo",
+        "mail",
+        "calendar",
+        "notes",
+        "tickets.db",
+    }
     notes = {p.name for p in (folder / "notes").iterdir()}
     assert notes == {"roadmap.md", "meeting-2026-11-10.md", "onboarding.md", "retro.md", "ideas.txt"}
     roadmap = (folder / "notes" / "roadmap.md").read_text(encoding="utf-8").splitlines()

@@ -1,0 +1,203 @@
+"""The user's calendar: iCalendar files (RFC 5545) below a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import BaseModel, Field
+
+from planwright.capabilities.builtin.period import stretch
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.capability import Guide, capability
+from planwright.capabilities.jail import Jail
+from planwright.graph.errors import CapabilityRejected
+
+if TYPE_CHECKING:
+    from icalendar import Calendar, Event
+
+LONGEST = timedelta(days=366)
+MOST = 2000  # events of one file in one window
+_TOO_OFTEN = ("SECONDLY", "MINUTELY")  # a year of them is 31 million events
+
+
+class Meeting(BaseModel):
+    """One event, as it falls into the window; times carry their offset, whole days are dates."""
+
+    start: str
+    end: str
+    title: str
+    location: str = ""
+    description: str = ""
+    all_day: bool = False
+    calendar: str = ""
+
+
+class Unreadable(BaseModel):
+    """A file, or a part of one, that is not among the events."""
+
+    path: str
+    reason: str
+
+
+class Agenda(BaseModel):
+    """Events in the order they begin, and what could not be read."""
+
+    events: list[Meeting]
+    count: int
+    start: str
+    end: str
+    unreadable: list[Unreadable] = []
+
+
+When = Annotated[
+    str, Field(description="a date or time (ISO 8601), today, tomorrow, a weekday, this week or next week")
+]
+
+
+@capability(
+    "calendar.list",
+    mode="read_only",
+    tags=("calendar", "meeting", "appointment", "event", "agenda", "schedule"),
+    guide=Guide(
+        "Lists what is in the calendar. `start` alone means that day, week or month; with `end`, from the "
+        "start of the one to the end of the other. Words like tomorrow are understood; no date is needed.",
+        ("What meetings do I have tomorrow?", "Is anything in my calendar next week?"),
+        35,
+    ),
+    timeout_s=30,
+)
+def list_events(
+    call: CallContext,
+    start: When = "today",
+    end: Annotated[str | None, Field(description="as start; included")] = None,
+    query: Annotated[str, Field(description="words an event must hold")] = "",
+    timezone: Annotated[str, Field(description="whose days these are, e.g. Europe/Berlin")] = "UTC",
+) -> Agenda:
+    """List the meetings and events of a stretch of days in the user's calendar."""
+    zone = _zone(timezone)
+    begin, until = _window(start, end, call.now(), zone)
+    folder = call.settings.workspace / call.settings.sources.calendar
+    if not folder.is_dir():
+        raise CapabilityRejected(
+            f"there is no calendar at {folder}", "set sources.calendar to a folder of .ics files"
+        )
+    found: list[Meeting] = []
+    unreadable: list[Unreadable] = []
+    jail = Jail(folder)
+    for path in jail.files():
+        if path.lower().endswith(".ics"):
+            meetings, wrong = _read(jail, path, begin, until, zone)
+            found += meetings
+            unreadable += [Unreadable(path=path, reason=reason) for reason in wrong]
+    wanted = query.lower().split()
+    found = [one for one in found if all(word in _text(one) for word in wanted)]
+    found.sort(key=lambda one: (_instant(one.start, zone), one.end, one.title))
+    window = {"start": begin.isoformat(), "end": until.isoformat()}
+    return Agenda(events=found, count=len(found), unreadable=unreadable, **window)
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise CapabilityRejected(
+            f"there is no time zone {name!r}", "use a name like Europe/Berlin"
+        ) from error
+
+
+def _window(start: str, end: str | None, now: datetime, zone: ZoneInfo) -> tuple[datetime, datetime]:
+    try:
+        begin, until = stretch(start, now, zone)
+        if end is not None:
+            until = stretch(end, now, zone)[1]
+    except (ValueError, OverflowError) as error:
+        raise CapabilityRejected(
+            f"that is no time: {error}", "e.g. 2026-11-23, tomorrow, next week"
+        ) from error
+    if end is None and until == begin:
+        until = begin + timedelta(days=1)
+    if not timedelta(0) < until - begin <= LONGEST:
+        raise CapabilityRejected(
+            f"from {begin:%Y-%m-%d %H:%M} to {until:%Y-%m-%d %H:%M} is no window of up to {LONGEST.days} days"
+        )
+    return begin, until
+
+
+def _read(
+    jail: Jail, path: str, begin: datetime, until: datetime, zone: ZoneInfo
+) -> tuple[list[Meeting], list[str]]:
+    """Read the events of one file, and say what of it could not be read; nothing of it is fatal."""
+    import recurring_ical_events  # here, with icalendar: 0.3 s at the start of every command
+    from icalendar import Calendar
+
+    wrong: list[str] = []
+    found: list[Meeting] = []
+    try:
+        calendars = Calendar.from_ical(jail.read(path), multiple=True)
+        for calendar in calendars:
+            wrong += _left_out(calendar)
+            within = recurring_ical_events.of(calendar, skip_bad_series=True).between(begin, until)
+            found += [_meeting(event, path, zone) for event in islice(_in_force(within), MOST + 1)]
+    except CapabilityRejected as error:
+        return [], [error.cause]
+    except (ValueError, LookupError, AttributeError, TypeError, ArithmeticError, RecursionError) as error:
+        return [], [f"{type(error).__name__}: {error}"[:300]]
+    if not calendars:
+        wrong.append("it holds no calendar")
+    if len(found) > MOST:
+        wrong.append(f"only the first {MOST} events are listed")
+    return found[:MOST], wrong
+
+
+def _in_force(events: list[Event]) -> Iterator[Event]:
+    return (event for event in events if str(event.get("STATUS", "")).upper() != "CANCELLED")
+
+
+def _left_out(calendar: Calendar) -> list[str]:
+    """Take out of a calendar what recurs too often to be told, and what is broken, and name it."""
+    wrong = []
+    for event in list(calendar.subcomponents):
+        rules = event.get("RRULE", [])
+        often = [rule.get("FREQ", [""])[0] for rule in (rules if isinstance(rules, list) else [rules])]
+        title = str(event.get("SUMMARY", "an event"))[:60]
+        if any(str(freq).upper() in _TOO_OFTEN for freq in often):
+            wrong.append(f"{title} recurs every minute or more often")
+            calendar.subcomponents.remove(event)
+        elif event.errors:
+            wrong.append(f"{title}: {event.errors[0][1]}"[:200])
+    return wrong
+
+
+def _meeting(event: Event, path: str, zone: ZoneInfo) -> Meeting:
+    start, end = event.start, event.end
+    whole_days = not isinstance(start, datetime)
+    return Meeting(
+        start=_told(start, zone),
+        end=_told(end, zone),
+        title=str(event.get("SUMMARY", "")),
+        location=str(event.get("LOCATION", "")),
+        description=str(event.get("DESCRIPTION", ""))[:2000],
+        all_day=whole_days,
+        calendar=path,
+    )
+
+
+def _told(moment: Any, zone: ZoneInfo) -> str:
+    """Spell a time in the zone that was asked for; one without a zone (RFC 5545 3.3.5) is in it already."""
+    if not isinstance(moment, datetime):
+        assert isinstance(moment, date)
+        return moment.isoformat()
+    return (moment.astimezone(zone) if moment.tzinfo else moment.replace(tzinfo=zone)).isoformat()
+
+
+def _instant(told: str, zone: ZoneInfo) -> datetime:
+    moment = datetime.fromisoformat(told)
+    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
+
+
+def _text(one: Meeting) -> str:
+    return f"{one.title} {one.location} {one.description}".lower()
