@@ -58,8 +58,48 @@ class Memories:
             )
             return connection.execute(ranked, (match, tenant, limit)).fetchall()
 
-        rows = await self._database.run("read", job)
-        return [
-            Memory(id=row["id"], text=row["text"], tags=json.loads(row["tags"]), created_at=row["created_at"])
-            for row in rows
-        ]
+        return [_read(row) for row in await self._database.run("read", job)]
+
+    async def holding(self, query: str, tenant: str) -> list[Memory]:
+        """Find the memories that hold every word of a query; none without words."""
+        match = " AND ".join(f'"{word}"' for word in re.findall(r"\w+", query))
+
+        def job(connection: sqlite3.Connection) -> list[sqlite3.Row]:
+            holding = (
+                "SELECT m.* FROM memories_fts JOIN memories m ON m.rowid = memories_fts.rowid"
+                " WHERE memories_fts MATCH ? AND m.tenant = ? ORDER BY m.rowid"
+            )
+            return connection.execute(holding, (match, tenant)).fetchall() if match else []
+
+        return [_read(row) for row in await self._database.run("read", job)]
+
+    async def forget(self, id_: str, tenant: str, run_id: str, key: str, at: datetime) -> bool:
+        """Delete a memory with its words in the index, and note under `key` that it is gone.
+
+        Returns whether there was one.
+        """
+
+        def job(connection: sqlite3.Connection) -> bool:
+            gone = connection.execute("DELETE FROM memories WHERE id = ? AND tenant = ?", (id_, tenant))
+            if gone.rowcount:
+                connection.execute(
+                    "INSERT OR IGNORE INTO forgotten (key, tenant, run_id, memory_id, at) VALUES (?,?,?,?,?)",
+                    (key, tenant, run_id, id_, at.isoformat(timespec="seconds")),
+                )
+            return bool(gone.rowcount)
+
+        return await self._database.run("forget", job)
+
+    async def forgotten(self, key: str) -> str | None:
+        """Name the memory that was deleted under a key; None when none was."""
+
+        def job(connection: sqlite3.Connection) -> str | None:
+            row = connection.execute("SELECT memory_id FROM forgotten WHERE key = ?", (key,)).fetchone()
+            return str(row[0]) if row else None
+
+        return await self._database.run("read", job)
+
+
+def _read(row: sqlite3.Row) -> Memory:
+    tags = json.loads(row["tags"])
+    return Memory(id=row["id"], text=row["text"], tags=tags, created_at=row["created_at"])

@@ -81,6 +81,15 @@ CREATE TABLE work_times (
     run_id TEXT NOT NULL, tenant TEXT NOT NULL, lease_token INTEGER NOT NULL, seconds REAL NOT NULL,
     PRIMARY KEY (run_id, lease_token)
 )""",
+    """
+CREATE TABLE forgotten (
+    key TEXT PRIMARY KEY, tenant TEXT NOT NULL, run_id TEXT NOT NULL, memory_id TEXT NOT NULL,
+    at TEXT NOT NULL
+);
+CREATE TRIGGER memories_removed AFTER DELETE ON memories BEGIN
+    INSERT INTO memories_fts (memories_fts, rowid, text, tags)
+    VALUES ('delete', old.rowid, old.text, old.tags); END;
+""",
 )
 
 CHECKPOINT_MIGRATIONS: tuple[str, ...] = (

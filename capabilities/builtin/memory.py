@@ -9,6 +9,14 @@ from pydantic import BaseModel, Field
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Guide, capability
 from planwright.checkpoints.memory import Memory
+from planwright.graph.errors import CapabilityRejected
+
+
+class Forgotten(BaseModel):
+    """A memory that is gone; what it said is not told again."""
+
+    id: str
+    forgotten: bool = True
 
 
 class Found(BaseModel):
@@ -48,3 +56,44 @@ async def write(
     """Remember a fact for later conversations."""
     id_ = f"mem_{call.idempotency_key[:12]}"
     return await call.memories.write(id_, call.tenant, call.run_id, text, tags, call.now())
+
+
+@capability(
+    "memory.forget",
+    mode="local_write",
+    risk="High",
+    effect="idempotent",
+    tags=("memory", "forget", "unlearn"),
+    guide=Guide(
+        "Deletes one fact for good, by `id`, or by words that only one fact holds all of.",
+        ("Forget that the Berlin office closes at six",),
+        22,
+    ),
+)
+async def forget(
+    call: CallContext,
+    id: Annotated[str | None, Field(description="the id of a memory, as memory.search tells it")] = None,
+    query: Annotated[str | None, Field(description="words that only this memory holds")] = None,
+) -> Forgotten:
+    """Forget one remembered fact for good."""
+    if (id is None) == (query is None):
+        raise CapabilityRejected("either an id or a query says what to forget", "name one of them")
+    memories, key = call.memories, call.idempotency_key
+    if done := await memories.forgotten(key):
+        return Forgotten(id=done)
+    if id is None:
+        id = await _the_one(query or "", call)
+    if not await memories.forget(id, call.tenant, call.run_id, key, call.now()):
+        raise CapabilityRejected(f"there is no memory {id}", "find it with: memory.search")
+    return Forgotten(id=id)
+
+
+async def _the_one(query: str, call: CallContext) -> str:
+    """Find the one memory that holds all words of a query. Raises CapabilityRejected for none or several."""
+    found = await call.memories.holding(query, call.tenant)
+    if len(found) != 1:
+        listed = "".join(f"\n  {memory.id}: {memory.text[:80]}" for memory in found[:5])
+        raise CapabilityRejected(
+            f"{len(found) or 'no'} memories hold all of {query!r}{listed}", "name one by its id"
+        )
+    return found[0].id
