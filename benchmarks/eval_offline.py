@@ -33,7 +33,10 @@ SETS = {
     "tuning": HERE / "offline_requests_tuning.jsonl",
     "held out": HERE / "offline_requests_heldout.jsonl",
 }
-EFFECTS = frozenset(("memory.write", "files.write", "tickets.create", "channel.post"))
+EFFECTS = frozenset(
+    "memory.write memory.forget files.write documents.create tickets.create channel.post mail.draft mail.send"
+    " sql.execute".split()
+)
 REQUIRED = 0.85
 
 

@@ -20,17 +20,8 @@ from planwright.graph.plan import WHOLE
 from planwright.graph.profile import Profile
 
 BUILT_IN = (
-    "clock",
-    "memory",
-    "files",
-    "mail",
-    "tickets",
-    "channel",
-    "http",
-    "text",
-    "answer",
-    "delegate",
-    "results",
+    *("clock", "memory", "files", "documents", "mail", "drafts", "smtp", "calendar", "tickets", "sql"),
+    *("channel", "http", "text", "answer", "delegate", "results"),
 )
 ALWAYS = ("datetime.now", "memory.search")
 _SEPARATOR = re.compile(r"[._-]+")

@@ -52,6 +52,7 @@ class Lines(BaseModel):
 
     matches: list[Line]
     count: int
+    unreadable: list[str] = []
 
 
 def inside(args: Mapping[str, JsonValue], call: CallContext) -> None:
@@ -64,6 +65,13 @@ def inside(args: Mapping[str, JsonValue], call: CallContext) -> None:
 def file_of(args: Mapping[str, JsonValue], call: CallContext) -> list[str]:
     """Name the file that a call replaces, spelled in one way."""
     return [f"file:{PurePosixPath(str(args.get('path')))}"]
+
+
+def writable(args: Mapping[str, JsonValue], call: CallContext) -> None:
+    """Refuse a path that may lead out of the workspace, or to what decides over the program."""
+    path = args.get("path")
+    if isinstance(path, str):
+        call.workspace.check(path, write=True)
 
 
 @capability(
@@ -105,7 +113,7 @@ def read(path: PathArgument, call: CallContext) -> FileText:
     effect="idempotent",
     tags=("file", "write", "save", "store"),
     guide=Guide("Writes a text file, replacing it if it is there.", ("Save the summary to summary.md",), 30),
-    preflight=inside,
+    preflight=writable,
     writes=file_of,
 )
 def write(path: PathArgument, text: str, call: CallContext) -> Written:
@@ -129,13 +137,19 @@ def search(
     """Search the files of the workspace for lines that hold a text, ignoring case."""
     wanted = query.lower()
     found: list[Line] = []
+    unreadable: list[str] = []
     for name in call.workspace.files(path):
         if name.endswith((".db", ".db-wal", ".db-shm", ".eml")) or "/cur/" in name or "/new/" in name:
             continue
-        for number, row in enumerate(call.workspace.read(name).splitlines(), 1):
+        try:
+            rows = call.workspace.read(name).splitlines()
+        except CapabilityRejected as error:
+            unreadable.append(error.cause)
+            continue
+        for number, row in enumerate(rows, 1):
             if wanted in row.lower():
                 found.append(Line(path=name, line=number, text=row.strip()[:300]))
-    return Lines(matches=found[:limit], count=len(found))
+    return Lines(matches=found[:limit], count=len(found), unreadable=unreadable[:limit])
 
 
 def _find(path: str, call: CallContext) -> str:

@@ -26,7 +26,7 @@ def _tell(result: dict[str, Any]) -> str:
     if not isinstance(output, dict):
         return f"{what}: {output}"
     listed = next((value for value in output.values() if isinstance(value, list)), None)
-    if listed is not None and "value" not in output:
+    if listed is not None and "value" not in output and not result.get("changed"):
         return _tell_list(what, listed, output.get("count", len(listed)))
     if set(output) >= {"iso", "weekday", "time"}:
         return f"It is {output['weekday']}, {output['date']}, {output['time']} ({output['timezone']})."
@@ -34,7 +34,8 @@ def _tell(result: dict[str, Any]) -> str:
         if key in output and not result.get("changed"):
             head = f"{what}:"
             return f"{head} {output[key]}" if "\n" not in str(output[key]) else f"{head}\n{output[key]}"
-    facts = ", ".join(f"{key} {value}" for key, value in output.items() if value not in (None, "", [], {}))
+    told = {key: _spelled(value) for key, value in output.items()}
+    facts = ", ".join(f"{key} {value}" for key, value in told.items() if value not in (None, "", [], {}))
     return f"{what}: done ({facts})"
 
 
@@ -54,13 +55,29 @@ def _tell_list(what: str, items: list[Any], count: int) -> str:
 def _row(item: Any) -> str:
     if not isinstance(item, dict):
         return str(item)
-    if "subject" in item:
+    if item.keys() >= {"subject", "date", "sender"}:
         return f"{item['date'][:10]}  {item['sender']}: {item['subject']}"
-    if "title" in item:
+    if item.keys() >= {"start", "end", "title"}:
+        return f"{_when(item)}  {item['title']}" + (f" ({item['location']})" if item.get("location") else "")
+    if item.keys() >= {"id", "title", "status"}:
         amount = f" ({item['amount']})" if item.get("amount") else ""
         return f"#{item['id']} {item['title']}{amount} [{item['status']}]"
-    if "line" in item:
+    if item.keys() >= {"path", "line", "text"}:
         return f"{item['path']}:{item['line']}: {item['text']}"
     if "text" in item:
         return str(item["text"])
     return ", ".join(f"{key} {value}" for key, value in item.items())
+
+
+def _when(event: dict[str, Any]) -> str:
+    """Spell when an event is: the day, and the hours unless it takes the whole of it."""
+    start, end = str(event["start"]), str(event["end"])
+    if event.get("all_day"):
+        return start
+    return f"{start[:10]} {start[11:16]}-{end[11:16] if end[:10] == start[:10] else end[:16]}"
+
+
+def _spelled(value: Any) -> Any:
+    """Spell a list of words as one reads it."""
+    plain = isinstance(value, list) and all(isinstance(item, str) for item in value)
+    return ", ".join(value) if plain else value

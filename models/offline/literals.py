@@ -29,11 +29,15 @@ _AFTER_TEAM = re.compile(
     rf"\b(?:tell|inform|notify|remind)\s+{_TEAM}\s+(?P<words>(?!that\b|about\b|it\b|them\b|what|which\b|how\b|of\b|know\b|:).+?){_END}",
     re.IGNORECASE,
 )
+_IN_A_MAIL = re.compile(
+    rf"\b(?:draft|compose|write)\b[^.\"“]{{0,40}}@[\w.-]+\w[^.\"“]{{0,60}}?\bsaying\s+(?:that\s+)?(?P<words>.+?){_END}",
+    re.IGNORECASE,
+)
 
 
 def protect(request: str) -> str:
     """Quote the messages, facts and titles that a request spells out without quotation marks."""
-    for pattern in (_AFTER_COLON, _AFTER_THAT, _AFTER_TEAM):
+    for pattern in (_AFTER_COLON, _AFTER_THAT, _AFTER_TEAM, _IN_A_MAIL):
         request = pattern.sub(_quote, request)
     return request
 

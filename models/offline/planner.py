@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from planwright.models.offline import looking, making
+from planwright.models.offline.arranging import arrange
 from planwright.models.offline.clauses import Clause, clause, quoted, reverses, split, strip
 from planwright.models.offline.draft import CannotPlan, Draft, NeedsAnswer
 from planwright.models.offline.lexicon import KNOWN, NAME_VERBS, UNSUPPORTED, VAGUE
@@ -88,7 +89,7 @@ def _merged(clauses: list[Clause]) -> list[Clause]:
 
 
 def _add(draft: Draft, part: Clause) -> None:
-    if _add_declared(draft, part):
+    if _add_declared(draft, part) or arrange(draft, part):
         return
     if part.action:
         _BY_ACTION[part.action](draft, part)

@@ -14,9 +14,9 @@ from planwright.capabilities.registry import Registry, load_registry, words
 from planwright.graph.errors import SetupError
 
 BUILT_IN = (
-    "agent.delegate channel.post clarify datetime.now files.list files.read files.search files.write"
-    " http.request mail.search memory.search memory.write respond results.read text.extract text.summarize"
-    " tickets.create tickets.list"
+    "agent.delegate calendar.list channel.post clarify datetime.now documents.create files.list files.read"
+    " files.search files.write http.request mail.draft mail.search mail.send memory.forget memory.search memory.write"
+    " respond results.read sql.execute sql.query text.extract text.summarize tickets.create tickets.list"
 ).split()
 
 
@@ -73,9 +73,14 @@ def test_the_built_in_capabilities_are_there(built_in: Registry) -> None:
             "pure",
         ),
         ("tickets.list text.extract text.summarize respond clarify", "read_only", "None", "pure"),
-        ("memory.write files.write tickets.create", "local_write", "Medium", "idempotent"),
+        ("calendar.list sql.query", "read_only", "None", "pure"),
+        ("mail.draft", "local_write", "Low", "idempotent"),
+        ("memory.write files.write documents.create tickets.create", "local_write", "Medium", "idempotent"),
+        ("memory.forget", "local_write", "High", "idempotent"),
         ("channel.post", "network", "Medium", "idempotent"),
         ("http.request", "network", "High", "blind"),
+        ("mail.send", "network", "High", "blind"),
+        ("sql.execute", "destructive", "High", "blind"),
     ],
 )
 def test_the_built_in_capabilities_declare_what_the_spec_says(

@@ -1,0 +1,115 @@
+"""The embedded planner arranges: what is in the calendar, a draft, a document, and what is to be forgotten.
+
+Only requests that say so plainly; everything else is left to the other rules.
+"""
+
+from __future__ import annotations
+
+import re
+
+from planwright.models.offline import slots
+from planwright.models.offline.clauses import Clause, quoted
+from planwright.models.offline.draft import Draft, NeedsAnswer, list_tickets, search_mail
+from planwright.models.offline.phrases import mentions_mail
+
+_CALENDAR = re.compile(
+    r"\b(?:(?:in|on|into) (?:my|our|the) (?:calendar|agenda|diary)\b|(?:my|our|the) (?:calendar|agenda)\b"
+    r"|(?:meetings|appointments) (?:do|have|are|will|did) (?:i|we|there)\b"
+    r"|(?:my|our|any|all|the) (?:meetings|appointments)\b)",
+    re.IGNORECASE,
+)
+_LOOKS = re.compile(r"^(?:what|which|show|list|do|have|is|are|any|check|get|give|when|how)\b", re.IGNORECASE)
+_WHEN = re.compile(
+    r"\b(today|tomorrow|yesterday|(?:this|next|last) (?:week|month)"
+    r"|(?:next )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|\d{4}-\d{2}-\d{2})\b",
+    re.IGNORECASE,
+)
+_ADDRESS = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+_DRAFT = re.compile(
+    r"^(?:draft|compose|write)\s+(?:an?|the)?\s*(?:\w+\s+)?(?:e-?mail|mail|reply)\b\s*(?P<rest>.*)$",
+    re.IGNORECASE,
+)
+_SAYS = re.compile(
+    r"\b(?:saying(?: that)?|that says|which says|with the text)\b[\s:]*(?P<words>.+)$", re.IGNORECASE
+)
+_ABOUT = re.compile(r"\b(?:about|regarding|with the subject|subject)\b\s*:?\s*(?P<words>.+)$", re.IGNORECASE)
+_FORGET = re.compile(
+    r"^(?:please )?forget\s+(?:that|about|what (?:i|we) (?:told|said to|asked) you (?:about|on)|the fact that)\s+(?P<what>.+)$",
+    re.IGNORECASE,
+)
+_DOCUMENT = re.compile(
+    r"^(?:an?|the|new)?\s*(?:new )?(?P<form>csv|spreadsheet|html(?: page)?|markdown (?:table|document))\b(?: file)?"
+    r".*?\b(?:of|with|from|listing|for)\b\s+(?P<what>.+)$",
+    re.IGNORECASE,
+)
+_ENDINGS = {"csv": "csv", "spreadsheet": "csv", "html": "html", "html page": "html"}
+
+
+def arrange(draft: Draft, part: Clause) -> bool:
+    """Plan a clause about one of these; say whether it is about one."""
+    if found := _FORGET.match(part.text):
+        return _forget(draft, found["what"])
+    if found := _DRAFT.match(part.text):
+        return _draft_mail(draft, found["rest"])
+    if part.action == "create" and (found := _DOCUMENT.match(part.rest)):
+        return _document(draft, found["form"].lower(), found["what"])
+    if _CALENDAR.search(part.text) and _LOOKS.match(part.text) and not slots.file_path(part.text):
+        return _calendar(draft, part.text)
+    return False
+
+
+def _calendar(draft: Draft, text: str) -> bool:
+    if mentions_mail(text) or re.search(r"\b(?:notes?|files?|tickets?)\b", text, re.IGNORECASE):
+        return False
+    days = [match[1].lower() for match in _WHEN.finditer(text)]
+    when = days[0] if days else "this week"
+    end = days[1] if len(days) > 1 else None
+    step = draft.add(
+        "calendar.list", f"Look into the calendar: {when}", start=when, end=end, timezone=slots.zone(text)
+    )
+    draft.set_topic(step, "", "calendar")
+    return True
+
+
+def _draft_mail(draft: Draft, rest: str) -> bool:
+    said, about = _SAYS.search(rest), _ABOUT.search(rest)
+    quotes = [quote for quote in quoted(rest) if not re.fullmatch(_ADDRESS, quote)]
+    words = quotes[-1] if quotes else said["words"].strip() if said else None
+    head = rest[: said.start()] if said else rest
+    to = list(dict.fromkeys(re.findall(_ADDRESS, head)))
+    if words is None and about is None:
+        return False
+    if not to:
+        raise NeedsAnswer("To which address is the mail?")
+    if words is None:
+        raise NeedsAnswer("What should the mail say?")
+    subject = _ABOUT.search(head)
+    title = subject["words"].strip(" ,:.") if subject else words.split("\n")[0][:60]
+    draft.add("mail.draft", f"Draft a mail to {', '.join(to)}", to=to, subject=title.strip('"“”'), text=words)
+    return True
+
+
+def _document(draft: Draft, form: str, what: str) -> bool:
+    path = slots.file_path(what)
+    plain = re.sub(r"\s*\b(?:as|to|in|into|called|named)\s+\S+$", "", what) if path else what
+    if re.search(r"\btickets\b", plain, re.IGNORECASE):
+        step, rows, name = list_tickets(draft, plain).step, "tickets", "tickets"
+    elif mentions_mail(plain):
+        step, rows, name = search_mail(draft, plain).step, "messages", "mail"
+    elif _CALENDAR.search(plain) and _calendar(draft, plain):
+        step, rows, name = draft.steps[-1]["id"], "events", "calendar"
+    else:
+        return False
+    path = path or f"{name}.{_ENDINGS.get(form, 'md')}"
+    title = None if path.endswith(".csv") else name.capitalize()
+    reference = f"{{{{steps.{step}.output.{rows}}}}}"
+    draft.add("documents.create", f"Create {path}", path=path, rows=reference, title=title)
+    return True
+
+
+def _forget(draft: Draft, what: str) -> bool:
+    words = slots.search_words(what.strip(" .!"))
+    if not words:
+        raise NeedsAnswer("What should I forget?")
+    draft.add("memory.forget", f"Forget {words}", query=words)
+    return True
