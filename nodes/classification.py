@@ -10,7 +10,7 @@ from planwright.graph.results import Finding
 from planwright.graph.state import AgentState, Attempts
 from planwright.nodes.node import Node, Update
 
-SHORTLIST = 20
+SHORTLIST = 32  # all that is built in, and room for some that are not
 
 
 def classification(registry: Registry) -> Node[AgentState]:
