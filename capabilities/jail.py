@@ -40,7 +40,7 @@ class Jail:
 
     def check(self, path: str, *, write: bool = False) -> tuple[str, ...]:
         """Split a path into its components. Raises CapabilityForbidden when it may lead outside."""
-        if "\0" in path or "\\" in path or not _encodable(path):
+        if "\\" in path or not _speakable(path):
             raise _outside(path, "it holds a character no file name here has")
         pure = PurePosixPath(path)
         if len(path) > MAX_PATH or any(len(part.encode()) > MAX_NAME for part in pure.parts):
@@ -128,7 +128,7 @@ class Jail:
         folder = self._descend(here.parts, str(here))
         try:
             with os.scandir(folder) as entries:
-                shown = [e for e in entries if not e.name.startswith(".") and _encodable(e.name)]
+                shown = [e for e in entries if not e.name.startswith(".") and _speakable(e.name)]
                 folders = sorted(entry.name for entry in shown if entry.is_dir(follow_symlinks=False))
                 names = sorted(entry.name for entry in shown if entry.is_file(follow_symlinks=False))
         except OSError as error:
@@ -203,12 +203,9 @@ def _replaceable(path: str, name: str, folder: int) -> None:
             raise CapabilityRejected(f"cannot write {path}: something that is no file is there")
 
 
-def _encodable(path: str) -> bool:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def _speakable(path: str) -> bool:
+    """Say whether a path has no control characters, which forge lines, and no half characters."""
+    return not any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in path)
 
 
 def _outside(path: str, why: str) -> CapabilityForbidden:

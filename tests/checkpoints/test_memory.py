@@ -101,3 +101,41 @@ async def test_the_same_id_again_changes_nothing(stores: Stores) -> None:
     await stores.memories.write("m1", "acme", "run_1", "second", [], NOW)
     (found,) = await stores.memories.search("first second", "acme", 5)
     assert (found.text, found.tags, found.created_at) == ("first", ["a"], "2026-11-21T12:00:00+00:00")
+
+
+async def test_a_forgotten_memory_is_gone_from_the_index_too(stores: Stores) -> None:
+    for id_, text in (("m1", "The alarm code is 1234"), ("m2", "The alarm rings at six")):
+        await stores.memories.write(id_, "acme", "run_1", text, ["alarm"], NOW)
+    assert await stores.memories.forget("m1", "acme", "run_2", "key-1", NOW)
+    assert [found.id for found in await stores.memories.search("code 1234 alarm", "acme", 5)] == ["m2"]
+    look = "SELECT count(*) FROM memories_fts WHERE memories_fts MATCH '1234'"
+    assert stores.database.call("read", lambda c: c.execute(look).fetchone()[0]) == 0
+    check = "INSERT INTO memories_fts (memories_fts, rank) VALUES ('integrity-check', 1)"
+    stores.database.call("check", lambda c: c.execute(check).rowcount)
+
+
+async def test_only_ones_own_memory_is_forgotten_and_once(stores: Stores) -> None:
+    await stores.memories.write("m1", "acme", "run_1", "The alarm code is 1234", [], NOW)
+    assert not await stores.memories.forget("m1", "other", "run_2", "key-1", NOW)
+    assert await stores.memories.forget("m1", "acme", "run_2", "key-2", NOW)
+    assert not await stores.memories.forget("m1", "acme", "run_2", "key-3", NOW)
+    assert [await stores.memories.forgotten(f"key-{n}") for n in (1, 2, 3)] == [None, "m1", None]
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ("berlin office", ["m1", "m2"]),
+        ("berlin six", ["m1"]),
+        ("BERLIN fridays", ["m2"]),
+        ("berl", []),
+        ("berlin nothing", []),
+        ("", []),
+        ('" OR "', []),
+    ],
+)
+async def test_memories_that_hold_every_word_are_found(
+    memories: Memories, query: str, ids: list[str]
+) -> None:
+    await fill(memories)
+    assert [memory.id for memory in await memories.holding(query, "acme")] == ids
