@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test check bench crash fuzz cuts chaos blocks ssrf eval-offline docs lock clean budgets
+.PHONY: setup demo test check bench crash fuzz cuts chaos blocks ssrf eval-offline docs lock clean budgets jail
 
 setup: $(STAMP)
 
@@ -37,7 +37,7 @@ bench: setup  ## Makespan over critical path, and beside LangChain's create_agen
 crash: setup  ## kill -9 at every boundary, then recover -> crash.json
 	$(BIN)/python -m benchmarks.crash
 
-fuzz: setup  ## 20,000 malformed tool calls through the agentic loop -> fuzz.json
+fuzz: setup  ## 20,000 malformed tool calls through the agentic loop -> fuzz.json jail.json
 	$(BIN)/python -m benchmarks.fuzz_calls
 
 cuts: setup  ## Cancel, break and fail every recorded run at every event; is each conversation still valid?
@@ -57,6 +57,9 @@ ssrf: setup  ## Hostile and good URLs and 10,000 DNS rebinding interleavings aga
 
 eval-offline: setup  ## The embedded planner on written requests -> eval.json
 	$(BIN)/python -m benchmarks.eval_offline
+
+jail: setup  ## Hostile paths and swapped links through every capability that takes a path -> jail.json
+	$(BIN)/python -m benchmarks.jail
 
 docs: setup  ## Draw the graph into docs/architecture.md
 	$(BIN)/python docs/draw_graph.py
