@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from planwright.capabilities.registry import Registry
 from planwright.graph.errors import SetupError
 from planwright.graph.profile import names
@@ -9,12 +11,16 @@ from planwright.graph.settings import FILE_NAME, Settings
 from planwright.models.router import Router
 
 
-def check_agents(settings: Settings, registry: Registry) -> None:
-    """Raise SetupError for an agent that names a capability or a provider which does not exist."""
+def check_agents(settings: Settings, registry: Registry, absent: Iterable[str] = ()) -> None:
+    """Raise SetupError for an agent that names a capability or a provider which does not exist.
+
+    `absent` are the prefixes of MCP servers that were not asked for their tools.
+    """
+    missing = tuple(f"{prefix}." for prefix in absent)
     router, path = Router(settings), settings.workspace / FILE_NAME
     for agent_id, agent in settings.agents.items():
         for tool in agent.tools or ():
-            if not any(names(tool, found.name) for found in registry):
+            if not tool.startswith(missing) and not any(names(tool, found.name) for found in registry):
                 near = ", ".join(registry.near(tool)) or "see them with: planwright capabilities"
                 raise SetupError(
                     f"{path}: `agents.{agent_id}.tools`: there is no capability {tool!r}", f"nearest: {near}"

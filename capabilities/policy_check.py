@@ -11,13 +11,21 @@ from planwright.graph.errors import SetupError
 from planwright.graph.profile import names
 
 
-def check_policy(policy: Policy, registry: Registry, prohibited: Iterable[str] = ()) -> None:
-    """Raise SetupError for a rule about a capability that there is not; one left out by a setting counts."""
+def check_policy(
+    policy: Policy, registry: Registry, prohibited: Iterable[str] = (), absent: Iterable[str] = ()
+) -> None:
+    """Raise SetupError for a rule about a capability that there is not; one left out by a setting counts.
+
+    `absent` are the prefixes of MCP servers that were not asked for their tools.
+    """
     if policy.path == DEFAULT:
         return
+    missing = tuple(f"{prefix}." for prefix in absent)
     known = {*(found.name for found in registry), *prohibited}
     for rule in policy.rules:
         for glob in rule.match.capability or ():
+            if glob.startswith(missing):
+                continue
             if not any(names(glob, name) for name in known):
                 near = ", ".join(registry.near(glob)) or "see planwright capabilities"
                 raise SetupError(

@@ -124,8 +124,13 @@ def _index(capabilities: Iterable[Capability]) -> dict[str, list[tuple[int, floa
     return dict(index)
 
 
-def load_registry(workspace: Path, modules: Iterable[str] = (), prohibit: Iterable[str] = ()) -> Registry:
-    """Collect the built-in capabilities and those of the user's modules.
+def load_registry(
+    workspace: Path,
+    modules: Iterable[str] = (),
+    prohibit: Iterable[str] = (),
+    more: Iterable[Capability] = (),
+) -> Registry:
+    """Collect the built-in capabilities, those of the user's modules, and `more` from elsewhere.
 
     Raises SetupError for a module that cannot be imported or declares none.
     """
@@ -140,7 +145,7 @@ def load_registry(workspace: Path, modules: Iterable[str] = (), prohibit: Iterab
                 "decorate a function with @capability(…), or take it out of capabilities.modules",
             )
         found += declared
-    return Registry(found, prohibit)
+    return Registry([*found, *more], prohibit)
 
 
 def _declared_in(module: ModuleType) -> list[Capability]:

@@ -9,6 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from planwright.capabilities.agents import check_agents
+from planwright.capabilities.mcp.standing import look
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.cli import views
 from planwright.graph.agent_settings import RunBudget
@@ -68,7 +69,7 @@ def open_checked(settings: Settings) -> tuple[Settings, Registry]:
     """Load what there is and check the agents against it. Raises SetupError for one that names more."""
     modules = settings.capabilities
     registry = load_registry(settings.workspace, modules.modules, modules.prohibit)
-    check_agents(settings, registry)
+    check_agents(settings, registry, [server.prefix for server in look(settings)])
     return settings, registry
 
 

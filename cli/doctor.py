@@ -5,24 +5,32 @@ from __future__ import annotations
 import json
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
+from planwright.capabilities.capability import Capability
+from planwright.capabilities.mcp.servers import open_servers
+from planwright.capabilities.mcp.standing import look
 from planwright.capabilities.policy import host_of, listed
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.limits import unpriced
 from planwright.checkpoints.records import open_records
-from planwright.cli import views
+from planwright.cli import mcp_views, views
 from planwright.graph.errors import PlanwrightError, SetupError
 from planwright.graph.settings import Settings, api_keys, load
 
 
 def show_capabilities(name: str | None, workspace: Path, as_json: bool) -> int:
-    """List the registry, or one capability in full."""
-    registry = _registry(load(workspace))
+    """List the registry, or one capability in full; say which MCP servers are missing."""
+    settings = load(workspace)
+    with closing(open_servers(settings)) as servers:
+        registry = _registry(settings, servers.capabilities)
+        for line in mcp_views.missing(servers):
+            views.console(stderr=True).print(views.label("mcp", line, "yellow"))
     if name is not None:
         return _show_one(registry, name)
     rows = [
@@ -36,7 +44,7 @@ def show_capabilities(name: str | None, workspace: Path, as_json: bool) -> int:
         "name", "mode", "risk", "effect", "what it does", box=None, pad_edge=False, header_style="bold"
     )
     for row in rows:
-        table.add_row(*row.values())
+        table.add_row(*map(views.one_line, row.values()))
     views.console().print(table)
     return 0
 
@@ -65,6 +73,7 @@ def _checks(workspace: Path) -> Iterator[tuple[str, Callable[[], str]]]:
     yield "store", lambda: _store(settings)
     yield "registry", lambda: f"{len(_registry(settings))} capabilities"
     yield "policy", lambda: _policy(settings)
+    yield from mcp_views.checks(settings)
     if settings.agents:
         yield "agents", lambda: _agents(settings)
     yield "mail", lambda: _folder(settings.workspace / settings.sources.mail / "cur", "sources.mail")
@@ -133,13 +142,13 @@ def _policy(settings: Settings) -> str:
 def _agents(settings: Settings) -> str:
     from planwright.capabilities.agents import check_agents  # it knows models, which take long to load
 
-    check_agents(settings, _registry(settings))
+    check_agents(settings, _registry(settings), [server.prefix for server in look(settings)])
     return ", ".join(settings.agents)
 
 
-def _registry(settings: Settings) -> Registry:
+def _registry(settings: Settings, more: Iterable[Capability] = ()) -> Registry:
     chosen = settings.capabilities
-    return load_registry(settings.workspace, chosen.modules, chosen.prohibit)
+    return load_registry(settings.workspace, chosen.modules, chosen.prohibit, more)
 
 
 def _show_one(registry: Registry, name: str) -> int:

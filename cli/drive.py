@@ -13,7 +13,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
-from planwright.cli import views
+from planwright.cli import mcp_views, views
 from planwright.cli.asking import Approver, asker, edited_gate, say_how_to_answer, say_refused, who
 from planwright.cli.editing import NOTHING_SAVED, Drafts, from_file
 from planwright.cli.inspect import find_gate, find_run, recorded_events, report
@@ -140,6 +140,8 @@ def follow(
         watch.recall(recorded_events(settings, find_run(settings, thread)["run_id"]))
     agent, drafts = build_graph(settings), Drafts(settings)
     config: RunnableConfig = {"configurable": {"thread_id": thread}}
+    for line in mcp_views.missing(agent.servers):
+        terminal.screen.print(views.label("mcp", line, "yellow"))
     ask = approver or (asker(drafts, watch) if terminal.interactive else None)
     edited, answered = edited_gate(given), False
     try:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from planwright.cli import agents, policy, spending, travel
+from planwright.cli import agents, mcp, policy, spending, travel
 from planwright.cli.options import HERE, Folder, Json, NoInput, Request, Thread, Which
 from planwright.graph.errors import PlanwrightError
 
@@ -22,6 +22,7 @@ app = typer.Typer(
 
 app.add_typer(agents.app, name="agents")
 app.add_typer(policy.app, name="policy")
+app.add_typer(mcp.app, name="mcp")
 
 Scope = Literal["run", "session", "always"]
 Agent = Annotated[str | None, typer.Option(help="The agent to be: a profile under [agents].")]

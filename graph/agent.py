@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,10 @@ from planwright.capabilities.capability import Capability
 from planwright.capabilities.egress.network import Network
 from planwright.capabilities.jail import KEPT, Jail
 from planwright.capabilities.langchain_tool import from_tool
+from planwright.capabilities.mcp.servers import Servers, open_servers
 from planwright.capabilities.policy_check import check_policy
 from planwright.capabilities.policy_file import load_policy
-from planwright.capabilities.registry import Registry, load_registry
+from planwright.capabilities.registry import load_registry
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.background import BackgroundLoop
 from planwright.graph.door import Door
@@ -57,10 +59,18 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
     """
 
     def __init__(
-        self, *, door: Door, loop: BackgroundLoop, router: Router, clock: Clock, **kwargs: Any
+        self,
+        *,
+        door: Door,
+        loop: BackgroundLoop,
+        router: Router,
+        clock: Clock,
+        servers: Servers,
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.door = door
+        self.servers = servers
         self.loop = loop
         self.router = router
         self.clock = clock
@@ -71,9 +81,10 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         return self.door.stores
 
     def close(self) -> None:
-        """Write what is queued, close the files and the connections to models."""
+        """Write what is queued, close the files and the connections to models, end the MCP servers."""
         self.loop.call(self.router.close)
         self.loop.close()
+        self.servers.close()
         self.door.stores.close()
 
     async def aclose(self) -> None:
@@ -218,14 +229,16 @@ def build_graph(
     """
     chosen = settings or load()
     kept = stores or open_stores(chosen.store_folder, busy_timeout_s=chosen.storage.busy_timeout_s)
-    modules = chosen.capabilities
-    registry = load_registry(chosen.workspace, modules.modules, modules.prohibit)
-    if given := [*capabilities, *map(from_tool, tools)]:
-        registry = Registry([*registry, *given], modules.prohibit)
-    check_agents(chosen, registry)
-    policy = load_policy(chosen.workspace)
-    check_policy(policy, registry, modules.prohibit)
-    router = Router(chosen, model)
+    modules, servers = chosen.capabilities, open_servers(chosen)
+    with ExitStack() as undo:
+        undo.callback(servers.close)
+        more = [*capabilities, *map(from_tool, tools), *servers.capabilities]
+        registry = load_registry(chosen.workspace, modules.modules, modules.prohibit, more)
+        check_agents(chosen, registry, servers.absent)
+        policy = load_policy(chosen.workspace)
+        check_policy(policy, registry, modules.prohibit, servers.absent)
+        router = Router(chosen, model)
+        undo.pop_all()
     parts = Parts(
         settings=chosen,
         stores=kept,
@@ -248,6 +261,7 @@ def build_graph(
     compiled.loop = BackgroundLoop()
     compiled.router = router
     compiled.clock = clock
+    compiled.servers = servers
     return compiled
 
 

@@ -26,6 +26,7 @@ from planwright.graph.context_settings import Context
 from planwright.graph.egress_settings import Egress
 from planwright.graph.errors import SetupError
 from planwright.graph.mail_settings import Mail
+from planwright.graph.mcp_settings import McpServer
 from planwright.graph.plan import Cascade
 from planwright.graph.provider_settings import Breaker, Failover, Provider
 from planwright.graph.risk import Risk
@@ -184,6 +185,7 @@ class Settings(BaseSettings):
     sessions: Sessions = Sessions()
     sources: Sources = Sources()
     capabilities: Capabilities = Capabilities()
+    mcp: dict[str, McpServer] = {}
     threads: Threads = Threads()
 
     @property

@@ -164,7 +164,7 @@ def _arguments(plan: Plan, step: PlanStep, found: Capability, registry: Registry
             if entry["type"] not in ("missing", "extra_forbidden") and has_reference(value):
                 continue
             name = ".".join(map(str, entry["loc"])) or "params"
-            known = ", ".join(found.args.model_fields)
+            known = ", ".join(found.args_schema.get("properties", {}))
             message = f"{found.name}: {name}: {entry['msg'].lower()}"
             yield Finding(code="bad_arguments", step_id=step.id, message=message, fix=f"it takes: {known}")
     yield from _references(plan, step, registry)

@@ -1,0 +1,1 @@
+"""Capabilities of MCP servers: what `.mcp.json` lists, once a person trusts it."""

@@ -1,0 +1,215 @@
+"""`.mcp.json`: the MCP servers of a workspace, in the form that other clients read, too."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from rapidfuzz import fuzz, process
+
+from planwright.graph.canonical import sha256
+from planwright.graph.errors import SetupError
+
+FILE_NAME = ".mcp.json"
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_NEAR = 80  # of 100: what is spelled like a field of ours is a slip, not another client's field
+
+
+class Entry(BaseModel):
+    """One server, as it stands in the file; fields of other clients are not read."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+    type: Literal["stdio", "http", "streamable-http", "streamableHttp", "streamable_http"] | None = None
+    command: str | None = None
+    args: list[str] = []
+    env: dict[str, str] = {}
+    cwd: str | None = None
+    url: str | None = None
+    headers: dict[str, str] = {}
+    disabled: bool = False
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A server of the file: its name, what stands there, and where."""
+
+    name: str
+    entry: Entry
+    file: ServerFile
+
+    def fingerprint(self) -> str:
+        """Hash what stands there, variables by their names, and the workspace: what trust is bound to."""
+        written = self.entry.model_dump(mode="json", exclude={"disabled"})
+        return sha256([str(self.file.path.parent), self.name, written])
+
+    def starts(self) -> str:
+        """Say what is started, word by word, or connected to."""
+        entry = self.entry
+        return entry.url or json.dumps([entry.command, *entry.args], ensure_ascii=False)
+
+    def given(self) -> dict[str, str]:
+        """List what a process is given besides, or what is sent to an address, as it stands in the file."""
+        if self.entry.url is not None:
+            return {f"header {name}": value for name, value in self.entry.headers.items()}
+        return {"in": str(self.folder(self.entry))} | {f"env {k}": v for k, v in self.entry.env.items()}
+
+    def filled_in(self, environment: Mapping[str, str]) -> Entry:
+        """Put the environment's values in place of `${VAR}` and `${VAR:-default}`, and check the command.
+
+        Raises SetupError, with file and line, for a variable that is not set and a command that is not there.
+        """
+        written = self.entry.model_dump()
+        filled = {key: self._fill(value, environment, key) for key, value in written.items()}
+        entry = Entry.model_validate(filled)
+        if entry.command is not None:
+            self._check_command(entry, environment)
+        elif not _is_address(entry.url or ""):
+            raise self.refusal(f"has no http address: {self.entry.url}", "write https://host/path", "url")
+        return entry
+
+    def folder(self, entry: Entry) -> Path:
+        """The folder a server is started in: its `cwd`, from the workspace."""
+        return (self.file.path.parent / (entry.cwd or ".")).resolve()
+
+    def refusal(self, what: str, next_step: str, *path: str | int) -> SetupError:
+        """Make the error that names file and line of a value of this entry."""
+        where = self.file.where("mcpServers", self.name, *path)
+        return SetupError(f"{where}: the MCP server `{self.name}` {what}", next_step)
+
+    def _fill(self, value: Any, environment: Mapping[str, str], *path: str | int) -> Any:
+        if isinstance(value, dict):
+            return {key: self._fill(item, environment, *path, key) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self._fill(item, environment, *path, n) for n, item in enumerate(value)]
+        if not isinstance(value, str) or "${" not in value:
+            return value
+
+        def read(found: re.Match[str]) -> str:
+            name, default = found[1], found[2]
+            if name not in environment and default is None:
+                raise self.refusal(
+                    f"needs the variable {name}, which is not set",
+                    f"set {name}, give a default (${{{name}:-…}}), or [mcp.{self.name}] enabled = false",
+                    *path,
+                )
+            return environment.get(name, "") or default or ""
+
+        if "${" in _VARIABLE.sub("", value):
+            raise self.refusal(f"holds a `${{` that is no variable: {value}", "write ${NAME}", *path)
+        return _VARIABLE.sub(read, value)
+
+    def _check_command(self, entry: Entry, environment: Mapping[str, str]) -> None:
+        folder, command = self.folder(entry), entry.command or ""
+        if not folder.is_dir():
+            raise self.refusal(f"starts in {folder}, which is no folder", "create it, or mend `cwd`", "cwd")
+        path = entry.env.get("PATH", environment.get("PATH"))
+        found = str(folder / command) if "/" in command else command
+        if shutil.which(found, path=path) is None:
+            raise self.refusal(
+                f"is started by `{command}`, which is not there",
+                f"install it, or [mcp.{self.name}] enabled = false in planwright.toml",
+                "command",
+            )
+
+
+@dataclass(frozen=True)
+class ServerFile:
+    """The file as text, for saying where something stands in it."""
+
+    path: Path
+    text: str
+
+    def where(self, *path: str | int) -> str:
+        """Name file and line of a value; of the nearest that is there around it."""
+        import yaml  # here, for only a mistake needs it: JSON is YAML, and YAML knows its lines
+
+        try:
+            node = yaml.compose(self.text.replace("\t", " "))
+        except yaml.YAMLError:
+            return str(self.path)
+        for part in path:
+            node = _below(node, part) or node
+        return f"{self.path}:{node.start_mark.line + 1}" if node is not None else str(self.path)
+
+
+def read_entries(workspace: Path) -> tuple[Listed, ...]:
+    """Read the servers of a workspace; none when it has no `.mcp.json`.
+
+    Raises SetupError, naming file and line, for what is no such file.
+    """
+    path = workspace / FILE_NAME
+    try:
+        text = path.read_text(encoding="utf-8") if path.is_file() else '{"mcpServers": {}}'
+    except (OSError, UnicodeDecodeError) as error:
+        raise SetupError(f"{path} cannot be read as text: {error}", "save it as UTF-8") from error
+    file = ServerFile(path, text)
+    try:
+        content = json.loads(text, object_pairs_hook=_each_once)
+    except json.JSONDecodeError as error:
+        raise SetupError(f"{path}:{error.lineno}: {error.msg}", "mend the JSON of that line") from error
+    except (_Twice, RecursionError) as error:
+        raise SetupError(f"{path}: {error}", "keep one of them") from error
+    servers = content.get("mcpServers") if isinstance(content, dict) else None
+    if not isinstance(servers, dict):
+        raise SetupError(f"{path}:1: it has no table `mcpServers`", '{"mcpServers": {"name": {…}}}')
+    return tuple(_listed(name, entry, file) for name, entry in servers.items())
+
+
+def _listed(name: str, given: object, file: ServerFile) -> Listed:
+    blank = Listed(name, Entry(), file)
+    if not isinstance(given, dict):
+        raise blank.refusal("is no table", 'write {"command": …} or {"url": …}')
+    for unknown in given.keys() - Entry.model_fields.keys():
+        if near := process.extractOne(unknown, Entry.model_fields, scorer=fuzz.ratio, score_cutoff=_NEAR):
+            raise blank.refusal(f"has no field `{unknown}`", f"did you mean `{near[0]}`?", unknown)
+    if given.get("type") == "sse":
+        raise blank.refusal("speaks SSE, which is out of date", "use its streamable HTTP address", "type")
+    try:
+        entry = Entry.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        raise blank.refusal(f"`{field}`: {first['msg'].lower()}", f"mend `{field}`", *first["loc"]) from error
+    if (entry.command is None) == (entry.url is None):
+        what = "has a command and a url" if entry.command else "has no command"
+        raise blank.refusal(what, "give it `command` for a process, or `url` for streamable HTTP")
+    if entry.command is not None and not entry.command.strip():
+        raise blank.refusal("has an empty command", "name a program", "command")
+    return Listed(name, entry, file)
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+class _Twice(ValueError):
+    """One object of a file has the same key twice."""
+
+
+def _each_once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _Twice(f"`{key}` stands there twice")
+        found[key] = value
+    return found
+
+
+def _below(node: Any, part: str | int) -> Any:
+    """Find the value of a key, or the item of a number; None when there is none."""
+    if isinstance(part, str):
+        pairs = getattr(node, "value", ()) if getattr(node, "id", "") == "mapping" else ()
+        return next((value for key, value in pairs if key.value == part), None)
+    items = node.value if getattr(node, "id", "") == "sequence" else []
+    return items[part] if part < len(items) else None

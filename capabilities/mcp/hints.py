@@ -1,0 +1,58 @@
+"""What a tool claims about itself (MCP tool annotations), and the mode that follows from it.
+
+A hint that is absent claims nothing, whatever default the protocol gives it: a tool is taken for
+harmless only where its server says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from planwright.graph.risk import Effect, Mode
+
+
+class Hints(NamedTuple):
+    """The claims of a tool; None where it makes none."""
+
+    read_only: bool | None = None
+    destructive: bool | None = None
+    idempotent: bool | None = None
+    open_world: bool | None = None
+
+    @property
+    def mode(self) -> Mode | None:
+        """The gravest mode that is claimed; None when nothing says how grave a call is."""
+        if self.destructive:
+            return "destructive"
+        if self.open_world:
+            return "network"
+        if self.read_only:
+            return "read_only"
+        return "local_write" if self.destructive is False else None
+
+    def effect(self, mode: Mode) -> Effect:
+        """Say what a crash in the middle of a call means, for the mode that is in force."""
+        if mode == "read_only" or (mode == self.mode == "network" and self.read_only):
+            return "pure"
+        return "idempotent" if self.idempotent else "blind"
+
+
+def read_hints(told: Mapping[str, Any]) -> Hints:
+    """Read hints beside the rest (`readOnlyHint`) or under `annotations`, in camelCase or snake_case.
+
+    What is not true or false claims nothing.
+    """
+    nested = told.get("annotations")
+    places = [nested, told] if isinstance(nested, Mapping) else [told]
+
+    def claim(camel: str, snake: str) -> bool | None:
+        found = [place.get(name) for place in places for name in (camel, snake)]
+        return next((value for value in found if isinstance(value, bool)), None)
+
+    return Hints(
+        claim("readOnlyHint", "read_only_hint"),
+        claim("destructiveHint", "destructive_hint"),
+        claim("idempotentHint", "idempotent_hint"),
+        claim("openWorldHint", "open_world_hint"),
+    )

@@ -1,0 +1,231 @@
+"""One MCP server: its process or address, the connection to it, and its next start when that has ended.
+
+Everything here runs on the one event loop of `servers.py`. A connection is entered and left by a task
+of its own, for the SDK's task groups have to end in the task that began them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+from anyio.abc import ObjectReceiveStream
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client import Transport
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.types import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Implementation
+from pydantic import JsonValue
+
+from planwright.capabilities.mcp.standing import Standing
+from planwright.capabilities.mcp.tools import Tool, read_tool
+from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable
+
+PAGES = 100  # of a list of tools
+LONGEST_REST_S, FIRST_REST_S = 30.0, 0.25
+CONNECT_S, READ_S = 30, 300
+LOG_LINES = 5
+
+
+class LostAnswer(Exception):
+    """A call was sent, and nobody knows what became of it."""
+
+
+class _Link:
+    """One connection: `ready` once its tools are listed, `over` when it has ended or is to be left."""
+
+    def __init__(self) -> None:
+        self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.over = asyncio.Event()
+        self.client: Client | None = None
+        self.tools: dict[str, Tool] = {}
+        self.task: asyncio.Task[None] | None = None
+
+
+class Server:
+    """A server that is started when it is needed and is not there."""
+
+    def __init__(self, standing: Standing, store: Path) -> None:
+        self.name = standing.name
+        self._standing = standing
+        self._log = store / "mcp" / f"{standing.prefix}.log"
+        self._lock = asyncio.Lock()
+        self._link: _Link | None = None
+        self._calls = 0
+        self._doubtful = False
+        self._failures = 0
+        self._rests_until = 0.0
+
+    async def open(self) -> list[Tool]:
+        """Start the server and list its tools. Raises CapabilityUnavailable when it does not answer."""
+        return list((await self._linked()).tools.values())
+
+    async def call(self, tool: Tool, args: dict[str, JsonValue]) -> dict[str, Any]:
+        """Call a tool and return the reply by its field names on the wire.
+
+        Raises CapabilityUnavailable when nothing was sent, CapabilityRejected when the server refuses
+        the call or has changed the tool, and LostAnswer.
+        """
+        link = await self._linked()
+        if link.tools.get(tool.name) != tool or link.client is None:
+            raise CapabilityRejected(
+                f"the MCP server {self.name} has changed its tool {tool.name} since it was listed",
+                "look at it: planwright capabilities; then begin a new run",
+            )
+        self._calls += 1
+        try:
+            reply = await link.client.call_tool(tool.name, args)
+        except MCPError as error:
+            raise self._failure(error, tool, link) from error
+        except asyncio.CancelledError:  # its time ran out: it may be the server that hangs
+            self._doubtful = True
+            raise
+        finally:
+            self._calls -= 1
+        self._failures = 0
+        return reply.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+    async def close(self) -> None:
+        """End the connection, and with it the process."""
+        if (link := self._link) is None or link.task is None:
+            return
+        link.over.set()
+        if not link.ready.done():
+            link.task.cancel()
+        await asyncio.wait([link.task])
+
+    async def _linked(self) -> _Link:
+        """Return the connection that stands, or make one."""
+        async with self._lock:
+            link = self._link
+            hangs = self._doubtful and not self._calls
+            if link is None or link.over.is_set() or hangs:
+                await self.close()
+                if (rest := self._rests_until - time.monotonic()) > 0:
+                    how_often = f"has ended {self._failures} times"
+                    raise CapabilityUnavailable(
+                        f"the MCP server {self.name} {how_often}; it rests {rest:.1f} s"
+                    )
+                link = self._link = _Link()
+                self._doubtful = False
+                link.task = asyncio.create_task(self._hold(link))
+            limit_s = self._standing.settings.start_timeout_s
+            try:
+                async with asyncio.timeout(limit_s):
+                    await asyncio.shield(link.ready)
+            except TimeoutError as error:
+                await self.close()
+                raise self._absent(f"did not answer within {limit_s:g} s") from error
+            return link
+
+    async def _hold(self, link: _Link) -> None:
+        """Connect, list the tools, and hold the connection until it is over."""
+        try:
+            async with AsyncExitStack() as stack:
+                transport = _watched(await self._transport(stack), link.over)
+                client = Client(
+                    transport, cache=None, client_info=Implementation(name="planwright", version="0")
+                )
+                await stack.enter_async_context(client)
+                link.tools = {tool.name: tool for tool in await _tools(client)}
+                link.client = client
+                link.ready.set_result(None)
+                await link.over.wait()
+        except Exception as error:  # noqa: BLE001 - a server may fail in any way; whoever waits is told
+            if not link.ready.done():
+                link.ready.set_exception(self._absent(_said(error)))
+        finally:
+            link.client = None
+            link.over.set()
+            self._failures += 1
+            rest = FIRST_REST_S * 2.0 ** (self._failures - 2) if self._failures > 1 else 0
+            self._rests_until = time.monotonic() + min(rest, LONGEST_REST_S)
+
+    async def _transport(self, stack: AsyncExitStack) -> Transport:
+        entry = self._standing.entry
+        if entry.url is not None:
+            timeout = httpx2.Timeout(CONNECT_S, read=READ_S)
+            http = httpx2.AsyncClient(headers=entry.headers, timeout=timeout, trust_env=False)
+            return streamable_http_client(entry.url, http_client=await stack.enter_async_context(http))
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        log = stack.enter_context(self._log.open("w", encoding="utf-8"))
+        folder = self._standing.listed.folder(entry)
+        command = entry.command or ""
+        command = str(folder / command) if "/" in command else command
+        started = StdioServerParameters(command=command, args=entry.args, env=entry.env, cwd=folder)
+        return stdio_client(started, errlog=log)
+
+    def _failure(self, error: MCPError, tool: Tool, link: _Link) -> Exception:
+        said = f"the MCP server {self.name} answered {tool.name}: {error.message} ({error.code})"
+        if error.code in (METHOD_NOT_FOUND, INVALID_PARAMS):
+            return CapabilityRejected(said)
+        if error.code == INVALID_REQUEST and error.message == "Session terminated":
+            link.over.set()  # it does not know our session, so it did nothing for it
+            return CapabilityUnavailable(said)
+        return LostAnswer(said)
+
+    def _absent(self, why: str) -> CapabilityUnavailable:
+        try:
+            last = self._log.read_text("utf-8", errors="replace").splitlines()[-LOG_LINES:]
+        except OSError:
+            last = []
+        wrote = f"; it wrote: {' | '.join(last)}" if last else ""
+        return CapabilityUnavailable(
+            f"the MCP server {self.name} {why}{wrote}"[:2000],
+            f"mend it, or [mcp.{self.name}] enabled = false in planwright.toml",
+        )
+
+
+async def close_all(servers: Sequence[Server]) -> None:
+    """End the connections of servers, at the same time."""
+    await asyncio.gather(*(server.close() for server in servers))
+
+
+class _Watched(ObjectReceiveStream[Any]):
+    """A stream of messages that tells when it has ended."""
+
+    def __init__(self, messages: Any, over: asyncio.Event) -> None:
+        self._messages = messages
+        self._over = over
+
+    async def receive(self) -> Any:
+        try:
+            return await self._messages.receive()
+        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            self._over.set()
+            raise
+
+    async def aclose(self) -> None:
+        await self._messages.aclose()
+
+
+@asynccontextmanager
+async def _watched(transport: Transport, over: asyncio.Event) -> AsyncIterator[tuple[Any, Any]]:
+    async with transport as (messages, out):
+        yield _Watched(messages, over), out
+
+
+async def _tools(client: Client) -> list[Tool]:
+    found: list[Tool] = []
+    cursor: str | None = None
+    for _ in range(PAGES):
+        page = await client.list_tools(cursor=cursor)
+        found += [
+            read_tool(tool.model_dump(mode="json", by_alias=True, exclude_none=True)) for tool in page.tools
+        ]
+        if (cursor := page.next_cursor) is None:
+            return found
+    raise ValueError(f"its list of tools has more than {PAGES} pages")
+
+
+def _said(error: BaseException) -> str:
+    """Put an error on one line; of a group, the first that is none."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"does not start: {type(error).__name__}: {error}"

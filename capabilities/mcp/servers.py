@@ -1,0 +1,136 @@
+"""The MCP servers of a workspace: started, asked for their tools, called, and ended.
+
+All of them live on one thread with an event loop of its own, so a call may come from any loop. Tools
+are listed once, when the servers are opened: a registry does not change while a run is on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
+
+from planwright.capabilities.capability import Capability
+from planwright.capabilities.mcp.names import TOOL, plain_name, plain_names
+from planwright.capabilities.mcp.results import error_of, result_of
+from planwright.capabilities.mcp.standing import Standing, look
+from planwright.capabilities.mcp.tools import Call, Tool, capability_of, wanted
+from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable, EffectInDoubt, SetupError
+from planwright.graph.risk import Effect
+from planwright.graph.settings import FILE_NAME as SETTINGS
+from planwright.graph.settings import Settings
+
+if TYPE_CHECKING:
+    from anyio.from_thread import BlockingPortal
+
+    from planwright.capabilities.mcp.server import Server
+
+
+class Servers:
+    """How each server of the file stands, and the processes behind those that are ready."""
+
+    def __init__(self, standings: Sequence[Standing], running: ExitStack) -> None:
+        self.standings = tuple(standings)
+        self._running = running
+        atexit.register(self.close)  # not every server ends when its stdin does
+
+    @property
+    def capabilities(self) -> list[Capability]:
+        """The tools of all servers that are ready."""
+        return [tool for standing in self.standings for tool in standing.tools.values()]
+
+    @property
+    def absent(self) -> list[str]:
+        """The prefixes of servers whose tools are not there."""
+        return [standing.prefix for standing in self.standings if standing.state != "ready"]
+
+    def close(self) -> None:
+        """End the processes and connections of the servers, and the thread they live on."""
+        self._running.close()
+        atexit.unregister(self.close)
+
+
+def open_servers(settings: Settings) -> Servers:
+    """Start the trusted servers of a workspace and list their tools; nothing is loaded where there are none.
+
+    A server that is not trusted, or does not answer in time, is left out, and its standing says so.
+    Raises SetupError for a file or settings that cannot be meant, and for a `required` one left out.
+    """
+    standings = look(settings)
+    with ExitStack() as running:
+        starting = [standing for standing in standings if standing.state == "trusted"]
+        opened = {standing.name: standing for standing in _start(starting, settings, running)}
+        standings = [opened.get(standing.name, standing) for standing in standings]
+        for standing in standings:
+            if standing.settings.required and standing.state != "ready":
+                cause = f"the MCP server `{standing.name}` is required: {standing.cause}"
+                raise SetupError(cause, standing.next_step or f"mend [mcp.{standing.name}]")
+        return Servers(standings, running.pop_all())
+
+
+def _start(starting: Sequence[Standing], settings: Settings, running: ExitStack) -> list[Standing]:
+    """Start servers at the same time and wait for the tools of each, or for its time to run out."""
+    if not starting:
+        return []
+    try:
+        from anyio.from_thread import start_blocking_portal  # here: most workspaces need neither
+
+        from planwright.capabilities.mcp.server import Server, close_all
+    except ImportError as error:
+        step = "install the extra: pip install 'planwright[mcp]' (in a checkout: pip install '.[mcp]')"
+        return [replace(one, state="failed", cause=f"{error}", next_step=step) for one in starting]
+    portal = running.enter_context(start_blocking_portal(name="planwright-mcp"))
+    servers = {one.name: Server(one, settings.store_folder) for one in starting}
+    running.callback(portal.call, close_all, list(servers.values()))
+    listing = {name: portal.start_task_soon(server.open) for name, server in servers.items()}
+    opened = []
+    for one in starting:
+        try:
+            tools = listing[one.name].result()
+        except CapabilityUnavailable as error:
+            opened.append(replace(one, state="failed", cause=error.cause, next_step=error.next_step))
+            continue
+        where = f"{settings.workspace / SETTINGS}: mcp.{one.name}"
+        opened.append(_ready(one, wanted(tools, one.settings, where), _calling(portal, servers[one.name])))
+    return opened
+
+
+def _ready(standing: Standing, tools: Sequence[Tool], call: Call) -> Standing:
+    names = plain_names((tool.name for tool in tools), TOOL)
+    found, left_out = {}, {}
+    for tool in tools:
+        name = f"{standing.prefix}.{names[tool.name]}"
+        tags = [*plain_name(standing.name).split("_"), *plain_name(tool.name).replace("-", "_").split("_")]
+        try:
+            found[tool.name] = capability_of(tool, name, tags, standing.settings, call)
+        except SetupError as error:
+            left_out[tool.name] = error.cause
+    return replace(standing, state="ready", tools=found, left_out=left_out)
+
+
+def _calling(portal: BlockingPortal, server: Server) -> Call:
+    """Make the function that calls a tool of a server, whatever event loop it is called on."""
+
+    async def call(tool: Tool, effect: Effect, args: dict[str, JsonValue]) -> JsonValue:
+        from planwright.capabilities.mcp.server import LostAnswer
+
+        try:
+            asked = portal.start_task_soon(server.call, tool, args)
+        except RuntimeError as error:  # the thread is not there any more
+            raise CapabilityUnavailable(f"the MCP server {server.name} was closed with its agent") from error
+        try:
+            reply = await asyncio.wrap_future(asked)
+        except LostAnswer as error:
+            if effect == "blind":
+                raise EffectInDoubt(str(error), "look there whether it happened") from error
+            raise CapabilityUnavailable(str(error)) from error
+        if (said := error_of(reply)) is not None:
+            raise CapabilityRejected(f"{server.name} says: {said}")
+        return result_of(reply, declared=tool.output_schema is not None)
+
+    return call

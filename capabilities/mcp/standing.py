@@ -1,0 +1,86 @@
+"""How the MCP servers of a workspace stand before any is started: switched off, trusted, or not yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rapidfuzz import process
+
+from planwright.capabilities.capability import Capability
+from planwright.capabilities.mcp.entries import FILE_NAME, Entry, Listed, read_entries
+from planwright.capabilities.mcp.names import SERVER, plain_names
+from planwright.capabilities.mcp.trust import Trust
+from planwright.graph.errors import SetupError
+from planwright.graph.mcp_settings import McpServer
+from planwright.graph.settings import FILE_NAME as SETTINGS
+from planwright.graph.settings import Settings, child_environment
+
+State = Literal["off", "untrusted", "trusted", "ready", "failed"]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A server of the file: its entry filled in, its settings, and how it stands.
+
+    `tools` are the capabilities of one that is ready, by the names the server calls them; `left_out`
+    says of others why they are none.
+    """
+
+    listed: Listed
+    entry: Entry
+    settings: McpServer
+    prefix: str
+    state: State
+    cause: str = ""
+    next_step: str = ""
+    tools: Mapping[str, Capability] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The server's name in the file."""
+        return self.listed.name
+
+    @property
+    def absent(self) -> bool:
+        """Whether its tools are missing though it is switched on."""
+        return self.state in ("untrusted", "failed")
+
+
+def look(settings: Settings) -> list[Standing]:
+    """Read the servers of a workspace and who of them may start. Nothing is started.
+
+    Raises SetupError, naming the file, for an entry or a setting that cannot be meant.
+    """
+    listed = read_entries(settings.workspace)
+    _check_names(settings, listed)
+    prefixes = plain_names((one.name for one in listed), SERVER)
+    trust, environment = Trust(settings.store_folder), child_environment({})
+    found = []
+    for one in listed:
+        chosen = settings.mcp.get(one.name, McpServer())
+        if one.entry.disabled or not chosen.enabled:
+            found.append(Standing(one, one.entry, chosen, prefixes[one.name], "off", "it is switched off"))
+            continue
+        entry = one.filled_in(environment)
+        if trust.covers(one):
+            found.append(Standing(one, entry, chosen, prefixes[one.name], "trusted"))
+            continue
+        cause = "it has changed since it was trusted" if trust.knows(one) else "nobody has trusted it yet"
+        step = f"look at what it starts, and trust it: planwright mcp trust {one.name}"
+        found.append(Standing(one, entry, chosen, prefixes[one.name], "untrusted", cause, step))
+    return found
+
+
+def _check_names(settings: Settings, listed: Sequence[Listed]) -> None:
+    """Refuse settings of a server that is not in the file: taken for nothing they would tighten nothing."""
+    names = [one.name for one in listed]
+    for name in settings.mcp:
+        if name not in names:
+            near = process.extractOne(name, names, score_cutoff=45)
+            raise SetupError(
+                f"{settings.workspace / SETTINGS}: `mcp.{name}`: {FILE_NAME} lists no server of that name",
+                f"did you mean `mcp.{near[0]}`?" if near else "take it out, or add the server",
+            )

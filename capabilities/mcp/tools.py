@@ -1,0 +1,100 @@
+"""A tool of an MCP server as a capability: its claims and the user's word on it, and how it is called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from pydantic import JsonValue, TypeAdapter
+from rapidfuzz import process
+
+from planwright.capabilities.capability import Capability
+from planwright.capabilities.mcp.hints import Hints, read_hints
+from planwright.capabilities.mcp.results import SCHEMA
+from planwright.capabilities.schema_arguments import arguments_by
+from planwright.graph.errors import SetupError
+from planwright.graph.mcp_settings import McpServer, McpTool
+from planwright.graph.risk import RISK_OF_MODE, Effect
+
+LONGEST = 1000  # of a description: it stands in every prompt that offers the tool
+_RESULT: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+_GLOB = re.compile(r"[*?\[]")
+Call = Callable[["Tool", Effect, dict[str, JsonValue]], Awaitable[JsonValue]]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool as its server lists it; two that are equal may be called the same way."""
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+    output_schema: dict[str, Any] | None
+    hints: Hints
+
+
+def read_tool(told: Mapping[str, Any]) -> Tool:
+    """Read a tool by its field names on the wire (MCP `Tool`)."""
+    said = " ".join(str(told.get("description") or told.get("title") or told["name"]).split())
+    return Tool(
+        name=str(told["name"]),
+        description="".join(filter(str.isprintable, said))[:LONGEST],
+        input_schema=told.get("inputSchema") or {"type": "object"},
+        output_schema=told.get("outputSchema"),
+        hints=read_hints(told),
+    )
+
+
+def wanted(tools: Iterable[Tool], server: McpServer, setting: str) -> list[Tool]:
+    """Pick the tools that the user's settings leave. `setting` is where those stand, for its errors.
+
+    Raises SetupError for a setting that names a tool which the server does not have: taken for
+    nothing, a slip in a name would leave the tool as it claims to be.
+    """
+    listed = list(tools)
+    names = [tool.name for tool in listed]
+    told = {"tools": server.tools, "allow": server.allow, "deny": server.deny}
+    for key, given in told.items():
+        for name in given:
+            if name not in names and not (key != "tools" and _GLOB.search(name)):
+                near = ", ".join(str(found[0]) for found in process.extract(name, names, limit=3))
+                raise SetupError(
+                    f"{setting}.{key}: the MCP server has no tool {name!r}", f"nearest: {near or 'none'}"
+                )
+    return [tool for tool in listed if _fits(tool, server.allow) and not _fits(tool, server.deny)]
+
+
+def capability_of(tool: Tool, name: str, tags: Iterable[str], server: McpServer, call: Call) -> Capability:
+    """Declare a tool as a capability: as the user's settings say, else as it claims, else destructive.
+
+    Raises SetupError for a tool whose arguments follow no JSON schema.
+    """
+    said = server.tools.get(tool.name, McpTool())
+    mode = said.mode or server.mode or tool.hints.mode
+    resolved = mode or "destructive"
+    effect = said.effect or tool.hints.effect(resolved)
+
+    async def ask(**given: JsonValue) -> JsonValue:
+        return await call(tool, effect, given)
+
+    return Capability(
+        name=name,
+        description=tool.description,
+        function=ask,
+        args=arguments_by(name, tool.input_schema),
+        result=_RESULT,
+        mode=resolved,
+        risk=said.risk or RISK_OF_MODE[resolved],
+        effect=effect,
+        tags=tuple(dict.fromkeys(tags)),
+        timeout_s=server.call_timeout_s,
+        declared=mode is not None,
+        result_schema=tool.output_schema or SCHEMA,
+    )
+
+
+def _fits(tool: Tool, patterns: Iterable[str]) -> bool:
+    return any(pattern == tool.name or fnmatchcase(tool.name, pattern) for pattern in patterns)

@@ -1,0 +1,64 @@
+"""Trust on first use: a file of the project starts no process until a person said so, once.
+
+Trust is bound to what the server's entry says and to the folder of the workspace. It stands in
+`mcp_trust.json` among our own files, made to be read and cut.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from planwright.capabilities.mcp.entries import Listed
+
+FILE_NAME = "mcp_trust.json"
+
+
+class Given(BaseModel):
+    """One server that is trusted: what it was when a person looked at it, and who that was."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    starts: str
+    entry_hash: str
+    given_by: str
+    given_at: str
+
+
+_FILE = TypeAdapter(dict[str, Given])
+
+
+class Trust:
+    """The servers of one workspace that a person trusts."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE_NAME
+
+    def covers(self, listed: Listed) -> bool:
+        """Say whether a person trusts exactly this entry."""
+        given = self.read().get(listed.name)
+        return given is not None and given.entry_hash == listed.fingerprint()
+
+    def knows(self, listed: Listed) -> bool:
+        """Say whether trust was given to an entry of this name, whatever it said."""
+        return listed.name in self.read()
+
+    def read(self) -> dict[str, Given]:
+        """Read what is trusted: nothing, where the file cannot be read."""
+        try:
+            return _FILE.validate_json(self.path.read_bytes())
+        except (OSError, ValidationError):
+            return {}
+
+    def give(self, listed: Listed, by: str, at: datetime) -> None:
+        """Write down that a person trusts an entry as it stands."""
+        given = Given(
+            starts=listed.starts(), entry_hash=listed.fingerprint(), given_by=by, given_at=at.isoformat()
+        )
+        content = {name: kept.model_dump() for name, kept in {**self.read(), listed.name: given}.items()}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        written = self.path.with_suffix(".new")
+        written.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        written.replace(self.path)

@@ -1,0 +1,79 @@
+"""Real MCP servers for all tests, from npm and PyPI, as `tests/mcp_servers` pins them.
+
+They are installed beside the repository's own environment, never into it, and kept until `make clean`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PINS = ROOT / "tests" / "mcp_servers"
+INSTALLED = ROOT / ".mcp-servers"
+LIMIT_S = 300
+BIN = {"current": ("mcp-server-time", "mcp-server-git"), "before_mcp_2": ("mcp-server-sqlite",)}
+
+
+@dataclass(frozen=True)
+class McpServers:
+    """Where the servers are installed."""
+
+    folder: Path
+
+    def command(self, name: str) -> str:
+        """Find the program of a server by its short name, such as `time` or `filesystem`."""
+        program = f"mcp-server-{name}"
+        home = next((home for home, programs in BIN.items() if program in programs), None)
+        found = self.folder / home / "bin" if home else self.folder / "node_modules" / ".bin"
+        return str(found / program)
+
+
+@pytest.fixture(scope="session")
+def mcp_servers() -> McpServers:
+    """The servers, installed anew when their pins have changed.
+
+    A machine without Node.js fails here: these tests are not to be left out.
+    """
+    npm = shutil.which("npm")
+    assert npm, "MCP servers are tested with Node.js 20 or newer: install it"
+    pins = [PINS / "package.json", PINS / "package-lock.json", *(PINS / f"{name}.txt" for name in BIN)]
+    state = hashlib.sha256(b"".join(path.read_bytes() for path in pins)).hexdigest()
+    INSTALLED.mkdir(exist_ok=True)
+    with (INSTALLED / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another test process may be at it
+        stamp = INSTALLED / "state"
+        if not stamp.exists() or stamp.read_text("utf-8") != state:
+            for path in pins[:2]:
+                shutil.copy(path, INSTALLED)
+            _run(npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+            for name in BIN:
+                _install(name)
+            stamp.write_text(state, "utf-8")
+    return McpServers(INSTALLED)
+
+
+def _install(name: str) -> None:
+    """Install what one file pins into an environment of its own."""
+    python, pins = str(INSTALLED / name / "bin" / "python"), str(PINS / f"{name}.txt")
+    uv = shutil.which("uv", path=str(Path(sys.executable).parent)) or shutil.which("uv")
+    if uv:
+        _run(uv, "venv", "--quiet", "--clear", "--python", sys.executable, name)
+        _run(uv, "pip", "install", "--quiet", "--python", python, "--require-hashes", "-r", pins)
+    else:
+        _run(sys.executable, "-m", "venv", "--clear", name)
+        _run(python, "-m", "pip", "install", "--quiet", "--require-hashes", "-r", pins)
+
+
+def _run(*command: str) -> None:
+    done = subprocess.run(
+        command, cwd=INSTALLED, capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
+    assert done.returncode == 0, done.stderr
