@@ -7,13 +7,21 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
+import os
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from planwright.capabilities.mcp.standing import look
+from planwright.capabilities.mcp.trust import Trust
+from planwright.graph.invocation import utc_now
+from planwright.graph.settings import load
 
 ROOT = Path(__file__).parent.parent
 PINS = ROOT / "tests" / "mcp_servers"
@@ -34,6 +42,31 @@ class McpServers:
         home = next((home for home, programs in BIN.items() if program in programs), None)
         found = self.folder / home / "bin" if home else self.folder / "node_modules" / ".bin"
         return str(found / program)
+
+    def entry(self, name: str, *args: str, **more: Any) -> dict[str, Any]:
+        """Write the entry that starts a server."""
+        return {"command": self.command(name), "args": list(args), **more}
+
+    def plug(self, folder: Path, servers: dict[str, Any], *, trusted: bool = True) -> None:
+        """Write the `.mcp.json` of a workspace and, unless it is to be untrusted, trust all in it."""
+        (folder / ".mcp.json").write_text(json.dumps({"mcpServers": servers}, indent=1), "utf-8")
+        settings = load(folder)
+        for standing in look(settings) if trusted else ():
+            Trust(settings.store_folder).give(standing.listed, "ada", utc_now())
+
+
+def processes(word: str) -> list[int]:
+    """List the processes that this one started and whose command line has a word, the newest last."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            parent = folder.joinpath("stat").read_text("utf-8").rpartition(")")[2].split()[1]
+            command = folder.joinpath("cmdline").read_text("utf-8")
+        except (OSError, IndexError):
+            continue
+        if folder.name.isdigit() and int(parent) == os.getpid() and word in command:
+            found.append(int(folder.name))
+    return sorted(found)
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ from planwright.graph.errors import SetupError
 
 FILE_NAME = ".mcp.json"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
-_NEAR = 80  # of 100: what is spelled like a field of ours is a slip, not another client's field
+_NEAR = 75  # of 100: what is spelled like a field of ours is a slip, not another client's field
 
 
 class Entry(BaseModel):
@@ -167,7 +167,7 @@ def _listed(name: str, given: object, file: ServerFile) -> Listed:
     if not isinstance(given, dict):
         raise blank.refusal("is no table", 'write {"command": …} or {"url": …}')
     for unknown in given.keys() - Entry.model_fields.keys():
-        if near := process.extractOne(unknown, Entry.model_fields, scorer=fuzz.ratio, score_cutoff=_NEAR):
+        if near := process.extractOne(unknown, list(Entry.model_fields), scorer=fuzz.ratio, score_cutoff=_NEAR):
             raise blank.refusal(f"has no field `{unknown}`", f"did you mean `{near[0]}`?", unknown)
     if given.get("type") == "sse":
         raise blank.refusal("speaks SSE, which is out of date", "use its streamable HTTP address", "type")

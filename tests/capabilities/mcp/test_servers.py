@@ -1,0 +1,246 @@
+"""Real MCP servers over stdio: their tools, their answers, and what becomes of a call when one dies."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import JsonValue
+
+from planwright.capabilities.mcp.servers import Servers, open_servers
+from planwright.graph.errors import (
+    CapabilityError,
+    CapabilityRejected,
+    CapabilityUnavailable,
+    EffectInDoubt,
+    SetupError,
+)
+from planwright.graph.settings import load
+from tests.conftest import McpServers, processes
+
+GRAVE = {"tools": {"trigger-long-running-operation": {"effect": "blind"}}}
+LONG = {"duration": 60, "steps": 60}
+LIMIT_S = 30
+
+
+@pytest.fixture(scope="module")
+def workspace(mcp_servers: McpServers, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with five servers; `grave` is `everything` again, by other settings."""
+    folder = tmp_path_factory.mktemp("mcp")
+    (folder / "files").mkdir()
+    everything = mcp_servers.entry("everything", "stdio")
+    servers = {
+        "time": mcp_servers.entry("time", "--local-timezone", "UTC"),
+        "filesystem": mcp_servers.entry("filesystem", "files"),
+        "sqlite": mcp_servers.entry("sqlite", "--db-path", "shop.db"),
+        "everything": everything,
+        "grave": everything,
+    }
+    mcp_servers.plug(folder, servers)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def servers(workspace: Path) -> Iterator[Servers]:
+    opened = open_servers(load(workspace, mcp={"grave": GRAVE}))
+    yield opened
+    opened.close()
+
+
+async def call(servers: Servers, name: str, **args: JsonValue) -> Any:
+    """Call a capability's function as the gateway does."""
+    found = {capability.name: capability for capability in servers.capabilities}[name]
+    return await asyncio.wait_for(found.function(**args), LIMIT_S)
+
+
+def test_every_server_lists_its_tools(servers: Servers) -> None:
+    counted = {standing.name: (standing.state, len(standing.tools)) for standing in servers.standings}
+    assert counted == {
+        "time": ("ready", 2),
+        "filesystem": ("ready", 14),
+        "sqlite": ("ready", 6),
+        "everything": ("ready", 13),
+        "grave": ("ready", 13),
+    }
+    assert not any(standing.left_out for standing in servers.standings)
+
+
+@pytest.mark.parametrize(
+    ("name", "declared"),
+    [
+        ("time.get_current_time", ("read_only", "None", "pure", True)),
+        ("filesystem.read_text_file", ("read_only", "None", "pure", True)),
+        ("filesystem.create_directory", ("local_write", "Low", "idempotent", True)),
+        ("filesystem.write_file", ("destructive", "Critical", "idempotent", True)),
+        ("filesystem.move_file", ("destructive", "Critical", "blind", True)),
+        ("everything.gzip-file-as-resource", ("network", "Medium", "idempotent", True)),
+        ("sqlite.read_query", ("destructive", "Critical", "blind", False)),
+        ("grave.trigger-long-running-operation", ("read_only", "None", "blind", True)),
+    ],
+)
+def test_a_tool_is_declared_by_its_hints(
+    servers: Servers, name: str, declared: tuple[str, str, str, bool]
+) -> None:
+    found = {capability.name: capability for capability in servers.capabilities}[name]
+    assert (found.mode, found.risk, found.effect, found.declared) == declared
+
+
+async def test_answers_of_all_kinds_become_json(servers: Servers) -> None:
+    zone = await call(servers, "time.get_current_time", timezone="Europe/Oslo")
+    assert zone["timezone"] == "Europe/Oslo"
+    assert await call(servers, "everything.get-sum", a=2, b=3) == {"text": "The sum of 2 and 3 is 5."}
+    picture = await call(servers, "everything.get-tiny-image")
+    assert [block["mimeType"] for block in picture["content"]] == ["image/png"]
+    weather = await call(servers, "everything.get-structured-content", location="New York")
+    assert sorted(weather) == ["conditions", "humidity", "temperature"]
+
+
+async def test_an_error_of_a_tool_is_final(servers: Servers) -> None:
+    with pytest.raises(CapabilityRejected, match=r"time says: .*Mars"):
+        await call(servers, "time.get_current_time", timezone="Mars/Olympus")
+
+
+def test_calls_come_from_any_event_loop(servers: Servers) -> None:
+    async def both() -> list[Any]:
+        return await asyncio.gather(
+            *(call(servers, "everything.get-sum", a=1, b=n) for n in range(20)),
+            call(servers, "time.get_current_time", timezone="UTC"),
+        )
+
+    for _ in range(2):
+        assert len(asyncio.run(both())) == 21
+
+
+async def test_a_server_that_was_killed_is_started_for_the_next_call(servers: Servers) -> None:
+    others = processes("mcp-server-filesystem")
+    (before,) = processes("mcp-server-time")
+    os.kill(before, signal.SIGKILL)
+    zone = await call_again(servers, "time.get_current_time", timezone="UTC")
+    assert zone["timezone"] == "UTC"
+    assert processes("mcp-server-time") != [before]
+    assert processes("mcp-server-filesystem") == others
+
+
+async def call_again(servers: Servers, name: str, **args: JsonValue) -> Any:
+    """Call as the gateway does: again while nothing has happened."""
+    for _ in range(50):
+        try:
+            return await call(servers, name, **args)
+        except CapabilityUnavailable:
+            await asyncio.sleep(0.1)
+    raise AssertionError(f"{name} never came back")
+
+
+@pytest.mark.parametrize(
+    ("server", "failure"), [("everything", CapabilityUnavailable), ("grave", EffectInDoubt)]
+)
+async def test_a_server_that_dies_in_a_call_leaves_no_doubt_but_about_effects(
+    servers: Servers, server: str, failure: type[CapabilityError]
+) -> None:
+    await call_again(servers, f"{server}.get-sum", a=1, b=1)
+    running = asyncio.create_task(call(servers, f"{server}.trigger-long-running-operation", **LONG))
+    await asyncio.sleep(0.3)
+    for pid in processes("mcp-server-everything"):
+        os.kill(pid, signal.SIGKILL)
+    with pytest.raises(failure):
+        await running
+    assert await call_again(servers, f"{server}.get-sum", a=1, b=1) == {"text": "The sum of 1 and 1 is 2."}
+
+
+async def test_a_server_that_let_a_call_run_out_of_time_is_started_anew(servers: Servers) -> None:
+    await call_again(servers, "everything.get-sum", a=1, b=1)
+    before = processes("mcp-server-everything")
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.3):
+            await call(servers, "everything.trigger-long-running-operation", **LONG)
+    await asyncio.sleep(0.2)  # the call is given up on the servers' thread
+    assert await call(servers, "everything.get-sum", a=1, b=1) == {"text": "The sum of 1 and 1 is 2."}
+    assert set(processes("mcp-server-everything")) != set(before)
+
+
+def test_closing_ends_the_processes_of_its_own_servers_and_no_other(
+    servers: Servers, mcp_servers: McpServers, tmp_path: Path
+) -> None:
+    before = processes("mcp-server")
+    mcp_servers.plug(tmp_path, {"memory": mcp_servers.entry("memory")})
+    mine = open_servers(load(tmp_path))
+    assert len(processes("mcp-server")) == len(before) + 1
+    mine.close()
+    assert processes("mcp-server") == before
+    with pytest.raises(CapabilityUnavailable, match="closed with its agent"):
+        asyncio.run(call(mine, "memory.read_graph"))
+
+
+SLOW = {"mcp": {"one": {"start_timeout_s": 0.3}}}
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("exec sleep 60", "did not answer within 0.3 s"),
+        ("echo out of order >&2; exit 3", "it wrote: out of order"),
+        ("exec cat", "does not start"),
+    ],
+)
+def test_a_server_that_does_not_answer_is_left_out(
+    mcp_servers: McpServers, tmp_path: Path, script: str, said: str
+) -> None:
+    mcp_servers.plug(tmp_path, {"one": {"command": "sh", "args": ["-c", script]}})
+    opened = open_servers(load(tmp_path, **SLOW))
+    opened.close()
+    (standing,) = opened.standings
+    assert (standing.state, opened.capabilities) == ("failed", [])
+    assert said in standing.cause
+    with pytest.raises(SetupError, match="the MCP server `one` is required"):
+        open_servers(load(tmp_path, mcp={"one": {"start_timeout_s": 0.3, "required": True}}))
+    assert processes(script) == []
+
+
+def test_an_untrusted_server_is_not_started(mcp_servers: McpServers, tmp_path: Path) -> None:
+    entry = {"command": "sh", "args": ["-c", "touch started"]}
+    mcp_servers.plug(tmp_path, {"one": entry}, trusted=False)
+    opened = open_servers(load(tmp_path))
+    (standing,) = opened.standings
+    assert (standing.state, opened.capabilities) == ("untrusted", [])
+    assert standing.next_step.endswith("planwright mcp trust one")
+    assert not (tmp_path / "started").exists()
+
+
+TWO_FACED = "test -e broken && exit 3; test -e other && exec {git}; exec {time} --local-timezone UTC"
+
+
+async def test_a_server_that_fails_again_and_again_is_given_a_rest(
+    mcp_servers: McpServers, tmp_path: Path
+) -> None:
+    script = TWO_FACED.format(git=mcp_servers.command("git"), time=mcp_servers.command("time"))
+    mcp_servers.plug(tmp_path, {"one": {"command": "sh", "args": ["-c", script]}})
+    before = set(processes("mcp-server-time"))
+    opened = open_servers(load(tmp_path))
+    try:
+        (pid,) = set(processes("mcp-server-time")) - before
+        (tmp_path / "broken").touch()
+        os.kill(pid, signal.SIGKILL)
+        said = [await failure_of(opened) for _ in range(3)]
+        assert any("does not start" in text for text in said), said
+        assert "it rests" in said[-1]
+        (tmp_path / "broken").unlink()
+        (tmp_path / "other").touch()
+        deadline = time.monotonic() + LIMIT_S
+        while "has changed its tool" not in (text := await failure_of(opened)):
+            assert time.monotonic() < deadline, text
+            await asyncio.sleep(0.1)
+    finally:
+        opened.close()
+
+
+async def failure_of(servers: Servers) -> str:
+    """Call a tool that cannot answer and return what is said of it."""
+    with pytest.raises(CapabilityError) as refused:
+        await call(servers, "one.get_current_time", timezone="UTC")
+    return str(refused.value)

@@ -1,0 +1,73 @@
+"""A listed tool as a capability: the user's word, then its claims, then the worst."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import JsonValue
+
+from planwright.capabilities.mcp.tools import LONGEST, Tool, capability_of, read_tool, wanted
+from planwright.graph.errors import SetupError
+from planwright.graph.mcp_settings import McpServer
+
+HARMLESS = {"readOnlyHint": True}
+
+
+def tool(name: str = "look", **told: Any) -> Tool:
+    """Read a tool as it is listed."""
+    return read_tool({"name": name, "inputSchema": {"type": "object"}, **told})
+
+
+async def never(_: object, __: object, ___: dict[str, JsonValue]) -> JsonValue:
+    raise AssertionError("nothing is called here")
+
+
+CASES: list[tuple[dict[str, Any], dict[str, Any], tuple[str, str, str, bool]]] = [
+    ({}, {}, ("destructive", "Critical", "blind", False)),
+    (HARMLESS, {}, ("read_only", "None", "pure", True)),
+    (HARMLESS, {"mode": "destructive"}, ("destructive", "Critical", "blind", True)),
+    (HARMLESS, {"tools": {"look": {"mode": "network"}}}, ("network", "Medium", "blind", True)),
+    (HARMLESS, {"tools": {"look": {"risk": "High"}}}, ("read_only", "High", "pure", True)),
+    ({}, {"mode": "read_only"}, ("read_only", "None", "pure", True)),
+    ({}, {"tools": {"look": {"mode": "read_only"}}, "mode": "network"}, ("read_only", "None", "pure", True)),
+    ({}, {"tools": {"look": {"effect": "idempotent"}}}, ("destructive", "Critical", "idempotent", False)),
+]
+
+
+@pytest.mark.parametrize(("hints", "settings", "found"), CASES, ids=lambda value: str(value)[:60])
+def test_the_users_word_comes_before_the_claims(
+    hints: dict[str, Any], settings: dict[str, Any], found: tuple[str, str, str, bool]
+) -> None:
+    server = McpServer.model_validate(settings)
+    made = capability_of(tool(annotations=hints), "one.look", (), server, never)
+    assert (made.mode, made.risk, made.effect, made.declared) == found
+
+
+def test_a_description_is_one_printable_line_of_some_length() -> None:
+    found = tool(description="Look\n\n at\x1b[31m it\u202e " + "x" * 5000)
+    assert found.description.startswith("Look at[31m it x")
+    assert len(found.description) == LONGEST
+    assert tool("look").description == "look"
+
+
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        ({}, ["look", "get_a", "get_b"]),
+        ({"allow": ["get_*"]}, ["get_a", "get_b"]),
+        ({"deny": ["get_*", "drop_*"]}, ["look"]),
+        ({"allow": ["get_*"], "deny": ["get_b"]}, ["get_a"]),
+        ({"allow": []}, []),
+    ],
+)
+def test_settings_choose_the_tools(settings: dict[str, Any], names: list[str]) -> None:
+    listed = [tool("look"), tool("get_a"), tool("get_b")]
+    assert [t.name for t in wanted(listed, McpServer.model_validate(settings), "here")] == names
+
+
+@pytest.mark.parametrize("settings", [{"tools": {"lok": {}}}, {"allow": ["lok"]}, {"deny": ["lok"]}])
+def test_a_slip_in_the_name_of_a_tool_is_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(SetupError, match=r"here\.\w+: the MCP server has no tool 'lok'") as refused:
+        wanted([tool("look")], McpServer.model_validate(settings), "here")
+    assert refused.value.next_step == "nearest: look"
