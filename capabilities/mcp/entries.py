@@ -166,8 +166,9 @@ def _listed(name: str, given: object, file: ServerFile) -> Listed:
     blank = Listed(name, Entry(), file)
     if not isinstance(given, dict):
         raise blank.refusal("is no table", 'write {"command": …} or {"url": …}')
-    for unknown in given.keys() - Entry.model_fields.keys():
-        if near := process.extractOne(unknown, list(Entry.model_fields), scorer=fuzz.ratio, score_cutoff=_NEAR):
+    known = list(Entry.model_fields)
+    for unknown in given.keys() - set(known):
+        if near := process.extractOne(unknown, known, scorer=fuzz.ratio, score_cutoff=_NEAR):
             raise blank.refusal(f"has no field `{unknown}`", f"did you mean `{near[0]}`?", unknown)
     if given.get("type") == "sse":
         raise blank.refusal("speaks SSE, which is out of date", "use its streamable HTTP address", "type")

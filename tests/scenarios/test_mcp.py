@@ -1,0 +1,238 @@
+"""Tools of real MCP servers in whole runs: steps, gates by hints, deaths of a server, and doubt."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from planwright.graph.agent import Agent
+from planwright.graph.run_context import RunContext
+from planwright.models.scripted import ScriptedModel
+from tests.conftest import McpServers, processes
+
+if TYPE_CHECKING:
+    from tests.scenarios.conftest import Scene
+
+LIMIT_S = 30
+LONG = "trigger-long-running-operation"
+
+
+@dataclass
+class Desk:
+    """One workspace whose agent keeps its servers from test to test, and a new thread for each."""
+
+    scene: Scene
+    agent: Agent
+    model: ScriptedModel
+
+    def ask(self, *replies: str | dict[str, Any], say: str = "Do it", **context: Any) -> dict[str, Any]:
+        """Send a request to a model that replies like this."""
+        self.scene.thread = str(uuid.uuid4())
+        self.model.replies = [*["past"] * len(self.model.asked), *replies]
+        message = {"messages": [("user", say)]}
+        output: dict[str, Any] = self.agent.invoke(message, self.scene.config, context=RunContext(**context))
+        return output
+
+    def decide(self, decision: str) -> dict[str, Any]:
+        """Answer the one gate that is open."""
+        return self.scene.decide(self.agent, decision)
+
+    def plan(self, *steps: dict[str, Any]) -> str:
+        """Write a planner's reply."""
+        return self.scene.plan(*steps)
+
+    def effects(self) -> list[tuple[str, str]]:
+        """List the effects of this thread: capability and status."""
+        query = "SELECT capability, status FROM effects WHERE thread_id = ? ORDER BY intended_at"
+        return [tuple(row.values()) for row in self.scene.rows(query, self.scene.thread)]
+
+    def events(self, kind: str) -> list[dict[str, Any]]:
+        """List what the events of a kind say, on this thread."""
+        return [event["data"] for event in self.scene.journal() if event["type"] == kind]
+
+    def path(self, name: str) -> Path:
+        """Find a file of the folder that the server `filesystem` may use."""
+        return self.scene.workspace / "files" / name
+
+
+@pytest.fixture(scope="module")
+def desk(
+    stage: Callable[[Path], Scene], mcp_servers: McpServers, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Desk]:
+    folder = tmp_path_factory.mktemp("mcp")
+    scene, model = stage(folder), ScriptedModel(replies=["never asked"])
+    (folder / "files").mkdir()
+    everything = mcp_servers.entry("everything", "stdio")
+    mcp_servers.plug(
+        folder,
+        {
+            "time": mcp_servers.entry("time", "--local-timezone", "UTC"),
+            "filesystem": mcp_servers.entry("filesystem", "files"),
+            "sqlite": mcp_servers.entry("sqlite", "--db-path", "shop.db"),
+            "everything": everything,
+            "grave": everything,
+        },
+    )
+    others = processes("mcp-server")
+    grave = {"grave": {"tools": {LONG: {"mode": "local_write", "effect": "blind"}}}}
+    yield Desk(scene, scene.agent(model=model, mcp=grave), model)
+    for agent in scene.agents:
+        agent.close()
+    assert processes("mcp-server") == others
+
+
+def step(id_: str, capability: str, *after: str, **params: Any) -> dict[str, Any]:
+    """Write a step that calls a tool."""
+    return {"id": id_, "capability": capability, "params": params, "depends_on": list(after)}
+
+
+def test_a_tool_is_a_step_and_its_result_goes_on(desk: Desk) -> None:
+    now = step("now", "time.get_current_time", timezone="Europe/Oslo")
+    note = step("note", "work.write", name="zone", text="{{steps.now.output.timezone}}")
+    assert desk.ask(desk.plan(now, note), "the answer")["status"] == "completed"
+    assert "zone:Europe/Oslo" in desk.scene.done
+    assert desk.effects() == [("work.write", "done")]
+
+
+def test_a_result_goes_into_the_arguments_of_a_tool(desk: Desk) -> None:
+    first = step("first", "everything.get-structured-content", location="Chicago")
+    second = step("second", "everything.get-sum", a="{{steps.first.output.humidity}}", b=1)
+    out = desk.ask(desk.plan(first, second), "the answer")
+    assert out["status"] == "completed"
+    (result,) = [row for row in desk.events("plan_step_complete") if row["step_id"] == "second"]
+    assert "The sum of" in result["preview"]
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({}, "'timezone' is a required property"),
+        ({"timezone": 3}, "3 is not of type 'string'"),
+        ({"timezone": "UTC", "sure": True}, "'sure' was unexpected"),
+    ],
+)
+def test_arguments_that_do_not_fit_the_schema_go_back_to_the_planner(
+    desk: Desk, params: dict[str, Any], said: str
+) -> None:
+    wrong = {"id": "now", "capability": "time.get_current_time", "params": params}
+    right = step("now", "time.get_current_time", timezone="UTC")
+    assert desk.ask(desk.plan(wrong), desk.plan(right), "the answer")["status"] == "completed"
+    (finding,) = desk.events("plan_verified")[0]["findings"]
+    assert finding["code"] == "bad_arguments"
+    assert said in finding["message"]
+    assert finding["fix"] == "it takes: timezone"
+
+
+def test_a_write_that_claims_to_destroy_nothing_needs_nobody(desk: Desk) -> None:
+    made = step("made", "filesystem.create_directory", path=str(desk.path("new")))
+    assert desk.ask(desk.plan(made), "the answer")["status"] == "completed"
+    assert desk.path("new").is_dir()
+    assert desk.effects() == [("filesystem.create_directory", "done")]
+
+
+def test_a_write_that_claims_to_destroy_stops_at_its_own_gate(desk: Desk) -> None:
+    wrote = step("wrote", "filesystem.write_file", path=str(desk.path("a.txt")), content="hello")
+    desk.ask(desk.plan(wrote), "the answer")
+    desk.decide("approve")
+    assert desk.scene.waiting(desk.agent).keys() == {"wrote"}
+    assert not desk.path("a.txt").exists()
+    assert desk.decide("approve")["status"] == "completed"
+    assert desk.path("a.txt").read_text("utf-8") == "hello"
+
+
+@pytest.mark.parametrize(("decision", "rows"), [("reject", 0), ("approve", 1)])
+def test_a_tool_without_hints_stops_at_its_own_gate(desk: Desk, decision: str, rows: int) -> None:
+    with closing(sqlite3.connect(desk.scene.workspace / "shop.db")) as shop:
+        shop.execute("CREATE TABLE IF NOT EXISTS orders (name TEXT)")
+        before = shop.execute("SELECT count(*) FROM orders").fetchone()[0]
+    wrote = step("wrote", "sqlite.write_query", query="INSERT INTO orders VALUES ('tea')")
+    desk.ask(desk.plan(wrote), "the answer")
+    desk.decide("approve")
+    (asked,) = desk.agent.get_state(desk.scene.config).interrupts
+    assert asked.value["shown"]["reason"] == "destructive always needs a person (it declares no mode)"
+    desk.decide(decision)
+    with closing(sqlite3.connect(desk.scene.workspace / "shop.db")) as shop:
+        assert shop.execute("SELECT count(*) FROM orders").fetchone()[0] == before + rows
+
+
+def test_a_model_calls_a_tool_by_itself(desk: Desk) -> None:
+    reply = desk.scene.calls(("time__get_current_time", {"timezone": "UTC"}))
+    out = desk.ask(reply, "it is late", say="get the current time", planning_mode="never")
+    assert out["answer"] == "it is late"
+    assert '"timezone":"UTC"' in desk.model.asked[-1][-1].text.replace(" ", "")
+
+
+def test_a_model_that_calls_a_grave_tool_needs_a_person(desk: Desk) -> None:
+    reply = desk.scene.calls(("filesystem__write_file", {"path": str(desk.path("b.txt")), "content": "x"}))
+    desk.ask(reply, "written", say="write the file", planning_mode="never")
+    assert not desk.path("b.txt").exists()
+    assert desk.decide("approve")["answer"] == "written"
+    assert desk.path("b.txt").read_text("utf-8") == "x"
+
+
+def test_an_error_of_a_tool_fails_its_step(desk: Desk) -> None:
+    now = step("now", "time.get_current_time", timezone="Mars/Olympus")
+    assert desk.ask(desk.plan(now), *["no other plan"] * 9)["status"] == "failed"
+    failed = desk.events("plan_step_failed")[0]
+    assert "time says: " in failed["error"]
+
+
+def test_a_server_that_died_between_two_runs_serves_the_second(desk: Desk) -> None:
+    now = step("now", "time.get_current_time", timezone="UTC")
+    assert desk.ask(desk.plan(now), "one")["status"] == "completed"
+    for pid in processes("mcp-server-time"):
+        os.kill(pid, signal.SIGKILL)
+    assert desk.ask(desk.plan(now), "two")["status"] == "completed"
+
+
+def test_a_call_without_an_effect_is_made_again_when_its_server_dies(desk: Desk) -> None:
+    awake = step("awake", "everything.get-sum", a=1, b=1)
+    long = step("long", f"everything.{LONG}", "awake", duration=1, steps=1)
+    with killing(desk, lambda: len(desk.events("plan_step_start")) == 2):
+        assert desk.ask(desk.plan(awake, long), "the answer")["status"] == "completed"
+    assert len(desk.events("plan_step_retry")) == 1
+
+
+def test_an_effect_whose_server_dies_is_in_doubt_and_put_before_a_person(desk: Desk) -> None:
+    awake = step("awake", "grave.get-sum", a=1, b=1)
+    long = step("long", f"grave.{LONG}", "awake", duration=60, steps=60)
+    with killing(desk, desk.effects):
+        desk.ask(desk.plan(awake, long), "the answer")
+    assert desk.effects() == [(f"grave.{LONG}", "in_doubt")]
+    (asked,) = desk.agent.get_state(desk.scene.config).interrupts
+    assert asked.value["kind"] == "escalation"
+    assert desk.decide("reject")["status"] == "escalated"
+
+
+class killing:  # noqa: N801
+    """Kill the servers `everything` a moment after something has begun."""
+
+    def __init__(self, desk: Desk, begun: Callable[[], Any]) -> None:
+        self._desk = desk
+        self._begun = begun
+        self._thread = Thread(target=self._kill)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join()
+
+    def _kill(self) -> None:
+        deadline = time.monotonic() + LIMIT_S
+        while time.monotonic() < deadline and not self._begun():
+            time.sleep(0.02)
+        time.sleep(0.3)
+        for pid in processes("mcp-server-everything"):
+            os.kill(pid, signal.SIGKILL)
