@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
 import subprocess
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from planwright.graph import RunContext, open_agent
+
+from tests.conftest import McpServers
 
 ROOT = Path(__file__).parent.parent
 
@@ -60,6 +63,29 @@ def _planned(agent: Any, request: str) -> tuple[str, str]:
     config = {"configurable": {"thread_id": request}}
     output = agent.invoke({"messages": [("user", request)]}, config, context=context)
     return output["status"], output["answer"]
+
+
+def test_the_mcp_server_of_the_readme_is_plugged_in(tmp_path: Path, mcp_servers: McpServers) -> None:
+    (entry,), (settings,) = ([b for b in _blocks(kind) if "time" in b] for kind in ("json", "toml"))
+    (commands,) = (block for block in _blocks("sh") if "planwright mcp" in block)
+    assert entry.count("\n") + settings.count("\n") + commands.count("\n") < 20
+    (tmp_path / ".mcp.json").write_text(entry, "utf-8")
+    (tmp_path / "planwright.toml").write_text(settings, "utf-8")
+    homes = [str(Path(command).parent) for command in (sys.executable, mcp_servers.command("time"))]
+    done = subprocess.run(
+        ["sh", "-e", "-c", commands.replace("trust time", "trust time --yes")],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": os.pathsep.join([*homes, os.environ["PATH"]]), "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert '["mcp-server-time", "--local-timezone", "UTC"]' in done.stdout
+    assert "mcp.time.tools.get_current_time.mode" in done.stdout
+    assert "time.convert_time" not in done.stdout
+    assert '"required": [\n      "timezone"' in done.stdout
 
 
 def _blocks(language: str) -> list[str]:

@@ -8,7 +8,7 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
@@ -196,10 +196,28 @@ def test_a_server_that_died_between_two_runs_serves_the_second(desk: Desk) -> No
     assert desk.ask(desk.plan(now), "two")["status"] == "completed"
 
 
+@contextmanager
+def killing(begun: Callable[[], Any]) -> Iterator[None]:
+    """Kill the servers `everything` a moment after something has begun."""
+
+    def kill() -> None:
+        deadline = time.monotonic() + LIMIT_S
+        while time.monotonic() < deadline and not begun():
+            time.sleep(0.02)
+        time.sleep(0.3)
+        for pid in processes("mcp-server-everything"):
+            os.kill(pid, signal.SIGKILL)
+
+    thread = Thread(target=kill)
+    thread.start()
+    yield
+    thread.join()
+
+
 def test_a_call_without_an_effect_is_made_again_when_its_server_dies(desk: Desk) -> None:
     awake = step("awake", "everything.get-sum", a=1, b=1)
     long = step("long", f"everything.{LONG}", "awake", duration=1, steps=1)
-    with killing(desk, lambda: len(desk.events("plan_step_start")) == 2):
+    with killing(lambda: len(desk.events("plan_step_start")) == 2):
         assert desk.ask(desk.plan(awake, long), "the answer")["status"] == "completed"
     assert len(desk.events("plan_step_retry")) == 1
 
@@ -207,32 +225,9 @@ def test_a_call_without_an_effect_is_made_again_when_its_server_dies(desk: Desk)
 def test_an_effect_whose_server_dies_is_in_doubt_and_put_before_a_person(desk: Desk) -> None:
     awake = step("awake", "grave.get-sum", a=1, b=1)
     long = step("long", f"grave.{LONG}", "awake", duration=60, steps=60)
-    with killing(desk, desk.effects):
+    with killing(desk.effects):
         desk.ask(desk.plan(awake, long), "the answer")
     assert desk.effects() == [(f"grave.{LONG}", "in_doubt")]
     (asked,) = desk.agent.get_state(desk.scene.config).interrupts
     assert asked.value["kind"] == "escalation"
     assert desk.decide("reject")["status"] == "escalated"
-
-
-class killing:  # noqa: N801
-    """Kill the servers `everything` a moment after something has begun."""
-
-    def __init__(self, desk: Desk, begun: Callable[[], Any]) -> None:
-        self._desk = desk
-        self._begun = begun
-        self._thread = Thread(target=self._kill)
-
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._thread.join()
-
-    def _kill(self) -> None:
-        deadline = time.monotonic() + LIMIT_S
-        while time.monotonic() < deadline and not self._begun():
-            time.sleep(0.02)
-        time.sleep(0.3)
-        for pid in processes("mcp-server-everything"):
-            os.kill(pid, signal.SIGKILL)

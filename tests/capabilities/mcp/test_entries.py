@@ -134,7 +134,7 @@ def test_a_server_named_twice_is_refused(tmp_path: Path) -> None:
 def test_the_fingerprint_is_of_what_is_started(tmp_path: Path) -> None:
     first = only(tmp_path, command="sh", args=["a"]).fingerprint()
     assert only(tmp_path, args=["a"], command="sh", autoApprove=["x"]).fingerprint() == first
-    others = [
+    others: list[dict[str, Any]] = [
         {"command": "sh", "args": ["b"]},
         {"command": "bash", "args": ["a"]},
         {"command": "sh", "args": ["a"], "env": {"A": "1"}},

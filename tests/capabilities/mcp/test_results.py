@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from planwright.capabilities.mcp.results import LONGEST, error_of, result_of
 
 TEXT = {"type": "text", "text": "a"}
-IMAGE = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
+IMAGE: dict[str, JsonValue] = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
 CASES: list[tuple[dict[str, Any], bool, JsonValue]] = [
     ({"content": [TEXT]}, False, {"text": "a"}),
     ({"content": [TEXT, TEXT]}, False, {"text": "a\na"}),
