@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from planwright.graph import RunContext, open_agent
-
 from tests.conftest import McpServers
 
 ROOT = Path(__file__).parent.parent

@@ -16,7 +16,8 @@ from planwright.graph.errors import SetupError
 BUILT_IN = (
     "agent.delegate calendar.list channel.post clarify datetime.now documents.create files.list files.read"
     " files.search files.write http.request mail.draft mail.search mail.send memory.forget memory.search"
-    " memory.write respond results.read sql.execute sql.query text.extract text.summarize tickets.create tickets.list"
+    " memory.write respond results.read sql.execute sql.query text.extract text.summarize"
+    " tickets.create tickets.list"
 ).split()
 
 

@@ -16,7 +16,6 @@ from planwright.graph.agent import build_graph
 from planwright.graph.settings import load
 from tests.cli.desk import Desk
 
-
 STORE = ".planwright"
 
 
