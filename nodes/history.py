@@ -51,8 +51,8 @@ def normalise(reply: AIMessage, id_: str, taken: Iterable[str]) -> tuple[AIMessa
         given: dict[str, Any] = dict(call) if isinstance(call, dict) else {}
         name, args = given.get("name"), given.get("args")
         bad_args = flaw_of(args)
-        unread = _unread(given.get("error")) if position >= len(read) else ""
-        flaw = unread or _flaw_of_name(name) or bad_args
+        unread = UNREAD if position >= len(read) else ""
+        flaw = _told(given.get("error"), unread) or _flaw_of_name(name) or bad_args or unread
         if flaw:
             wrong[position] = flaw
         call_id = _own_id(given.get("id"), f"{id_}_{position}", used)
@@ -71,8 +71,9 @@ def _text(content: object) -> str:
     return "".join(block for block in blocks if isinstance(block, str))
 
 
-def _unread(error: object) -> str:
-    return f"{UNREAD}: {whole(error)[:200]}" if isinstance(error, str) and error else UNREAD
+def _told(error: object, unread: str) -> str:
+    """Put what is known of why a call could not be read."""
+    return f"{unread}: {whole(error)[:200]}" if unread and isinstance(error, str) and error else ""
 
 
 def _own_id(given: object, ours: str, used: set[str]) -> str:

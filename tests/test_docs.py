@@ -65,7 +65,10 @@ def _planned(agent: Any, request: str) -> tuple[str, str]:
 
 
 def test_the_mcp_server_of_the_readme_is_plugged_in(tmp_path: Path, mcp_servers: McpServers) -> None:
-    (entry,), (settings,) = ([b for b in _blocks(kind) if "time" in b] for kind in ("json", "toml"))
+    (entry,), (settings,) = (
+        [block for block in _blocks(kind) if mark in block]
+        for kind, mark in (("json", '"time"'), ("toml", "[mcp.time]"))
+    )
     (commands,) = (block for block in _blocks("sh") if "planwright mcp" in block)
     assert entry.count("\n") + settings.count("\n") + commands.count("\n") < 20
     (tmp_path / ".mcp.json").write_text(entry, "utf-8")

@@ -75,7 +75,7 @@ def test_a_policy_that_cannot_be_followed_is_refused_with_file_and_line(
     ("capability", "said", "hint"),
     [
         ("files.wriet", "there is no capability 'files.wriet'", "files.write"),
-        ("maild.*", "there is no capability 'maild.*'", "planwright capabilities"),
+        ("zzq.*", "there is no capability 'zzq.*'", "planwright capabilities"),
         ("respond", "respond is no matter of policy", "always has"),
         ("shop.buy", "there is no capability 'shop.buy'", ""),
     ],
