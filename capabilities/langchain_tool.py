@@ -1,4 +1,7 @@
-"""A LangChain tool as a capability. What it may do is in its `metadata`; left out, it is destructive."""
+"""A LangChain tool as a capability. What it may do is in its `metadata`; left out, it is destructive.
+
+A tool that comes from an MCP server by an adapter has the server's hints there.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel, JsonValue, TypeAdapter
 
 from planwright.capabilities.capability import Capability
+from planwright.capabilities.mcp.hints import read_hints
+from planwright.capabilities.schema_arguments import arguments_by
 from planwright.graph.errors import SetupError
 from planwright.graph.risk import RISK_OF_MODE, Effect, Mode, Risk
 
@@ -19,14 +24,17 @@ def from_tool(tool: BaseTool) -> Capability:
 
     Raises SetupError for a tool without a schema, or whose declaration is not one of ours.
     """
-    args = tool.args_schema
+    args: Any = tool.args_schema
+    if isinstance(args, dict):
+        args = arguments_by(tool.name, args)
     if not (isinstance(args, type) and issubclass(args, BaseModel)):
         raise SetupError(f"the tool {tool.name} has no schema of its arguments", "give it an args_schema")
     told = tool.metadata or {}
-    mode: Mode = _one_of(tool, "mode", told.get("mode", "destructive"), get_args(Mode))
+    hints = read_hints(told)
+    said = told.get("mode", hints.mode)
+    mode: Mode = _one_of(tool, "mode", said or "destructive", get_args(Mode))
     risk: Risk = _one_of(tool, "risk", told.get("risk", RISK_OF_MODE[mode]), get_args(Risk))
-    usual = "pure" if mode == "read_only" else "blind"
-    effect: Effect = _one_of(tool, "effect", told.get("effect", usual), get_args(Effect))
+    effect: Effect = _one_of(tool, "effect", told.get("effect", hints.effect(mode)), get_args(Effect))
 
     async def call(**given: Any) -> Any:
         return await tool.ainvoke(given)
@@ -41,7 +49,7 @@ def from_tool(tool: BaseTool) -> Capability:
         risk=risk,
         effect=effect,
         tags=tuple(tool.tags or ()),
-        declared="mode" in told,
+        declared=said is not None,
         result_schema=_RESULT.json_schema(),
     )
 

@@ -51,9 +51,13 @@ def arguments_by(name: str, schema: Mapping[str, Any]) -> type[SchemaArguments]:
     It is strict: where the schema does not say what else may be given, nothing else may. Nothing is
     fetched for it. Raises SetupError for what is no schema of an object.
     """
-    from jsonschema.exceptions import SchemaError  # here, for only such arguments need it
-    from jsonschema.validators import Draft202012Validator, validator_for
-    from referencing import Registry
+    try:
+        from jsonschema.exceptions import SchemaError  # here, for only such arguments need it
+        from jsonschema.validators import Draft202012Validator, validator_for
+        from referencing import Registry
+    except ImportError as error:
+        step = "install the extra: pip install 'planwright[mcp]'"
+        raise SetupError(f"{name} has a JSON schema, which needs jsonschema: {error}", step) from error
 
     draft = validator_for(schema, default=Draft202012Validator)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -31,5 +32,16 @@ def test_looking_at_runs_loads_neither_langgraph_nor_langchain(module: str) -> N
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_workspace_without_mcp_servers_loads_no_mcp(tmp_path: Path) -> None:
+    program = (
+        "import sys; from planwright.graph import open_agent; from planwright.cli import main, mcp_views\n"
+        "open_agent('.').close(); print([m for m in sys.modules if m.split('.')[0] in ('mcp', 'mcp_types')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout.strip() == "[]"

@@ -30,7 +30,7 @@ from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable
 PAGES = 100  # of a list of tools
 LONGEST_REST_S, FIRST_REST_S = 30.0, 0.25
 CONNECT_S, READ_S = 30, 300
-LOG_LINES = 5
+LOG_LINES, LONGEST = 5, 1000
 
 
 class LostAnswer(Exception):
@@ -64,7 +64,10 @@ class Server:
 
     async def open(self) -> list[Tool]:
         """Start the server and list its tools. Raises CapabilityUnavailable when it does not answer."""
-        return list((await self._linked()).tools.values())
+        try:
+            return list((await self._linked()).tools.values())
+        except CapabilityUnavailable as error:
+            raise CapabilityUnavailable(error.cause + self._last_words(), error.next_step) from error
 
     async def call(self, tool: Tool, args: dict[str, JsonValue]) -> dict[str, Any]:
         """Call a tool and return the reply by its field names on the wire.
@@ -171,15 +174,15 @@ class Server:
         return LostAnswer(said)
 
     def _absent(self, why: str) -> CapabilityUnavailable:
-        try:
-            last = self._log.read_text("utf-8", errors="replace").splitlines()[-LOG_LINES:]
-        except OSError:
-            last = []
-        wrote = f"; it wrote: {' | '.join(last)}" if last else ""
-        return CapabilityUnavailable(
-            f"the MCP server {self.name} {why}{wrote}"[:2000],
-            f"mend it, or [mcp.{self.name}] enabled = false in planwright.toml",
-        )
+        step = f"mend it, or [mcp.{self.name}] enabled = false in planwright.toml"
+        return CapabilityUnavailable(f"the MCP server {self.name} {why}"[:LONGEST], step)
+
+    def _last_words(self) -> str:
+        """Quote what the process wrote at last; for whoever opens the servers, not for a model."""
+        if self._standing.entry.url is not None or not self._log.exists():
+            return ""
+        last = self._log.read_text("utf-8", errors="replace").splitlines()[-LOG_LINES:]
+        return f"; it wrote: {' | '.join(last)[-LONGEST:]} ({self._log})" if last else ""
 
 
 async def close_all(servers: Sequence[Server]) -> None:

@@ -26,8 +26,6 @@ from planwright.graph.settings import FILE_NAME as SETTINGS
 from planwright.graph.settings import Settings
 
 if TYPE_CHECKING:
-    from anyio.from_thread import BlockingPortal
-
     from planwright.capabilities.mcp.server import Server
 
 
@@ -85,6 +83,7 @@ def _start(starting: Sequence[Standing], settings: Settings, running: ExitStack)
         step = "install the extra: pip install 'planwright[mcp]' (in a checkout: pip install '.[mcp]')"
         return [replace(one, state="failed", cause=f"{error}", next_step=step) for one in starting]
     portal = running.enter_context(start_blocking_portal(name="planwright-mcp"))
+    loop = portal.call(_this_loop)
     servers = {one.name: Server(one, settings.store_folder) for one in starting}
     running.callback(portal.call, close_all, list(servers.values()))
     listing = {name: portal.start_task_soon(server.open) for name, server in servers.items()}
@@ -96,8 +95,12 @@ def _start(starting: Sequence[Standing], settings: Settings, running: ExitStack)
             opened.append(replace(one, state="failed", cause=error.cause, next_step=error.next_step))
             continue
         where = f"{settings.workspace / SETTINGS}: mcp.{one.name}"
-        opened.append(_ready(one, wanted(tools, one.settings, where), _calling(portal, servers[one.name])))
+        opened.append(_ready(one, wanted(tools, one.settings, where), _calling(loop, servers[one.name])))
     return opened
+
+
+async def _this_loop() -> asyncio.AbstractEventLoop:
+    return asyncio.get_running_loop()
 
 
 def _ready(standing: Standing, tools: Sequence[Tool], call: Call) -> Standing:
@@ -113,18 +116,20 @@ def _ready(standing: Standing, tools: Sequence[Tool], call: Call) -> Standing:
     return replace(standing, state="ready", tools=found, left_out=left_out)
 
 
-def _calling(portal: BlockingPortal, server: Server) -> Call:
+def _calling(loop: asyncio.AbstractEventLoop, server: Server) -> Call:
     """Make the function that calls a tool of a server, whatever event loop it is called on."""
 
     async def call(tool: Tool, effect: Effect, args: dict[str, JsonValue]) -> JsonValue:
         from planwright.capabilities.mcp.server import LostAnswer
 
+        asked = server.call(tool, args)
         try:
-            asked = portal.start_task_soon(server.call, tool, args)
+            answer = asyncio.run_coroutine_threadsafe(asked, loop)
         except RuntimeError as error:  # the thread is not there any more
+            asked.close()
             raise CapabilityUnavailable(f"the MCP server {server.name} was closed with its agent") from error
         try:
-            reply = await asyncio.wrap_future(asked)
+            reply = await asyncio.wrap_future(answer)
         except LostAnswer as error:
             if effect == "blind":
                 raise EffectInDoubt(str(error), "look there whether it happened") from error

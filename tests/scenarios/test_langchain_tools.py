@@ -68,6 +68,23 @@ def test_arguments_that_do_not_fit_the_tool_never_reach_it(scene: Scene) -> None
     assert till.paid == []
 
 
+def test_a_tool_with_the_hints_and_schema_of_an_mcp_server_is_as_they_say(scene: Scene) -> None:
+    till = Till()
+    tool = till.tool(readOnlyHint=False, destructiveHint=False)
+    tool.args_schema = {
+        "type": "object",
+        "properties": {"to": {"type": "string"}, "amount": {"type": "integer"}},
+    }
+    wrong = scene.plan({"id": "s1", "capability": "pay_out", "params": {"to": "ada", "amount": "five"}})
+    right = scene.plan({"id": "s1", "capability": "pay_out", "params": {"to": "ada", "amount": 5}})
+    agent = scene.agent(wrong, right, "paid", tools=[tool], approval={"plan": "never"})
+    assert scene.ask(agent)["status"] == "completed"
+    assert till.paid == ["ada 5"]
+    assert scene.rows("SELECT capability, effect FROM effects") == [
+        {"capability": "pay_out", "effect": "blind"}
+    ]
+
+
 def test_a_declaration_that_is_none_is_refused(scene: Scene) -> None:
     with pytest.raises(SetupError, match="declares mode 'harmless'"):
         scene.agent("x", tools=[Till().tool(mode="harmless")])
