@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, check_arguments
 from planwright.capabilities.capability import explain as explain_arguments
 from planwright.capabilities.jail import Jail
+from planwright.capabilities.mcp.servers import open_servers
 from planwright.capabilities.policy import Explanation, explain
 from planwright.capabilities.policy_check import check_policy, reached, unreachable
 from planwright.capabilities.policy_file import DEFAULT, FILE_NAME, Policy, Rule, load_policy
@@ -81,9 +83,11 @@ def explain_call(
 def open_policy(settings: Settings) -> tuple[Policy, Registry]:
     """Load the policy and check it against the capabilities there are. Raises SetupError."""
     modules = settings.capabilities
-    registry = load_registry(settings.workspace, modules.modules, modules.prohibit)
+    with closing(open_servers(settings)) as servers:
+        more, absent = servers.capabilities, servers.absent
+    registry = load_registry(settings.workspace, modules.modules, modules.prohibit, more)
     policy = load_policy(settings.workspace)
-    check_policy(policy, registry, modules.prohibit)
+    check_policy(policy, registry, modules.prohibit, absent)
     return policy, registry
 
 

@@ -138,3 +138,16 @@ def test_agents_may_name_tools_of_a_server_that_is_not_there(run: Run, workspace
     assert run("agents", "ls").exit_code == 0
     (workspace / "planwright.toml").write_text('[agents.keeper]\ntools = ["note.*"]\n', "utf-8")
     assert isinstance(run("agents", "ls").exception, SetupError)
+
+
+def test_a_policy_may_name_tools_of_a_server_that_is_there_or_not(run: Run, workspace: Path) -> None:
+    private = (
+        '[[rule]]\nmatch = { capability = ["notes.search_nodes"] }\ndecide = "deny"\nreason = "private"\n'
+    )
+    rule = f'{private}[[rule]]\ndecide = "ask"\n'
+    (workspace / "policy.toml").write_text(rule, "utf-8")
+    assert run("policy", "check").exit_code == 0
+    run("mcp", "trust", "--yes")
+    explained = run("policy", "explain", "notes.search_nodes", "--args", '{"query": "a"}')
+    assert "private" in explained.stdout
+    assert "deny" in explained.stdout
