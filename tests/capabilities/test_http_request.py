@@ -6,14 +6,20 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from benchmarks.ssrf_peers import listening
+from benchmarks.ssrf_peers import Dns, listening
 from planwright.capabilities.builtin.http import request
 from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.capability import check_arguments
+from planwright.capabilities.egress.network import Network
 from planwright.capabilities.policy import decide
+from planwright.checkpoints.gates import Decision, Gate, gate_id
+from planwright.graph.egress_settings import Egress
 from planwright.graph.errors import (
     CapabilityError,
     CapabilityForbidden,
@@ -22,6 +28,7 @@ from planwright.graph.errors import (
     EffectInDoubt,
 )
 
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MakeWorld = Callable[..., CallContext]
 MakeBench = Callable[..., Awaitable[Any]]
 LISTED = {"egress": {"allow": ["a.example"], "idempotent": ["a.example"]}}
@@ -292,3 +299,38 @@ async def test_a_call_that_is_graver_than_what_was_approved_is_not_made(make_ben
         await bench.gateway._permit(
             request, args(method="POST"), type(site)(**{**vars(site), "checked": milder})
         )
+
+
+async def approve(bench: Any, shown: dict[str, Any]) -> None:
+    """Open the gate of the request with its arguments, and approve it."""
+    uid = bench.sites["http.request"].checked.uid
+    gate = Gate(
+        gate_id=gate_id("run_1", "step", uid),
+        run_id="run_1",
+        thread_id="thread_1",
+        tenant="acme",
+        kind="step",
+        step_uid=uid,
+        shown_hash="a" * 64,
+        shown={"args": shown},
+        requested_at=NOW,
+        expires_at=NOW + timedelta(hours=1),
+        status="open",
+    )
+    await bench.stores.gates.open(gate)
+    await bench.stores.gates.decide(
+        gate.gate_id, Decision(answer="approve", decided_by="sam", channel="test"), NOW
+    )
+
+
+@pytest.mark.parametrize("answer", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1"])
+async def test_a_name_that_leads_inside_is_forbidden_though_a_person_approved_it(
+    make_bench: MakeBench, answer: str
+) -> None:
+    bench = await make_bench(request)
+    dns = Dns({"a.example": [[answer]]})
+    bench.gateway.world = replace(bench.gateway.world, network=Network(Egress(), resolve=dns.resolve))
+    await approve(bench, check_arguments(request, args()))
+    with pytest.raises(CapabilityForbidden, match=r"a\.example:80 leads to"):
+        await bench.call("http.request", **args())
+    assert dns.asked == ["a.example"]
