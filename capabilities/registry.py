@@ -154,7 +154,7 @@ def _declared_in(module: ModuleType) -> list[Capability]:
 
 def _import(name: str, workspace: Path) -> ModuleType:
     if str(workspace) not in sys.path:
-        sys.path.insert(0, str(workspace))
+        sys.path.append(str(workspace))  # last, so that no file there takes the place of a library
     try:
         return importlib.import_module(name)
     except PlanwrightError:
