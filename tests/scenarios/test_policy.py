@@ -209,6 +209,19 @@ def test_only_who_is_named_may_approve_and_anybody_may_reject(scene: Scene) -> N
     assert scene.done == ["r"]
 
 
+@pytest.mark.parametrize(("by", "left"), [("sam", {"s1"}), ("kim", set())])
+def test_approving_a_plan_opens_the_gates_its_approver_may_open(
+    scene: Scene, by: str, left: set[str]
+) -> None:
+    policy(scene, 'match.capability = "work.wipe"\ndecide = "ask"\napprovers = "kim"')
+    plan = scene.plan(scene.step("s1", "work.wipe"), scene.step("s2", "work.destroy"))
+    agent = scene.agent(plan, "the answer", approval={"depth": "plan_and_gates"})
+    scene.ask(agent)
+    scene.answer(agent, {"type": "approve", "decided_by": by})
+    assert scene.waiting(agent).keys() == left
+    assert sorted(scene.done) == sorted({"s1", "s2"} - left)
+
+
 def test_an_approval_by_somebody_who_is_not_named_any_more_does_not_count(scene: Scene) -> None:
     agent = looped(scene, scene.calls(("work__wipe", {"name": "w"})), "done")
     scene.ask(agent, "Wipe it")
