@@ -156,23 +156,26 @@ class _Call:
         context: CallContext,
         references: bool,
     ) -> None:
-        self._capability = capability
         self._args = None if args is None else {**capability.defaults, **args}
+        self._capability = capability if self._args is None else capability.given(self._args, context)
         self._context = context
         self._unknown = self._not_yet_known(references)
+        self._settled = self._args is not None and not self._unknown
 
     def look(self, rule: Rule) -> Look:
         """Find out whether a rule matches this call."""
-        capability, match = self._capability, rule.match
-        if not match.declared(capability.name, capability.mode, capability.risk):
+        capability, match, condition = self._capability, rule.match, rule.condition
+        may_vary = bool(capability.varies) and not self._settled
+        if not match.declared(capability.name, capability.mode, None if may_vary else capability.risk):
             return Look(rule, "no")
         if not match.of_tenant(self._context.tenant):
             return Look(rule, "no")
-        if rule.condition is None:
+        if may_vary and (match.risk or (condition and "risk" in condition.names)):
+            return Look(rule, "unknown", "the risk of the call is not known before its arguments are")
+        if condition is None:
             return Look(rule, "yes")
-        settled = self._args is not None and not self._unknown
-        facts = self._with_hosts if settled and rule.condition.names & FROM_ARGS else self._facts
-        return Look(rule, *rule.condition.judge(facts, self._unknown))
+        facts = self._with_hosts if self._settled and condition.names & FROM_ARGS else self._facts
+        return Look(rule, *condition.judge(facts, self._unknown))
 
     @cached_property
     def floor(self) -> Ruling:

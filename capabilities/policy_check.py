@@ -43,7 +43,8 @@ def reached(rule: Rule, registry: Registry) -> tuple[str, ...]:
     return tuple(
         found.name
         for found in registry
-        if found.name not in UNRULED and rule.match.declared(found.name, found.mode, found.risk)
+        if found.name not in UNRULED
+        and rule.match.declared(found.name, found.mode, None if found.varies else found.risk)
     )
 
 
@@ -61,5 +62,11 @@ def unreachable(policy: Policy, registry: Registry) -> dict[str, str]:
         elif len(earlier) == len(about):
             useless[rule.where] = f"{', '.join(dict.fromkeys(by.where for by in earlier))} decides before it"
         if rule.condition is None and rule.match.tenant is None:
-            mine.update({name: rule for name in about if name not in mine})
+            mine.update({name: rule for name in about if name not in mine and _whole(rule, name, registry)})
     return useless
+
+
+def _whole(rule: Rule, name: str, registry: Registry) -> bool:
+    """Say whether a rule is about every call of a capability, whatever risk its arguments give it."""
+    found = registry.get(name)
+    return found is not None and not (found.varies and rule.match.risk)

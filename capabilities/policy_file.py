@@ -47,12 +47,12 @@ class Match(BaseModel):
     risk: Risks = None
     tenant: Globs = None
 
-    def declared(self, name: str, mode: Mode, risk: Risk) -> bool:
-        """Say whether a capability is one of those the rule is about."""
+    def declared(self, name: str, mode: Mode, risk: Risk | None) -> bool:
+        """Say whether a capability is one of those the rule is about; `risk` None where it may be any."""
         return (
             _fits(name, self.capability)
             and (self.mode is None or mode in self.mode)
-            and (self.risk is None or risk in self.risk)
+            and (self.risk is None or risk is None or risk in self.risk)
         )
 
     def of_tenant(self, tenant: str) -> bool:

@@ -15,7 +15,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, JsonValue
 
-from planwright.capabilities.builtin.files import PathArgument
+from planwright.capabilities.builtin.files import PathArgument, file_of
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Guide, capability
 from planwright.graph.errors import CapabilityForbidden, CapabilityRejected
@@ -59,6 +59,7 @@ def _writable(args: Mapping[str, JsonValue], call: CallContext) -> None:
         32,
     ),
     preflight=_writable,
+    writes=file_of,
 )
 def create(
     path: PathArgument,

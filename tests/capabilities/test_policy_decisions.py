@@ -56,6 +56,18 @@ def send(to: str | list[str]) -> str:
     return str(to)
 
 
+@capability(
+    "vary.it",
+    mode="local_write",
+    risk="High",
+    varies=lambda args, call: ("Low" if args["how"] == "gently" else "High", "idempotent"),
+    effect="idempotent",
+)
+def vary(how: str = "gently") -> str:
+    """Do something that is as risky as it is done."""
+    return how
+
+
 @capability("any.args", mode="read_only")
 def any_args(value: JsonValue) -> str:
     """Take anything."""
@@ -72,6 +84,7 @@ KNOWN = {
         get,
         send,
         any_args,
+        vary,
         declare("job.give", "delegated"),
         declare("wipe.all", "destructive"),
         declare("odd.thing", None),
