@@ -58,7 +58,7 @@ def unreachable(policy: Policy, registry: Registry) -> dict[str, str]:
         mine = denied if rule in policy.denies else settled
         earlier = [by for name in about if (by := denied.get(name) or settled.get(name))]
         if not about:
-            useless[rule.where] = "there is no such capability"
+            useless[rule.where] = "there is no such capability now"
         elif len(earlier) == len(about):
             useless[rule.where] = f"{', '.join(dict.fromkeys(by.where for by in earlier))} decides before it"
         if rule.condition is None and rule.match.tenant is None:

@@ -183,7 +183,7 @@ decide = "ask"
     policy = read_policy(text, Path("policy.toml"))
     assert unreachable(policy, registry) == {
         "policy.toml:5": "policy.toml:2 decides before it",
-        "policy.toml:8": "there is no such capability",
+        "policy.toml:8": "there is no such capability now",
         "policy.toml:21": "policy.toml:18 decides before it",
         "policy.toml:24": "policy.toml:18 decides before it",
     }
