@@ -27,6 +27,8 @@ STARTS: dict[str, tuple[list[str], int, str]] = {
     "doctor": (["doctor"], 0, "embedded planner"),
     "forking": (["checkpoints", "W"], 0, ""),
     "usage": (["usage"], 0, ""),
+    "mcp_views": (["mcp", "ls"], 0, ""),
+    "policy_views": (["policy", "check"], 0, ""),
     "agent_views": (["agents", "show", "reader"], 0, "reader"),
     "agent_table": (["agents", "edit", "reader"], 2, "error: "),
 }
