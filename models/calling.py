@@ -25,7 +25,7 @@ from planwright.graph.state import ModelRoute
 from planwright.models.failover import Failover
 from planwright.models.failures import classify
 from planwright.models.first_words import FirstWords
-from planwright.models.pricing import price, used_in_vain, worst_price
+from planwright.models.pricing import heard, price, used_in_vain, worst_price
 from planwright.models.router import Router
 from planwright.models.tool_bridge import in_words, new_nonce, read_calls
 from planwright.models.warning import warn
@@ -173,7 +173,7 @@ class Models:
             self._tell(invocation, route, call.role, key, {"error": error.cause})
             raise
         usage = reply.usage_metadata
-        spent = (usage["input_tokens"], usage["output_tokens"]) if usage else (estimate, 0)
+        spent = (usage["input_tokens"], usage["output_tokens"]) if usage else (estimate, heard(reply))
         cost = price(route, *spent, prices)
         await self._budgets.settle(reservation, Amount(sum(spent), cost=cost))
         seconds = round((now() - started).total_seconds(), 3)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
+from langchain_core.messages import AIMessage
+
 from planwright.checkpoints.budgets import Amount
 from planwright.checkpoints.limits import MICRO_CENTS_PER_DOLLAR
 from planwright.graph.errors import ModelError, ModelInterrupted
@@ -37,6 +39,14 @@ def price(
     except LookupError:
         return None
     return math.ceil(Decimal(priced.total_price) * MICRO_CENTS_PER_DOLLAR)
+
+
+def heard(reply: AIMessage) -> int:
+    """Estimate the tokens of a reply that came without a count, four characters each as langchain-core does.
+
+    Whatever a provider put into it is spelled out: it need not have the shape of a message.
+    """
+    return math.ceil(len(f"{reply.content}{reply.tool_calls or ''}") / 4)
 
 
 def used_in_vain(error: ModelError, worst: Amount) -> Amount:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import ValidationError
 
 from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR, Amount
@@ -19,7 +19,7 @@ from planwright.graph.errors import (
 from planwright.graph.provider_budget import Prices
 from planwright.graph.state import ModelRoute
 from planwright.models.calling import read_json
-from planwright.models.pricing import price, used_in_vain, worst_price
+from planwright.models.pricing import heard, price, used_in_vain, worst_price
 from planwright.models.router import EMBEDDED
 from planwright.models.scripted import ScriptedModel
 
@@ -155,6 +155,19 @@ def timed_out() -> ModelUnavailable:
 )
 def test_a_failed_call_counts_where_its_provider_may_have_worked(error: ModelError, counts: Amount) -> None:
     assert used_in_vain(error, WORST) == counts
+
+
+@pytest.mark.parametrize(
+    ("reply", "tokens"),
+    [
+        (AIMessage("four char"), 3),
+        (AIMessage(""), 0),
+        (AIMessage.model_construct(content=[{"type": "text", "text": 7}], tool_calls=[]), 8),
+    ],
+    ids=["words", "nothing", "nonsense"],
+)
+def test_a_reply_without_a_count_is_counted_by_its_length(reply: AIMessage, tokens: int) -> None:
+    assert heard(reply) == tokens
 
 
 def test_a_script_is_replied_in_order_and_its_end_repeated() -> None:
