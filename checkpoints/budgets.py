@@ -64,12 +64,14 @@ class Budgets:
         id_: str | None = None,
         lanes: Sequence[LaneBudget] = (),
         within: ProviderBudget | None = None,
+        lasts_s: float = 0,
     ) -> str:
         """Set aside the worst case of a call and return the reservation's id.
 
         The same id again, after a crash, is the same call and costs nothing more. `lanes` are the
         lanes the call is made in, from the outermost; each has to have enough left. `within` are the
-        limits of the provider that is asked. Raises BudgetExceeded, naming the limit, when what is
+        limits of the provider that is asked. A call that may last longer than reservations are kept
+        says so in `lasts_s`. Raises BudgetExceeded, naming the limit, when what is
         left does not cover the call; ProviderBudgetExceeded when another provider might still serve:
         a limit of this one is reached, or its price is unknown where a limit of cost is set.
         """
@@ -89,7 +91,7 @@ class Budgets:
                 "INSERT INTO usage (id, tenant, run_id, provider, kind, tokens, cost, calls, settled,"
                 " expires_at, at, lane) VALUES (?,?,?,?,?,?,?,?,0,?,?,?)",
                 (id_, tenant, run_id, provider, kind, amount.tokens, amount.cost, amount.calls)
-                + (now + self._ttl_s, utc_text(at), lanes[-1].lane if lanes else ""),
+                + (now + max(self._ttl_s, lasts_s), utc_text(at), lanes[-1].lane if lanes else ""),
             )
 
         await self._database.run("reserve", job)

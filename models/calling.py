@@ -163,7 +163,16 @@ class Models:
         now, run, tenant = invocation.clock, invocation.run_id, invocation.context.tenant
         limits = invocation.profile.limits
         reservation = await self._budgets.reserve(
-            run, tenant, route.provider, "model", worst, limits, now(), lanes=call.lanes, within=provider
+            run,
+            tenant,
+            route.provider,
+            "model",
+            worst,
+            limits,
+            now(),
+            lanes=call.lanes,
+            within=provider,
+            lasts_s=2 * call.timeout_s,
         )
         started = now()
         try:

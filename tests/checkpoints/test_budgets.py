@@ -122,6 +122,15 @@ async def test_a_reservation_that_nobody_settles_expires(budgets: Budgets) -> No
     assert await reserve(budgets, Amount(tokens=100), within, at=NOW + timedelta(seconds=TTL))
 
 
+async def test_a_reservation_is_kept_for_as_long_as_its_call_may_last(budgets: Budgets) -> None:
+    within = limits(tokens=100)
+    all_of_it = Amount(tokens=100)
+    await budgets.reserve("run_1", "acme", "slow", "model", all_of_it, within, NOW, lasts_s=2 * TTL)
+    with pytest.raises(BudgetExceeded):
+        await reserve(budgets, all_of_it, within, at=NOW + timedelta(seconds=2 * TTL - 1))
+    assert await reserve(budgets, all_of_it, within, at=NOW + timedelta(seconds=2 * TTL))
+
+
 async def test_what_is_settled_never_expires(budgets: Budgets) -> None:
     await budgets.settle(await reserve(budgets, Amount(tokens=100), NO_LIMITS), Amount(tokens=100))
     assert (await budgets.spent("run_1", NOW + timedelta(days=365))).tokens == 100

@@ -163,6 +163,18 @@ def test_json_holds_the_same(desk: Desk) -> None:
     assert set(found) == {"by", "rows", "limits", "reservations"}
 
 
+def test_doctor_asks_for_a_price_where_the_cost_is_limited(desk: Desk) -> None:
+    priced = "prices = { input_per_million = 1, output_per_million = 2 }\n"
+    of_one = '[providers.near]\nmodel = "my-own-7b"\napi_key = "k"\nmonthly_cost = 1\n'
+    desk.settings(of_one)
+    asked = desk.run("doctor")
+    assert asked.code == 1
+    assert "nobody knows what provider near charges" in asked.stdout
+    assert "providers.near.prices = {input_per_million" in asked.stdout
+    desk.settings(of_one + priced)
+    assert "provider   ok   near: my-own-7b" in desk.run("doctor").stdout
+
+
 def test_a_run_out_of_time_exits_124(desk: Desk) -> None:
     desk.settings("[budgets.run]\nwall_clock_s = 0\n")
     done = desk.run("run", "What tickets are open?")

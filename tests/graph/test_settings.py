@@ -121,6 +121,14 @@ def test_an_unknown_key_is_refused_by_its_line_with_the_nearest_one(
         ("[agents.x]\nplanning = 'often'\n", 2, "agents.x.planning"),
         ("[agents.x]\n\nmax_tool_iterations = 501\n", 3, "agents.x.max_tool_iterations"),
         ("[agents.'my mail']\nplanning = 'auto'\n", 1, "agents.my mail"),
+        ("[providers.x]\nmodel = 'm'\nmonthly_cost = inf\n", 3, "providers.x.monthly_cost"),
+        ("[providers.x]\nmodel = 'm'\ndaily_tokens = -1\n", 3, "providers.x.daily_tokens"),
+        (
+            "[providers.x]\nmodel = 'm'\nprices = {input_per_million = 1}\n",
+            3,
+            "providers.x.prices.output_per_million",
+        ),
+        ("[budgets.run]\nwall_clock_s = -1\n", 2, "budgets.run.wall_clock_s"),
     ],
 )
 def test_a_wrong_value_is_refused_by_its_line(tmp_path: Path, text: str, line: int, name: str) -> None:
