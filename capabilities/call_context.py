@@ -13,6 +13,7 @@ from planwright.capabilities.policy_file import Policy, default_policy
 from planwright.checkpoints.memory import Memories
 from planwright.checkpoints.whole_results import WholeResults
 from planwright.graph.clock import Clock, utc_now
+from planwright.graph.redaction import Redactor
 from planwright.graph.settings import Settings
 
 
@@ -31,6 +32,7 @@ class CallContext:
     agent: str = ""
     policy: Policy = field(default_factory=default_policy)
     network: Network | None = None
+    redactor: Redactor = field(default_factory=Redactor)
 
     def now(self) -> datetime:
         """Read the clock, in UTC."""

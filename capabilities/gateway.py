@@ -18,6 +18,7 @@ from pydantic import JsonValue, ValidationError
 from planwright.capabilities import policy
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, check_arguments, explain
+from planwright.capabilities.redacted import redacted, refuse_secrets
 from planwright.capabilities.registry import Registry
 from planwright.capabilities.resource_locks import ResourceLocks
 from planwright.checkpoints.approvers import check_approver
@@ -142,6 +143,7 @@ class Gateway:
             args = check_arguments(found, params)
         except ValidationError as error:
             raise CapabilityRejected(f"{found.name} was given bad arguments: {explain(error)}") from error
+        refuse_secrets(found, args, self.world.redactor)
         if found.preflight:
             await asyncio.to_thread(found.check, args, self.world)
         return args
@@ -214,7 +216,7 @@ class Gateway:
             attempt = 1
             while True:
                 try:
-                    return await _invoke(found, args, context, timeout_s)
+                    return await redacted(_invoke(found, args, context, timeout_s), context.redactor)
                 except CapabilityUnavailable as error:
                     if attempt > execution.step_retries:
                         raise

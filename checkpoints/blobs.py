@@ -8,17 +8,19 @@ import uuid
 from pathlib import Path
 
 from planwright.graph.errors import RunError
+from planwright.graph.redaction import Redactor
 
 
 class Blobs:
     """A folder of immutable texts named by their sha256."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, redactor: Redactor | None = None) -> None:
         self._folder = folder
+        self._redactor = redactor or Redactor()
 
     def put(self, text: str) -> str:
         """Store a text durably and return its hash; storing it again costs nothing."""
-        data = text.encode()
+        data = self._redactor.document(text).encode()
         digest = hashlib.sha256(data).hexdigest()
         path = self._path(digest)
         if path.exists():

@@ -20,7 +20,9 @@ from typing import Any, TypeVar, Union
 
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
+from planwright.checkpoints.redacted_connection import RedactedConnection
 from planwright.graph.errors import SetupError
+from planwright.graph.redaction import Redactor
 
 T = TypeVar("T")
 Job = Callable[[sqlite3.Connection], T]
@@ -52,8 +54,10 @@ class Database:
         *,
         busy_timeout_s: float = 30,
         boundary: Boundary | None = None,
+        redactor: Redactor | None = None,
     ) -> None:
         self.path = path
+        self._redactor = redactor
         self._migrations = migrations
         self._busy_timeout_s = busy_timeout_s
         self._boundary = boundary
@@ -106,12 +110,18 @@ class Database:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(
-                self.path, timeout=self._busy_timeout_s, isolation_level=None, check_same_thread=False
+                self.path,
+                timeout=self._busy_timeout_s,
+                isolation_level=None,
+                check_same_thread=False,
+                factory=RedactedConnection if self._redactor else sqlite3.Connection,
             )
         except (OSError, sqlite3.Error) as error:
             raise _store_error(self.path, error) from error
         try:
             connection.row_factory = sqlite3.Row
+            if isinstance(connection, RedactedConnection):
+                connection.redactor = self._redactor or Redactor()
             self._use_wal(connection)
             connection.execute("PRAGMA synchronous=FULL")
             self._migrate(connection)

@@ -22,6 +22,7 @@ from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.runs import Runs
 from planwright.checkpoints.whole_results import WholeResults
 from planwright.checkpoints.work_times import WorkTimes
+from planwright.graph.redaction import Redactor
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,17 @@ class Records:
         self.database.close()
 
 
-def open_records(folder: Path, *, busy_timeout_s: float = 30, boundary: Boundary | None = None) -> Records:
+def open_records(
+    folder: Path,
+    *,
+    busy_timeout_s: float = 30,
+    boundary: Boundary | None = None,
+    redactor: Redactor | None = None,
+) -> Records:
     """Put the records of a storage folder together."""
     path = folder / "planwright.db"
-    database = Database(path, MIGRATIONS, busy_timeout_s=busy_timeout_s, boundary=boundary)
-    blobs = Blobs(folder / "blobs")
+    database = Database(path, MIGRATIONS, busy_timeout_s=busy_timeout_s, boundary=boundary, redactor=redactor)
+    blobs = Blobs(folder / "blobs", redactor)
     return Records(
         database=database,
         runs=Runs(database),

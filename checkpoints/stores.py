@@ -9,6 +9,7 @@ from planwright.checkpoints.database import Boundary, Database
 from planwright.checkpoints.migrations import CHECKPOINT_MIGRATIONS
 from planwright.checkpoints.records import Records, open_records
 from planwright.checkpoints.saver import Saver
+from planwright.graph.redaction import Redactor
 
 
 @dataclass(frozen=True)
@@ -23,10 +24,20 @@ class Stores(Records):
         self.saver.database.close()
 
 
-def open_stores(folder: Path, *, busy_timeout_s: float = 30, boundary: Boundary | None = None) -> Stores:
-    """Put the stores of a folder together."""
-    records = open_records(folder, busy_timeout_s=busy_timeout_s, boundary=boundary)
+def open_stores(
+    folder: Path,
+    *,
+    busy_timeout_s: float = 30,
+    boundary: Boundary | None = None,
+    redactor: Redactor | None = None,
+) -> Stores:
+    """Put the stores of a folder together; what they write goes through the redactor."""
+    records = open_records(folder, busy_timeout_s=busy_timeout_s, boundary=boundary, redactor=redactor)
     checkpoints = Database(
-        folder / "checkpoints.db", CHECKPOINT_MIGRATIONS, busy_timeout_s=busy_timeout_s, boundary=boundary
+        folder / "checkpoints.db",
+        CHECKPOINT_MIGRATIONS,
+        busy_timeout_s=busy_timeout_s,
+        boundary=boundary,
+        redactor=redactor,
     )
     return Stores(**vars(records), saver=Saver(checkpoints))

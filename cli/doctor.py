@@ -21,7 +21,9 @@ from planwright.checkpoints.limits import unpriced
 from planwright.checkpoints.records import open_records
 from planwright.cli import mcp_views, views
 from planwright.graph.errors import PlanwrightError, SetupError
-from planwright.graph.settings import Settings, api_keys, load
+from planwright.graph.known_secrets import redactor_of
+from planwright.graph.redaction import SHORTEST
+from planwright.graph.settings import Settings, api_keys, from_environment, load
 
 
 def show_capabilities(name: str | None, workspace: Path, as_json: bool) -> int:
@@ -76,6 +78,7 @@ def _checks(workspace: Path) -> Iterator[tuple[str, Callable[[], str]]]:
     yield from mcp_views.checks(settings)
     if settings.agents:
         yield "agents", lambda: _agents(settings)
+    yield "secrets", lambda: _secrets(settings)
     yield "mail", lambda: _folder(settings.workspace / settings.sources.mail / "cur", "sources.mail")
     for name, channel in settings.channels.items():
         yield "channel", lambda name=name, url=channel.url: _channel(settings, name, url)  # type: ignore[misc]
@@ -92,6 +95,17 @@ def _store(settings: Settings) -> str:
     finally:
         records.close()
     return f"{settings.store_folder} ({count} runs)"
+
+
+def _secrets(settings: Settings) -> str:
+    """Say whose values are kept out of sight, and warn of those that cannot be."""
+    redactor = redactor_of(settings)
+    said = [f"kept out of sight: {', '.join(redactor.names) or 'none is known'}"]
+    if redactor.short:
+        said.append(f"too short for it (below {SHORTEST} characters): {', '.join(redactor.short)}")
+    if unset := [name for name in settings.secrets.env if not from_environment(name)]:
+        said.append(f"not set: {', '.join(unset)}")
+    return "; ".join(said)
 
 
 def _folder(path: Path, setting: str) -> str:

@@ -13,6 +13,7 @@ import click
 from planwright.cli import plan_text
 from planwright.cli.inspect import find_plan
 from planwright.graph.errors import GateError, PlanwrightError, SetupError
+from planwright.graph.known_secrets import redactor_of
 from planwright.graph.settings import Settings
 
 NOTHING_SAVED = "nothing was saved, so nothing is changed; the gate is still open"
@@ -46,7 +47,7 @@ class Drafts:
                 path.unlink(missing_ok=True)  # emptied: the next time begins with the plan again
             return None
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(typed, "utf-8")
+        path.write_text(redactor_of(self._settings).text(typed), "utf-8")
         try:
             return decision(plan_text.read(typed), plan_hash)
         except GateError as error:

@@ -11,6 +11,7 @@ from planwright.cli import views
 from planwright.cli.lines import failover
 from planwright.graph.canonical import spelled
 from planwright.graph.errors import GateError, RunError, SetupError
+from planwright.graph.known_secrets import redactor_of
 from planwright.graph.settings import Settings, load
 
 if TYPE_CHECKING:
@@ -232,4 +233,6 @@ def open_store(settings: Settings) -> Database:
         raise SetupError(
             f"cannot read the store {path}: {error}", "put a backup of it in its place"
         ) from error
+    redactor = redactor_of(settings)
+    connection.text_factory = lambda text: redactor.document(text.decode())
     return Database(connection)

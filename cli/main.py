@@ -273,18 +273,24 @@ def studio(
 
 def main() -> None:
     """Run a command; a refusal of ours is two lines on stderr, never a traceback."""
+    sys.excepthook = _traceback
     try:
         app()
     except PlanwrightError as error:
-        from planwright.cli.views import safe
+        from planwright.cli.refusal import say_refusal
 
-        sys.stderr.write(f"error: {safe(error.cause)}\n")
-        if error.next_step:
-            sys.stderr.write(f"  next: {safe(error.next_step)}\n")
+        say_refusal(error, sys.argv[1:])
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.stderr.write("interrupted; nothing is lost: planwright ls, then planwright resume THREAD\n")
         sys.exit(130)
+
+
+def _traceback(kind: object, error: BaseException, trace: object) -> None:
+    """Print the traceback of a bug, without a secret in it."""
+    from planwright.cli.refusal import say_traceback
+
+    say_traceback(error, sys.argv[1:])
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ from planwright.graph.entry import (
 )
 from planwright.graph.fork import Forking, Point
 from planwright.graph.invocation import Clock, utc_now
+from planwright.graph.known_secrets import redactor_of
 from planwright.graph.pipeline import Parts, build_pipeline
 from planwright.graph.run_context import read_context
 from planwright.graph.settings import Settings, load
@@ -102,30 +103,33 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
         """Stream a run, as LangGraph does. Durability is `sync` unless another is asked for."""
-        merged = await self._newest(config)
-        thread = thread_of(merged)
-        options = {"durability": durability or "sync", **kwargs}
-        if nested(merged) and resuming(merged):
-            input = None
-        snapshot = await self.aget_state(merged)
-        if input is None and await self.door.ended(thread, snapshot):
-            async for chunk in super().astream(None, merged, **options):
-                yield chunk
-            return
-        if await self.door.gives_way(input, thread):
-            await self.acancel(thread, by="a new message")
+        with self.door.redactor.errors():
+            merged = await self._newest(config)
+            thread = thread_of(merged)
+            options = {"durability": durability or "sync", **kwargs}
+            if nested(merged) and resuming(merged):
+                input = None
             snapshot = await self.aget_state(merged)
-        if input is not None and await self.door.half_closed(thread, snapshot):
-            await self.ainvoke(None, merged)
-            snapshot = await self.aget_state(merged)
-        breakpoints = bool(kwargs.get("interrupt_before") or kwargs.get("interrupt_after"))
-        async with self.door.enter(input, merged, context, snapshot, breakpoints=breakpoints) as entry:
-            async for chunk in super().astream(entry.input, entry.config, context=entry.context, **options):
-                yield chunk
-            if await self.door.stopping(entry):
-                entry.invocation.cancelled_by = entry.invocation.cancelled_by or "another process"
-                async for chunk in super().astream(None, entry.config, context=entry.context, **options):
+            if input is None and await self.door.ended(thread, snapshot):
+                async for chunk in super().astream(None, merged, **options):
                     yield chunk
+                return
+            if await self.door.gives_way(input, thread):
+                await self.acancel(thread, by="a new message")
+                snapshot = await self.aget_state(merged)
+            if input is not None and await self.door.half_closed(thread, snapshot):
+                await self.ainvoke(None, merged)
+                snapshot = await self.aget_state(merged)
+            breakpoints = bool(kwargs.get("interrupt_before") or kwargs.get("interrupt_after"))
+            async with self.door.enter(input, merged, context, snapshot, breakpoints=breakpoints) as entry:
+                async for chunk in super().astream(
+                    entry.input, entry.config, context=entry.context, **options
+                ):
+                    yield chunk
+                if await self.door.stopping(entry):
+                    entry.invocation.cancelled_by = entry.invocation.cancelled_by or "another process"
+                    async for chunk in super().astream(None, entry.config, context=entry.context, **options):
+                        yield chunk
 
     async def acancel(self, thread_id: str, by: str = "python") -> bool:
         """Cancel a thread's run: running calls finish, the rest is skipped, the thread stays usable.
@@ -228,7 +232,10 @@ def build_graph(
     Raises SetupError for settings or capabilities that cannot be used.
     """
     chosen = settings or load()
-    kept = stores or open_stores(chosen.store_folder, busy_timeout_s=chosen.storage.busy_timeout_s)
+    redactor = redactor_of(chosen)
+    kept = stores or open_stores(
+        chosen.store_folder, busy_timeout_s=chosen.storage.busy_timeout_s, redactor=redactor
+    )
     modules, servers = chosen.capabilities, open_servers(chosen)
     with ExitStack() as undo:
         undo.callback(servers.close)
@@ -237,7 +244,7 @@ def build_graph(
         check_agents(chosen, registry, servers.absent)
         policy = load_policy(chosen.workspace)
         check_policy(policy, registry, modules.prohibit, servers.absent)
-        router = Router(chosen, model)
+        router = Router(chosen, model, redactor)
         undo.pop_all()
     parts = Parts(
         settings=chosen,
@@ -252,12 +259,13 @@ def build_graph(
             kept.whole_results,
             network=Network(chosen.egress),
             policy=policy,
+            redactor=redactor,
         ),
     )
     compiled = build_pipeline(parts).compile(checkpointer=checkpointer, name="planwright")
     compiled.__class__ = Agent  # compile() names its class itself; see DESIGN §3
     assert isinstance(compiled, Agent)
-    compiled.door = Door(chosen, kept, review(registry, kept, chosen, parts.world), clock)
+    compiled.door = Door(chosen, kept, review(registry, kept, chosen, parts.world), clock, redactor)
     compiled.loop = BackgroundLoop()
     compiled.router = router
     compiled.clock = clock

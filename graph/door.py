@@ -35,6 +35,7 @@ from planwright.graph.entry import (
 from planwright.graph.errors import GateError, RunError
 from planwright.graph.invocation import CONFIG_KEY, Clock, Invocation, utc_now
 from planwright.graph.profile import Profile
+from planwright.graph.redaction import Redactor
 from planwright.graph.run_context import RunContext, read_context
 from planwright.graph.settings import Settings
 from planwright.nodes.review import Review
@@ -58,10 +59,18 @@ class Entry:
 class Door:
     """Admit new requests, answers and recoveries; hold the lease of a run while it is worked on."""
 
-    def __init__(self, settings: Settings, stores: Stores, review: Review, clock: Clock = utc_now) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        stores: Stores,
+        review: Review,
+        clock: Clock = utc_now,
+        redactor: Redactor | None = None,
+    ) -> None:
         self.settings = settings
         self.stores = stores
         self.answering = Answering(stores, review, clock)
+        self.redactor = redactor or Redactor()
         self._clock = clock
 
     @contextlib.asynccontextmanager
@@ -157,8 +166,8 @@ class Door:
             thread_id=thread_id,
             tenant=chosen.tenant,
             status="running",
-            request=messages[-1].text,
-            messages=messages_to_dict(messages),
+            request=self.redactor.text(messages[-1].text),
+            messages=self.redactor.value(messages_to_dict(messages)),
             context=asdict(chosen),
             started_at=self._clock().isoformat(),
         )
@@ -248,6 +257,7 @@ class Door:
             seq=itertools.count(await self.stores.journal.last_seq(run.run_id) + 1),
             told=await self.stores.journal.keys(run.run_id),
             worked_before_s=await self.stores.work_times.of(run.run_id),
+            redactor=self.redactor,
         )
         if nested(config):
             invocation.answered = lambda gate, answer: self.answering.inside(gate, answer, snapshot, channel)

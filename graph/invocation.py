@@ -20,6 +20,7 @@ from planwright.graph.clock import utc_now as utc_now
 from planwright.graph.errors import TimeLimit
 from planwright.graph.events import Event, EventType
 from planwright.graph.profile import Profile
+from planwright.graph.redaction import Redactor
 from planwright.graph.run_context import RunContext
 
 CONFIG_KEY = "__planwright_invocation"
@@ -47,6 +48,7 @@ class Invocation:
     writer: Callable[[Any], None] | None = None
     front: Mapping[str, Any] = field(default_factory=dict)
     answered: Callable[[Any, Any], Awaitable[str]] | None = None
+    redactor: Redactor = field(default_factory=Redactor)
     worked_before_s: float = 0
     began: datetime = field(init=False)
 
@@ -92,7 +94,7 @@ class Invocation:
             run_id=self.run_id,
             thread_id=self.thread_id,
             type=type_,
-            data=dict(data),
+            data=self.redactor.value(dict(data)),
         )
         self.record(event, name)
         (self.writer or get_stream_writer())(event)

@@ -31,6 +31,7 @@ from planwright.graph.plan import Cascade
 from planwright.graph.provider_settings import Breaker, Failover, Provider
 from planwright.graph.risk import Risk
 from planwright.graph.run_context import PlanningMode
+from planwright.graph.secret_settings import Secrets
 from planwright.graph.settings_file import explain
 
 FILE_NAME = "planwright.toml"
@@ -187,6 +188,7 @@ class Settings(BaseSettings):
     capabilities: Capabilities = Capabilities()
     mcp: dict[str, McpServer] = {}
     threads: Threads = Threads()
+    secrets: Secrets = Secrets()
 
     @property
     def store_folder(self) -> Path:
@@ -261,6 +263,11 @@ def mail_password(mail: Mail) -> str | None:
     if mail.password is not None:
         return mail.password.get_secret_value()
     return os.environ.get(mail.password_env) if mail.password_env else None
+
+
+def from_environment(name: str) -> str:
+    """Read a variable; empty when it is not set."""
+    return os.environ.get(name, "")
 
 
 def child_environment(more: Mapping[str, str]) -> dict[str, str]:

@@ -29,6 +29,7 @@ from planwright.models.pricing import heard, price, used_in_vain, worst_price
 from planwright.models.router import Router
 from planwright.models.tool_bridge import in_words, new_nonce, read_calls
 from planwright.models.warning import warn
+from planwright.prompts.fence import Fences
 
 T = TypeVar("T")
 MAX_TOKENS = 4096
@@ -75,6 +76,7 @@ class Models:
         self._planner = settings.planner
         self._deadline_s = settings.execution.step_timeout_s
         self._failover = Failover(router.count_keys, settings.failover, settings.breaker)
+        self._fences = Fences()
 
     async def complete(
         self,
@@ -119,10 +121,10 @@ class Models:
     ) -> AIMessage:
         """Ask a model that may call tools, within the budgets of its lanes, and return its whole reply.
 
-        Raises as `complete` does. While it comes in, `stream_mode="messages"` yields it from here, or from
-        the node that `place` names.
+        What tools returned is fenced. Raises as `complete` does. While it comes in, `stream_mode="messages"`
+        yields it from here, or from the node that `place` names.
         """
-        call = _Call(role, messages, timeout_s, tools=tools, lanes=lanes, place=place)
+        call = _Call(role, self._fences.around(messages), timeout_s, tools=tools, lanes=lanes, place=place)
         return await self._serve(call, route, invocation, key)
 
     async def persist(self, ask: Callable[[int], Awaitable[T]]) -> T:

@@ -10,10 +10,12 @@ from langchain_core.language_models import BaseChatModel
 
 from planwright.graph.errors import SetupError
 from planwright.graph.provider_settings import Provider
+from planwright.graph.redaction import Redactor
 from planwright.graph.settings import Settings, api_keys
 from planwright.graph.state import ModelRoute
 from planwright.models.offline.model import NAME as OFFLINE
 from planwright.models.offline.model import OfflineModel
+from planwright.models.redacting import redacting
 
 EMBEDDED = ModelRoute(provider="embedded", model=OFFLINE, embedded=True)
 GIVEN = "given"
@@ -25,11 +27,14 @@ class Router:
     A kept connection belongs to the loop that opened it.
     """
 
-    def __init__(self, settings: Settings, model: BaseChatModel | None = None) -> None:
+    def __init__(
+        self, settings: Settings, model: BaseChatModel | None = None, redactor: Redactor | None = None
+    ) -> None:
         self._settings = settings
+        self._redactor = redactor or Redactor()
         self._models: dict[str, BaseChatModel] = {"embedded": OfflineModel()}
         if model is not None:
-            self._models[GIVEN] = model
+            self._models[GIVEN] = redacting(model, self._redactor)
         self._given = model
         self._connected: WeakKeyDictionary[
             asyncio.AbstractEventLoop, dict[tuple[str, str, int], BaseChatModel]
@@ -122,7 +127,7 @@ class Router:
 
             provider = self._settings.providers[route.provider]
             served = provider.model_copy(update={"model": route.model})
-            connected[name] = chat_model(route.provider, served, key)
+            connected[name] = redacting(chat_model(route.provider, served, key), self._redactor)
         return connected[name]
 
 

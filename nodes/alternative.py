@@ -86,12 +86,14 @@ class Alternative:
     ) -> Prompt:
         step, limits = task["checked"].step, self._settings.alternative
         what: dict[str, object] = {"step": step.description, "expected": step.expected_output}
-        what |= {"failed": {"capability": step.capability, "params": args}, "error": failed.error}
+        tried = {"capability": step.capability, "params": args, "error": failed.error}
         tools = [{"name": t.name, "description": t.description, "params": t.args_schema} for t in listed]
         return Prompt(
             "alternative",
             render("alternative"),
-            as_data({**what, "capabilities": tools}),
+            render(
+                "alternative_call", step=as_data(what), failed=as_data(tried), capabilities=as_data(tools)
+            ),
             timeout_s=SUGGEST_S,
             max_tokens=limits.max_tokens,
             temperature=limits.temperature,

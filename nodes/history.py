@@ -9,6 +9,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
 from planwright.nodes.call_arguments import flaw_of, whole
+from planwright.prompts.fence import OURS
 
 UNANSWERED = "no result: the call was not made, or its answer was lost"
 UNREAD = "the call could not be read"
@@ -33,7 +34,7 @@ def repair(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
         if isinstance(message, AIMessage):
             for call in message.tool_calls:
                 id_ = str(call["id"])
-                missing = ToolMessage(UNANSWERED, tool_call_id=id_, status="error")
+                missing = ToolMessage(UNANSWERED, tool_call_id=id_, status="error", additional_kwargs=OURS)
                 repaired.append(results.pop(id_, missing))
     return repaired
 

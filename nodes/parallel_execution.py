@@ -12,6 +12,7 @@ from planwright.graph.loop_state import CallTask, LoopState, ToolCall
 from planwright.graph.plan import DELEGATE
 from planwright.nodes.call_gate import CallGates
 from planwright.nodes.node import Node, Update
+from planwright.prompts.fence import OURS
 
 
 def parallel_execution(gates: CallGates) -> Node[LoopState]:
@@ -55,6 +56,7 @@ def said(call: ToolCall) -> ToolMessage:
         call.error or call.answer,
         tool_call_id=call.call_id,
         id=f"{call.call_id}_result",
+        additional_kwargs=OURS,
         status="error" if call.error else "success",
     )
 

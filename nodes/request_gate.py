@@ -12,6 +12,7 @@ from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.capability import Capability, check_arguments, explain
 from planwright.capabilities.policy import Ruling, evidence
+from planwright.capabilities.redacted import refuse_secrets
 from planwright.checkpoints.gates import Decision
 from planwright.graph.errors import CapabilityError, CapabilityRejected
 from planwright.graph.invocation import invocation_of
@@ -62,6 +63,7 @@ async def _checked(
         args = check_arguments(found, params)
     except ValidationError as error:
         raise CapabilityRejected(f"{found.name} was given bad arguments: {explain(error)}") from error
+    refuse_secrets(found, args, runner.gateway.world.redactor)
     if found.preflight:
         await asyncio.to_thread(found.check, args, runner.gateway.world)
     return found, args

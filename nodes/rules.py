@@ -10,6 +10,7 @@ from pydantic import JsonValue, ValidationError
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability
 from planwright.capabilities.policy import Ruling, decide
+from planwright.capabilities.redacted import why_not
 from planwright.capabilities.registry import Registry
 from planwright.graph.errors import CapabilityRejected
 from planwright.graph.plan import CLOSING, Plan, PlanStep
@@ -27,7 +28,7 @@ def check(
 
     `can_call` says whether the run's model can call tools; if not, it cannot do agentic steps.
     """
-    findings = [*_shape(plan, settings.planning.max_steps), *_graph(plan)]
+    findings = [*_shape(plan, settings.planning.max_steps), *_graph(plan), *_secrets(plan, registry, world)]
     for step in plan.steps:
         if step.agentic:
             findings += _agentic(step, registry, world, can_call)
@@ -92,6 +93,24 @@ def _shape(plan: Plan, max_steps: int) -> Iterator[Finding]:
                 fix="give each its own",
             )
         seen.add(step.id)
+
+
+def _secrets(plan: Plan, registry: Registry, world: CallContext) -> Iterator[Finding]:
+    """Find secrets in a plan: whoever made it has seen what nobody should."""
+    if name := world.redactor.held_in([plan.goal, plan.intent]):
+        yield Finding(code="not_permitted", message=f"the goal holds the secret {name}", fix="leave it out")
+    for step in plan.steps if world.redactor else ():
+        found = registry.get(step.capability or "")
+        name = world.redactor.held_in(step.model_dump(mode="json"))
+        said = (
+            f"it holds the secret {name}"
+            if name
+            else why_not(found, step.params, world.redactor)
+            if found
+            else ""
+        )
+        if said:
+            yield Finding(code="not_permitted", step_id=step.id, message=said, fix="leave it out")
 
 
 def _graph(plan: Plan) -> Iterator[Finding]:

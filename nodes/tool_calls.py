@@ -13,6 +13,7 @@ from pydantic import JsonValue, ValidationError
 from planwright.capabilities import policy
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, check_arguments, explain
+from planwright.capabilities.redacted import refuse_secrets
 from planwright.capabilities.registry import Registry
 from planwright.graph.canonical import sha256
 from planwright.graph.errors import CapabilityRejected
@@ -104,6 +105,7 @@ class CallReader:
             raise CapabilityRejected(cause, "mend them") from error
         if flaw := flaw_of(checked):
             raise CapabilityRejected(flaw, "mend them")
+        refuse_secrets(found, checked, world.redactor)
         if found.preflight and found.name != DELEGATE:  # that of a delegation refuses steps of a plan
             await asyncio.to_thread(found.check, checked, world)
         found = found.given(checked, world)

@@ -8,11 +8,17 @@ from importlib.resources import files
 from string import Template
 
 from planwright.graph.canonical import sha256
+from planwright.prompts.fence import marks, neutral
 
 
 def render(name: str, **values: str) -> str:
-    """Fill a template. Raises KeyError for a placeholder without a value."""
-    return Template(_text(name)).substitute(values)
+    """Fill a template. Raises KeyError for a placeholder without a value.
+
+    `$open` and `$close` in it become a fence with a fresh nonce, and `$fence` what a fence means.
+    """
+    opens, closes = marks()
+    own = {"fence": _text("fence").strip(), "open": opens, "close": closes}
+    return Template(_text(name)).substitute({**own, **values})
 
 
 def instructed(name: str, instructions: str, **values: str) -> str:
@@ -22,8 +28,8 @@ def instructed(name: str, instructions: str, **values: str) -> str:
 
 
 def as_data(value: object) -> str:
-    """Spell a value as JSON that cannot close the tag it stands in."""
-    return json.dumps(value, ensure_ascii=False, default=str).replace("<", "\\u003c")
+    """Spell a value as JSON that cannot close the tag it stands in, and hides nothing."""
+    return neutral(json.dumps(value, ensure_ascii=False, default=str)).replace("<", "\\u003c")
 
 
 @cache

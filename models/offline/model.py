@@ -91,4 +91,7 @@ def _plan(prompt: str) -> dict[str, Any]:
 
 def _section(prompt: str, name: str) -> Any:
     match = re.search(rf"<{name}>\n(.*?)\n</{name}>", prompt, re.DOTALL)
-    return json.loads(match[1]) if match else None
+    if match is None:
+        return None
+    fenced = re.fullmatch(r"<untrusted-(\w+)>\n(.*)\n</untrusted-\1>", match[1], re.DOTALL)
+    return json.loads(fenced[2] if fenced else match[1])

@@ -1,0 +1,44 @@
+"""How a refusal of ours looks: two lines on stderr, without a secret in them."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+from planwright.cli.views import safe
+from planwright.graph.errors import PlanwrightError
+from planwright.graph.known_secrets import redactor_of
+from planwright.graph.redaction import Redactor
+from planwright.graph.settings import load
+
+
+def say_refusal(error: PlanwrightError, arguments: Sequence[str]) -> None:
+    """Print what is wrong and what to do next; `arguments` are those of the command."""
+    clean = _redactor(arguments).text
+    sys.stderr.write(f"error: {safe(clean(error.cause))}\n")
+    if error.next_step:
+        sys.stderr.write(f"  next: {safe(clean(error.next_step))}\n")
+
+
+def say_traceback(error: BaseException, arguments: Sequence[str]) -> None:
+    """Print where a bug of ours showed."""
+    sys.stderr.write(_redactor(arguments).text("".join(traceback.format_exception(error))))
+
+
+def _redactor(arguments: Sequence[str]) -> Redactor:
+    """Make the redactor of the workspace a command was about; settings that cannot be read name no secret."""
+    try:
+        return redactor_of(load(_workspace(arguments)))
+    except PlanwrightError:
+        return Redactor()
+
+
+def _workspace(arguments: Sequence[str]) -> Path:
+    for given, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        if given in ("-w", "--workspace"):
+            return Path(following)
+        if given.startswith(("--workspace=", "-w")) and given != "-w":
+            return Path(given.partition("=")[2] or given[2:])
+    return Path()

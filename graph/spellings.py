@@ -1,0 +1,78 @@
+"""The spellings in which a secret leaves a program: as it is, quoted, encoded, escaped, backwards.
+
+Of a spelling each half stands for the whole: what was cut, or wrapped in the middle, is found by the
+half that is left.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import shlex
+from collections.abc import Iterable, Iterator
+from urllib.parse import quote, quote_plus
+
+WORTH = 16  # characters of a secret that give it away
+
+
+def spellings(secret: str) -> set[str]:
+    """List every spelling of a secret that is searched for."""
+    said = {form for text in (secret, secret[::-1]) for form in _quoted(text)}
+    data = secret.encode()
+    encoded = {*_percent(secret), *_base64(data), *_base64(quote(secret, safe="").encode())}
+    encoded |= {data.hex(), data.hex().upper(), data.hex(" "), data.hex(":"), data.hex()[::-1]}
+    encoded |= {form[::-1] for form in _base64(data)} | {_joined(data, "\\x{:02x}")}
+    encoded |= {form for text in (*_percent(secret),) for form in _percent(text) if text != secret}
+    return {form for form in said | encoded if len(form) >= min(8, len(secret))}
+
+
+def halves(spelling: str, secret: str) -> tuple[str, str]:
+    """Cut a spelling into what gives the secret away from the front and from the back.
+
+    Either is at least half of it, and worth 16 characters of the secret; a short one is not cut.
+    """
+    share = max(0.5, WORTH / len(secret))
+    size = min(len(spelling), int(len(spelling) * share + 0.999))
+    return spelling[:size], spelling[-size:]
+
+
+def _quoted(text: str) -> Iterator[str]:
+    """Spell a text as programs quote it: JSON (once and twice), Python, shell, HTML, C."""
+    escaped = {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
+    escaped |= {form.replace("/", "\\/") for form in escaped}
+    escaped |= {
+        form.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026") for form in escaped
+    }
+    escaped |= {json.dumps(form, ensure_ascii=False)[1:-1] for form in escaped}
+    yield from (text, *escaped)
+    yield from (repr(text)[1:-1], text.replace("'", "\\'"), text.replace('"', '\\"'), text.replace('"', '""'))
+    yield from (shlex.quote(text).strip("'"), html.escape(text), html.escape(text, quote=False))
+    for pattern in ("\\u{:04x}", "\\u{:04X}", "&#{};", "&#x{:x};", "&#x{:X};"):
+        yield _joined((ord(character) for character in text), pattern)
+
+
+def _percent(text: str) -> Iterator[str]:
+    """Spell a text as it stands in URLs and forms, as little and as much escaped as there is."""
+    for form in (quote(text, safe=""), quote(text), quote_plus(text), _joined(text.encode(), "%{:02X}")):
+        yield form
+        yield _lower(form)
+
+
+def _base64(data: bytes) -> Iterator[str]:
+    """Spell bytes as the middle of a longer base64: at each of the three places they may begin at."""
+    for before in range(3):
+        whole = base64.b64encode(bytes(before) + data).decode()
+        first, last = (before * 8 + 5) // 6, (before + len(data)) * 8 // 6
+        yield whole[first:last]
+        yield whole[first:last].replace("+", "-").replace("/", "_")
+
+
+def _joined(codes: Iterable[int], pattern: str) -> str:
+    return "".join(pattern.format(code) for code in codes)
+
+
+def _lower(text: str) -> str:
+    """Spell percent escapes in lower case, and nothing else."""
+    head, *rest = text.split("%")
+    return "%".join((head, *(part[:2].lower() + part[2:] for part in rest)))

@@ -1,0 +1,89 @@
+"""The fence around what others wrote: tool results, mail, web pages, memories.
+
+`<untrusted-N>` opens it and `</untrusted-N>` closes it. Whoever wrote the text cannot know N, so the
+text cannot close its own fence; what in it looks like a fence, a section of ours, a tool call, a turn
+of the conversation or a hidden character is spelled as a JSON escape (`\\u003c`): to be seen, and lost
+nowhere. A text that is JSON stays the same JSON.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import re
+from collections.abc import Sequence
+from secrets import token_bytes, token_hex
+from typing import Any
+
+from langchain_core.messages import AnyMessage, ToolMessage
+
+OURS = {"planwright": "ours"}
+"""Marks (in `additional_kwargs`) a ToolMessage whose words are the program's own or a person's."""
+
+_TAGS = (
+    r"untrusted tool tools function functions invoke parameter system assistant user human developer model"
+    r" instruction instructions think thinking task history newest memories capabilities done draft findings"
+    r" request result results goal expected missing failed step bos eos s start_of_turn end_of_turn"
+)
+_TAG = re.compile(
+    rf"<(?=[\s/]*(?:(?:{'|'.join(_TAGS.split())})\b|(?:untrusted|tool|function|im|header)[_-])|[|｜]|<\s*/?SYS)",
+    re.IGNORECASE,
+)
+_TURN = re.compile(
+    r"(?P<role>(?:^|\\n|\")[ \t>*#]*(?:Human|Assistant|System|User|Developer|HUMAN|ASSISTANT|SYSTEM|USER"
+    r"|DEVELOPER|Instruction|Instructions|Response)\s{0,2}):|\[(?=/?(?:INST|SYS|TOOL_CALLS|AVAILABLE_TOOLS)\b)",
+    re.MULTILINE,
+)
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u070f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b"
+    "\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ud800-\udfff\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb"
+    "\U000e0000-\U000e0fff]|\r(?!\n)|(?<![^\x00-\x7f])[\u200c\u200d\ufe0f]|[\u200c\u200d](?![^\x00-\x7f])"
+)
+
+
+def neutral(text: str) -> str:
+    """Spell what could be taken for something else than text as JSON escapes."""
+    text = _HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    text = _TAG.sub(r"\\u003c", text)
+    return _TURN.sub(lambda found: f"{found['role']}\\u003a" if found["role"] else "\\u005b", text)
+
+
+def marks() -> tuple[str, str]:
+    """Make what opens and closes the fences of one prompt."""
+    nonce = token_hex(8)
+    return f"<untrusted-{nonce}>", f"</untrusted-{nonce}>"
+
+
+class Fences:
+    """Put the tool results of a conversation into fences, each with a nonce of its own.
+
+    The nonce comes from the text and a key that never leaves the process: it is not known before the
+    text is, and the same text has the same one, so that providers can go on from a prompt they know.
+    """
+
+    def __init__(self) -> None:
+        self._key = token_bytes(32)
+
+    def around(self, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+        """Fence every tool result that is not marked as ours; nothing that was given is changed."""
+        return [self._fenced(message) if _foreign(message) else message for message in messages]
+
+    def _fenced(self, message: AnyMessage) -> AnyMessage:
+        if isinstance(message.content, str):
+            return message.model_copy(update={"content": self._text(message.content)})
+        return message.model_copy(update={"content": [self._block(block) for block in message.content]})
+
+    def _block(self, block: Any) -> Any:
+        if isinstance(block, str):
+            return self._text(block)
+        if isinstance(block, dict) and isinstance(block.get("text"), str):
+            return {**block, "text": self._text(block["text"])}
+        return block
+
+    def _text(self, text: str) -> str:
+        nonce = hmac.digest(self._key, text.encode("utf-8", "surrogatepass"), "sha256").hex()[:16]
+        return f"<untrusted-{nonce}>\n{neutral(text)}\n</untrusted-{nonce}>"
+
+
+def _foreign(message: AnyMessage) -> bool:
+    return isinstance(message, ToolMessage) and OURS.items() - message.additional_kwargs.items() != set()
