@@ -60,6 +60,8 @@ def rewritten(payload: bytes, redactor: Redactor) -> bytes:
 
 
 def _all_clean(parameters: Any, connection: sqlite3.Connection) -> Any:
+    if not parameters:
+        return parameters
     assert isinstance(connection, RedactedConnection)
     redactor = connection.redactor
     if isinstance(parameters, Mapping):

@@ -7,21 +7,23 @@ they may be spelled in `graph/spellings.py`, and where they are looked for in `d
 from __future__ import annotations
 
 import json
+import math
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, TypeVar
 
 from ahocorasick_rs import AhoCorasick, BytesAhoCorasick, MatchKind
 
 from planwright.graph.errors import PlanwrightError
-from planwright.graph.spellings import halves, spellings
+from planwright.graph.spellings import enough, spellings
 
 SHORTEST = 8
 T = TypeVar("T")
 _MARK = re.compile(r"\[REDACTED ([\w.-]+)\]")
-_WRAP = re.compile(r"(?:\s|\\[rnt]|=\r?\n)+")
+_WRAP = re.compile(r"(?:\s|\\[rnt]|[rnt]\\|=\r?\n|\n\r?=)+")  # as it is read on, and as it is read back
 
 
 class Redactor:
@@ -34,22 +36,32 @@ class Redactor:
         named = {re.sub(r"[^\w.-]", "_", name): value for name, value in (secrets or {}).items() if value}
         self.short = tuple(name for name, value in named.items() if len(value) < SHORTEST)
         self.names = tuple(name for name in named if name not in self.short)
-        self._whole: dict[str, str] = {}
-        self._parts: dict[str, list[tuple[str, bool]]] = {}
+        self._known: dict[str, tuple[str, int]] = {}
+        self._anchors: dict[str, list[tuple[str, bool]]] = {}
         for name in self.names:
             for spelling in sorted(spellings(named[name])):
-                self._whole.setdefault(spelling, name)
-                front, back = halves(spelling, named[name])
-                self._parts.setdefault(front, []).append((spelling, True))
-                self._parts.setdefault(back, []).append((spelling, False))
-        self._order = list(self._parts)
-        self._starts = sorted({*self._whole, *self._parts})
+                self._known.setdefault(spelling, (name, enough(spelling, named[name])))
+        for spelling in self._known:
+            self._anchors.setdefault(spelling[:SHORTEST], []).append((spelling, True))
+            self._anchors.setdefault(spelling[-SHORTEST:], []).append((spelling, False))
+        self._order = list(self._anchors)
+        backs = {spelling[-least:] for spelling, (_, least) in self._known.items()}
+        self._starts = sorted({*self._known, *backs})
         self._three = {start[:3] for start in self._starts}
         self._longest = max(map(len, self._starts), default=0)
-        self._search = AhoCorasick(self._order, matchkind=MatchKind.LeftmostLongest)
-        self._search_bytes = BytesAhoCorasick(
-            [part.encode() for part in self._order], matchkind=MatchKind.LeftmostLongest
-        )
+
+    @cached_property
+    def _search(self) -> AhoCorasick:
+        """Find every anchor."""
+        return AhoCorasick(self._order)
+
+    @cached_property
+    def _sieve(self) -> list[BytesAhoCorasick]:
+        """Tell quickly that there is no anchor; of up to 64 patterns many are compared at once (SIMD)."""
+        coded = [anchor.encode() for anchor in self._order]
+        size = math.ceil(len(coded) / max(1, math.ceil(len(coded) / 64))) or 1
+        parts = (coded[at : at + size] for at in range(0, len(coded), size))
+        return [BytesAhoCorasick(part, matchkind=MatchKind.LeftmostFirst) for part in parts]
 
     def __bool__(self) -> bool:
         return bool(self.names)
@@ -90,7 +102,7 @@ class Redactor:
 
     def in_bytes(self, data: bytes) -> bool:
         """Say whether bytes hold a secret as UTF-8."""
-        return bool(self.names) and bool(self._search_bytes.find_matches_as_indexes(data))
+        return self._sifted(data) and bool(self.spans(data.decode("utf-8", "replace")))
 
     def held_in(self, value: object) -> str | None:
         """Name the first secret in a JSON value; None when there is none."""
@@ -104,18 +116,22 @@ class Redactor:
 
     def spans(self, text: str) -> list[tuple[int, int, str]]:
         """Find where in a text secrets stand: start, end and name, in order, without overlap."""
+        if len(text) < SHORTEST:
+            return []
         try:
-            matches = self._search.find_matches_as_indexes(text)
+            if not self._sifted(text.encode()):
+                return []
         except UnicodeEncodeError:  # half a surrogate pair; no secret has one
-            matches = self._search.find_matches_as_indexes(re.sub("[\ud800-\udfff]", "?", text))
+            return self.spans(re.sub("[\ud800-\udfff]", "?", text))
+        matches = self._search.find_matches_as_indexes(text, overlapping=True)
         found: list[tuple[int, int, str]] = []
-        for part, start, end in matches:
-            reach = [self._reach(text, start, end, *known) for known in self._parts[self._order[part]]]
-            start, end, name = max(reach, key=lambda span: span[1] - span[0])
-            if found and start <= found[-1][1]:
-                start, end, name = found[-1][0], max(end, found[-1][1]), found.pop()[2]
-            found.append((start, end, name))
-        return found
+        for anchor, start, end in matches:
+            for spelling, front in self._anchors[self._order[anchor]]:
+                name, least = self._known[spelling]
+                begins, ends, size = _stretch(text, start, end, spelling, front)
+                if size >= least:
+                    found.append((begins, ends, name))
+        return _joined(found)
 
     def begun(self, text: str, after: int) -> int:
         """Find where, from a place on, a secret may have begun that the end of a text cuts off."""
@@ -146,13 +162,8 @@ class Redactor:
                     raise PlanwrightError(self.text(said)) from None
             raise
 
-    def _reach(self, text: str, start: int, end: int, spelling: str, front: bool) -> tuple[int, int, str]:
-        """Stretch a half that was found over as much of its spelling as stands there."""
-        name = self._whole[spelling]
-        if front:
-            return start, _follow(text, start, spelling), name
-        backwards = _follow(text[:end][::-1], 0, spelling[::-1])
-        return end - backwards, end, name
+    def _sifted(self, data: bytes) -> bool:
+        return len(data) >= SHORTEST and any(part.find_matches_as_indexes(data) for part in self._sieve)
 
     def _unsay(self, error: BaseException) -> None:
         seen: set[int] = set()
@@ -167,9 +178,19 @@ class Redactor:
             todo += [found.__cause__, found.__context__, *getattr(found, "exceptions", ())]
 
 
-def _follow(text: str, at: int, spelling: str) -> int:
-    """Say where a spelling that begins at a place ends, or breaks off; it may be wrapped over lines."""
-    end, done = at, 0
+def _stretch(text: str, start: int, end: int, spelling: str, front: bool) -> tuple[int, int, int]:
+    """Stretch what was found over as much of its spelling as stands there: start, end, and how much it is."""
+    if front:
+        reach, size = _follow(text[start : start + 3 * len(spelling)], spelling)
+        return start, start + reach, size
+    backwards = text[max(0, end - 3 * len(spelling)) : end][::-1]
+    reach, size = _follow(backwards, spelling[::-1])
+    return end - reach, end, size
+
+
+def _follow(text: str, spelling: str) -> tuple[int, int]:
+    """Say how far a text follows a spelling, and how much of it; it may be wrapped over lines."""
+    at = end = done = 0
     while done < len(spelling) and at < len(text):
         if text[at] == spelling[done]:
             at, done = at + 1, done + 1
@@ -178,7 +199,19 @@ def _follow(text: str, at: int, spelling: str) -> int:
             at = wrap.end()
         else:
             break
-    return end
+    return end, done
+
+
+def _joined(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """Put spans in order, and make one of those that touch; the longest gives its name."""
+    joined: list[tuple[int, int, str]] = []
+    for start, end, name in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            before = joined.pop()
+            start, name = before[0], name if end - start > before[1] - before[0] else before[2]
+            end = max(end, before[1])
+        joined.append((start, end, name))
+    return joined
 
 
 def _strings(value: object) -> Iterator[str]:

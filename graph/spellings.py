@@ -1,7 +1,7 @@
 """The spellings in which a secret leaves a program: as it is, quoted, encoded, escaped, backwards.
 
-Of a spelling each half stands for the whole: what was cut, or wrapped in the middle, is found by the
-half that is left.
+Of a spelling each half gives the whole away: what was cut, or wrapped in the middle, is found by the half
+that is left.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import math
 import shlex
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus
@@ -27,14 +28,9 @@ def spellings(secret: str) -> set[str]:
     return {form for form in said | encoded if len(form) >= min(8, len(secret))}
 
 
-def halves(spelling: str, secret: str) -> tuple[str, str]:
-    """Cut a spelling into what gives the secret away from the front and from the back.
-
-    Either is at least half of it, and worth 16 characters of the secret; a short one is not cut.
-    """
-    share = max(0.5, WORTH / len(secret))
-    size = min(len(spelling), int(len(spelling) * share + 0.999))
-    return spelling[:size], spelling[-size:]
+def enough(spelling: str, secret: str) -> int:
+    """Say how much of a spelling gives the secret away: half of it, and no less than 16 characters' worth."""
+    return min(len(spelling), math.ceil(len(spelling) * max(0.5, WORTH / len(secret))))
 
 
 def _quoted(text: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -31,8 +32,9 @@ def play(scene: Scene, model: ScriptedModel, **options: Any) -> Agent:
 
 
 def results(model: ScriptedModel) -> list[str]:
-    """What the model was told of its calls, the last time it was asked."""
-    return [message.text for message in model.asked[-1] if isinstance(message, ToolMessage)]
+    """What the model was told of its calls, the last time it was asked, without the fences."""
+    told = [message.text for message in model.asked[-1] if isinstance(message, ToolMessage)]
+    return [re.sub(r"</?untrusted-\w+>\n?|\n(?=</untrusted-)", "", text) for text in told]
 
 
 def test_a_part_is_done_in_a_lane_of_its_own(scene: Scene) -> None:
