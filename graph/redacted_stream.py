@@ -15,10 +15,7 @@ class RedactedStream:
     def feed(self, piece: str) -> str:
         """Take a piece, and return what is safe to show by now."""
         text = self._held + piece
-        cut = self._redactor.begun(text, 0)
-        for start, end, _ in self._redactor.spans(text):
-            if start < cut < end:  # a whole secret that another could begin in
-                cut = self._redactor.begun(text, end)
+        cut = self._redactor.settled(text)
         self._held = text[cut:]
         return self._redactor.text(text[:cut])
 

@@ -39,7 +39,7 @@ class Redactor:
         self._known: dict[str, tuple[str, int]] = {}
         self._anchors: dict[str, list[tuple[str, bool]]] = {}
         for name in self.names:
-            for spelling in sorted(spellings(named[name])):
+            for spelling in sorted(set(map(_flat, spellings(named[name])))):
                 self._known.setdefault(spelling, (name, enough(spelling, named[name])))
         for spelling in self._known:
             self._anchors.setdefault(spelling[:SHORTEST], []).append((spelling, True))
@@ -102,7 +102,8 @@ class Redactor:
 
     def in_bytes(self, data: bytes) -> bool:
         """Say whether bytes hold a secret as UTF-8."""
-        return self._sifted(data) and bool(self.spans(data.decode("utf-8", "replace")))
+        flat = re.sub(rb"\\{2,}", rb"\\", data) if b"\\\\" in data else data
+        return self._sifted(flat) and bool(self._found(flat.decode("utf-8", "replace")))
 
     def held_in(self, value: object) -> str | None:
         """Name the first secret in a JSON value; None when there is none."""
@@ -116,35 +117,21 @@ class Redactor:
 
     def spans(self, text: str) -> list[tuple[int, int, str]]:
         """Find where in a text secrets stand: start, end and name, in order, without overlap."""
-        if len(text) < SHORTEST:
-            return []
-        try:
-            if not self._sifted(text.encode()):
-                return []
-        except UnicodeEncodeError:  # half a surrogate pair; no secret has one
-            return self.spans(re.sub("[\ud800-\udfff]", "?", text))
-        matches = self._search.find_matches_as_indexes(text, overlapping=True)
-        found: list[tuple[int, int, str]] = []
-        for anchor, start, end in matches:
-            for spelling, front in self._anchors[self._order[anchor]]:
-                name, least = self._known[spelling]
-                begins, ends, size = _stretch(text, start, end, spelling, front)
-                if size >= least:
-                    found.append((begins, ends, name))
-        return _joined(found)
+        flat = _flat(text)
+        found = self._found(flat)
+        if not found or len(flat) == len(text):
+            return found
+        places = _places(text)
+        return [(places[start], places[end], name) for start, end, name in found]
 
-    def begun(self, text: str, after: int) -> int:
-        """Find where, from a place on, a secret may have begun that the end of a text cuts off."""
-        size = len(text)
-        for at in range(max(after, size - self._longest), size):
-            if text[at : at + 3] not in self._three and size - at >= 3:
-                continue
-            rest = text[at:]
-            near = bisect_left(self._starts, rest)
-            near += self._starts[near : near + 1] == [rest]  # it is whole; may a longer one go on from it?
-            if near < len(self._starts) and self._starts[near].startswith(rest):
-                return at
-        return size
+    def settled(self, text: str) -> int:
+        """Say how much of a text can be shown before its next piece is there: no secret goes on from it."""
+        flat = _flat(text)
+        cut = self._begun(flat, 0)
+        for start, end, _ in self._found(flat):
+            if start < cut < end:  # a whole secret that another could begin in
+                cut = self._begun(flat, end)
+        return cut if len(flat) == len(text) else _places(text)[cut]
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -162,6 +149,35 @@ class Redactor:
                     raise PlanwrightError(self.text(said)) from None
             raise
 
+    def _found(self, text: str) -> list[tuple[int, int, str]]:
+        """Find secrets in a flat text."""
+        try:
+            if not self._sifted(text.encode()):
+                return []
+        except UnicodeEncodeError:  # half a surrogate pair; no secret has one
+            return self._found(re.sub("[\ud800-\udfff]", "?", text))
+        found: list[tuple[int, int, str]] = []
+        for anchor, start, end in self._search.find_matches_as_indexes(text, overlapping=True):
+            for spelling, front in self._anchors[self._order[anchor]]:
+                name, least = self._known[spelling]
+                begins, ends, size = _stretch(text, start, end, spelling, front)
+                if size >= least:
+                    found.append((begins, ends, name))
+        return _joined(found)
+
+    def _begun(self, text: str, after: int) -> int:
+        """Find where, from a place on, a secret may have begun that the end of a text cuts off."""
+        size = len(text)
+        for at in range(max(after, size - self._longest), size):
+            if text[at : at + 3] not in self._three and size - at >= 3:
+                continue
+            rest = text[at:]
+            near = bisect_left(self._starts, rest)
+            near += self._starts[near : near + 1] == [rest]  # it is whole; may a longer one go on from it?
+            if near < len(self._starts) and self._starts[near].startswith(rest):
+                return at
+        return size
+
     def _sifted(self, data: bytes) -> bool:
         return len(data) >= SHORTEST and any(part.find_matches_as_indexes(data) for part in self._sieve)
 
@@ -176,6 +192,17 @@ class Redactor:
             found.args = tuple(self.value(said) for said in found.args)
             vars(found).update({name: self.value(held) for name, held in vars(found).items()})
             todo += [found.__cause__, found.__context__, *getattr(found, "exceptions", ())]
+
+
+def _flat(text: str) -> str:
+    """Make one of every run of backslashes: however often a text was quoted, it then looks the same."""
+    return re.sub(r"\\{2,}", r"\\", text) if "\\\\" in text else text
+
+
+def _places(text: str) -> list[int]:
+    """List where the characters of a flat text stand in the text itself, and where that ends."""
+    kept = (at for at, one in enumerate(text) if one != "\\" or at == 0 or text[at - 1] != "\\")
+    return [*kept, len(text)]
 
 
 def _stretch(text: str, start: int, end: int, spelling: str, front: bool) -> tuple[int, int, int]:

@@ -34,13 +34,12 @@ def enough(spelling: str, secret: str) -> int:
 
 
 def _quoted(text: str) -> Iterator[str]:
-    """Spell a text as programs quote it: JSON (once and twice), Python, shell, HTML, C."""
+    """Spell a text as programs quote it, once: JSON, Python, shell, HTML."""
     escaped = {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
     escaped |= {form.replace("/", "\\/") for form in escaped}
     escaped |= {
         form.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026") for form in escaped
     }
-    escaped |= {json.dumps(form, ensure_ascii=False)[1:-1] for form in escaped}
     yield from (text, *escaped)
     yield from (repr(text)[1:-1], text.replace("'", "\\'"), text.replace('"', '\\"'), text.replace('"', '""'))
     yield from (shlex.quote(text).strip("'"), html.escape(text), html.escape(text, quote=False))
