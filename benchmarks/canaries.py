@@ -132,7 +132,7 @@ def _hex(text: str) -> Iterator[str]:
 def _unbase64(text: str) -> Iterator[str]:
     """Read every run of base64 letters from each of the four places it may begin at, over line ends."""
     for joined in (text, re.sub(r"\s+", "", text)):
-        for run in re.findall(r"[A-Za-z0-9+/_-]{16,}", joined):
+        for run in dict.fromkeys(re.findall(r"[A-Za-z0-9+/_-]{24,}", joined)):
             for at in range(4):
                 letters = run[at:].replace("-", "+").replace("_", "/")
                 letters = letters[: len(letters) // 4 * 4]

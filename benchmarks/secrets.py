@@ -24,6 +24,7 @@ ENVIRONMENT = {"CANARY_PLAIN": PLAIN, "CANARY_ODD": ODD}
 KNOWN = '[secrets]\nenv = ["CANARY_PLAIN", "CANARY_ODD"]\n'
 TOML = '[approval]\nplan = "never"\n[execution]\nretry_base_ms = 1\n'
 PLANTED = frozenset(("planted", "mail", "planwright.toml"))
+TOGETHER = 6
 SHAPES_AT_THE_TERMINAL = ("as it is", "in JSON", "base64, two in", "backwards", "in a URL", "cut short")
 EVERYWHERE = (*PLACES, *IN_PROCESS, *AT_THE_TERMINAL)
 Place = Callable[[Stage, str], None]
@@ -66,13 +67,16 @@ def leaks(place: Place, shapes: Collection[str], folder: Path, known: str = KNOW
     (folder / "planwright.toml").write_text(known + TOML, "utf-8")
     os.environ.update(ENVIRONMENT)
     read = []
-    for shape in shapes:
+    together = TOGETHER if place in PLACES else 1  # what comes over the wire is cut after some characters
+    listed = list(shapes)
+    for group in (listed[at : at + together] for at in range(0, len(listed), together)):
         stage = Stage(folder)
-        place(stage, shown(shape))
-        read += [(f"{shape}: {where}", text) for where, text in stage.heard]
+        place(stage, "\n".join(map(shown, group)))
+        read += [(f"{', '.join(group)}: {where}", text) for where, text in stage.heard]
     written = list(searched(folder, PLANTED))
     assert any(name.endswith(".db") for name, _ in written), "nothing was written"
-    return [f"{place.__name__}: {where}: {hit}" for where, text in read + written for hit in found_in(text)]
+    texts = {text: where for where, text in read + written}
+    return [f"{place.__name__}: {where}: {hit}" for text, where in texts.items() for hit in found_in(text)]
 
 
 if __name__ == "__main__":

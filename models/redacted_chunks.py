@@ -11,7 +11,7 @@ from planwright.graph.redacted_stream import RedactedStream
 from planwright.graph.redaction import Redactor
 
 Slot = tuple[str, Any]
-"""Where a text goes on from chunk to chunk: the words, a block of them, a call's arguments, an extra."""
+"""Where a text goes on from chunk to chunk: the words, a block of them, an extra."""
 
 
 class RedactedChunks:
@@ -20,6 +20,7 @@ class RedactedChunks:
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._streams: dict[Slot, RedactedStream] = {}
+        self._calls: dict[Any, str] = {}
 
     def feed(self, chunk: ChatGenerationChunk) -> ChatGenerationChunk:
         """Take a chunk, and give it on without what may be a part of a secret."""
@@ -28,7 +29,7 @@ class RedactedChunks:
         message = AIMessageChunk(
             content=self._content(said.content),
             tool_call_chunks=[
-                {**call, "args": self._piece(("call", call["index"]), call["args"])}
+                {**call, "args": self._argument(call["index"], call["args"])}
                 for call in said.tool_call_chunks
             ],
             additional_kwargs={
@@ -49,7 +50,8 @@ class RedactedChunks:
     def rest(self) -> ChatGenerationChunk | None:
         """Give on what was held back; None when nothing was."""
         held = {slot: text for slot, stream in self._streams.items() if (text := stream.rest())}
-        if not held:
+        calls, self._calls = self._calls, {}
+        if not held and not calls:
             return None
         message = AIMessageChunk(
             content=held.get(("words", None), "")
@@ -60,8 +62,7 @@ class RedactedChunks:
             ],
             tool_call_chunks=[
                 {"name": None, "args": text, "id": None, "index": at, "type": "tool_call_chunk"}
-                for (kind, at), text in held.items()
-                if kind == "call"
+                for at, text in ((at, self._redactor.document(args)) for at, args in calls.items())
             ],
             additional_kwargs={at: text for (kind, at), text in held.items() if kind == "extra"},
         )
@@ -76,6 +77,13 @@ class RedactedChunks:
             else self._redactor.value(block)
             for at, block in enumerate(content)
         ]
+
+    def _argument(self, at: Any, piece: str | None) -> str | None:
+        """Keep the arguments of a call back until they are whole: they have to stay JSON."""
+        if at is None or not piece:  # a call that came in one piece
+            return self._redactor.document(piece) if piece else piece
+        self._calls[at] = self._calls.get(at, "") + piece
+        return ""
 
     def _extra(self, name: str, held: Any) -> Any:
         return self._piece(("extra", name), held) if isinstance(held, str) else self._redactor.value(held)
