@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test check bench crash fuzz cuts chaos blocks ssrf eval-offline docs lock clean budgets jail
+.PHONY: setup demo test check bench crash fuzz cuts chaos blocks ssrf secrets eval-offline docs lock clean budgets jail
 
 setup: $(STAMP)
 
@@ -55,6 +55,9 @@ budgets: setup  ## 20 processes spend one limit, some are killed: overspend, ref
 ssrf: setup  ## Hostile and good URLs and 10,000 DNS rebinding interleavings against http.request -> ssrf.json
 	$(BIN)/python -m benchmarks.ssrf
 
+secrets: setup  ## Secrets in every shape through every place; then all that was written and said is searched -> secrets.json
+	$(BIN)/python -m benchmarks.secrets
+
 eval-offline: setup  ## The embedded planner on written requests -> eval.json
 	$(BIN)/python -m benchmarks.eval_offline
 
@@ -69,4 +72,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json

@@ -79,13 +79,13 @@ class Dripping(ScriptedModel):
         reply = self._reply(messages)
         fields = {"content": reply} if isinstance(reply, str) else reply
         for piece in pieces(fields["content"]):
-            yield ChatGenerationChunk(message=AIMessageChunk(piece))
+            yield ChatGenerationChunk(message=AIMessageChunk(content=piece))
         for index, call in enumerate(fields.get("tool_calls", ())):
             for at, piece in enumerate(pieces(json.dumps(call["args"]))):
                 part = {"name": None if at else call["name"], "id": None if at else call["id"]}
                 part |= {"args": piece, "index": index, "type": "tool_call_chunk"}
-                yield ChatGenerationChunk(message=AIMessageChunk("", tool_call_chunks=[part]))
-        yield ChatGenerationChunk(message=AIMessageChunk("", chunk_position="last"))
+                yield ChatGenerationChunk(message=AIMessageChunk(content="", tool_call_chunks=[part]))
+        yield ChatGenerationChunk(message=AIMessageChunk(content="", chunk_position="last"))
 
 
 def pieces(text: str) -> Iterator[str]:
@@ -224,7 +224,7 @@ def asked_tool(stage: Stage, text: str) -> None:
 def refusal(stage: Stage, text: str) -> None:
     """A person rejects a plan, and gives it as the reason."""
     again = plan(("memory.write", {"text": "hello"}))
-    said = Command(resume={"decisions": [{"type": "reject", "message": f"rather with {text}"}]})
+    said: Command[Any] = Command(resume={"decisions": [{"type": "reject", "message": f"rather with {text}"}]})
     approval = {"plan": "always"}
     stage.play(ScriptedModel(replies=[again, again, "done"]), ask(), said, approval=approval)
 
@@ -233,7 +233,7 @@ def edited(stage: Stage, text: str) -> None:
     """A person edits it into a plan."""
     edit = {"goal": "Do it", "steps": [{"id": "s1", "capability": "memory.write", "params": {"text": text}}]}
     action = {"name": "approve_plan", "args": {"plan": edit}}
-    said = Command(resume={"decisions": [{"type": "edit", "edited_action": action}]})
+    said: Command[Any] = Command(resume={"decisions": [{"type": "edit", "edited_action": action}]})
     model = ScriptedModel(replies=[plan(("memory.write", {"text": "hello"})), "done"])
     stage.play(model, ask(), said, approval={"plan": "always"})
 

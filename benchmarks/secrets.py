@@ -46,7 +46,12 @@ def main() -> int:
                 f"{name:<16} {len(shapes):>3} shapes, {len(found)} hits ({len(seen)} unguarded)", flush=True
             )
         ratio = cost(Path(folder) / "cost")
-    figures = {"n": played, "places": len(EVERYWHERE), "shapes": len(SHAPES), "failures": len(hits)}
+    figures: dict[str, float] = {
+        "n": played,
+        "places": len(EVERYWHERE),
+        "shapes": len(SHAPES),
+        "failures": len(hits),
+    }
     figures |= {"places_not_seen_unguarded": len(blind), **ratio}
     figures["seconds"] = round(time.perf_counter() - started, 1)
     given.json.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")

@@ -57,7 +57,10 @@ def _json(content: object) -> bytes:
 def http_error(stage: Stage, text: str) -> None:
     """A webhook refuses, and says it in the body of its error."""
     with server((400, "text/plain; charset=utf-8", f"bad: {text}".encode())) as url:
-        channels = {"channels": {"team": {"url": url}}, "egress": {"allow": [url.split("//")[1]]}}
+        channels: dict[str, Any] = {
+            "channels": {"team": {"url": url}},
+            "egress": {"allow": [url.split("//")[1]]},
+        }
         post = plan(("channel.post", {"text": "hello"}))
         stage.play(ScriptedModel(replies=[post, post, "done"]), ask(), **channels)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 
 from benchmarks.canaries import SHAPES, found_in, searched, shown
@@ -35,13 +37,9 @@ def test_no_checkpoint_table_or_blob_holds_a_secret(stores: Stores, tmp_path: Pa
         "plan": plan,
         "raw": text.encode(),
     }
-    at = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
-    kept = stores.saver.put(
-        at,
-        {**empty_checkpoint(), "channel_values": values},
-        {"source": "input", "note": text},
-        {},  # type: ignore[typeddict-unknown-key]
-    )
+    at: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+    about: Any = {"source": "input", "note": text}
+    kept = stores.saver.put(at, {**empty_checkpoint(), "channel_values": values}, about, {})
     stores.saver.put_writes(kept, [("answer", text)], "task")
     query = "INSERT INTO threads (thread_id, tenant, title) VALUES (?, ?, ?)"
     stores.database.call("title", lambda c: c.executemany(query, [("t", "x", json.dumps({"title": text}))]))

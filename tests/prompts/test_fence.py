@@ -89,7 +89,7 @@ def test_the_same_text_has_the_same_fence_in_one_process_and_another_in_the_next
 
 def test_only_what_tools_returned_is_fenced_and_nothing_given_is_changed() -> None:
     ours = ToolMessage("not made: rejected by sam", tool_call_id="c2", additional_kwargs=OURS)
-    given = [HumanMessage("<task>"), AIMessage("<ok>"), told("<results>"), ours]
+    given: list[AnyMessage] = [HumanMessage("<task>"), AIMessage("<ok>"), told("<results>"), ours]
     fenced = Fences().around(given)
     assert [message.text for message in given][2] == "<results>"
     assert [message is before for message, before in zip(fenced, given, strict=True)] == [
@@ -104,7 +104,7 @@ def test_only_what_tools_returned_is_fenced_and_nothing_given_is_changed() -> No
 def test_the_text_blocks_of_a_result_are_fenced_one_by_one() -> None:
     image = {"type": "image_url", "image_url": {"url": "data:,"}}
     (fenced,) = Fences().around([ToolMessage(["a", {"type": "text", "text": "b"}, image], tool_call_id="c")])
-    first, second, third = fenced.content
+    first, second, third = list(fenced.content)
     assert FENCE.fullmatch(str(first))
     assert isinstance(second, dict)
     assert FENCE.fullmatch(second["text"])
