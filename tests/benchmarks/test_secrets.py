@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.canaries import SHAPES, found_in, shown
-from benchmarks.leaks import PLACES
+from benchmarks.leaks import edited, large_result, planned, retries, tool_result
 from benchmarks.secrets import ENVIRONMENT, Place, leaks
 
-SHORT = ("as it is", "in JSON in JSON", "base64, two in")
+SHORT = ("as it is", "in JSON in JSON", "base64, two in", "backwards")
+PLACES: tuple[Place, ...] = (tool_result, large_result, retries, planned, edited)
 
 
 @pytest.fixture(autouse=True)
@@ -23,12 +24,11 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
 def test_no_canary_can_be_read_afterwards(place: Place, tmp_path: Path) -> None:
-    shape = SHORT[PLACES.index(place) % len(SHORT)]
-    assert leaks(place, [shape], tmp_path / "guarded") == []
+    assert leaks(place, SHORT, tmp_path / "guarded") == []
 
 
 def test_unguarded_a_canary_is_seen_everywhere(tmp_path: Path) -> None:
-    hits = leaks(PLACES[0], ["as it is"], tmp_path / "unguarded", known="")
+    hits = leaks(tool_result, ["as it is"], tmp_path / "unguarded", known="")
     places = " ".join(hits)
     for where in ("stream custom", "stream messages", "state", "prompts", "writes", "journal", "steps"):
         assert where in places

@@ -78,7 +78,7 @@ def test_a_plan_with_a_mark_in_an_argument_is_sent_back(scene: Scene) -> None:
 
 
 def test_an_edit_with_a_secret_is_refused_and_the_gate_stays_open(scene: Scene) -> None:
-    flags = {"approval": {"plan": "always"}}
+    flags: dict[str, Any] = {"approval": {"plan": "always"}}
     play(scene, {"id": "note", "capability": "memory.write", "params": {"text": "hello"}}, **flags)
     agent = scene.agents[-1]
     steps = [{"id": "note", "capability": "memory.write", "params": {"text": SECRET}}]
