@@ -25,7 +25,7 @@ KNOWN = '[secrets]\nenv = ["CANARY_PLAIN", "CANARY_ODD"]\n'
 TOML = '[approval]\nplan = "never"\n[execution]\nretry_base_ms = 1\n'
 PLANTED = frozenset(("planted", "mail", "planwright.toml"))
 TOGETHER = 6
-SHAPES_AT_THE_TERMINAL = ("as it is", "in JSON", "base64, two in", "backwards", "in a URL", "cut short")
+SHAPES_AT_THE_TERMINAL = ("as it is", "base64, two in")
 EVERYWHERE = (*PLACES, *IN_PROCESS, *AT_THE_TERMINAL)
 Place = Callable[[Stage, str], None]
 

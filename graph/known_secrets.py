@@ -33,6 +33,8 @@ def known_secrets(settings: Settings) -> dict[str, str]:
     """Map the names of all secrets to their values; of names for one value, the first counts."""
     pairs = [*_typed(settings, ""), *_of_providers(settings)]
     pairs += [(name, from_environment(name)) for name in settings.secrets.env]
+    if settings.mail.password_env:
+        pairs.append((settings.mail.password_env, from_environment(settings.mail.password_env)))
     pairs += _of_mcp(settings.workspace / MCP_FILE)
     named: dict[str, str] = {}
     for name, value in pairs:
