@@ -95,5 +95,6 @@ def test_every_status_has_the_exit_code_of_the_table(status: RunStatus) -> None:
         "budget_exceeded": 6,
         "refused": 7,
         "cancelled": 8,
+        "timeout": 124,
     }
     assert EXIT[status] == table[status]
