@@ -27,7 +27,7 @@ from planwright.capabilities.jail import KEPT, Jail
 from planwright.capabilities.langchain_tool import from_tool
 from planwright.capabilities.mcp.servers import Servers, open_servers
 from planwright.capabilities.policy_check import check_policy
-from planwright.capabilities.policy_file import load_policy
+from planwright.capabilities.policy_file import Policy, load_policy
 from planwright.capabilities.registry import load_registry
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.background import BackgroundLoop
@@ -45,6 +45,7 @@ from planwright.graph.fork import Forking, Point
 from planwright.graph.invocation import Clock, utc_now
 from planwright.graph.known_secrets import redactor_of
 from planwright.graph.pipeline import Parts, build_pipeline
+from planwright.graph.redaction import Redactor
 from planwright.graph.run_context import read_context
 from planwright.graph.settings import Settings, load
 from planwright.models.calling import Models
@@ -251,16 +252,7 @@ def build_graph(
         stores=kept,
         registry=registry,
         models=Models(router, kept.budgets, chosen),
-        world=CallContext(
-            chosen,
-            _jail(chosen),
-            kept.memories,
-            clock,
-            kept.whole_results,
-            network=Network(chosen.egress),
-            policy=policy,
-            redactor=redactor,
-        ),
+        world=_world(chosen, kept, policy, redactor, clock),
     )
     compiled = build_pipeline(parts).compile(checkpointer=checkpointer, name="planwright")
     compiled.__class__ = Agent  # compile() names its class itself; see DESIGN §3
@@ -271,6 +263,21 @@ def build_graph(
     compiled.clock = clock
     compiled.servers = servers
     return compiled
+
+
+def _world(
+    settings: Settings, stores: Stores, policy: Policy, redactor: Redactor, clock: Clock
+) -> CallContext:
+    return CallContext(
+        settings,
+        _jail(settings),
+        stores.memories,
+        clock,
+        stores.whole_results,
+        network=Network(settings.egress),
+        policy=policy,
+        redactor=redactor,
+    )
 
 
 def _jail(settings: Settings) -> Jail:

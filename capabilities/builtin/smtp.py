@@ -6,6 +6,7 @@ only its answer says whether it took the message: without one, the call is in do
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import Mapping, Sequence
 from email.policy import SMTP as WIRE
@@ -175,4 +176,8 @@ async def _leave(client: aiosmtplib.SMTP) -> None:
     except (aiosmtplib.SMTPException, OSError):
         pass
     finally:
+        transport = client.transport
         client.close()
+        if isinstance(transport, asyncio.WriteTransport):
+            transport.abort()  # there is no TLS farewell to wait for
+            await asyncio.sleep(0)  # the loop closes the socket in its next round
