@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import httpx
 
@@ -16,6 +17,9 @@ from planwright.graph.clock import Clock, utc_now
 from planwright.graph.redaction import Redactor
 from planwright.graph.settings import Settings
 
+if TYPE_CHECKING:
+    from planwright.capabilities.chains import Chains
+
 
 @dataclass(frozen=True)
 class CallContext:
@@ -26,6 +30,7 @@ class CallContext:
     memories: Memories
     clock: Clock = utc_now
     whole_results: WholeResults | None = None
+    chains: Chains | None = None
     tenant: str = "default"
     run_id: str = ""
     idempotency_key: str = ""

@@ -18,6 +18,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerati
 from pydantic_core import to_jsonable_python
 
 from planwright.capabilities.call_context import CallContext
+from planwright.graph.chains import Chain
 from planwright.graph.errors import CapabilityRejected, PlanwrightError, SetupError
 from planwright.graph.risk import EFFECTS, RISK_OF_MODE, RISKS, Effect, Mode, Risk
 
@@ -38,6 +39,15 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*")
 
 
 @dataclass(frozen=True)
+class PartCall:
+    """One call that a chain makes. `args` None when none is known; `known` when all of them are."""
+
+    part: Capability
+    args: dict[str, JsonValue] | None
+    known: bool
+
+
+@dataclass(frozen=True)
 class Guide:
     """What the planner is told about a capability: when to use it, with examples."""
 
@@ -48,7 +58,10 @@ class Guide:
 
 @dataclass(frozen=True)
 class Capability:
-    """One thing that can be done. `declared` is false when its mode had to be assumed."""
+    """One thing that can be done. `declared` is false when its mode had to be assumed.
+
+    A chain names the calls that it makes of its arguments, as far as they are known beforehand.
+    """
 
     name: str
     description: str
@@ -68,6 +81,8 @@ class Capability:
     declared: bool = True
     context_parameter: str | None = None
     result_schema: dict[str, Any] = field(default_factory=dict)
+    chain: Chain | None = None
+    calls: Callable[[Mapping[str, JsonValue] | None], Sequence[PartCall]] | None = None
 
     @cached_property
     def args_schema(self) -> dict[str, Any]:
@@ -147,7 +162,8 @@ class Capability:
     def fingerprint(self) -> list[object]:
         """List what of the declaration decides how a plan runs; the registry hashes it."""
         declared = [self.name, self.description, self.mode, self.risk, self.effect]
-        return [*declared, self.args_schema, self.guide.instructions]
+        chained = [self.chain.hash] if self.chain else []
+        return [*declared, self.args_schema, self.guide.instructions, *chained]
 
 
 def capability(

@@ -18,13 +18,15 @@ from pydantic import JsonValue, ValidationError
 from planwright.capabilities import policy
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, check_arguments, explain
+from planwright.capabilities.chains import find
+from planwright.capabilities.recorded_effect import from_record, in_doubt
 from planwright.capabilities.redacted import redacted, refuse_secrets
 from planwright.capabilities.registry import Registry
 from planwright.capabilities.resource_locks import ResourceLocks
 from planwright.checkpoints.approvers import check_approver
 from planwright.checkpoints.budgets import Amount
 from planwright.checkpoints.gates import gate_id
-from planwright.checkpoints.ledger import EffectCall, Recorded
+from planwright.checkpoints.ledger import EffectCall
 from planwright.checkpoints.serde import storable
 from planwright.checkpoints.stores import Stores
 from planwright.graph.errors import (
@@ -80,18 +82,9 @@ class Gateway:
         Raises CapabilityRejected (final), CapabilityUnavailable (after all retries),
         EffectInDoubt, BudgetExceeded, LedgerConflict or RunError.
         """
-        surface = self.registry.within(site.profile)
-        found = surface.get(name)
-        if found is None:
-            if surface.withholds(name):
-                raise CapabilityForbidden(f"the agent {site.profile.agent} may not use {name}")
-            raise CapabilityRejected(f"there is no capability {name}")
-        key = (site.run_id, site.plan_hash, site.lease_token)
-        if await self.approved(*key, site.checked.uid) != site.checked:
-            raise CapabilityForbidden(f"{name} is not a step of an approved plan of this run")
-        args = await self._arguments(found, params)
-        found = found.given(args, self.world)
-        await self._permit(found, args, site)
+        found, args = await self.admit(name, params, site)
+        if found.chain:
+            raise CapabilityForbidden(f"{name} is a chain: it is called step by step")
         call = EffectCall(
             tenant=site.tenant,
             thread_id=site.thread_id,
@@ -111,6 +104,22 @@ class Gateway:
             finally:
                 if reservation:
                     await self._stores.budgets.settle(reservation, Amount(calls=1))
+
+    async def admit(
+        self, name: str, params: dict[str, JsonValue], site: Site
+    ) -> tuple[Capability, dict[str, JsonValue]]:
+        """Let a call pass surface, plan, schema, policy and gate, and return it with its whole arguments.
+
+        Raises CapabilityRejected. Nothing is called, and nothing is written down.
+        """
+        found = find(self.registry, name, site.checked, site.profile)
+        key = (site.run_id, site.plan_hash, site.lease_token)
+        if await self.approved(*key, site.checked.uid) != site.checked:
+            raise CapabilityForbidden(f"{name} is not a step of an approved plan of this run")
+        args = await self._arguments(found, params)
+        found = found.given(args, self.world)
+        await self._permit(found, args, site)
+        return found, args
 
     async def approved(self, run_id: str, plan_hash: str, lease_token: int, uid: str) -> CheckedStep | None:
         """Look a step up in the approved plan on record; what the state says is not trusted.
@@ -188,11 +197,11 @@ class Gateway:
         """Run an effect between its intent and its record, or answer from the record."""
         ledger, now = self._stores.ledger, self.world.now
         known = await ledger.intend(call, now())
-        if not known.fresh and (answer := _from_record(call, known)) is not None:
+        if not known.fresh and (answer := from_record(call, known)) is not None:
             return answer[0]
         if not known.fresh and call.effect != "idempotent":
             await ledger.settle(call, "in_doubt", now(), error="the process ended before the answer came")
-            raise _in_doubt(call)
+            raise in_doubt(call)
         try:
             result = await perform()
         except EffectInDoubt as error:
@@ -207,7 +216,8 @@ class Gateway:
     def _performer(
         self, found: Capability, args: dict[str, JsonValue], call: EffectCall, site: Site, may_retry: MayRetry
     ) -> Callable[[], Awaitable[JsonValue]]:
-        context = self.world.for_call(site.tenant, site.run_id, call.key)
+        asked = self.world.on_behalf_of(site.tenant, site.profile.agent)
+        context = asked.for_call(site.tenant, site.run_id, call.key)
         declared = found.timeout_s or self._settings.execution.step_timeout_s
         timeout_s = site.checked.step.timeout_s or declared
         execution = self._settings.execution
@@ -279,20 +289,3 @@ def _useless(found: Capability, what: str) -> CapabilityError:
     if found.effect == "blind":
         return EffectInDoubt(f"{found.name} was called, and returned {what}")
     return CapabilityRejected(f"{found.name} returned {what}")
-
-
-def _from_record(call: EffectCall, known: Recorded) -> tuple[JsonValue] | None:
-    if known.status == "done":
-        return (known.result,)
-    if known.status == "failed":
-        raise CapabilityRejected(known.error)
-    if known.status == "in_doubt":
-        raise _in_doubt(call)
-    return None
-
-
-def _in_doubt(call: EffectCall) -> EffectInDoubt:
-    return EffectInDoubt(
-        f"nobody knows whether {call.capability} happened: the process ended in the middle of it",
-        f"look for it at the receiver (key {call.key[:16]}), then decide by hand",
-    )

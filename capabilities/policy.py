@@ -8,14 +8,14 @@ no rule makes a call freer than its declaration (SPEC 4.2). A rule that cannot b
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Capability
+from planwright.capabilities.capability import Capability, PartCall
 from planwright.capabilities.condition import FROM_ARGS, Facts, Verdict
 from planwright.capabilities.policy_file import Answer, Policy, Rule
 from planwright.graph.egress_settings import Place, on_list, read_place
@@ -86,7 +86,12 @@ def explain(
     *,
     references: bool = False,
 ) -> Explanation:
-    """Rule on one call as `decide` does, and keep what was looked at."""
+    """Rule on one call as `decide` does, and keep what was looked at.
+
+    A chain has the strictest answer to one of its calls; each is ruled on again when it is made.
+    """
+    if capability.calls is not None:
+        return _strictest(capability.calls(args), context, references)
     if capability.name in UNRULED:
         free = Ruling("allow", f"{capability.name} is no matter of policy")
         return Explanation(free, (), free)
@@ -95,6 +100,31 @@ def explain(
     ruled = _by_rules(context.policy, call, looks)
     floor = call.floor
     return Explanation(_stricter(ruled, floor), tuple(looks), floor)
+
+
+def _strictest(calls: Sequence[PartCall], context: CallContext, references: bool) -> Explanation:
+    """Rule on each call of a chain, and take the strictest; the first that names approvers speaks first."""
+    each = [_part(call, context, references) for call in calls]
+    answer = max((one.ruling.answer for one in each), key=STRICTNESS.index)
+    agreeing = [one for one in each if one.ruling.answer == answer]
+    speaker = next((one for one in agreeing if one.ruling.approvers), agreeing[0])
+    undecided = all(one.ruling.undecided for one in agreeing)
+    looks = tuple(look for one in each for look in one.looks)
+    return Explanation(replace(speaker.ruling, undecided=undecided), looks, speaker.floor)
+
+
+def _part(call: PartCall, context: CallContext, references: bool) -> Explanation:
+    """Rule on one call of a chain; one whose arguments are not known, and cannot be ruled on yet, asks."""
+    waiting = (references or not call.known) and has_reference(call.args or {})
+    try:
+        found = explain(call.part, call.args, context, references=waiting)
+    except CapabilityRejected:
+        if not waiting:
+            raise
+        ask = Ruling("ask", "its arguments are not known beforehand", undecided=True)
+        found = Explanation(ask, (), ask)
+    said = f"{call.part.name}: {found.ruling.reason or found.ruling.answer}"
+    return replace(found, ruling=replace(found.ruling, reason=said))
 
 
 def evidence(ruling: Ruling, context: CallContext) -> PolicyEvidence:

@@ -21,7 +21,7 @@ from planwright.graph.profile import Profile
 
 BUILT_IN = (
     *("clock", "memory", "files", "documents", "mail", "drafts", "smtp", "calendar", "tickets", "sql"),
-    *("channel", "http", "text", "answer", "delegate", "results"),
+    *("channel", "http", "text", "answer", "delegate", "results", "chain"),
 )
 ALWAYS = ("datetime.now", "memory.search")
 _SEPARATOR = re.compile(r"[._-]+")
@@ -51,6 +51,7 @@ class Registry:
         self._index = _index(by_name[name] for name in self._names)
         self._withheld: frozenset[str] = frozenset()
         self._narrowed: dict[tuple[str, ...], Registry] = {}
+        self.chains: tuple[str, ...] = ()
         self.hash = sha256([by_name[name].fingerprint() for name in self._names])
 
     def __iter__(self) -> Iterator[Capability]:
@@ -75,6 +76,14 @@ class Registry:
             narrowed._withheld = frozenset(name for name in self._names if name not in narrowed)
             self._narrowed[profile.tools] = narrowed
         return self._narrowed[profile.tools]
+
+    def beside(self, chains: Iterable[Capability]) -> Registry:
+        """Lay the chains of one run over the registry, which stays as it is."""
+        made = list(chains)
+        joined = Registry([*self, *made])
+        joined._withheld = self._withheld
+        joined.chains = tuple(dict.fromkeys([*self.chains, *(chain.name for chain in made)]))
+        return joined
 
     def withholds(self, name: str) -> bool:
         """Say whether there is such a capability, but not for this profile."""

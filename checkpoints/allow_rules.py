@@ -19,7 +19,10 @@ FILE_NAME = "allow.jsonl"
 
 
 class AllowRule(BaseModel):
-    """One rule; `run_id` and `thread_id` are where it was given, and bind the scopes run and session."""
+    """One rule; `run_id` and `thread_id` are where it was given, and bind the scopes run and session.
+
+    One for a chain holds for exactly that definition.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     id: str
@@ -32,6 +35,7 @@ class AllowRule(BaseModel):
     thread_id: str
     given_by: str
     given_at: str
+    definition: str = ""
 
     def covers(self, gate: Gate) -> bool:
         """Say whether a call that asks is one that this rule allows. Never a destructive one."""
@@ -43,6 +47,7 @@ class AllowRule(BaseModel):
             and gate.tenant == self.tenant
             and where.get(self.scope, True)
             and shown.get("capability") == self.capability
+            and shown.get("definition", "") == self.definition
             and isinstance(args, Mapping)
             and args.keys() == self.args.keys()
             and all(rule.fits(args[name]) for name, rule in self.args.items())
@@ -123,5 +128,6 @@ def rule_of(gate: Gate) -> AllowRule | None:
             "thread_id": gate.thread_id,
             "given_by": gate.decided_by or "",
             "given_at": gate.decided_at.isoformat() if gate.decided_at else "",
+            **({"definition": gate.shown["definition"]} if "definition" in gate.shown else {}),
         }
     )

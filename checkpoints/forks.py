@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.runs import RecordedPlan, Run, begin_run, run_of
+from planwright.graph.chains import CREATE_CHAIN
 from planwright.graph.errors import RunError
 from planwright.graph.plan import CheckedStep, Plan
 from planwright.graph.results import StepResult
@@ -118,6 +119,13 @@ class Forks:
                     for step in kept
                 ],
             )
+            for name in _kept_chains(fork, kept):
+                connection.execute(
+                    "INSERT INTO chains (run_id, tenant, name, hash, definition, made_at)"
+                    " SELECT ?, tenant, name, hash, definition, made_at FROM chains"
+                    " WHERE run_id=? AND name=?",
+                    (run.run_id, fork.source_run, name),
+                )
 
         await self._database.run("fork", job)
 
@@ -136,6 +144,14 @@ class Forks:
         plan = Plan.model_validate_json(row["plan"]) if row["plan"] else None
         read = {name: json.loads(row[name]) for name in ("task", "again")}
         return Fork.model_validate({**dict(row), **read, "plan": plan})
+
+
+def _kept_chains(fork: Fork, kept: list[StepResult]) -> list[str]:
+    """Name the chains that a fork has: those made by steps it keeps."""
+    done = {step.step_id for step in kept}
+    steps = fork.plan.steps if fork.plan else ()
+    made = (step for step in steps if step.capability == CREATE_CHAIN and step.id in done)
+    return [str(step.params.get("name")) for step in made]
 
 
 def taken(thread_id: str) -> RunError:

@@ -90,6 +90,12 @@ CREATE TRIGGER memories_removed AFTER DELETE ON memories BEGIN
     INSERT INTO memories_fts (memories_fts, rowid, text, tags)
     VALUES ('delete', old.rowid, old.text, old.tags); END;
 """,
+    """
+CREATE TABLE chains (
+    run_id TEXT NOT NULL, tenant TEXT NOT NULL, name TEXT NOT NULL, hash TEXT NOT NULL,
+    definition TEXT NOT NULL, made_at TEXT NOT NULL,
+    PRIMARY KEY (run_id, name)
+)""",
 )
 
 CHECKPOINT_MIGRATIONS: tuple[str, ...] = (

@@ -12,6 +12,7 @@ from planwright.checkpoints.allow_rules import AllowRules
 from planwright.checkpoints.alternatives import Alternatives
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.budgets import Budgets
+from planwright.checkpoints.chains import MadeChains
 from planwright.checkpoints.database import Boundary, Database
 from planwright.checkpoints.forks import Forks
 from planwright.checkpoints.gates import Gates
@@ -42,6 +43,7 @@ class Records:
     alternatives: Alternatives
     whole_results: WholeResults
     work_times: WorkTimes
+    chains: MadeChains
 
     def close(self) -> None:
         """Finish what is being written and close the file."""
@@ -73,4 +75,5 @@ def open_records(
         alternatives=Alternatives(database),
         whole_results=WholeResults(database, blobs),
         work_times=WorkTimes(database),
+        chains=MadeChains(database),
     )

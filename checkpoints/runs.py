@@ -59,7 +59,7 @@ class RecordedPlan(BaseModel):
     plan: Plan
     checked: list[CheckedStep]
     gate_id: str | None
-    kind: Literal["plan", "calls", "alternative"] = "plan"
+    kind: Literal["plan", "calls", "alternative", "chain"] = "plan"
 
 
 class Runs:

@@ -23,7 +23,7 @@ from langgraph.checkpoint.serde.jsonplus import (
 )
 from langgraph.types import Send
 
-from planwright.graph import compaction, loop_state, plan, results, state
+from planwright.graph import chain_state, compaction, loop_state, plan, results, state
 from planwright.graph.errors import SetupError
 
 ALLOWED: tuple[type, ...] = (
@@ -43,6 +43,7 @@ ALLOWED: tuple[type, ...] = (
     loop_state.LoopTask,
     loop_state.ToolCall,
     loop_state.LoopOutcome,
+    chain_state.ChainTask,
 )
 _NAMES = frozenset((kind.__module__, kind.__name__) for kind in ALLOWED) | SAFE_MSGPACK_TYPES
 _CODES = frozenset(

@@ -115,6 +115,8 @@ def plan_view(card: Mapping[str, Any]) -> RenderableType:
         rows.append(Hanging(head, 6))
         task = {"task": step["description"]} if step["capability"] == "agent" else {}
         rows += [_argument(name, value, 8, "dim") for name, value in {**task, **step["params"]}.items()]
+        calls = step["chain"]["calls"] if "chain" in step else ()
+        rows += [row for call in calls for row in _part(call, call["arguments"])]
     needed = card.get("estimate")
     rows.append(label("estimate", estimate(card["steps"]) + (f"; {known(needed)}" if needed else "")))
     rows.append(label("risk", str(card["risk"]), RISK_STYLE[str(card["risk"])]))
@@ -195,7 +197,20 @@ def call_view(card: Mapping[str, Any]) -> RenderableType:
     if approvers := (card.get("policy") or {}).get("approvers"):
         rows.append(label("approvers", f"{', '.join(approvers)} ({card['policy']['rule']})"))
     rows += [_argument(name, value, 11) for name, value in card["args"].items()]
+    if "definition" in card:
+        rows.append(label("chain", f"{card['definition'][:12]}: this call of it, with what is known by now"))
+        rows += [row for step in card["steps"] for row in _part(step, step["args"], step["risk"])]
     return Group(*rows)
+
+
+def _part(call: Mapping[str, Any], args: Mapping[str, Any], risk: str = "") -> list[RenderableType]:
+    """Show one call of a chain under it; what earlier calls bring is still a reference."""
+    head = Text.assemble((f"{one_line(call['id'])} ", "bold"), f"{one_line(call['capability'])} ")
+    head.append(risk, RISK_STYLE.get(risk, ""))
+    again = call.get("mode") == "destructive" and not call.get("gate_included")
+    head.append("  own gate" if again else "", "bold red")
+    shown = [_argument(name, value, 15, "dim") for name, value in args.items()]
+    return [Padding(head, (0, 0, 0, 11), expand=False), *shown]
 
 
 def _argument(name: str, value: object, indent: int, style: str = "") -> RenderableType:

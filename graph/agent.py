@@ -22,13 +22,14 @@ from langgraph.graph.state import CompiledStateGraph
 from planwright.capabilities.agents import check_agents
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability
+from planwright.capabilities.chains import Chains
 from planwright.capabilities.egress.network import Network
 from planwright.capabilities.jail import KEPT, Jail
 from planwright.capabilities.langchain_tool import from_tool
 from planwright.capabilities.mcp.servers import Servers, open_servers
 from planwright.capabilities.policy_check import check_policy
 from planwright.capabilities.policy_file import Policy, load_policy
-from planwright.capabilities.registry import load_registry
+from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.background import BackgroundLoop
 from planwright.graph.door import Door
@@ -252,7 +253,7 @@ def build_graph(
         stores=kept,
         registry=registry,
         models=Models(router, kept.budgets, chosen),
-        world=_world(chosen, kept, policy, redactor, clock),
+        world=_world(chosen, kept, registry, policy, redactor, clock),
     )
     compiled = build_pipeline(parts).compile(checkpointer=checkpointer, name="planwright")
     compiled.__class__ = Agent  # compile() names its class itself; see DESIGN §3
@@ -266,7 +267,7 @@ def build_graph(
 
 
 def _world(
-    settings: Settings, stores: Stores, policy: Policy, redactor: Redactor, clock: Clock
+    settings: Settings, stores: Stores, registry: Registry, policy: Policy, redactor: Redactor, clock: Clock
 ) -> CallContext:
     return CallContext(
         settings,
@@ -274,6 +275,7 @@ def _world(
         stores.memories,
         clock,
         stores.whole_results,
+        chains=Chains(registry, stores.chains),
         network=Network(settings.egress),
         policy=policy,
         redactor=redactor,

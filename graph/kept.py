@@ -57,12 +57,12 @@ def check_rerun(run_id: str, source: Source, rerun: Collection[str]) -> None:
 
 def check_certain(run_id: str, source: Source, kept: list[CheckedStep], rerun: Collection[str]) -> None:
     """Raise RunError for steps that may have happened and would run again without being named."""
-    calls = source.uncertain - {entry.uid for entry in source.checked}  # made by steps that a model does
+    calls = source.uncertain - {entry.uid for entry in source.checked}  # made by a model, or in a chain
     doubtful = [
         entry.step.id
         for entry in source.checked
         if entry not in kept and entry.step.id not in rerun
-        if entry.uid in source.uncertain or (entry.step.agentic and calls)
+        if entry.uid in source.uncertain or ((entry.step.agentic or entry.chain) and calls)
     ]
     if doubtful:
         raise RunError(

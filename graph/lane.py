@@ -13,6 +13,7 @@ from planwright.graph.invocation import invocation_of
 from planwright.graph.lane_state import LaneInput, LaneOutput, LaneState
 from planwright.nodes.await_inputs import await_inputs
 from planwright.nodes.call_gate import CallGates
+from planwright.nodes.chain_step import RunChain, chain_step
 from planwright.nodes.gated_call import gated_call
 from planwright.nodes.node import Node, Update, describe
 from planwright.nodes.request_gate import request_gate
@@ -20,9 +21,11 @@ from planwright.nodes.step_runner import StepRunner
 from planwright.nodes.wait_gate import wait_gate
 
 
-def lane(runner: StepRunner, gates: CallGates, agentic_step: Node[LaneState]) -> Node[LaneInput]:
+def lane(
+    runner: StepRunner, gates: CallGates, agentic_step: Node[LaneState], run_chain: RunChain
+) -> Node[LaneInput]:
     """Run a step in a lane of its own, with the lane's events on the outer stream."""
-    subgraph = build_lane(runner, gates, agentic_step)
+    subgraph = build_lane(runner, gates, agentic_step, run_chain)
 
     async def lane(state: LaneInput, config: RunnableConfig) -> Update:
         invocation_of(config).speak_from_here()
@@ -33,9 +36,12 @@ def lane(runner: StepRunner, gates: CallGates, agentic_step: Node[LaneState]) ->
 
 
 def build_lane(
-    runner: StepRunner, gates: CallGates, agentic_step: Node[LaneState]
+    runner: StepRunner, gates: CallGates, agentic_step: Node[LaneState], run_chain: RunChain
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Wire await_inputs → request_gate → wait_gate → gated_call, or await_inputs → agentic_step."""
+    """Wire await_inputs → request_gate → wait_gate → gated_call, or await_inputs → agentic_step.
+
+    A chain_step comes in the place of a gated_call, or right behind its inputs.
+    """
     graph = StateGraph(LaneState, input_schema=LaneInput, output_schema=LaneOutput)
     graph.add_node("await_inputs", await_inputs(runner))
     graph.add_node("request_gate", request_gate(runner, gates))
@@ -44,9 +50,11 @@ def build_lane(
     graph.add_edge(START, "await_inputs")
     graph.add_conditional_edges("await_inputs", routes.after_inputs)
     graph.add_conditional_edges("request_gate", routes.after_request)
-    graph.add_edge("wait_gate", "gated_call")
+    graph.add_conditional_edges("wait_gate", routes.after_gate)
     graph.add_node("agentic_step", agentic_step)
+    graph.add_node("chain_step", chain_step(run_chain, runner, gates))
     graph.add_edge("gated_call", END)
     graph.add_edge("agentic_step", END)
+    graph.add_edge("chain_step", END)
     describe(graph.nodes, {**globals(), **vars(loop)})
     return graph.compile(name="lane")

@@ -20,6 +20,8 @@ from planwright.graph.state import AgentState
 from planwright.models.calling import Models
 from planwright.nodes.agentic_step import step_opening, step_result
 from planwright.nodes.call_gate import CallGates
+from planwright.nodes.chain_call import chain_call
+from planwright.nodes.chain_step import RunChain
 from planwright.nodes.compaction import compaction
 from planwright.nodes.grants import Grants
 from planwright.nodes.llm_invoker import llm_invoker
@@ -36,7 +38,9 @@ from planwright.nodes.tool_execution import tool_execution
 Loop = CompiledStateGraph[Any, Any, Any, Any]
 
 
-def build_loop(models: Models, runner: StepRunner, stores: Stores, settings: Settings) -> Loop:
+def build_loop(
+    models: Models, runner: StepRunner, stores: Stores, settings: Settings, run_chain: RunChain
+) -> Loop:
     """Wire llm_invoker → loop_guard → tool_approval → parallel_execution → tool_execution → back.
 
     Nodes with nothing to do are skipped: a superstep costs a checkpoint. A sub_agent runs the same loop.
@@ -49,11 +53,11 @@ def build_loop(models: Models, runner: StepRunner, stores: Stores, settings: Set
     graph.add_node("llm_invoker", llm_invoker(models, reader, grants, stores.runs, shortening))
     graph.add_node("compaction", compaction(shortening))
     graph.add_node("loop_guard", loop_guard(settings.loop_guard))
-    graph.add_node("tool_approval", tool_approval(gates), input_schema=CallTask)
+    graph.add_node("tool_approval", tool_approval(gates, runner.gateway), input_schema=CallTask)
     graph.add_node("parallel_execution", parallel_execution(gates))
-    graph.add_node(
-        "tool_execution", tool_execution(runner, settings.tools.result_limit), input_schema=CallTask
-    )
+    calling = tool_execution(runner, settings.tools.result_limit)
+    graph.add_node("tool_execution", calling, input_schema=CallTask)
+    graph.add_node("chain_call", chain_call(run_chain, runner, settings), input_schema=CallTask)
 
     async def open_lane(opening: LoopInput, config: RunnableConfig) -> LoopOutcome:
         ended = await compiled.ainvoke(opening, {**config, "recursion_limit": supersteps(settings)})
@@ -69,7 +73,8 @@ def build_loop(models: Models, runner: StepRunner, stores: Stores, settings: Set
 
 def _connect(graph: StateGraph[Any, Any, Any, Any], settings: Settings) -> None:
     """Draw the edges: after a reply its calls, after the calls the next reply."""
-    guarded = ["tool_approval", "parallel_execution", "tool_execution", "sub_agent", END]
+    makers = ["tool_execution", "chain_call", "sub_agent"]
+    guarded = ["tool_approval", "parallel_execution", *makers, END]
 
     async def after_reply(state: LoopState) -> list[Send] | str:
         if state.get("outcome"):
@@ -88,12 +93,9 @@ def _connect(graph: StateGraph[Any, Any, Any, Any], settings: Settings) -> None:
     graph.add_conditional_edges("llm_invoker", after_reply, ["compaction", "loop_guard", *guarded])
     graph.add_conditional_edges("loop_guard", after_guarded, guarded)
     graph.add_edge("tool_approval", "parallel_execution")
-    graph.add_conditional_edges(
-        "parallel_execution", after_sorting, ["tool_execution", "sub_agent", "llm_invoker"]
-    )
-    graph.add_edge("compaction", "llm_invoker")
-    graph.add_edge("tool_execution", "llm_invoker")
-    graph.add_edge("sub_agent", "llm_invoker")
+    graph.add_conditional_edges("parallel_execution", after_sorting, [*makers, "llm_invoker"])
+    for before in ("compaction", *makers):
+        graph.add_edge(before, "llm_invoker")
 
 
 def after_guard(state: LoopState) -> list[Send] | str:

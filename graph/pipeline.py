@@ -13,6 +13,7 @@ from planwright.capabilities.gateway import Gateway
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.stores import Stores
 from planwright.graph import routes
+from planwright.graph.chain_run import chain_runner
 from planwright.graph.compaction import within
 from planwright.graph.lane import lane
 from planwright.graph.loop import agentic_loop, agentic_step, build_loop
@@ -113,8 +114,8 @@ def _add_plan_zone(graph: Pipeline, parts: Parts) -> None:
     stores, settings = parts.stores, parts.settings
     graph.add_node("task_extraction", ends_run(task_extraction(parts.models, stores.memories)))
     graph.add_node("classification", classification(parts.registry))
-    policy = parts.world.policy
-    graph.add_node("planner", ends_run(planner(parts.models, parts.registry, stores.blobs, settings, policy)))
+    asks = planner(parts.models, parts.registry, stores.blobs, settings, parts.world)
+    graph.add_node("planner", ends_run(asks))
     graph.add_node(
         "verify", ends_run(verify(parts.registry, stores.runs, stores.budgets, settings, parts.world))
     )
@@ -137,13 +138,14 @@ def _add_execution(graph: Pipeline, parts: Parts) -> None:
     async def open_steps(state: AgentState) -> list[Send]:
         return sends(state, settings.execution)
 
-    loop = build_loop(parts.models, runner, stores, settings)
+    gates = CallGates(stores.gates, stores.allow_rules, settings)
+    run_chain = chain_runner(runner, gates, stores)
+    loop = build_loop(parts.models, runner, stores, settings, run_chain)
     graph.add_node("agentic_loop", agentic_loop(loop, settings))
     graph.add_edge("agentic_loop", "consolidate")
     graph.add_node("dispatch", dispatch(gateway))
     graph.add_node("direct_step", direct_step(runner), input_schema=None)
-    gates = CallGates(stores.gates, stores.allow_rules, settings)
-    graph.add_node("lane", lane(runner, gates, agentic_step(loop, runner, settings)))
+    graph.add_node("lane", lane(runner, gates, agentic_step(loop, runner, settings), run_chain))
     graph.add_node("score", score(stores, settings))
     graph.add_node("escalation_gate", escalation_gate(stores.gates, settings))
     graph.add_node("escalation", escalation(stores))

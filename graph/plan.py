@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from planwright.graph.canonical import sha256
+from planwright.graph.chains import CREATE_CHAIN, Chain
 from planwright.graph.references import step_references
 from planwright.graph.risk import Effect, Mode, Risk
 
@@ -78,6 +79,16 @@ class PlanStep(BaseModel):
         return not self.capability and bool(self.tool_hints)
 
     @property
+    def literal(self) -> bool:
+        """Whether its params are taken as they stand: references in a chain are for its own calls."""
+        return self.capability == CREATE_CHAIN
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The ids of the steps that its params refer to."""
+        return () if self.literal else step_references(self.params)
+
+    @property
     def shown_name(self) -> str:
         """What people read as the capability of the step."""
         return AGENT if self.agentic else self.capability or ""
@@ -115,7 +126,7 @@ class Plan(BaseModel):
     def dependencies(self, step: PlanStep) -> tuple[str, ...]:
         """List the ids a step waits for: declared, by context key, and by reference."""
         by_key = (self.producers[key] for key in step.inputs if key in self.producers)
-        return tuple(dict.fromkeys((*step.depends_on, *by_key, *step_references(step.params))))
+        return tuple(dict.fromkeys((*step.depends_on, *by_key, *step.references)))
 
     @property
     def work(self) -> tuple[PlanStep, ...]:
@@ -137,7 +148,7 @@ class PolicyEvidence(BaseModel):
 
 
 class CheckedStep(BaseModel):
-    """What verification found out about a step that may run."""
+    """What verification found out about a step that may run; `chain` is what it calls, where that is one."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -151,3 +162,4 @@ class CheckedStep(BaseModel):
     reason: str = ""
     cascade: Cascade = "partial"
     policy: PolicyEvidence | None = None
+    chain: Chain | None = None

@@ -7,7 +7,7 @@ for further references. A string that is one reference keeps the type it refers 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from pydantic import JsonValue
 
@@ -15,7 +15,8 @@ from planwright.graph.canonical import canonical_json
 from planwright.graph.errors import CapabilityRejected
 
 _REFERENCE = re.compile(r"\{\{\s*([A-Za-z_][\w.\-\[\]]*)\s*\}\}")
-_ANY_BRACES = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_ANY_BRACES = re.compile(r"\{\{.*?(?:\}\}|\Z)", re.DOTALL)
+_LONGEST_INDEX = 9  # digits; Python refuses to read an int of more than 4,300
 
 
 def strings(value: JsonValue) -> Iterator[str]:
@@ -32,14 +33,27 @@ def strings(value: JsonValue) -> Iterator[str]:
 
 def step_references(params: Mapping[str, JsonValue]) -> tuple[str, ...]:
     """List the step ids that arguments refer to, in order of appearance."""
-    paths = (_path(match[1]) for text in strings(dict(params)) for match in _REFERENCE.finditer(text))
+    paths = reference_paths(dict(params))
     return tuple(dict.fromkeys(path[1] for path in paths if path[0] == "steps" and len(path) > 1))
+
+
+def reference_paths(value: JsonValue) -> Iterator[list[str]]:
+    """Walk the paths of all references in a value, each as names and indexes."""
+    for text in strings(value):
+        for match in _REFERENCE.finditer(text):
+            yield _path(match[1])
 
 
 def malformed_references(params: Mapping[str, JsonValue]) -> tuple[str, ...]:
     """List what stands in double braces and is no reference we resolve."""
-    found = (match[0] for text in strings(dict(params)) for match in _ANY_BRACES.finditer(text))
-    return tuple(text for text in found if not _well_formed(text))
+    found = braced(dict(params))
+    return tuple(text for text in found if text.endswith("}}") and not _well_formed(text))
+
+
+def braced(value: JsonValue) -> Iterator[str]:
+    """Walk what stands in double braces, with them; what is never closed goes to the end of its text."""
+    for text in strings(value):
+        yield from (match[0] for match in _ANY_BRACES.finditer(text))
 
 
 def has_reference(value: JsonValue) -> bool:
@@ -47,21 +61,27 @@ def has_reference(value: JsonValue) -> bool:
     return any(_REFERENCE.search(text) for text in strings(value))
 
 
-def resolve(value: JsonValue, scope: Mapping[str, JsonValue]) -> JsonValue:
-    """Replace every reference in a value by what it refers to.
+def resolve(
+    value: JsonValue, scope: Mapping[str, JsonValue], later: Container[str] = frozenset()
+) -> JsonValue:
+    """Replace every reference in a value by what it refers to; those that begin with a name in `later` stay.
 
     Raises CapabilityRejected when a reference leads nowhere.
     """
     if isinstance(value, str):
         whole = _REFERENCE.fullmatch(value.strip())
         if whole:
-            return _look_up(whole[1], scope)
-        return _REFERENCE.sub(lambda match: _as_text(_look_up(match[1], scope)), value)
+            return value if _path(whole[1])[0] in later else _look_up(whole[1], scope)
+        return _REFERENCE.sub(lambda match: _piece(match, scope, later), value)
     if isinstance(value, list):
-        return [resolve(item, scope) for item in value]
+        return [resolve(item, scope, later) for item in value]
     if isinstance(value, dict):
-        return {key: resolve(item, scope) for key, item in value.items()}
+        return {key: resolve(item, scope, later) for key, item in value.items()}
     return value
+
+
+def _piece(match: re.Match[str], scope: Mapping[str, JsonValue], later: Container[str]) -> str:
+    return match[0] if _path(match[1])[0] in later else _as_text(_look_up(match[1], scope))
 
 
 def _path(reference: str) -> list[str]:
@@ -81,11 +101,15 @@ def _look_up(reference: str, scope: Mapping[str, JsonValue]) -> JsonValue:
     for part in _path(reference):
         if isinstance(value, dict) and part in value:
             value = value[part]
-        elif isinstance(value, list) and part.isascii() and part.isdigit() and int(part) < len(value):
+        elif isinstance(value, list) and _is_index(part) and int(part) < len(value):
             value = value[int(part)]
         else:
             raise CapabilityRejected(f"the reference {{{{{reference}}}}} leads nowhere: no `{part}` there")
     return value
+
+
+def _is_index(part: str) -> bool:
+    return part.isascii() and part.isdigit() and len(part) <= _LONGEST_INDEX
 
 
 def _as_text(value: JsonValue) -> str:

@@ -32,7 +32,8 @@ TERMINAL: frozenset[RunStatus] = frozenset(
 class StepResult(BaseModel):
     """How one step ended. A large output lies in the blob store, named by its hash.
 
-    `kept_from` names the run that did it, where a fork took the result over.
+    `kept_from` names the run that did it, where a fork took the result over; `part` the call at which a
+    chain stopped, by uid.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -49,6 +50,7 @@ class StepResult(BaseModel):
     missing: tuple[str, ...] = ()
     seconds: float = 0.0
     kept_from: str = ""
+    part: str = ""
 
 
 class StepScore(BaseModel):

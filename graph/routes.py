@@ -105,16 +105,26 @@ async def after_escalation(state: AgentState) -> Literal["verify", "planner", "r
     return "planner" if state.get("plan") is None else "verify"
 
 
-async def after_inputs(state: LaneState) -> Literal["request_gate", "agentic_step", "__end__"]:
+async def after_inputs(
+    state: LaneState,
+) -> Literal["request_gate", "agentic_step", "chain_step", "__end__"]:
     """A step that was skipped, or had ended, needs no gate; the calls of an agentic one have their own."""
     if _has_result(state):
         return "__end__"
-    return "agentic_step" if state["step_task"]["checked"].step.agentic else "request_gate"
+    checked = state["step_task"]["checked"]
+    if checked.step.agentic:
+        return "agentic_step"
+    return "chain_step" if checked.chain and not checked.gated else "request_gate"
 
 
 async def after_request(state: object) -> Literal["wait_gate", "__end__"]:
     """A step whose arguments cannot be right is not put before a person."""
     return "__end__" if _has_result(state) else "wait_gate"
+
+
+async def after_gate(state: LaneState) -> Literal["gated_call", "chain_step"]:
+    """Make the call that was asked for; a chain is made of several."""
+    return "chain_step" if state["step_task"]["checked"].chain else "gated_call"
 
 
 def _has_result(state: object) -> bool:

@@ -19,6 +19,7 @@ from planwright.checkpoints.alternatives import plan_id
 from planwright.checkpoints.runs import RecordedPlan
 from planwright.checkpoints.stores import Stores
 from planwright.graph.canonical import sha256
+from planwright.graph.chains import CREATE_CHAIN
 from planwright.graph.errors import CapabilityRejected, LimitExceeded, ModelError
 from planwright.graph.invocation import Invocation
 from planwright.graph.plan import CLOSING, DELEGATE, CheckedStep, Plan, PlanStep
@@ -146,7 +147,7 @@ def candidates(failed: CheckedStep, tools: Iterable[Capability], approval: Appro
 
 def within(failed: CheckedStep, tool: Capability, approval: Approval) -> bool:
     """Say whether a capability stays inside the grant of a failed step."""
-    if tool.name in CLOSING or tool.name == DELEGATE or failed.gated:
+    if tool.name in (*CLOSING, DELEGATE, CREATE_CHAIN) or failed.gated:
         return False
     if failed.effect == "pure" or tool.effect == "pure":
         return failed.effect == tool.effect == "pure" and tool.mode == "read_only" and tool.risk == "None"

@@ -42,6 +42,7 @@ def plan_card(
             "effect": entry.effect,
             "own_gate": entry.gated,
             **({"gate_included": entry.uid} if with_gates and _known_gate(entry) else {}),
+            **_chain(entry),
         }
         for entry in checked
     ]
@@ -64,6 +65,17 @@ def plan_card(
 
 def _known_gate(entry: CheckedStep) -> bool:
     return entry.gated and not has_reference(entry.step.params)
+
+
+def _chain(entry: CheckedStep) -> dict[str, Any]:
+    """Show what a chain is: its definition by hash, and its calls as they are defined."""
+    if entry.chain is None:
+        return {}
+    calls = [
+        {"id": call.id, "capability": call.capability, "arguments": call.arguments}
+        for call in entry.chain.calls
+    ]
+    return {"chain": {"definition": entry.chain.hash, "calls": calls}}
 
 
 def _tools(step: PlanStep) -> dict[str, Any]:

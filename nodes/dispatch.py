@@ -35,7 +35,7 @@ def dispatch(gateway: Gateway) -> Node[AgentState]:
 
 
 def sends(state: AgentState, execution: Execution) -> list[Send]:
-    """One `Send` a step, in topological order: gated and agentic ones to a lane, any other to one node."""
+    """One `Send` a step, in topological order: gated, agentic and chains to a lane, others to one node."""
     plan, checked = state["plan"], state["checked"]
     assert plan is not None
     barriers = _barriers(checked) if execution.order == "waves" else {}
@@ -53,7 +53,7 @@ def sends(state: AgentState, execution: Execution) -> list[Send]:
             checked=entry,
             awaits=barriers.get(entry.uid, entry.needs),
         )
-        in_lane = entry.gated or entry.step.agentic
+        in_lane = entry.gated or entry.step.agentic or entry.chain is not None
         sent.append(Send("lane", LaneInput(step_task=task)) if in_lane else Send("direct_step", task))
     return sent
 

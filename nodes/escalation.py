@@ -28,9 +28,11 @@ def escalation(stores: Stores) -> Node[AgentState]:
         attempts = state.get("attempts", Attempts())
         happened = confirmed(gate, state["checked"], state["results"])
         for result in happened.values():
+            called = made_in(result, invocation.board.settled(result.part) if result.part else None)
             tenant, now = invocation.context.tenant, invocation.clock()
-            await stores.ledger.confirm(invocation.run_id, tenant, result, gate.decided_by or "", now)
-            invocation.board.confirm(result)
+            await stores.ledger.confirm(invocation.run_id, tenant, called, gate.decided_by or "", now)
+            invocation.board.confirm(called)
+        happened = {uid: result for uid, result in happened.items() if not result.part}
         return {**rule(gate, attempts), "results": happened, "approved": False}
 
     return escalation
@@ -61,6 +63,14 @@ def confirmed(
             done = {"status": "completed", "code": "confirmed", "error": "", "output": output}
             happened[entry.uid] = result.model_copy(update=done)
     return happened
+
+
+def made_in(result: StepResult, part: StepResult | None) -> StepResult:
+    """Choose what a person confirms: the step, or of a chain the call in doubt; the chain then goes on."""
+    if part is None:
+        return result
+    said = {name: getattr(result, name) for name in ("status", "code", "error", "output")}
+    return part.model_copy(update=said)
 
 
 def read_output(words: str) -> JsonValue:

@@ -1,8 +1,8 @@
 """What a plan will use, as far as that is known before it runs: the estimate on its card (SPEC §8).
 
-A direct step is one call. A step left to a model asks it at least once, and nobody knows how often it
-asks and calls. The answer at the end is one more call of a model. Of what is sent, only the words that
-are fixed now are counted; results come on top, and so do the replies.
+A direct step is one call, a chain as many as it has steps. A step left to a model asks it at least once,
+and nobody knows how often it asks and calls. The answer at the end is one more call of a model. Of what
+is sent, only the words that are fixed now are counted; results come on top, and so do the replies.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def estimate(
     provider = settings.providers.get(route.provider) if route else None
     prices = provider.prices if provider else None
     return Estimate(
-        tool_calls=len(todo) - len(agentic),
+        tool_calls=sum(calls_of(entry) for entry in todo if not entry.step.agentic),
         model_calls=len(prompts),
         tokens=tokens,
         cost=price(route, tokens, 0, prices) if route else None,
@@ -70,6 +70,11 @@ def estimate(
         room_tokens=MAX_TOKENS if prompts else 0,
         room_cost=worst_price(route, 0, MAX_TOKENS, prices) if route and prompts else 0,
     )
+
+
+def calls_of(entry: CheckedStep) -> int:
+    """Count the calls of a step that is no agent's: those of a chain are known."""
+    return len(entry.chain.calls) if entry.chain else 1
 
 
 def in_all(needed: Estimate, spent: Spent) -> dict[str, JsonValue]:

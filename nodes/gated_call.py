@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from langchain_core.runnables import RunnableConfig
 
+from planwright.checkpoints.gates import Gate
 from planwright.graph.invocation import invocation_of
 from planwright.graph.lane_state import LaneState
-from planwright.graph.results import StepStatus
+from planwright.graph.plan import CheckedStep
+from planwright.graph.results import StepResult, StepStatus
 from planwright.nodes.call_gate import CallGates
 from planwright.nodes.node import Node, Update
 from planwright.nodes.step_runner import StepRunner, ended
@@ -20,14 +22,20 @@ def gated_call(runner: StepRunner, gates: CallGates) -> Node[LaneState]:
         gate = await gates.read(state["gate_id"], invocation)
         if settled := invocation.board.settled(task["checked"].uid):
             return {"results": {settled.uid: settled}}
-        if gate.status == "approved":
+        if no := refused(gate, task["checked"]):
+            result = await runner.settle(task, no, invocation)
+        else:
             results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
             result = await runner.run(task, results, invocation)
-        else:
-            why = gate.reason or ("nobody decided in time" if gate.status == "expired" else "no reason given")
-            status: StepStatus = "skipped" if gate.status == "cancelled" else "rejected"
-            rejected = ended(task["checked"], status, code=gate.status, error=f"{gate.status}: {why}")
-            result = await runner.settle(task, rejected, invocation)
         return {"results": {result.uid: result}}
 
     return gated_call
+
+
+def refused(gate: Gate, checked: CheckedStep) -> StepResult | None:
+    """Make the result of a call that nobody approved; None for an approval, and nothing else."""
+    if gate.status == "approved":
+        return None
+    why = gate.reason or ("nobody decided in time" if gate.status == "expired" else "no reason given")
+    status: StepStatus = "skipped" if gate.status == "cancelled" else "rejected"
+    return ended(checked, status, code=gate.status, error=f"{gate.status}: {why}")

@@ -16,7 +16,7 @@ from planwright.nodes.grants import Grants
 from planwright.nodes.history import normalise, repair
 from planwright.nodes.node import Node, Update, ended_by
 from planwright.nodes.shortening import Shortening
-from planwright.nodes.tool_calls import CallReader, batch_of, schemas, tools_of
+from planwright.nodes.tool_calls import CallReader, batch_of, schemas
 from planwright.nodes.truncation import offered_whole
 from planwright.prompts import instructed
 
@@ -38,7 +38,7 @@ def llm_invoker(
             invocation.emit("progress", {"lane": loop.lane, "turn": turn, "of": most}, f"{loop.lane}:{turn}")
         granted = await grants.tools(loop, invocation)
         whole = offered_whole(state["conversation"])
-        tools = tools_of((*granted, *whole), reader.registry.within(profile))
+        tools = await reader.tools((*granted, *whole), invocation.run_id, profile)
         steering = _steering(state, turn)
         system = SystemMessage(instructed("agent", profile.instructions))
         seen = within(state["conversation"], state.get("compacted"))

@@ -65,10 +65,14 @@ def runnable(state: LoopState) -> list[Send]:
     """Send every call that may run on its way, one `Send` each; results come back in call order."""
     loop, batch = state["loop"], state["batch"]
     return [
-        Send(
-            "sub_agent" if call.made == DELEGATE else "tool_execution",
-            CallTask(loop=loop, batch=batch, call=call),
-        )
+        Send(maker_of(call), CallTask(loop=loop, batch=batch, call=call))
         for call in state["calls"]
         if call.made and not call.asks
     ]
+
+
+def maker_of(call: ToolCall) -> str:
+    """Name the node that makes a call."""
+    if call.made == DELEGATE:
+        return "sub_agent"
+    return "chain_call" if call.checked and call.checked.chain else "tool_execution"

@@ -10,7 +10,9 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from pydantic import ValidationError
 
+from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, explain
+from planwright.capabilities.chains import surface_in_run
 from planwright.capabilities.policy_file import Policy
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.blobs import Blobs
@@ -41,16 +43,17 @@ class Proposal:
 
 
 def planner(
-    models: Models, registry: Registry, blobs: Blobs, settings: Settings, policy: Policy
+    models: Models, registry: Registry, blobs: Blobs, settings: Settings, world: CallContext
 ) -> Node[AgentState]:
     """Freeze the compiled context, ask for a plan, and read the reply."""
 
     async def planner(state: AgentState, config: RunnableConfig) -> Update:
         invocation = invocation_of(config)
         attempts = state.get("attempts", Attempts())
-        allowed = registry.within(invocation.profile)
-        surface = [found for name in state["shortlist"] if (found := allowed.get(name))]
-        context = compiled_context(state, surface, allowed, invocation.profile, policy)
+        allowed = await surface_in_run(registry, world.chains, invocation.run_id, invocation.profile)
+        names = dict.fromkeys([*state["shortlist"], *allowed.chains])
+        surface = [found for name in names if (found := allowed.get(name))]
+        context = compiled_context(state, surface, allowed, invocation.profile, world.policy)
         prompt = Prompt(
             role="planner",
             system=instructed("planner", context["instructions"], max_steps=str(settings.planning.max_steps)),

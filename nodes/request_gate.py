@@ -11,16 +11,18 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.capability import Capability, check_arguments, explain
+from planwright.capabilities.chains import find
 from planwright.capabilities.policy import Ruling, evidence
 from planwright.capabilities.redacted import refuse_secrets
 from planwright.checkpoints.gates import Decision
 from planwright.graph.errors import CapabilityError, CapabilityRejected
-from planwright.graph.invocation import invocation_of
+from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.lane_state import LaneState
 from planwright.graph.plan import CheckedStep
 from planwright.graph.state import StepTask
 from planwright.nodes.call_gate import CallGates
 from planwright.nodes.card import step_card
+from planwright.nodes.chain_plan import shown_parts
 from planwright.nodes.node import Node, Update
 from planwright.nodes.step_runner import StepRunner, ended
 
@@ -32,15 +34,18 @@ def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState]:
         invocation, task = invocation_of(config), state["step_task"]
         results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
         try:
-            found, args = await _checked(runner, task, await runner.arguments(task, results, invocation))
+            given = await runner.arguments(task, results, invocation)
+            found, args = await _checked(runner, task, given, invocation)
             ruling = runner.gateway.ruling(found, args, invocation.context.tenant, invocation.profile)
+            settled = invocation.board.settled
+            parts = shown_parts(invocation.run_id, task["checked"], args, runner.gateway, settled)
         except CapabilityError as error:
             failed = ended(task["checked"], "failed", code=error.code, error=error.cause)
             return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
         why = ruling.reason if ruling.answer == "ask" else task["checked"].reason
-        shown = step_card(task, args, evidence(ruling, runner.gateway.world), why)
-        given = allowed(task["checked"], ruling)
-        opened = await gates.open(task["checked"], shown, invocation, task["plan_gate"], given)
+        shown = step_card(task, args, evidence(ruling, runner.gateway.world), why) | parts
+        decided = allowed(task["checked"], ruling)
+        opened = await gates.open(task["checked"], shown, invocation, task["plan_gate"], decided)
         return {"gate_id": opened}
 
     return request_gate
@@ -54,11 +59,10 @@ def allowed(checked: CheckedStep, ruling: Ruling) -> Decision | None:
 
 
 async def _checked(
-    runner: StepRunner, task: StepTask, params: dict[str, JsonValue]
+    runner: StepRunner, task: StepTask, params: dict[str, JsonValue], invocation: Invocation
 ) -> tuple[Capability, dict[str, JsonValue]]:
-    found = runner.gateway.registry.get(task["checked"].step.capability or "")
-    if found is None:
-        raise CapabilityRejected(f"there is no capability {task['checked'].step.capability}")
+    checked = task["checked"]
+    found = find(runner.gateway.registry, checked.step.capability or "", checked, invocation.profile)
     try:
         args = check_arguments(found, params)
     except ValidationError as error:

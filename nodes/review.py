@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.chains import surface_in_run
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.gates import Gate
 from planwright.checkpoints.serde import storable
@@ -43,7 +44,8 @@ def review(registry: Registry, stores: Stores, settings: Settings, world: CallCo
         profile = in_force(settings, read_context(run.context if run else None))
         spent = await stores.budgets.spent(gate.run_id, at)
         asked = world.on_behalf_of(gate.tenant, profile.agent)
-        rules = Rules(registry, settings, asked, route, profile)
+        surface = await surface_in_run(registry, world.chains, gate.run_id, profile)
+        rules = Rules(surface, settings, asked, route, profile)
         _, findings, _ = await asyncio.to_thread(examine, edited, rules, gate.run_id, results, spent)
         if findings:
             raise refusal(gate, findings)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
-
-from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability
+from planwright.capabilities.fitting import misfits
 from planwright.capabilities.policy import Ruling, decide
 from planwright.capabilities.redacted import why_not
 from planwright.capabilities.registry import Registry
 from planwright.graph.errors import CapabilityRejected
 from planwright.graph.plan import CLOSING, Plan, PlanStep
-from planwright.graph.references import has_reference, malformed_references, step_references, strings
+from planwright.graph.references import malformed_references, strings
 from planwright.graph.results import Finding
 from planwright.graph.risk import looser
 from planwright.graph.schedule import find_cycle
@@ -69,7 +67,7 @@ def _absent(step: PlanStep, name: str | None, registry: Registry) -> Finding:
 
 def ruling_of(found: Capability, step: PlanStep, world: CallContext) -> Ruling:
     """Ask the policy about a step's arguments as far as they are known."""
-    return decide(found, step.params, world, references=True)
+    return decide(found, step.params, world, references=not step.literal)
 
 
 def _denied(step: PlanStep, found: Capability, ruling: Ruling) -> Iterator[Finding]:
@@ -117,13 +115,13 @@ def _graph(plan: Plan) -> Iterator[Finding]:
     order = {step.id: position for position, step in enumerate(plan.steps)}
     keys = {step.key: position for position, step in enumerate(plan.steps)}
     for position, step in enumerate(plan.steps):
-        for name in (*step.depends_on, *step_references(step.params)):
+        for name in (*step.depends_on, *step.references):
             if name not in order:
                 fix = f"name one of {', '.join(order)}"
                 yield Finding(
                     code="unknown_dependency", step_id=step.id, message=f"there is no step {name}", fix=fix
                 )
-        for name in step_references(step.params):
+        for name in step.references:
             if order.get(name, -1) >= position:
                 message = f"it refers to {name}, which does not come before it"
                 yield Finding(
@@ -170,23 +168,16 @@ def _step(plan: Plan, step: PlanStep, registry: Registry, world: CallContext) ->
 
 
 def _arguments(plan: Plan, step: PlanStep, found: Capability, registry: Registry) -> Iterator[Finding]:
-    for text in malformed_references(step.params):
+    for text in () if step.literal else malformed_references(step.params):
         message = f"{text} is no reference"
         yield Finding(
             code="bad_arguments", step_id=step.id, message=message, fix="write {{steps.<id>.output.<path>}}"
         )
-    try:
-        found.args.model_validate(step.params)
-    except ValidationError as error:
-        for entry in error.errors():
-            value = _at(step.params, entry["loc"])
-            if entry["type"] not in ("missing", "extra_forbidden") and has_reference(value):
-                continue
-            name = ".".join(map(str, entry["loc"])) or "params"
-            known = ", ".join(found.args_schema.get("properties", {}))
-            message = f"{found.name}: {name}: {entry['msg'].lower()}"
-            yield Finding(code="bad_arguments", step_id=step.id, message=message, fix=f"it takes: {known}")
-    yield from _references(plan, step, registry)
+    known = ", ".join(found.args_schema.get("properties", {}))
+    for message in misfits(found, step.params, literal=step.literal):
+        yield Finding(code="bad_arguments", step_id=step.id, message=message, fix=f"it takes: {known}")
+    if not step.literal:
+        yield from _references(plan, step, registry)
 
 
 def _references(plan: Plan, step: PlanStep, registry: Registry) -> Iterator[Finding]:
@@ -212,15 +203,3 @@ def _criterion(step: PlanStep, expression: str) -> Iterator[Finding]:
     except ValueError as error:
         message = f"success_criteria is not CEL: {str(error).splitlines()[0]}"
         yield Finding(code="bad_arguments", step_id=step.id, message=message, fix="e.g. output.count > 0")
-
-
-def _at(params: dict[str, JsonValue], path: tuple[Any, ...]) -> JsonValue:
-    value: Any = params
-    for part in path:
-        if isinstance(value, dict | list) and not isinstance(part, str | int):
-            return None
-        try:
-            value = value[part]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return value  # type: ignore[no-any-return]

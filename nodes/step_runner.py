@@ -64,7 +64,10 @@ class StepRunner:
             "steps": await self.outputs(results),
             "input": {"request": invocation.request},
         }
-        resolved = resolve(dict(task["checked"].step.params), scope)
+        step = task["checked"].step
+        if step.literal:
+            return dict(step.params)
+        resolved = resolve(dict(step.params), scope)
         assert isinstance(resolved, dict)
         return resolved
 
@@ -150,7 +153,7 @@ class StepRunner:
             invocation.emit("plan_step_retry", data, f"{checked.uid}:{attempt}")
             return True
 
-        site, name = _site(checked, plan_hash, invocation, lanes), checked.step.capability or ""
+        site, name = site_of(checked, plan_hash, invocation, lanes), checked.step.capability or ""
         try:
             invocation.check_time()
             output = await self.gateway.call(name, await arguments(), site, may_retry)
@@ -228,9 +231,10 @@ def cancelled(checked: CheckedStep, invocation: Invocation) -> StepResult:
     return ended(checked, "skipped", code="cancelled", error=f"cancelled by {invocation.cancelled_by}")
 
 
-def _site(
+def site_of(
     checked: CheckedStep, plan_hash: str, invocation: Invocation, lanes: tuple[LaneBudget, ...]
 ) -> Site:
+    """Say where a call stands."""
     return Site(
         tenant=invocation.context.tenant,
         thread_id=invocation.thread_id,

@@ -6,20 +6,28 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
+from planwright.capabilities.gateway import Gateway
+from planwright.graph.errors import CapabilityError
 from planwright.graph.invocation import invocation_of
 from planwright.graph.loop_state import CallTask
 from planwright.graph.plan import CheckedStep
 from planwright.nodes.call_gate import CallGates
+from planwright.nodes.chain_plan import shown_parts
 from planwright.nodes.node import Node, Update
 
 
-def tool_approval(gates: CallGates) -> Node[CallTask]:
+def tool_approval(gates: CallGates, gateway: Gateway) -> Node[CallTask]:
     """Open the gate of a call and wait for its decision; one node a call, so all are open at once."""
 
     async def tool_approval(state: CallTask, config: RunnableConfig) -> Update:
         invocation, checked = invocation_of(config), state["call"].checked
         assert checked is not None
         shown = call_card(checked, state["loop"].goal, state["batch"])
+        try:
+            args, settled = checked.step.params, invocation.board.settled
+            shown |= shown_parts(invocation.run_id, checked, args, gateway, settled)
+        except CapabilityError as error:  # a part is gone since it was verified: nothing will be called
+            shown |= {"steps": [], "reason": error.cause}
         put = gates.ask if state["call"].asks else gates.open
         await gates.wait(await put(checked, shown, invocation), invocation)
         return {}

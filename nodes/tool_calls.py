@@ -13,12 +13,15 @@ from pydantic import JsonValue, ValidationError
 from planwright.capabilities import policy
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, check_arguments, explain
+from planwright.capabilities.chains import compose, surface_in_run
 from planwright.capabilities.redacted import refuse_secrets
 from planwright.capabilities.registry import Registry
 from planwright.graph.canonical import sha256
+from planwright.graph.chains import CREATE_CHAIN
 from planwright.graph.errors import CapabilityRejected
 from planwright.graph.loop_state import ToolCall
 from planwright.graph.plan import DELEGATE, CheckedStep, Plan, PlanStep, PolicyEvidence
+from planwright.graph.profile import Profile
 from planwright.graph.risk import Risk, at_least
 from planwright.nodes.call_arguments import flaw_of
 from planwright.nodes.surface import Surface, surface_of
@@ -53,6 +56,13 @@ class CallReader:
         self.registry = registry
         self._world = world
         self._ask_from = ask_from
+
+    async def tools(self, granted: Sequence[str], run_id: str, profile: Profile) -> dict[str, Capability]:
+        """Look up what a lane is granted, and the chains of its run that need nothing else."""
+        surface = await surface_in_run(self.registry, self._world.chains, run_id, profile)
+        chains = (found for name in surface.chains if (found := surface.get(name)) and found.chain)
+        whole = [found.name for found in chains if found.chain and found.chain.needs <= {*granted}]
+        return tools_of(list(dict.fromkeys([*granted, *whole])), surface)
 
     async def read(
         self,
@@ -106,6 +116,9 @@ class CallReader:
         if flaw := flaw_of(checked):
             raise CapabilityRejected(flaw, "mend them")
         refuse_secrets(found, checked, world.redactor)
+        if found.name == CREATE_CHAIN:
+            mine = Registry(tools.values())
+            await asyncio.to_thread(compose, checked, mine, self.registry, world)
         if found.preflight and found.name != DELEGATE:  # that of a delegation refuses steps of a plan
             await asyncio.to_thread(found.check, checked, world)
         found = found.given(checked, world)
@@ -165,6 +178,7 @@ class _Judged(NamedTuple):
             gated=gated,
             reason=reason,
             policy=self.evidence if gated else None,
+            chain=found.chain,
         )
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 from langchain_core.runnables import RunnableConfig
 
 from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.chains import surface_in_run
 from planwright.capabilities.policy import evidence
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.budgets import Budgets, Spent
@@ -27,6 +28,7 @@ from planwright.graph.state import AgentState, Attempts, ModelRoute
 from planwright.nodes.card import plan_card
 from planwright.nodes.estimate import Estimate, estimate, in_all, over_budget
 from planwright.nodes.node import Node, Update
+from planwright.nodes.planned_chains import with_planned_chains
 from planwright.nodes.resources import resource_conflicts
 from planwright.nodes.rules import check, ruling_of
 from planwright.nodes.surface import surface_of
@@ -53,7 +55,8 @@ def verify(
         results, changes = state.get("results", {}), state.get("changes", [])
         spent = await budgets.spent(invocation.run_id, invocation.clock())
         asked = world.on_behalf_of(invocation.context.tenant, invocation.profile.agent)
-        rules = Rules(registry, settings, asked, state["route"], invocation.profile)
+        surface = await surface_in_run(registry, world.chains, invocation.run_id, invocation.profile)
+        rules = Rules(surface, settings, asked, state["route"], invocation.profile)
         checked, findings, needed = await asyncio.to_thread(  # a preflight may read files
             examine, plan, rules, invocation.run_id, results, spent
         )
@@ -86,7 +89,10 @@ def verify(
 
 @dataclass(frozen=True)
 class Rules:
-    """What a plan is measured by; `route` is the model of its run, None when there is none yet."""
+    """What a plan is measured by; `registry` is what its run may use, chains it has made among it.
+
+    `route` is the model of its run, None when there is none yet.
+    """
 
     registry: Registry
     settings: Settings
@@ -109,8 +115,9 @@ def examine(
     plan: Plan, rules: Rules, run_id: str, results: Mapping[str, StepResult], spent: Spent
 ) -> tuple[list[CheckedStep], list[Finding], Estimate]:
     """Check a closed plan by all the rules, and fix its steps if it holds, within what its run has left."""
-    registry, settings, world = rules.registry.within(rules.profile), rules.settings, rules.world
-    findings = check(plan, registry, settings, world, can_call=rules.can_call)
+    settings, world = rules.settings, rules.world
+    registry, findings = with_planned_chains(plan, rules.registry, world)
+    findings += check(plan, registry, settings, world, can_call=rules.can_call)
     checked = [] if findings else check_steps(plan, registry, world, run_id, results, settings)
     findings += resource_conflicts(checked, results, registry, world)
     needed = estimate(plan, checked, results, rules.route, registry, rules.profile, settings)
@@ -202,6 +209,7 @@ def _call(step: PlanStep, registry: Registry, world: CallContext) -> dict[str, o
         "risk": highest_risk(step.estimated_risk, found.risk),
         "gated": asks,
         "reason": ruling.reason,
+        "chain": found.chain,
     }
 
 
@@ -229,13 +237,18 @@ def needs_approval(checked: list[CheckedStep], approval: Approval) -> bool:
 
 def step_uid(run_id: str, step: PlanStep, needs: tuple[str, ...], results: Mapping[str, StepResult]) -> str:
     """Name a step of a run for good, by what it does and needs; anew where that has failed before."""
-    agent = [step.description, list(step.tool_hints)] if step.agentic else []
     for again in range(100):
-        content = [run_id, step.id, step.capability, step.params, list(needs), again, *agent]
-        uid = "step_" + sha256(content)[:16]
+        uid = uid_of(run_id, step, needs, again)
         if uid not in results or results[uid].status == "completed":
             return uid
     raise AssertionError("a step cannot fail a hundred times within its budgets")
+
+
+def uid_of(run_id: str, step: PlanStep, needs: tuple[str, ...], again: int) -> str:
+    """Name one attempt at a step; `again` counts those that failed before it."""
+    agent = [step.description, list(step.tool_hints)] if step.agentic else []
+    content = [run_id, step.id, step.capability, step.params, list(needs), again, *agent]
+    return "step_" + sha256(content)[:16]
 
 
 def _again(

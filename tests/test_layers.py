@@ -26,7 +26,7 @@ FLOORS = (
         "graph.fork",
         "graph.kept",
     ),
-    ("graph.pipeline", "graph.lane", "graph.loop"),
+    ("graph.pipeline", "graph.lane", "graph.loop", "graph.chain_run"),
     ("nodes",),
     ("capabilities",),
     ("models",),

@@ -18,7 +18,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Interrupt, Send
 
 from planwright.checkpoints.serde import ALLOWED, MOST_KEPT, AllowListedSerializer
-from planwright.graph import compaction, loop_state, plan, results, state
+from planwright.graph import chain_state, chains, compaction, loop_state, plan, results, state
 from planwright.graph.errors import SetupError
 
 STEP = plan.PlanStep(id="s1", capability="mail.search", params={"query": "invoice", "nested": [{"a": None}]})
@@ -26,6 +26,9 @@ CRITERION = plan.Criterion(cel="output.count > 0")
 CHECKED = plan.CheckedStep(
     step=STEP, uid="step_1", needs=("step_0",), effect="pure", mode="read_only", risk="Low", gated=False
 )
+CALL = chains.ChainCall(id="1", capability="mail.search", arguments={"query": "{{input.topic}}"})
+CHAIN = chains.Chain(name="find", description="d", inputs={"topic": chains.ChainInput()}, calls=(CALL,))
+CHAINED = CHECKED.model_copy(update={"chain": CHAIN})
 SCORE = results.StepScore(
     step_id="s1", policy=1, utility=0.5, safety=1, latency=1, cost=1, findings=("late",)
 )
@@ -48,6 +51,7 @@ SAMPLES: dict[type, Any] = {
     state.Attempts: state.Attempts(replans=1, plans=2),
     loop_state.LoopTask: loop_state.LoopTask(lane="main", goal="g", route=ROUTE, tools=("mail.search",)),
     loop_state.ToolCall: loop_state.ToolCall(call_id="c1", index=0, name="mail__search", checked=CHECKED),
+    chain_state.ChainTask: chain_state.ChainTask(checked=CHAINED, plan_hash="h", args={"a": [1, None]}),
     loop_state.LoopOutcome: loop_state.LoopOutcome(status="completed", text="done"),
 }
 PLAIN: list[Any] = [

@@ -54,6 +54,39 @@ def test_no_argument_of_a_call_passes_for_another_line() -> None:
     assert [line.split()[1] for line in shown if line.startswith("risk")] == ["High"]
 
 
+CHAIN = {"capability": "tidy", "description": "d", "reason": "r", "mode": "destructive", "risk": "High"}
+
+
+def test_a_chain_is_shown_with_its_calls_and_what_asks_again() -> None:
+    known = {"id": "s2.1", "capability": "disk.wipe", "args": {"path": "/old"}, "risk": "High"}
+    known |= {"mode": "destructive", "gate_included": "step_1"}
+    unknown = {**known, "id": "s2.2", "args": {"path": "{{previous_result.next}}"}}
+    del unknown["gate_included"]
+    view = {
+        **CHAIN,
+        "effect": "blind",
+        "args": {},
+        "definition": "abcdef012345xyz",
+        "steps": [known, unknown],
+    }
+    shown = lines(call_view(view), 80)
+    assert [line.split() for line in shown if "disk.wipe" in line] == [
+        ["s2.1", "disk.wipe", "High"],
+        ["s2.2", "disk.wipe", "High", "own", "gate"],
+    ]
+    assert any("path: /old" in line for line in shown)
+    assert any("abcdef012345" in line for line in shown)
+
+
+def test_a_plan_shows_the_calls_of_its_chains() -> None:
+    plan = card(topic="t")
+    calls = [{"id": "1", "capability": "mail.search", "arguments": {"query": f"a\n  {FORGED}"}}]
+    plan["steps"][0]["chain"] = {"definition": "abc", "calls": calls}
+    shown = lines(plan_view(plan), 100)
+    assert any(line.split() == ["1", "mail.search"] for line in shown)
+    assert [line for line in shown if line.startswith("  s9")] == []
+
+
 @pytest.mark.parametrize(
     "hidden", ["\u202e", "\u2066", "\u200f", "\u200b", "\u061c", "\x1b", "\x9b"], ids=ascii
 )

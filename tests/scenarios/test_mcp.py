@@ -114,6 +114,19 @@ def test_a_result_goes_into_the_arguments_of_a_tool(desk: Desk) -> None:
     assert "The sum of" in result["preview"]
 
 
+def test_a_chain_calls_tools_and_hands_on_their_results(desk: Desk) -> None:
+    parts = [
+        {"toolName": "time.get_current_time", "arguments": {"timezone": "{{input.zone}}"}},
+        {"toolName": "work.write", "arguments": {"name": "in", "text": "{{previous_result.timezone}}"}},
+    ]
+    making = {"name": "note_time", "description": "Note the time", "steps": parts}
+    made = step("made", "tool.create_chain", **making)
+    desk.ask(desk.plan(made, step("note", "note_time", "made", zone="Asia/Tokyo")), "the answer")
+    assert desk.decide("approve")["status"] == "completed"
+    assert "in:Asia/Tokyo" in desk.scene.done
+    assert desk.effects() == [("tool.create_chain", "done"), ("work.write", "done")]
+
+
 @pytest.mark.parametrize(
     ("params", "said"),
     [

@@ -1,0 +1,49 @@
+"""chain_call: make one call of a model's that is a chain, and show the model its result."""
+
+from __future__ import annotations
+
+from langchain_core.runnables import RunnableConfig
+from pydantic import JsonValue
+
+from planwright.checkpoints.gates import gate_id
+from planwright.graph.chain_state import ChainTask
+from planwright.graph.invocation import invocation_of
+from planwright.graph.loop_state import CallTask
+from planwright.graph.settings import Settings
+from planwright.nodes.chain_step import RunChain
+from planwright.nodes.node import Node, Update
+from planwright.nodes.parallel_execution import said
+from planwright.nodes.step_runner import StepRunner
+from planwright.nodes.tool_execution import answer
+
+
+def chain_call(run_chain: RunChain, runner: StepRunner, settings: Settings) -> Node[CallTask]:
+    """Run the chain, or answer from the record when it was run before a crash."""
+
+    async def chain_call(state: CallTask, config: RunnableConfig) -> Update:
+        invocation, call, loop = invocation_of(config), state["call"], state["loop"]
+        assert call.checked is not None
+        checked, step = call.checked, call.checked.step
+        if invocation.cancelled_by:
+            stopped = call.model_copy(update={"error": f"not made: cancelled by {invocation.cancelled_by}"})
+            return {"conversation": [said(stopped)]}
+        about: dict[str, JsonValue] = {"lane": loop.lane, "capability": step.capability}
+        about |= {"step_id": step.id, "uid": checked.uid, "call_id": call.call_id, "risk": checked.risk}
+        invocation.emit("tool_call_start", {**about, "args": step.params}, checked.uid)
+        result = invocation.board.settled(checked.uid)
+        if result is None:
+            opening = ChainTask(
+                checked=checked,
+                plan_hash=state["batch"],
+                args=step.params,
+                gate_id=gate_id(invocation.run_id, "step", checked.uid) if checked.gated else "",
+                ask_from=settings.approval.tool_risk,
+                budgets=loop.budgets,
+            )
+            result = await run_chain(opening, config)
+            await runner.record(result, invocation)
+        how = {"status": result.status, "seconds": result.seconds, "error": result.error}
+        invocation.emit("tool_call_end", {**about, **how}, checked.uid)
+        return {"conversation": [await answer(call.call_id, result, runner, settings.tools.result_limit)]}
+
+    return chain_call

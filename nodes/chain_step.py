@@ -1,0 +1,47 @@
+"""chain_step: carry out a step of a plan that calls a chain."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphInterrupt
+
+from planwright.graph.chain_state import ChainTask
+from planwright.graph.errors import CapabilityError
+from planwright.graph.invocation import invocation_of
+from planwright.graph.lane_state import LaneState
+from planwright.graph.results import StepResult
+from planwright.nodes.call_gate import CallGates
+from planwright.nodes.gated_call import refused
+from planwright.nodes.node import Node, Update
+from planwright.nodes.step_runner import StepRunner, ended
+
+RunChain = Callable[[ChainTask, RunnableConfig], Awaitable[StepResult]]
+
+
+def chain_step(run_chain: RunChain, runner: StepRunner, gates: CallGates) -> Node[LaneState]:
+    """Run the chain once its inputs are there and its own gate, if it has one, is approved."""
+
+    async def chain_step(state: LaneState, config: RunnableConfig) -> Update:
+        invocation, task = invocation_of(config), state["step_task"]
+        checked, gate_id = task["checked"], state.get("gate_id", "")
+        if settled := invocation.board.settled(checked.uid):
+            return {"results": {settled.uid: settled}}
+        results = await invocation.board.inputs(task["awaits"], checked.uid)
+        if gate_id and (no := refused(await gates.read(gate_id, invocation), checked)):
+            return {"results": {no.uid: await runner.settle(task, no, invocation)}}
+        missing = runner.begin(task, results, invocation)
+        try:
+            args = await runner.arguments(task, results, invocation)
+            opening = ChainTask(checked=checked, plan_hash=task["plan_hash"], args=args, gate_id=gate_id)
+            result = await run_chain(opening, config)
+        except CapabilityError as error:
+            result = ended(checked, "failed", code=error.code, error=error.cause)
+        except GraphInterrupt:
+            invocation.board.wait_on_gate(checked.uid)
+            raise
+        result = result.model_copy(update={"missing": missing})
+        return {"results": {result.uid: await runner.settle(task, result, invocation)}}
+
+    return chain_step
