@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test check bench crash fuzz cuts chaos blocks ssrf secrets eval-offline docs lock clean budgets jail
+.PHONY: setup demo test check bench crash fuzz templates cuts chaos blocks ssrf secrets eval-offline docs lock clean budgets jail
 
 setup: $(STAMP)
 
@@ -40,6 +40,9 @@ crash: setup  ## kill -9 at every boundary, then recover -> crash.json
 fuzz: setup  ## 20,000 malformed tool calls through the agentic loop -> fuzz.json jail.json
 	$(BIN)/python -m benchmarks.fuzz_calls
 
+templates: setup  ## 301 hostile templates and 50,000 random ones for the arguments of chains -> templates.json
+	$(BIN)/python -m benchmarks.templates
+
 cuts: setup  ## Cancel, break and fail every recorded run at every event; is each conversation still valid?
 	$(BIN)/python -m benchmarks.cut_runs
 
@@ -72,4 +75,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json
