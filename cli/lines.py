@@ -38,6 +38,9 @@ def event_line(event: Mapping[str, Any]) -> RenderableType | None:
             return label("guard", f"{data['severity']}: {data['pattern']}, {data['times']} times", "yellow")
         case "failover":
             return label("model", failover(data), "yellow")
+        case "structured_output":
+            said = f"{data['provider']} refused {data['refused']}: trying {data['next']}"
+            return label("model", f"{said} ({data['cause']})", "yellow")
         case "progress":
             return label("progress", f"turn {data['turn']} of at most {data['of']}")
         case "verdict":

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from planwright.cli import agents, mcp, policy, spending, travel
-from planwright.cli.options import HERE, Folder, Json, NoInput, Request, Thread, Which
+from planwright.cli.options import HERE, Folder, Json, NoInput, Probe, Request, Thread, Which
 from planwright.graph.errors import PlanwrightError
 
 app = typer.Typer(
@@ -228,10 +228,12 @@ def capabilities(
 
 
 @app.command()
-def doctor(workspace: Folder = HERE) -> None:
+def doctor(workspace: Folder = HERE, probe: Probe = False) -> None:
     """Check settings, store, sources and providers of a workspace."""
-    from planwright.cli.doctor import examine
-
+    if probe:
+        from planwright.cli.probing import probe as examine
+    else:
+        from planwright.cli.doctor import examine
     raise typer.Exit(examine(workspace))
 
 

@@ -33,6 +33,7 @@ EventType = Literal[
     "tool_call_end",
     "context_compacted",
     "llm_call",
+    "structured_output",
     "failover",
     "loop_guard",
     "progress",

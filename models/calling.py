@@ -7,7 +7,7 @@ import itertools
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import json_repair
@@ -16,7 +16,7 @@ from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.runnables import Runnable
 
 from planwright.checkpoints.budgets import Amount, Budgets
-from planwright.graph.errors import ModelError, ModelOutputInvalid, ModelUnavailable, ProviderResting
+from planwright.graph.errors import ModelError, ModelOutputInvalid, ModelRejected, ModelUnavailable, ProviderResting
 from planwright.graph.invocation import Invocation
 from planwright.graph.lane_budget import LaneBudget
 from planwright.graph.provider_settings import Provider
@@ -27,6 +27,7 @@ from planwright.models.failures import classify
 from planwright.models.first_words import FirstWords
 from planwright.models.pricing import heard, price, used_in_vain, worst_price
 from planwright.models.router import Router
+from planwright.models.structured import Schema, Way, Ways, answered, asking
 from planwright.models.tool_bridge import in_words, new_nonce, read_calls
 from planwright.models.warning import warn
 from planwright.prompts.fence import Fences
@@ -39,12 +40,15 @@ _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
 
 @dataclass(frozen=True)
 class Prompt:
-    """What a role is told, and what it is to work on; a reply said `aloud` is streamed to the user."""
+    """What a role is told, and what it is to work on.
+
+    With a `schema` the answer is one JSON object; a reply said `aloud` is streamed to the user.
+    """
 
     role: str
     system: str
     user: str
-    json: bool = False
+    schema: Schema | None = None
     aloud: bool = False
     timeout_s: float = 60
     max_tokens: int = MAX_TOKENS
@@ -58,7 +62,8 @@ class _Call:
     role: str
     messages: list[AnyMessage]
     timeout_s: float
-    json: bool = False
+    schema: Schema | None = None
+    way: Way = "text"
     aloud: bool = True
     max_tokens: int = MAX_TOKENS
     temperature: float | None = None
@@ -77,6 +82,7 @@ class Models:
         self._deadline_s = settings.execution.step_timeout_s
         self._failover = Failover(router.count_keys, settings.failover, settings.breaker)
         self._fences = Fences()
+        self._ways = Ways()
 
     async def complete(
         self,
@@ -95,14 +101,14 @@ class Models:
             role=prompt.role,
             messages=[SystemMessage(prompt.system), HumanMessage(prompt.user)],
             timeout_s=prompt.timeout_s,
-            json=prompt.json,
+            schema=prompt.schema,
             aloud=prompt.aloud,
             max_tokens=prompt.max_tokens,
             temperature=prompt.temperature,
             lanes=lanes,
         )
         reply = await self._serve(call, route, invocation, key)
-        if prompt.json and reply.response_metadata.get("finish_reason") == "length":
+        if prompt.schema and reply.response_metadata.get("finish_reason") == "length":
             raise ModelOutputInvalid("the reply was cut off at the token limit", "answer with fewer words")
         return reply.text
 
@@ -145,7 +151,20 @@ class Models:
         made, told = itertools.count(), itertools.count()
 
         async def attempt(at: ModelRoute, with_key: int) -> AIMessage:
-            return await self._spend(call, at, with_key, invocation, f"{key}:{next(made)}")
+            if call.schema is None:
+                return await self._spend(call, at, with_key, invocation, f"{key}:{next(made)}")
+            while True:
+                way = self._ways.best(at, self.router.provider(at))
+                shaped, name = replace(call, way=way), f"{key}:{next(made)}"
+                try:
+                    return answered(await self._spend(shaped, at, with_key, invocation, name))
+                except ModelRejected as error:
+                    if not self._ways.refused(at, way, error):
+                        raise
+                    then = self._ways.best(at, self.router.provider(at))
+                    about = {"role": call.role, "provider": at.provider, "model": at.model}
+                    data = {**about, "refused": way, "next": then, "cause": error.cause}
+                    invocation.emit("structured_output", data, name)
 
         def tell(data: dict[str, Any]) -> None:
             invocation.emit("failover", {"role": call.role, **data}, f"{key}:{next(told)}")
@@ -196,12 +215,16 @@ class Models:
     async def _invoke(self, call: _Call, route: ModelRoute, with_key: int) -> AIMessage:
         """Make one call. Raises what its failure is classified as."""
         provider = self.router.provider(route)
-        model: Runnable[Any, AIMessage] = self.router.chat_model(route, with_key)
+        chat_model = self.router.chat_model(route, with_key)
+        model: Runnable[Any, AIMessage] = chat_model
         nonce = new_nonce() if call.tools and not route.native else ""
         messages = in_words(call.messages, call.tools, nonce) if nonce else call.messages
         if call.tools and not nonce:
-            model = self.router.chat_model(route, with_key).bind_tools(call.tools, tool_choice="auto")
-        options = {} if provider is None else _options(call, provider)
+            model = chat_model.bind_tools(call.tools, tool_choice="auto")
+        options = {} if provider is None else _options(call)
+        if call.schema:
+            model, form = asking(chat_model, call.way, call.role, call.schema)
+            options |= form
         read = FirstWords(aloud=call.aloud and not nonce)
         try:
             async with asyncio.timeout(call.timeout_s):
@@ -226,13 +249,11 @@ class Models:
         )
 
 
-def _options(call: _Call, provider: Provider) -> dict[str, Any]:
+def _options(call: _Call) -> dict[str, Any]:
     """Spell what a call asks for beside its messages."""
     options: dict[str, Any] = {"max_tokens": call.max_tokens}
     if call.temperature is not None:
         options["temperature"] = call.temperature
-    if call.json and "json_mode" in provider.capabilities:
-        options["response_format"] = {"type": "json_object"}
     return options
 
 

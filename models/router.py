@@ -61,7 +61,7 @@ class Router:
             if name not in providers or provider.endswith("/"):
                 known = ", ".join(providers) or "none is configured"
                 raise SetupError(f"there is no provider {provider!r} ({known})", f"add [providers.{name}]")
-            route = _route(name, providers[name]).model_copy(update={"chosen": True})
+            route = route_of(name, providers[name]).model_copy(update={"chosen": True})
             return route.model_copy(update={"model": model}) if model else route
         if not providers:
             return EMBEDDED
@@ -98,7 +98,7 @@ class Router:
     def _able(self, needs: Collection[str]) -> list[ModelRoute]:
         """List the providers that offer what is needed, by priority."""
         ranked = sorted(self._settings.providers.items(), key=lambda item: (item[1].priority, item[0]))
-        return [_route(name, found) for name, found in ranked if set(needs) <= set(found.capabilities)]
+        return [route_of(name, found) for name, found in ranked if set(needs) <= set(found.capabilities)]
 
     def provider(self, route: ModelRoute) -> Provider | None:
         """Look up the settings behind a route; None for the embedded and for a given model."""
@@ -131,7 +131,8 @@ class Router:
         return connected[name]
 
 
-def _route(name: str, provider: Provider) -> ModelRoute:
+def route_of(name: str, provider: Provider) -> ModelRoute:
+    """Describe the model of a provider as runs know it."""
     return ModelRoute(
         provider=name,
         model=provider.model,

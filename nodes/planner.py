@@ -27,6 +27,7 @@ from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState, Attempts
 from planwright.models.calling import Models, Prompt, read_json
 from planwright.nodes.node import Node, Update
+from planwright.nodes.plan_form import PLAN_FORM
 from planwright.nodes.task_extraction import history
 from planwright.prompts import as_data, instructed, prompts_hash, render
 
@@ -58,7 +59,7 @@ def planner(
             role="planner",
             system=instructed("planner", context["instructions"], max_steps=str(settings.planning.max_steps)),
             user=_message(context),
-            json=True,
+            schema=PLAN_FORM,
             timeout_s=_timeout(state["decision"].score, settings.planner.timeout_s),
         )
         proposal = await _ask(models, state, prompt, invocation, settings, attempts.plans)
@@ -182,7 +183,7 @@ async def _ask(
                 prompt.role,
                 prompt.system,
                 f"{prompt.user}\nYour last reply was refused: {error}\n",
-                json=True,
+                schema=PLAN_FORM,
                 timeout_s=prompt.timeout_s,
             )
 

@@ -16,6 +16,11 @@ from planwright.nodes.node import Node, Update
 from planwright.prompts import as_data, render
 
 SOURCES_TIMEOUT_S = 30
+ANSWER = {
+    "type": "object",
+    "properties": {"task": {"type": "string"}, "depends_on_chat_history": {"type": "boolean"}},
+    "required": ["task"],
+}
 
 
 def task_extraction(models: Models, memories: Memories) -> Node[AgentState]:
@@ -36,7 +41,7 @@ def task_extraction(models: Models, memories: Memories) -> Node[AgentState]:
             user=render(
                 "task_extraction_messages", history=as_data(earlier), newest=as_data(state["request"])
             ),
-            json=True,
+            schema=ANSWER,
         )
         reply, _ = read_json(await models.complete(state["route"], prompt, invocation, "task_extraction"))
         task = Task(

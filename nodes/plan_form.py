@@ -1,0 +1,34 @@
+"""The form of a planner's answer, for providers that can be held to a JSON schema.
+
+It is looser than the plan itself, which is validated afterwards with words a model can mend it by.
+"""
+
+from __future__ import annotations
+
+from planwright.graph.risk import RISKS
+
+_TEXT = {"type": "string"}
+_TEXTS = {"type": "array", "items": _TEXT}
+_STEP = {
+    "type": "object",
+    "properties": {
+        "id": _TEXT,
+        "capability": _TEXT,
+        "description": _TEXT,
+        "params": {"type": "object"},
+        "depends_on": _TEXTS,
+        "tool_hints": _TEXTS,
+        "estimated_risk": {"enum": list(RISKS)},
+        "success_criteria": {"type": "object", "properties": {"cel": _TEXT}},
+    },
+    "required": ["id"],
+}
+PLAN_FORM = {
+    "type": "object",
+    "properties": {
+        "goal": _TEXT,
+        "steps": {"type": "array", "items": _STEP},
+        "cannot": _TEXT,
+        "clarify": _TEXTS,
+    },
+}
