@@ -16,10 +16,15 @@ from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.runnables import Runnable
 
 from planwright.checkpoints.budgets import Amount, Budgets
-from planwright.graph.errors import ModelError, ModelOutputInvalid, ModelRejected, ModelUnavailable, ProviderResting
+from planwright.graph.errors import (
+    ModelError,
+    ModelOutputInvalid,
+    ModelRejected,
+    ModelUnavailable,
+    ProviderResting,
+)
 from planwright.graph.invocation import Invocation
 from planwright.graph.lane_budget import LaneBudget
-from planwright.graph.provider_settings import Provider
 from planwright.graph.settings import Settings
 from planwright.graph.state import ModelRoute
 from planwright.models.failover import Failover

@@ -71,8 +71,9 @@ class Probe:
         route, provider = route_of(self._name, self._provider), self._provider
         sent = count_tokens_approximately([JSON], tools=[TOOL])
         worst = Amount(sent + TOKENS, cost=worst_price(route, sent, TOKENS, provider.prices))
+        run, now = f"probe_{self._name}", self._now()
         reservation = await self._budgets.reserve(
-            f"probe_{self._name}", "default", self._name, "model", worst, RunBudget(), self._now(), within=provider
+            run, "default", self._name, "model", worst, RunBudget(), now, within=provider
         )
         try:
             async with asyncio.timeout(TIMEOUT_S):
@@ -105,7 +106,9 @@ class Probe:
         return "" if "word" in value and not repaired else "its answer does not follow the form"
 
     async def _streams(self, model: BaseChatModel) -> str:
-        pieces = [piece async for piece in model.astream("Answer with the words one two three.", max_tokens=TOKENS)]
+        pieces = [
+            piece async for piece in model.astream("Answer with the words one two three.", max_tokens=TOKENS)
+        ]
         said = "".join(piece.text for piece in pieces)
         if not said:
             raise ModelUnavailable("it streamed nothing")

@@ -38,13 +38,20 @@ class Ways:
 
     def best(self, route: ModelRoute, provider: Provider | None) -> Way:
         """Choose the strictest way that a provider offers and its model has not refused."""
-        refused, offered = self._refused[route.provider, route.model], provider.capabilities if provider else ()
+        refused, offered = (
+            self._refused[route.provider, route.model],
+            provider.capabilities if provider else (),
+        )
         found = (way for way, need in NEEDS.items() if need in offered and way not in refused)
         return next(found, "text")
 
     def refused(self, route: ModelRoute, way: Way, error: ModelRejected) -> bool:
         """Note that a way was refused; say whether it was, and not the request as a whole."""
-        if way == "text" or isinstance(error, KeyRefused | ContextOverflow) or not _ABOUT_IT.search(error.cause):
+        if (
+            way == "text"
+            or isinstance(error, KeyRefused | ContextOverflow)
+            or not _ABOUT_IT.search(error.cause)
+        ):
             return False
         self._refused[route.provider, route.model].add(way)
         return True

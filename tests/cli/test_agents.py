@@ -58,7 +58,7 @@ def test_a_run_as_an_agent_cannot_do_what_the_agent_may_not(staffed: Desk) -> No
     done = staffed.run("run", "Save hello to note.md", "--agent", "reader")
     assert done.code == 1
     assert "I cannot do that" in done.stdout
-    assert "What I can do: files.list, files.read, mail.search.\n" in done.stdout
+    assert "What I can do: files.list, files.read, mail.draft, mail.search, mail.send.\n" in done.stdout
     assert "agent      reader" in done.stderr
     assert not (staffed.folder / "note.md").exists()
     ((thread,),) = staffed.rows("SELECT thread_id FROM runs")
@@ -84,7 +84,7 @@ def test_agents_are_listed_and_shown_with_what_is_in_force(staffed: Desk) -> Non
     assert listed.code == 0
     assert [line.split()[0] for line in listed.stdout.splitlines()] == ["agent", "reader", "scribe"]
     shown = staffed.run("agents", "show", "reader", "--json").json
-    assert shown["tools"] == ["files.list", "files.read", "mail.search"]
+    assert shown["tools"] == ["files.list", "files.read", "mail.draft", "mail.search", "mail.send"]
     assert (shown["planning"], shown["from"]["planning"]) == ("always", "agents.reader.planning")
     assert (shown["limits"]["tokens"], shown["limits"]["cost"]) == (90_000, "0.5")
     assert shown["from"]["cost"] == "budgets.run.cost"

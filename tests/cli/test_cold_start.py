@@ -25,6 +25,8 @@ STARTS: dict[str, tuple[list[str], int, str]] = {
     "inspect": (["ls"], 0, "waiting"),
     "rules": (["rules", "revoke", "rule_nope"], 2, "rule_nope"),
     "doctor": (["doctor"], 0, "embedded planner"),
+    "probing": (["doctor", "--probe"], 0, "the embedded planner serves"),
+    "refusal": (["show", "nothing"], 2, "there is no thread or run nothing"),
     "forking": (["checkpoints", "W"], 0, ""),
     "usage": (["usage"], 0, ""),
     "mcp_views": (["mcp", "ls"], 0, ""),
@@ -32,7 +34,7 @@ STARTS: dict[str, tuple[list[str], int, str]] = {
     "agent_views": (["agents", "show", "reader"], 0, "reader"),
     "agent_table": (["agents", "edit", "reader"], 2, "error: "),
 }
-ELSEWHERE = {"studio": "tests/server/test_studio.py", "views": "tests/cli/test_inspect.py"}
+ELSEWHERE = {"studio": "tests/server/test_studio.py"}
 
 
 def loaded_on_call(path: Path) -> set[str]:

@@ -41,25 +41,26 @@ def test_too_few_tokens_for_the_first_call_mean_no_call(limit: int, scene: Scene
 
 
 def test_a_plan_whose_answer_would_find_no_tokens_left_is_not_begun(scene: Scene) -> None:
-    model = CostlyModel(replies=[scene.plan(scene.step("s1", "work.read")), "never asked"])
-    output = scene.ask(scene.agent(model=model, budgets={"run": {"tokens": 10_000}}))
+    replies = [scene.plan(scene.step("s1", "work.read")), "never asked"]
+    model = CostlyModel(replies=replies, tokens=14_000)
+    output = scene.ask(scene.agent(model=model, budgets={"run": {"tokens": 16_000}}))
     assert output["status"] == "budget_exceeded"
     assert "budgets.run.tokens" in output["answer"]
     assert (roles(model), scene.done) == (["planner"], [])
 
 
 def test_results_that_no_model_can_be_asked_about_are_told_beside_the_limit(scene: Scene) -> None:
-    model = CostlyModel(replies=[scene.plan(scene.step("s1", "work.read")), "never asked"], tokens=5000)
-    agent = scene.agent(model=model, budgets={"run": {"tokens": 5000 + 4096 + 300}})
+    model = CostlyModel(replies=[scene.plan(scene.step("s1", "work.read")), "never asked"], tokens=12_000)
+    agent = scene.agent(model=model, budgets={"run": {"tokens": 12_000 + 4096 + 300}})
     output = scene.ask(agent, "Do it, " + "please, " * 200)
     assert (output["status"], roles(model), scene.done) == ("budget_exceeded", ["planner"], ["s1"])
-    assert output["answer"].startswith("the run budget of 9396 tokens is spent: 5000 tokens used")
+    assert output["answer"].startswith("the run budget of 16396 tokens is spent: 12000 tokens used")
     assert "s1" in output["answer"].splitlines()[-1]
 
 
 def test_tokens_spent_on_the_plan_leave_none_for_another_plan(scene: Scene) -> None:
-    model = CostlyModel(replies=[scene.plan(scene.step("s1", "work.reed"))])
-    output = scene.ask(scene.agent(model=model, budgets={"run": {"tokens": 10_000}}))
+    model = CostlyModel(replies=[scene.plan(scene.step("s1", "work.reed"))], tokens=14_000)
+    output = scene.ask(scene.agent(model=model, budgets={"run": {"tokens": 16_000}}))
     assert output["status"] == "budget_exceeded"
     assert (roles(model), scene.done) == (["planner"], [])
 

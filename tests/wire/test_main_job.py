@@ -79,14 +79,14 @@ def test_the_planner_is_sent_the_task_and_the_capabilities_with_their_arguments(
         assert f'"name": "{name}"' in sent
     assert '"amount"' in sent
     assert "one JSON object" in job.asked[0].sent("system")
-    assert job.asked[0].body["response_format"] == {"type": "json_object"}
+    assert job.asked[0].body["tool_choice"]["function"]["name"] == "planner"
 
 
 def test_the_mails_are_sent_to_the_answering_model_only(job: Job) -> None:
     planner, answer = job.asked
     assert "INV-2026-1187" not in json.dumps(planner.body)
     assert "INV-2026-1187" in answer.sent("user")
-    assert "response_format" not in answer.body
+    assert answer.body.keys().isdisjoint({"response_format", "tools"})
 
 
 def test_the_usage_is_what_the_server_said(job: Job) -> None:

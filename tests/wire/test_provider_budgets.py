@@ -17,8 +17,8 @@ from tests.wire.scripted_server import ScriptedServer, hangs, refuses, says
 pytestmark = pytest.mark.enable_socket
 
 SCRIPT = (says(LISTING), says("Four tickets."))
-COSTLY = (says(LISTING, (9000, 200)), says("Four tickets.", (9000, 200)))
-DAILY = {"daily_tokens": 9000}
+COSTLY = (says(LISTING, (16_000, 200)), says("Four tickets.", (16_000, 200)))
+DAILY = {"daily_tokens": 16_000}
 PRICES = {"input_per_million": "2", "output_per_million": "8"}
 
 
@@ -44,7 +44,7 @@ def test_a_provider_that_reaches_its_limit_in_a_run_makes_way_for_the_next(
         "next_provider",
         "b/my-model",
     )
-    assert told["cause"].startswith("provider a may use 9000 tokens a day: 9200 tokens used in ")
+    assert told["cause"].startswith("provider a may use 16000 tokens a day: 16200 tokens used in ")
 
 
 def test_a_provider_over_its_limit_is_benched_for_the_whole_of_the_next_run(
@@ -59,12 +59,12 @@ def test_a_provider_over_its_limit_is_benched_for_the_whole_of_the_next_run(
     assert ended.of("failover") == []
     benched = [told for told in ended.of("budget_update") if "benched" in told]
     assert [(told["limit"], told["used"], told["benched"]) for told in benched] == [
-        ("providers.a.daily_tokens", 9200, "a")
+        ("providers.a.daily_tokens", 16_200, "a")
     ]
 
 
 def test_when_every_provider_is_over_its_limit_no_model_is_asked(workspace: Path, serve: Serve) -> None:
-    first, second = serve(*COSTLY), serve(says("Four tickets.", (9000, 200)))
+    first, second = serve(*COSTLY), serve(says("Four tickets.", (16_000, 200)))
     settings = settings_for(workspace, two(first, second, DAILY, DAILY))
     ask(settings)
     ended = ask(settings)
@@ -104,7 +104,7 @@ def test_a_spent_provider_beside_a_broken_one_is_a_failure_that_names_both(
 
 def test_tenants_have_a_limit_each(workspace: Path, serve: Serve) -> None:
     server = serve(*COSTLY, *COSTLY)
-    settings = settings_for(workspace, {"a": provider(server, daily_tokens=18_000)})
+    settings = settings_for(workspace, {"a": provider(server, daily_tokens=32_000)})
     assert ask(settings, context=RunContext(tenant="acme")).status == "completed"
     assert ask(settings, context=RunContext(tenant="acme")).status == "budget_exceeded"
     assert ask(settings, context=RunContext(tenant="globex")).status == "completed"
