@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,7 +23,7 @@ from planwright.graph.agent import Agent
 from planwright.graph.agent_settings import RunBudget
 from planwright.graph.run_context import RunContext
 
-LEAST_WIDTH, LEAST_HEIGHT = 40, 8
+LEAST_WIDTH, LEAST_HEIGHT, FRAMES_PER_S = 40, 8, 8
 ANSWERING = ("respond", "agentic_loop")
 IN_THE_FRAME = frozenset(
     ("plan_step_start", "plan_step_complete", "plan_step_failed", "plan_step_skipped")
@@ -61,6 +63,7 @@ class Watch:
         self._left_behind: set[str] = set()
         self._plans: set[tuple[str, int]] = set()
         self._over = False
+        self._drawing = threading.Lock()
 
     def recall(self, events: Iterable[Mapping[str, Any]]) -> None:
         """Take up a run that another process began, from its events."""
@@ -84,7 +87,8 @@ class Watch:
         screen, self._over = self._terminal.screen, False
         modes = ["custom", "updates", "messages"]
         self._board = taken_up(self._board, time.time())
-        with Live(console=screen, transient=True, get_renderable=self._frame, refresh_per_second=8):
+        live = Live(console=screen, transient=True, get_renderable=self._frame, auto_refresh=False)
+        with live, self._ticking(live):
             try:
                 for mode, chunk in agent.stream(given, config, context=context, stream_mode=modes):
                     self._lively(mode, chunk)
@@ -92,10 +96,36 @@ class Watch:
                 self._leave(ended=False)
                 self._over = True  # nothing is left for the frame's last picture
 
+    @contextmanager
+    def _ticking(self, live: Live) -> Iterator[None]:
+        """Draw the frame anew a few times a second, never while a line is printed.
+
+        rich makes a picture and writes it in two steps: its own thread for this has left a frame behind
+        that a line was printed onto.
+        """
+        over = threading.Event()
+
+        def tick() -> None:
+            while not over.wait(1 / FRAMES_PER_S):
+                with self._drawing:
+                    live.refresh()
+
+        ticker = threading.Thread(target=tick, daemon=True)
+        ticker.start()
+        try:
+            yield
+        finally:
+            over.set()
+            ticker.join()
+
+    def _print(self, line: RenderableType) -> None:
+        with self._drawing:
+            self._terminal.screen.print(line)
+
     def _plainly(self, mode: str, chunk: Any) -> None:
         line = self._line(mode, chunk)
         if line is not None and not self._terminal.as_json:
-            self._terminal.screen.print(line)
+            self._print(line)
 
     def _lively(self, mode: str, chunk: Any) -> None:
         if mode == "messages":
@@ -113,7 +143,7 @@ class Watch:
         if kind in AFTER_THE_STEPS:
             self._leave(ended=True)
         if kind not in IN_THE_FRAME and (line := self._line(mode, chunk)) is not None:
-            self._terminal.screen.print(line)
+            self._print(line)
 
     def _line(self, mode: str, chunk: Any) -> RenderableType | None:
         if mode == "custom":
@@ -128,10 +158,10 @@ class Watch:
         lines = self._board.lines
         new = [line for line in lines if line.state != "pending" and _name(line) not in self._left_behind]
         if new:
-            self._terminal.screen.print(left_behind(new, time.time(), self._terminal.screen.width))
+            self._print(left_behind(new, time.time(), self._terminal.screen.width))
         begun = any(line.state != "pending" for line in lines)
         if begun and (rest := sum(line.state == "pending" for line in lines)):
-            self._terminal.screen.print(Text(f"  ◷ {rest} more to come", "dim"))
+            self._print(Text(f"  ◷ {rest} more to come", "dim"))
         self._left_behind |= {_name(line) for line in new if line.settled}
         if ended:
             calls = tuple(line for line in lines if line.id)
