@@ -264,7 +264,9 @@ def revoke_rule(
 @app.command()
 def studio(
     workspace: Folder = HERE,
-    port: Annotated[int | None, typer.Option(help="The port; 2024 or any free one if left out.")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="The port; 2024 or any free one if left out.")
+    ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
 ) -> None:
     """Serve the workspace to LangGraph Studio and the LangGraph SDKs, on this machine only."""

@@ -116,7 +116,7 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
                 async for chunk in super().astream(None, merged, **options):
                     yield chunk
                 return
-            if await self.door.gives_way(input, thread):
+            if await self.door.gives_way(input, thread, context):
                 await self.acancel(thread, by="a new message")
                 snapshot = await self.aget_state(merged)
             if input is not None and await self.door.half_closed(thread, snapshot):

@@ -134,12 +134,18 @@ class Door:
         run = await self.stores.runs.latest(thread_id)
         return run is not None and run.ended and snapshot.next == LAST_NODE
 
-    async def gives_way(self, given: Any, thread_id: str) -> bool:
-        """Say whether a new message cancels the run before it (`threads.new_input = cancel`)."""
+    async def gives_way(self, given: Any, thread_id: str, context: Any) -> bool:
+        """Say whether a new message cancels the run before it (`threads.new_input = cancel`).
+
+        Raises SetupError for a message that cannot begin a run: it cancels nothing.
+        """
         if given is None or isinstance(given, Command) or self.settings.threads.new_input != "cancel":
             return False
         run = await self.stores.runs.latest(thread_id)
-        return run is not None and not run.ended
+        if run is None or run.ended:
+            return False
+        self._new_run(given, thread_id, context)
+        return True
 
     async def _run_for(self, given: Any, thread_id: str, context: Any) -> tuple[Run, bool]:
         run = await self.stores.runs.latest(thread_id)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from planwright.graph.errors import GateError, RunError
+from planwright.graph.errors import GateError, RunError, SetupError
 from planwright.models.scripted import ScriptedModel
 
 if TYPE_CHECKING:
@@ -107,6 +107,16 @@ def test_a_new_message_may_cancel_what_waits(scene: Scene) -> None:
     scene.ask(agent, "rather this")
     statuses = [row["status"] for row in scene.rows("SELECT status FROM runs ORDER BY rowid")]
     assert statuses == ["cancelled", "waiting"]
+
+
+@pytest.mark.parametrize("text", ["", "  ", "x" * 2_000_000])
+def test_a_message_that_cannot_begin_a_run_cancels_nothing(scene: Scene, text: str) -> None:
+    plan = scene.plan(scene.step("s1", "work.write", estimated_risk="Medium"))
+    agent = scene.agent(plan, threads={"new_input": "cancel"})
+    scene.ask(agent)
+    with pytest.raises(SetupError):
+        scene.ask(agent, text)
+    assert [row["status"] for row in scene.rows("SELECT status FROM runs")] == ["waiting"]
 
 
 def test_the_events_of_a_cancelled_plan_say_so(scene: Scene) -> None:
