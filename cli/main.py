@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from planwright.cli import agents, mcp, policy, spending, travel
-from planwright.cli.options import HERE, Folder, Json, NoInput, Probe, Request, Thread, Which
+from planwright.cli.options import HERE, Folder, Json, NoInput, Port, Probe, Request, Thread, Which
 from planwright.graph.errors import PlanwrightError
 
 app = typer.Typer(
@@ -264,9 +264,7 @@ def revoke_rule(
 @app.command()
 def studio(
     workspace: Folder = HERE,
-    port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="The port; 2024 or any free one if left out.")
-    ] = None,
+    port: Port = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
 ) -> None:
     """Serve the workspace to LangGraph Studio and the LangGraph SDKs, on this machine only."""

@@ -10,6 +10,9 @@ import typer
 Folder = Annotated[Path, typer.Option("--workspace", "-w", help="The workspace folder.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 NoInput = Annotated[bool, typer.Option("--no-input", help="Never ask; exit 3 when a decision is needed.")]
+Port = Annotated[
+    int | None, typer.Option(min=1, max=65535, help="The port; 2024 or any free one if left out.")
+]
 Probe = Annotated[bool, typer.Option("--probe", help="Find out by small calls what each provider can do.")]
 Request = Annotated[str, typer.Argument(help="What to do, in plain words.")]
 Thread = Annotated[str, typer.Argument(help="A thread or run id.")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 
 from langchain_core.runnables import RunnableConfig
@@ -38,11 +39,14 @@ def score(stores: Stores, settings: Settings) -> Node[AgentState]:
                 f"end the run: planwright cancel {invocation.thread_id}",
             )
         results = [settled[entry.uid] for entry in checked]
+        round_ = f":{attempts.escalations}" if attempts.escalations else ""
+        _tell_end(invocation, plan, results, f"{plan.plan_id}{round_}")
         outputs = {r.uid: await full_output(stores, r) for r in results if r.status == "completed"}
         timeout_s = settings.execution.step_timeout_s
-        scores = [
-            score_step(e, r, outputs.get(r.uid), timeout_s) for e, r in zip(checked, results, strict=True)
-        ]
+        pairs = list(zip(checked, results, strict=True))
+        scores = await asyncio.to_thread(  # criteria are programs of others; the loop goes on meanwhile
+            lambda: [score_step(entry, r, outputs.get(r.uid), timeout_s) for entry, r in pairs]
+        )
         left = settings.planning.replan_budget - attempts.replans
         ruling, reason = rule(results, scores, 0 if invocation.cancelled_by else left)
         verdict = Verdict(
@@ -53,8 +57,7 @@ def score(stores: Stores, settings: Settings) -> Node[AgentState]:
             step_scores=tuple(scores),
             replan_attempts=attempts.replans,
         )
-        round_ = f":{attempts.escalations}" if attempts.escalations else ""
-        _tell(invocation, plan, verdict, results, f"{plan.plan_id}{round_}")
+        _tell_verdict(invocation, verdict, f"{plan.plan_id}{round_}")
         if ruling == "replan" and (error := await _calls_spent(stores, invocation, reason)):
             return {"verdict": verdict, "results": settled, **ending("budget_exceeded", error)}
         if ruling == "replan":
@@ -177,13 +180,17 @@ async def _calls_spent(stores: Stores, invocation: Invocation, reason: str) -> B
     )
 
 
-def _tell(invocation: Invocation, plan: Plan, verdict: Verdict, results: list[StepResult], key: str) -> None:
-    for mark in verdict.step_scores:
-        invocation.emit("step_scored", mark.model_dump(mode="json"), f"{key}:{mark.step_id}")
+def _tell_end(invocation: Invocation, plan: Plan, results: list[StepResult], key: str) -> None:
+    """Tell that a plan has ended, before it is scored: its steps have, whatever the critic says of them."""
     failed = [result.step_id for result in results if result.status == "failed"]
     data = {"plan_id": plan.plan_id, "goal": plan.goal, "total": len(results), "failed": failed}
     cancelled = any(result.code == "cancelled" for result in results)
     kind: EventType = "plan_cancelled" if cancelled else "plan_failed" if failed else "plan_complete"
     invocation.emit(kind, data, key)
-    about = {"plan_id": plan.plan_id, "verdict": verdict.verdict, "reason": verdict.reason}
+
+
+def _tell_verdict(invocation: Invocation, verdict: Verdict, key: str) -> None:
+    for mark in verdict.step_scores:
+        invocation.emit("step_scored", mark.model_dump(mode="json"), f"{key}:{mark.step_id}")
+    about = {"plan_id": verdict.plan_id, "verdict": verdict.verdict, "reason": verdict.reason}
     invocation.emit("verdict", about, key)

@@ -135,31 +135,29 @@ RUNS: dict[str, tuple[Play, list[str]]] = {
     ),
     "unknown capability": (
         unknown_capability,
-        [*BEGIN, *PLAN, *PLAN, "plan_start", *STEP, "step_scored", "plan_complete", "verdict", *ANSWER],
+        [*BEGIN, *PLAN, *PLAN, "plan_start", *STEP, "plan_complete", "step_scored", "verdict", *ANSWER],
     ),
     "failing step, partial": (
         failing,
         [*FAILED, "plan_step_start", "plan_step_skipped", "plan_step_complete"]
-        + ["step_scored"] * 4
-        + ["plan_failed", "verdict", *ANSWER],
+        + ["plan_failed", *["step_scored"] * 4, "verdict", *ANSWER],
     ),
     "failing step, skip": (
         failing_skip,
         [*FAILED, "plan_step_skipped", "plan_step_skipped"]
-        + ["step_scored"] * 4
-        + ["plan_failed", "verdict", *ANSWER],
+        + ["plan_failed", *["step_scored"] * 4, "verdict", *ANSWER],
     ),
     "budget exceeded": (budget, [*BEGIN, *END]),
     "retry": (
         retry,
         [*BEGIN, *PLAN, "plan_start", "plan_step_start", "plan_step_retry", "plan_step_complete"]
-        + ["step_scored", "plan_complete", "verdict", *ANSWER],
+        + ["plan_complete", "step_scored", "verdict", *ANSWER],
     ),
     "replan": (
         replan,
         [*BEGIN, *PLAN, "plan_start", *STEP, "plan_step_start", "llm_call", "plan_step_failed"]
-        + ["step_scored", "step_scored", "plan_failed", "verdict"]
-        + [*PLAN, "plan_start", *STEP, "step_scored", "step_scored", "plan_complete", "verdict", *ANSWER],
+        + ["plan_failed", "step_scored", "step_scored", "verdict"]
+        + [*PLAN, "plan_start", *STEP, "plan_complete", "step_scored", "step_scored", "verdict", *ANSWER],
     ),
     "rejected": (rejected, [*BEGIN, *PLAN, "approval_requested", "approval_resolved", *END]),
     "rejected, and proposed again": (
@@ -170,7 +168,7 @@ RUNS: dict[str, tuple[Play, list[str]]] = {
         edited,
         [*BEGIN, *PLAN, "approval_requested"]
         + ["plan_edited", "plan_verified", "approval_requested"] * 2
-        + ["approval_resolved", "plan_start", *STEP, "step_scored", "plan_complete", "verdict", *ANSWER],
+        + ["approval_resolved", "plan_start", *STEP, "plan_complete", "step_scored", "verdict", *ANSWER],
     ),
     "responded, then rejected": (
         responded,
@@ -181,7 +179,7 @@ RUNS: dict[str, tuple[Play, list[str]]] = {
         gated_step,
         [*BEGIN, *PLAN, "approval_requested", "approval_resolved", "plan_start"]
         + ["approval_requested", "approval_resolved", *STEP]
-        + ["step_scored", "plan_complete", "verdict", *ANSWER],
+        + ["plan_complete", "step_scored", "verdict", *ANSWER],
     ),
 }
 

@@ -31,8 +31,8 @@ plan_step_start plan_step_complete
 plan_step_start plan_step_complete
 plan_step_start plan_step_complete
 plan_step_start plan_step_retry plan_step_complete
-step_scored step_scored step_scored step_scored step_scored
-plan_complete verdict llm_call agent_message budget_update run_end
+plan_complete step_scored step_scored step_scored step_scored step_scored
+verdict llm_call agent_message budget_update run_end
 """.split()
 
 
