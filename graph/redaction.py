@@ -102,8 +102,12 @@ class Redactor:
 
     def in_bytes(self, data: bytes) -> bool:
         """Say whether bytes hold a secret as UTF-8."""
-        flat = re.sub(rb"\\{2,}", rb"\\", data) if b"\\\\" in data else data
-        return self._sifted(flat) and bool(self._found(flat.decode("utf-8", "replace")))
+        return self.may_be_in(data) and bool(self._found(_flat(data.decode("utf-8", "replace"))))
+
+    def may_be_in(self, data: bytes) -> bool:
+        """Say, in microseconds, whether it is worth a closer look for secrets in UTF-8."""
+        doubled = b"\\" in data and b"\\\\" in data  # the first is found ten times as fast
+        return self._sifted(re.sub(rb"\\{2,}", rb"\\", data) if doubled else data)
 
     def held_in(self, value: object) -> str | None:
         """Name the first secret in a JSON value; None when there is none."""
@@ -196,7 +200,7 @@ class Redactor:
 
 def _flat(text: str) -> str:
     """Make one of every run of backslashes: however often a text was quoted, it then looks the same."""
-    return re.sub(r"\\{2,}", r"\\", text) if "\\\\" in text else text
+    return re.sub(r"\\{2,}", r"\\", text) if "\\" in text and "\\\\" in text else text
 
 
 def _places(text: str) -> list[int]:
