@@ -241,7 +241,7 @@ def edited(stage: Stage, text: str) -> None:
 def question(stage: Stage, text: str) -> None:
     """A person answers the question of a model with it."""
     model = ScriptedModel(replies=[calls("clarify", {"questions": ["Which key?"]}), "done"])
-    stage.play(model, ask(), Command(resume={"type": "respond", "message": text}), mode="never")
+    stage.play(model, ask(), ask(text), mode="never")
 
 
 def file_contents(stage: Stage, text: str) -> None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 from planwright.graph.errors import (
@@ -32,6 +32,7 @@ Move = Literal["next_key", "wait", "next_provider", "end"]
 Attempt = Callable[[ModelRoute, int], Awaitable[T]]
 """Makes the call at a provider and model, with the key at a position."""
 Tell = Callable[[dict[str, Any]], None]
+Failure = ModelError | ProviderBudgetExceeded
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,16 @@ class Left:
     rested_key: bool
     retries: int
     seconds: float
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Whom to ask next, with which key, after how many seconds, and who is asked if that fails."""
+
+    route: ModelRoute
+    key: Key
+    wait: float
+    onward: ModelRoute | None
 
 
 class Failover:
@@ -74,29 +85,63 @@ class Failover:
         whose budget is spent is passed over; ProviderBudgetExceeded when that holds for all.
         """
         ends_at = self._clock() + deadline_s
-        failures: list[ModelError | ProviderBudgetExceeded] = []
-        for position, route in enumerate(routes):
-            onward = routes[position + 1] if position + 1 < len(routes) else None
+        failures: list[Failure] = []
+        for turn in self._turns(routes, failures, tell, ends_at):
             try:
-                return await self._at(route, onward, attempt, tell, ends_at)
+                return await self._at(turn, attempt, tell, ends_at)
             except (ModelUnavailable, KeyRefused) as error:
                 failures.append(error)
             except ProviderBudgetExceeded as error:
-                tell(_told(route, None, error, "next_provider", 0, onward))
+                tell(_told(turn.route, None, error, "next_provider", 0, turn.onward))
                 failures.append(error)
         raise _together(failures)
 
-    async def _at(
-        self,
-        route: ModelRoute,
-        onward: ModelRoute | None,
-        attempt: Attempt[T],
-        tell: Tell,
-        ends_at: float,
-    ) -> T:
+    def _turns(
+        self, routes: Sequence[ModelRoute], failures: list[Failure], tell: Tell, ends_at: float
+    ) -> Iterator[Turn]:
+        """Name whom to ask: by priority who does not rest, and then, the soonest first, who does.
+
+        That all of several rest says more about the past than about now, so each is asked once all the
+        same, as a load balancer in panic does (Envoy's panic threshold); one that asked for time gets it
+        first. A provider that is alone and keeps failing is left alone.
+        """
+        resting: list[ModelRoute] = []
+        for route, follows in zip(routes, [*routes, None][1:], strict=True):
+            key = self._ring(route).awake(self._clock())
+            if key is None:
+                resting.append(route)
+            then = self._rested(resting, ends_at, among=len(routes))
+            onward = follows or (then[0].route if then else None)
+            if key is not None:
+                yield Turn(route, key, 0, onward)
+            else:
+                tell(_told(route, None, self._resting(route), "next_provider", 0, onward))
+        then = self._rested(resting, ends_at, among=len(routes))
+        asked = [turn.route for turn in then]
+        failures += [self._resting(route) for route in resting if route not in asked]
+        yield from then
+
+    def _rested(self, resting: Sequence[ModelRoute], ends_at: float, among: int) -> list[Turn]:
+        """Plan to ask providers after their rest, as far as that ends in time; the soonest first."""
+        now = self._clock()
+        found = [(route, self._ring(route).shortest()) for route in resting]
+        turns = [
+            Turn(route, key, max(0.0, key.not_before - now), None)
+            for route, key in found
+            if key and key.not_before < ends_at and (among > 1 or key.breaker.closed_at(now))
+        ]
+        turns.sort(key=lambda turn: (turn.wait, turn.key.breaker.rests_until()))
+        return [
+            replace(turn, onward=then and then.route)
+            for turn, then in zip(turns, [*turns, None][1:], strict=True)
+        ]
+
+    async def _at(self, turn: Turn, attempt: Attempt[T], tell: Tell, ends_at: float) -> T:
         """Try one provider. Raises its last failure when it is the next one's turn."""
+        route, key = turn.route, turn.key
         ring, retries, tried = self._ring(route), self._limits.retries, set[int]()
-        key = await self._first(ring, route, onward, tell, ends_at)
+        if turn.wait:
+            await self._sleep(turn.wait)
         while True:
             try:
                 return await self._call(route, key, attempt)
@@ -108,7 +153,7 @@ class Failover:
                 fresh, later = ring.rested(now, tried), ring.soonest(now)
                 left = Left(fresh is not None, retries if later else 0, ends_at - now)
                 move = after(failure, left, wait)
-                tell(_told(route, key, failure, move, wait, onward))
+                tell(_told(route, key, failure, move, wait, turn.onward))
                 if move == "next_key" and fresh is not None:
                     key = fresh
                 elif move == "wait" and later is not None:
@@ -116,23 +161,6 @@ class Failover:
                     key, retries = ring.rested(self._clock()) or later, retries - 1
                 else:
                     raise
-
-    async def _first(
-        self, ring: KeyRing, route: ModelRoute, onward: ModelRoute | None, tell: Tell, ends_at: float
-    ) -> Key:
-        """Choose the key to begin with, waiting where the provider asked for it and no other can serve."""
-        now = self._clock()
-        key = ring.rested(now) or ring.soonest(now)
-        wait = 0.0 if key is None else key.not_before - now
-        if key is not None and wait <= 0:
-            return key
-        if key is not None and onward is None and wait < ends_at - now:
-            await self._sleep(wait)
-            return key
-        until = ring.open_until() if key is None else key.not_before
-        failure = _resting(route, max(0.0, until - now))
-        tell(_told(route, key, failure, "next_provider", 0, onward))
-        raise failure
 
     async def _call(self, route: ModelRoute, key: Key, attempt: Attempt[T]) -> T:
         key.breaker.begin()
@@ -155,6 +183,21 @@ class Failover:
         if name not in self._rings:
             self._rings[name] = KeyRing(self._count_keys(route), self._breaker)
         return self._rings[name]
+
+    def _resting(self, route: ModelRoute) -> ProviderResting:
+        """Say how long a provider is not to be asked, and why."""
+        key = self._ring(route).shortest()
+        if key is None:
+            return ProviderResting(
+                f"every key of provider {route.provider} was refused",
+                f"check the keys of providers.{route.provider}",
+            )
+        seconds = max(0.0, key.rest_ends() - self._clock())
+        return ProviderResting(
+            f"provider {route.provider} is left alone for {seconds:.0f} s: it failed, or asked for it",
+            "try again later, or add a second provider",
+            seconds,
+        )
 
     def _backoff(self, retry: int, failure: ModelError) -> float:
         """Double from 250 ms to 8 s, give or take a fifth; never less than the provider asks for."""
@@ -184,22 +227,9 @@ def _mark(key: Key, failure: ModelError, now: float, cooldown_s: float) -> None:
         key.cool(now, failure.retry_after, cooldown_s)
 
 
-def _resting(route: ModelRoute, seconds: float) -> ProviderResting:
-    if not seconds:
-        return ProviderResting(
-            f"every key of provider {route.provider} was refused",
-            f"check the keys of providers.{route.provider}",
-        )
-    return ProviderResting(
-        f"provider {route.provider} is left alone for {seconds:.0f} s: it failed, or asked for it",
-        "try again later, or add a second provider",
-        seconds,
-    )
-
-
 def _together(
-    failures: list[ModelError | ProviderBudgetExceeded],
-) -> ModelError | ProviderBudgetExceeded:
+    failures: list[Failure],
+) -> Failure:
     """Raise one provider's failure as it is; of several, the last, which then names them all.
 
     That all are over their budget is the failure only where nobody failed otherwise.

@@ -23,6 +23,10 @@ class Key:
         """Say whether it may be sent with at all."""
         return not self.refused and self.breaker.closed_at(now)
 
+    def rest_ends(self) -> float:
+        """Name the moment from which it may be sent with."""
+        return max(self.not_before, self.breaker.rests_until())
+
     def cool(self, now: float, asked_s: float, cooldown_s: float) -> None:
         """Let others go first for as long as the provider asks, else for `cooldown_s`."""
         self.rests_until = now + (asked_s or cooldown_s)
@@ -48,6 +52,11 @@ class KeyRing:
         usable = [key for key in self.keys if key.usable(now)]
         return min(usable, key=lambda key: (key.not_before, key.rests_until), default=None)
 
-    def open_until(self) -> float:
-        """Name the moment at which a breaker lets a call through again; 0 when all keys were refused."""
-        return min((key.breaker.rests_until() for key in self.keys if not key.refused), default=0)
+    def awake(self, now: float) -> Key | None:
+        """Pick the key to begin with; None when a breaker, or what the provider asked for, forbids any."""
+        key = self.rested(now) or self.soonest(now)
+        return key if key and key.not_before <= now else None
+
+    def shortest(self) -> Key | None:
+        """Pick the key whose rest ends first, be it long; None when all were refused."""
+        return min((key for key in self.keys if not key.refused), key=Key.rest_ends, default=None)

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.canaries import SHAPES, found_in, shown
-from benchmarks.leaks import edited, large_result, planned, retries, tool_result
+from benchmarks.leaks import edited, large_result, planned, question, retries, tool_result
 from benchmarks.secrets import ENVIRONMENT, Place, leaks
 
 SHORT = ("as it is", "in JSON in JSON", "base64, two in", "backwards")
-PLACES: tuple[Place, ...] = (tool_result, large_result, retries, planned, edited)
+PLACES: tuple[Place, ...] = (tool_result, large_result, retries, planned, edited, question)
 
 
 @pytest.fixture(autouse=True)
@@ -25,6 +25,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
 def test_no_canary_can_be_read_afterwards(place: Place, tmp_path: Path) -> None:
     assert leaks(place, SHORT, tmp_path / "guarded") == []
+    assert leaks(place, ["as it is"], tmp_path / "unguarded", known="") != []
 
 
 def test_unguarded_a_canary_is_seen_everywhere(tmp_path: Path) -> None:

@@ -262,6 +262,43 @@ async def test_a_provider_that_asked_for_time_and_is_alone_is_waited_for() -> No
     assert stage.slept == [20]
 
 
+async def test_the_one_whose_rest_ends_first_is_waited_for_where_all_rest() -> None:
+    asked_for = {"a": 50.0, "b": 20.0}
+    busy = {name: ModelUnavailable(f"{name} is busy", retry_after=wait) for name, wait in asked_for.items()}
+    stage = Stage(lambda provider, key: busy[provider], limits=Limits(retries=0))
+    with pytest.raises(ModelUnavailable):
+        await stage.ask(A, B)
+    stage.play, stage.told, stage.sent = script("ok"), [], []
+    assert await stage.ask(A, B) == "ok"
+    assert (stage.sent, stage.slept) == ([("b", 0)], [20])
+    assert [(told["provider"], told["next"]) for told in stage.told] == [("a", "b/m"), ("b", "b/m")]
+
+
+async def all_resting(health: dict[str, Outcome]) -> Stage:
+    stage = Stage(lambda provider, key: health[provider], limits=Limits(retries=0))
+    for _ in range(5):
+        with pytest.raises(ModelUnavailable):
+            await stage.ask(A, B, C)
+    stage.sent, stage.told = [], []
+    return stage
+
+
+async def test_where_all_were_left_alone_each_is_asked_once_all_the_same() -> None:
+    stage = await all_resting(dict.fromkeys("abc", DOWN))
+    with pytest.raises(ModelUnavailable, match="down; down; down"):
+        await stage.ask(A, B, C)
+    assert (stage.sent, stage.slept) == ([("a", 0), ("b", 0), ("c", 0)], [])
+    assert stage.moves == ["next_provider"] * 5 + ["end"]
+
+
+async def test_one_that_is_back_serves_from_then_on() -> None:
+    health: dict[str, Outcome] = dict.fromkeys("abc", DOWN)
+    stage = await all_resting(health)
+    health["b"] = "back"
+    assert [await stage.ask(A, B, C) for _ in range(3)] == ["back"] * 3
+    assert stage.sent == [("a", 0), ("b", 0), ("b", 0), ("b", 0)]
+
+
 async def test_when_all_fail_each_is_named() -> None:
     stage = Stage(lambda provider, key: ModelUnavailable(f"{provider} is down"))
     with pytest.raises(ModelUnavailable, match="a is down; b is down"):
