@@ -6,6 +6,7 @@ The door makes it and puts it into the config, where every node and subgraph fin
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -45,6 +46,7 @@ class Invocation:
     seq: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     cancelled_by: str = ""
     told: set[str] = field(default_factory=set)
+    calls: defaultdict[str, Iterator[int]] = field(default_factory=lambda: defaultdict(itertools.count))
     writer: Callable[[Any], None] | None = None
     front: Mapping[str, Any] = field(default_factory=dict)
     answered: Callable[[Any, Any], Awaitable[str]] | None = None

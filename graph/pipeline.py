@@ -68,8 +68,9 @@ def build_pipeline(parts: Parts) -> Pipeline:
     graph: Pipeline = StateGraph(
         AgentState, context_schema=RunContext, input_schema=InputState, output_schema=OutputState
     )
-    _add_outer_zone(graph, parts)
-    _add_plan_zone(graph, parts)
+    shortening = Shortening(parts.models, parts.settings.context)
+    _add_outer_zone(graph, parts, shortening)
+    _add_plan_zone(graph, parts, shortening)
     _add_execution(graph, parts)
     graph.add_node("respond", ends_run(respond(parts.models, parts.stores)))
     graph.add_node("clarify", clarify())
@@ -83,7 +84,7 @@ def build_pipeline(parts: Parts) -> Pipeline:
     return graph
 
 
-def _add_outer_zone(graph: Pipeline, parts: Parts) -> None:
+def _add_outer_zone(graph: Pipeline, parts: Parts, shortening: Shortening) -> None:
     settings = parts.settings
 
     async def after_routing(state: AgentState) -> Literal["context_window", "tool_filter", "consolidate"]:
@@ -95,7 +96,6 @@ def _add_outer_zone(graph: Pipeline, parts: Parts) -> None:
     graph.add_node("session_event", session_event(parts.stores.forks, parts.stores.ledger))
     graph.add_node("budget", ends_run(budget(parts.stores.budgets, parts.models.router)))
     graph.add_node("capability_routing", ends_run(capability_routing(parts.models.router)))
-    shortening = Shortening(parts.models, settings.context)
     graph.add_node("context_window", context_window(shortening))
     graph.add_node("tool_filter", tool_filter(parts.registry, settings.tools.top_k))
     graph.add_node("prompt_tool_bridge", prompt_tool_bridge())
@@ -110,12 +110,13 @@ def _add_outer_zone(graph: Pipeline, parts: Parts) -> None:
     graph.add_conditional_edges("planning", routes.after_planning)
 
 
-def _add_plan_zone(graph: Pipeline, parts: Parts) -> None:
+def _add_plan_zone(graph: Pipeline, parts: Parts, shortening: Shortening) -> None:
     stores, settings = parts.stores, parts.settings
-    graph.add_node("task_extraction", ends_run(task_extraction(parts.models, stores.memories)))
+    extracts = task_extraction(parts.models, stores.memories)
+    graph.add_node("task_extraction", ends_run(shortening.once(extracts)))
     graph.add_node("classification", classification(parts.registry))
     asks = planner(parts.models, parts.registry, stores.blobs, settings, parts.world)
-    graph.add_node("planner", ends_run(asks))
+    graph.add_node("planner", ends_run(shortening.once(asks)))
     graph.add_node(
         "verify", ends_run(verify(parts.registry, stores.runs, stores.budgets, settings, parts.world))
     )

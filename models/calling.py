@@ -153,14 +153,14 @@ class Models:
 
     async def _serve(self, call: _Call, route: ModelRoute, invocation: Invocation, key: str) -> AIMessage:
         """Make a call at the provider of a route, or at the next that can."""
-        made, told = itertools.count(), itertools.count()
+        calls, told = invocation.calls[key], itertools.count()
 
         async def attempt(at: ModelRoute, with_key: int) -> AIMessage:
             if call.schema is None:
-                return await self._spend(call, at, with_key, invocation, f"{key}:{next(made)}")
+                return await self._spend(call, at, with_key, invocation, f"{key}:{next(calls)}")
             while True:
                 way = self._ways.best(at, self.router.provider(at))
-                shaped, name = replace(call, way=way), f"{key}:{next(made)}"
+                shaped, name = replace(call, way=way), f"{key}:{next(calls)}"
                 try:
                     return answered(await self._spend(shaped, at, with_key, invocation, name))
                 except ModelRejected as error:

@@ -132,7 +132,7 @@ class Failover:
         ]
         turns.sort(key=lambda turn: (turn.wait, turn.key.breaker.rests_until()))
         return [
-            replace(turn, onward=then and then.route)
+            replace(turn, onward=then.route if then else None)
             for turn, then in zip(turns, [*turns, None][1:], strict=True)
         ]
 

@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
 from planwright.checkpoints.stores import Stores
-from planwright.graph.errors import LimitExceeded, ModelError
+from planwright.graph.errors import ContextOverflow, LimitExceeded, ModelError
 from planwright.graph.invocation import invocation_of
 from planwright.graph.plan import CheckedStep
 from planwright.graph.results import StepResult
@@ -21,6 +21,7 @@ from planwright.nodes.step_runner import full_output
 from planwright.prompts import as_data, render
 
 CLIP_TEXT, CLIP_LIST = 1500, 20
+BRIEFLY = (200, 5)
 
 
 def respond(models: Models, stores: Stores) -> Node[AgentState]:
@@ -42,14 +43,19 @@ def respond(models: Models, stores: Stores) -> Node[AgentState]:
             status = "completed"
         if status == "cancelled":
             return {"answer": f"Cancelled by {invocation.cancelled_by}.\n{answer(told)}", "status": status}
-        prompt = Prompt(
-            role="respond",
-            system=render("respond"),
-            user=render("respond_results", request=as_data(state["request"]), results=as_data(told)),
-            aloud=True,
-        )
+
+        async def ask(results: list[dict[str, Any]]) -> str:
+            results_told = render(
+                "respond_results", request=as_data(state["request"]), results=as_data(results)
+            )
+            prompt = Prompt(role="respond", system=render("respond"), user=results_told, aloud=True)
+            return await models.complete(state["route"], prompt, invocation, "respond")
+
         try:
-            text = await models.complete(state["route"], prompt, invocation, "respond")
+            try:
+                text = await ask(told)
+            except ContextOverflow:
+                text = await ask([entry | {"output": clip(entry["output"], *BRIEFLY)} for entry in told])
         except ModelError as error:
             if not told:
                 raise
@@ -79,12 +85,12 @@ def tell(
     }
 
 
-def clip(value: JsonValue) -> JsonValue:
+def clip(value: JsonValue, text: int = CLIP_TEXT, items: int = CLIP_LIST) -> JsonValue:
     """Shorten long texts and lists, so that a result stays valid JSON of a bounded size."""
     if isinstance(value, str):
-        return value if len(value) <= CLIP_TEXT else value[:CLIP_TEXT].rsplit(" ", 1)[0] + " […]"
+        return value if len(value) <= text else value[:text].rsplit(" ", 1)[0] + " […]"
     if isinstance(value, list):
-        return [clip(item) for item in value[:CLIP_LIST]]
+        return [clip(item, text, items) for item in value[:items]]
     if isinstance(value, dict):
-        return {key: clip(item) for key, item in value.items()}
+        return {key: clip(item, text, items) for key, item in value.items()}
     return value

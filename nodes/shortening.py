@@ -7,14 +7,16 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.utils import count_tokens_approximately
+from langchain_core.runnables import RunnableConfig
 
 from planwright.graph.compaction import SUMMARY_ID, Compaction, within
 from planwright.graph.context_settings import Context
-from planwright.graph.errors import LimitExceeded, ModelError
-from planwright.graph.invocation import Invocation
+from planwright.graph.errors import ContextOverflow, LimitExceeded, ModelError
+from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.lane_budget import LaneBudget
-from planwright.graph.state import ModelRoute
+from planwright.graph.state import AgentState, ModelRoute
 from planwright.models.calling import Models, Prompt
+from planwright.nodes.node import Node, Update
 from planwright.prompts import as_data, render
 
 SUMMARY_TOKENS = 1024
@@ -26,6 +28,23 @@ class Shortening:
     def __init__(self, models: Models, limits: Context) -> None:
         self._models = models
         self._limits = limits
+
+    def once(self, node: Node[AgentState]) -> Node[AgentState]:
+        """Run a node again, with a shorter conversation, whose model says that it was asked too much."""
+
+        async def shortened(state: AgentState, config: RunnableConfig) -> Update:
+            try:
+                return await node(state, config)
+            except ContextOverflow:
+                before, invocation = state.get("compacted"), invocation_of(config)
+                key = f"{shortened.__name__}.context"
+                found = await self.of(state["messages"], before, state["route"], invocation, key)
+                if found == before:
+                    raise
+                return {"compacted": found, **await node({**state, "compacted": found}, config)}
+
+        shortened.__name__ = getattr(node, "__name__", "node")
+        return shortened
 
     def needed(
         self, seen: Sequence[AnyMessage], route: ModelRoute, tools: Sequence[Mapping[str, Any]] = ()

@@ -10,19 +10,21 @@ import pytest
 
 from planwright.graph.agent import Agent, build_graph
 from planwright.graph.settings import Settings
-from tests.wire.asking import provider, settings_for
+from tests.wire.asking import LISTING, QUESTION, ask, provider, settings_for
 from tests.wire.conftest import Serve
 from tests.wire.scripted_server import ScriptedServer, calls, refuses, resets, says
 
 pytestmark = pytest.mark.enable_socket
 
 LONG = "word " * 3600  # about 4,500 tokens
+PLANNED = "First list them, then count them, and then stop."
 TOO_LONG = refuses(400, "This model's maximum context length is 8192 tokens")
 
 
 def settings_of(folder: Path, server: ScriptedServer, context: int = 27_000, **more: Any) -> Settings:
     local = provider(server, context=context)
-    return settings_for(folder, {"local": local}, planning={"mode": "auto"}, failover={"retries": 0}, **more)
+    planning = more.pop("planning", {"mode": "auto"})
+    return settings_for(folder, {"local": local}, planning=planning, failover={"retries": 0}, **more)
 
 
 def talk(agent: Agent, times: int, text: str = LONG) -> dict[str, Any]:
@@ -94,6 +96,56 @@ def test_a_model_that_goes_on_saying_so_ends_the_run(workspace: Path, serve: Ser
         assert len(server.requests) == 5
     finally:
         agent.close()
+
+
+def test_a_planner_that_says_it_is_too_much_is_asked_once_more_with_less(
+    workspace: Path, serve: Serve
+) -> None:
+    task = says('{"task": "List the open tickets", "depends_on_chat_history": true}')
+    server = serve(
+        says("ok"), says("ok"), says("ok"), task, TOO_LONG, says("a summary"), says(LISTING), says("Done.")
+    )
+    agent = build_graph(settings_of(workspace, server, context=100_000))
+    try:
+        talk(agent, 3)
+        config: Any = {"configurable": {"thread_id": "t"}}
+        out = agent.invoke({"messages": [("user", f"{QUESTION} {PLANNED}")]}, config)
+        assert (out["status"], out["answer"]) == ("completed", "Done.")
+        before, after = server.requests[4].sent("user"), server.requests[6].sent("user")
+        assert "0 word" in before
+        assert "0 word" not in after
+        assert "a summary" in after
+        assert [told["by"] for told in events(agent)] == ["model"]
+    finally:
+        agent.close()
+
+
+def test_a_first_step_that_says_it_is_too_much_is_asked_once_more_with_less(
+    workspace: Path, serve: Serve
+) -> None:
+    task = says('{"task": "List the open tickets", "depends_on_chat_history": true}')
+    server = serve(says("ok"), says("ok"), TOO_LONG, says("a summary"), task, says(LISTING), says("Done."))
+    agent = build_graph(settings_of(workspace, server, context=100_000))
+    try:
+        talk(agent, 2)
+        config: Any = {"configurable": {"thread_id": "t"}}
+        out = agent.invoke({"messages": [("user", f"{QUESTION} {PLANNED}")]}, config)
+        assert (out["status"], out["answer"]) == ("completed", "Done.")
+        asked = [request.sent("user") for request in server.requests[4:6]]
+        assert all("a summary" in text and "0 word" not in text for text in asked)
+    finally:
+        agent.close()
+
+
+def test_results_that_are_too_much_to_tell_are_told_briefly(workspace: Path, serve: Serve) -> None:
+    (workspace / "long.md").write_text("a line of text\n" * 200)
+    reading = {"id": "s1", "capability": "files.read", "params": {"path": "long.md"}}
+    plan = json.dumps({"goal": "Read it", "steps": [{**reading, "estimated_risk": "None"}]})
+    server = serve(says(plan), TOO_LONG, says("It is long."))
+    ended = ask(settings_of(workspace, server, planning={"mode": "always"}), "Read long.md")
+    assert (ended.status, ended.answer) == ("completed", "It is long.")
+    assert [call.get("error") is not None for call in ended.of("llm_call")] == [False, True, False]
+    assert len(server.requests[2].sent("user")) < len(server.requests[1].sent("user")) / 3
 
 
 def test_a_loop_that_grows_too_long_goes_on_with_its_task(workspace: Path, serve: Serve) -> None:
