@@ -23,7 +23,7 @@ from planwright.capabilities.recorded_effect import from_record, in_doubt
 from planwright.capabilities.redacted import redacted, refuse_secrets
 from planwright.capabilities.registry import Registry
 from planwright.capabilities.resource_locks import ResourceLocks
-from planwright.checkpoints.approvers import check_approver
+from planwright.checkpoints.approvers import check_approvals
 from planwright.checkpoints.budgets import Amount
 from planwright.checkpoints.gates import gate_id
 from planwright.checkpoints.ledger import EffectCall
@@ -180,7 +180,7 @@ class Gateway:
             if gate.status != "approved" or gate.shown.get("args") != args:
                 raise CapabilityForbidden(f"nobody approved {found.name} with these arguments")
             try:
-                check_approver(gate.gate_id, ruling.approvers, gate.decided_by, gate.channel)
+                check_approvals(gate.gate_id, gate.approvals, ruling.approvers, ruling.quorum)
             except GateError as error:
                 raise CapabilityForbidden(error.cause) from error
 

@@ -38,6 +38,7 @@ class Ruling:
     reason: str
     rule: str = ""
     approvers: tuple[str, ...] = ()
+    quorum: int = 1
     undecided: bool = False
 
     @property
@@ -103,14 +104,18 @@ def explain(
 
 
 def _strictest(calls: Sequence[PartCall], context: CallContext, references: bool) -> Explanation:
-    """Rule on each call of a chain, and take the strictest; the first that names approvers speaks first."""
+    """Rule on each call of a chain, and take the strictest; the first that names approvers speaks first.
+
+    As many have to approve it as the call that needs the most.
+    """
     each = [_part(call, context, references) for call in calls]
     answer = max((one.ruling.answer for one in each), key=STRICTNESS.index)
     agreeing = [one for one in each if one.ruling.answer == answer]
     speaker = next((one for one in agreeing if one.ruling.approvers), agreeing[0])
     undecided = all(one.ruling.undecided for one in agreeing)
+    quorum = max(one.ruling.quorum for one in agreeing)
     looks = tuple(look for one in each for look in one.looks)
-    return Explanation(replace(speaker.ruling, undecided=undecided), looks, speaker.floor)
+    return Explanation(replace(speaker.ruling, quorum=quorum, undecided=undecided), looks, speaker.floor)
 
 
 def _part(call: PartCall, context: CallContext, references: bool) -> Explanation:
@@ -133,6 +138,7 @@ def evidence(ruling: Ruling, context: CallContext) -> PolicyEvidence:
         rule=ruling.rule,
         version=context.policy.hash,
         approvers=ruling.approvers,
+        quorum=ruling.quorum,
         undecided=ruling.undecided,
     )
 
@@ -158,8 +164,8 @@ def _by_rules(policy: Policy, call: _Call, looks: list[Look]) -> Ruling:
 def _ruling(look: Look, answer: Answer) -> Ruling:
     rule = look.rule
     said = f"{rule.where}: {look.note}" if look.note else rule.reason
-    approvers = rule.approvers if answer == "ask" else ()
-    return Ruling(answer, said, rule.where, approvers, look.verdict == "unknown")
+    asked = (rule.approvers, rule.quorum) if answer == "ask" else ((), 1)
+    return Ruling(answer, said, rule.where, *asked, look.verdict == "unknown")
 
 
 def _stricter(ruled: Ruling, floor: Ruling) -> Ruling:
@@ -171,7 +177,7 @@ def _stricter(ruled: Ruling, floor: Ruling) -> Ruling:
         answer,
         reason or f"{ruled.rule} says {answer}",
         ruled.rule if ruled in speakers else "",
-        ruled.approvers if ruled in speakers else (),
+        *((ruled.approvers, ruled.quorum) if ruled in speakers else ((), 1)),
         ruled.undecided and floor.answer == "allow",
     )
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from rapidfuzz import process
 
 from planwright.capabilities.condition import LONGEST, Condition, compile_condition
+from planwright.checkpoints.approvers import CHANNEL
 from planwright.graph.canonical import sha256
 from planwright.graph.errors import SetupError
 from planwright.graph.risk import Mode, Risk
@@ -92,6 +93,7 @@ class Rule:
     decide: Answer
     reason: str
     approvers: tuple[str, ...]
+    quorum: int
 
     @property
     def catch_all(self) -> bool:
@@ -183,12 +185,16 @@ def _entry(table: object, path: Path, lines: dict[str, int]) -> _Entry:
             hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
             raise SetupError(f"{at}: a rule has no `{'.'.join(loc)}`", hint) from error
         raise SetupError(f"{at}: `{'.'.join(loc)}`: {first['msg'].lower()}", "mend that rule") from error
-    if entry.quorum > 1:
-        at = _at(path, lines, "quorum")
-        raise SetupError(f"{at}: a quorum above 1 is not supported yet", "leave it out: one person decides")
-    if entry.approvers and entry.decide != "ask":
-        at = _at(path, lines, "approvers")
+    if (entry.approvers or entry.quorum > 1) and entry.decide != "ask":
+        at = _at(path, lines, "approvers", "quorum")
         raise SetupError(f"{at}: nobody is asked where a rule says {entry.decide}", 'use decide = "ask"')
+    people = {name for name in entry.approvers if not name.startswith(CHANNEL)}
+    if len(people) == len(set(entry.approvers)) and 0 < len(people) < entry.quorum:
+        at = _at(path, lines, "quorum")
+        raise SetupError(
+            f"{at}: {entry.quorum} have to approve, and {len(people)} may",
+            "name more approvers, or ask fewer",
+        )
     return entry
 
 
@@ -205,6 +211,7 @@ def _rule(entry: _Entry, path: Path, lines: dict[str, int], number: int) -> Rule
         decide=entry.decide,
         reason=entry.reason.strip(),
         approvers=entry.approvers,
+        quorum=entry.quorum,
     )
 
 

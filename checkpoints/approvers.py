@@ -1,14 +1,24 @@
-"""Who may approve at a gate, where the policy names them."""
+"""Who may approve at a gate, and how many have to, where the policy says so."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 
-from pydantic import JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planwright.graph.errors import GateError
 
 CHANNEL = "channel:"
+
+
+class Approval(BaseModel):
+    """One approval: whose, and through which channel."""
+
+    model_config = ConfigDict(frozen=True)
+    by: str
+    channel: str
+    at: datetime
 
 
 def approvers_of(shown: Mapping[str, JsonValue]) -> tuple[str, ...]:
@@ -28,4 +38,33 @@ def check_approver(gate_id: str, approvers: Iterable[str], by: str | None, chann
         raise GateError(
             f"gate {gate_id} is not for {by or 'nobody'} via {channel} to approve",
             f"the policy names: {', '.join(named)}; anybody may reject",
+        )
+
+
+def quorum_of(shown: Mapping[str, JsonValue]) -> int:
+    """Read from what a gate shows how many different people have to approve."""
+    policy = shown.get("policy")
+    quorum = policy.get("quorum") if isinstance(policy, dict) else None
+    return quorum if isinstance(quorum, int) else 1
+
+
+def check_again(gate_id: str, approvals: Sequence[Approval], by: str, quorum: int) -> None:
+    """Raise GateError when somebody approves a second time: a quorum counts people."""
+    if any(given.by == by for given in approvals):
+        raise GateError(
+            f"{by} has approved gate {gate_id} already: {len(approvals)} of {quorum} approvals are given",
+            "somebody else has to approve it, under a name of their own (`decided_by`); anybody may reject",
+        )
+
+
+def check_approvals(
+    gate_id: str, approvals: Sequence[Approval], approvers: Iterable[str], quorum: int
+) -> None:
+    """Raise GateError unless as many as have to, and only who may, have approved."""
+    named = tuple(approvers)
+    for given in approvals:
+        check_approver(gate_id, named, given.by, given.channel)
+    if len({given.by for given in approvals}) < quorum:
+        raise GateError(
+            f"gate {gate_id} has {len(approvals)} of {quorum} approvals", "somebody else has to approve it"
         )

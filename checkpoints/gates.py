@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
 
-from planwright.checkpoints.approvers import approvers_of, check_approver
+from planwright.checkpoints.approvers import Approval, approvers_of, check_again, check_approver, quorum_of
 from planwright.checkpoints.database import Database
 from planwright.graph.canonical import canonical_json, sha256
 from planwright.graph.errors import GateError
@@ -81,6 +81,12 @@ class Gate(BaseModel):
     reason: str | None = None
     edited: Plan | None = None
     remembered: Remember | None = None
+    approvals: tuple[Approval, ...] = ()
+
+    @property
+    def quorum(self) -> int:
+        """How many people have to approve."""
+        return quorum_of(self.shown)
 
     @property
     def may_be_remembered(self) -> bool:
@@ -150,7 +156,7 @@ class Gates:
         return await self._database.run("read", job)
 
     async def decide(self, gate_id: str, decision: Decision, at: datetime) -> Gate:
-        """Accept the one answer a gate takes, and return its row."""
+        """Accept the one answer a gate takes, and return its row; it stays open below its quorum."""
         await self.decide_all({gate_id: decision}, at)
         return await self.read(gate_id, at)
 
@@ -206,6 +212,7 @@ def acceptable(gate: Gate, decision: Decision) -> None:
         )
     if decision.answer == "approve":
         check_approver(gate.gate_id, approvers_of(gate.shown), decision.decided_by, decision.channel)
+        check_again(gate.gate_id, gate.approvals, decision.decided_by, gate.quorum)
     if decision.remember is not None:
         _rememberable(gate, decision.remember)
 
@@ -248,9 +255,18 @@ def _expire(connection: sqlite3.Connection, at: datetime) -> None:
 
 def _decide(connection: sqlite3.Connection, gate_id: str, decision: Decision, at: datetime) -> None:
     _expire(connection, at)
-    acceptable(_read(connection, gate_id), decision)
+    gate = _read(connection, gate_id)
+    acceptable(gate, decision)
     if (decision.answer == "edit") != (decision.plan is not None):
         raise GateError(f"gate {gate_id}: an edit and only an edit brings a plan", "send the edited plan")
+    if decision.answer == "approve":
+        given = Approval(by=decision.decided_by, channel=decision.channel, at=at)
+        approvals = [entry.model_dump(mode="json") for entry in (*gate.approvals, given)]
+        connection.execute(
+            "UPDATE gates SET approvals=? WHERE gate_id=?", (canonical_json(approvals), gate_id)
+        )
+        if len(approvals) < gate.quorum:
+            return
     connection.execute(
         "UPDATE gates SET status=?, decided_at=?, decided_by=?, channel=?, reason=?, edited=?,"
         " remembered=? WHERE gate_id=?",
@@ -275,5 +291,7 @@ def _read(connection: sqlite3.Connection, gate_id: str) -> Gate:
 
 
 def _gate(row: sqlite3.Row) -> Gate:
-    read = {name: json.loads(row[name]) for name in ("shown", "edited", "remembered") if row[name]}
-    return Gate.model_validate({**dict(row), **read})
+    read = {
+        name: json.loads(row[name]) for name in ("shown", "edited", "remembered", "approvals") if row[name]
+    }
+    return Gate.model_validate({**dict(row), "approvals": (), **read})

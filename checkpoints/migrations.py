@@ -96,6 +96,7 @@ CREATE TABLE chains (
     definition TEXT NOT NULL, made_at TEXT NOT NULL,
     PRIMARY KEY (run_id, name)
 )""",
+    "ALTER TABLE gates ADD COLUMN approvals TEXT",
 )
 
 CHECKPOINT_MIGRATIONS: tuple[str, ...] = (

@@ -95,6 +95,8 @@ def say_how_to_answer(waiting: Mapping[str, Any], where: str, terminal: Terminal
     kind, gate, allowed = waiting["kind"], f"{waiting['gate_id']}{where}", _allowed(waiting)
     terminal.screen.print(views.label("waiting", f"for a decision over {_question(waiting)}"))
     if "approve" in allowed:
+        if given := ", ".join(waiting.get("approvals", ())):
+            terminal.screen.print(views.label("approvals", f"{given}; somebody else has to approve, too"))
         terminal.screen.print(views.label("approve", f"planwright approve {gate}"))
     if "edit" in allowed:
         terminal.screen.print(views.label("edit", f"planwright edit {gate}"))

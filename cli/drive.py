@@ -155,10 +155,11 @@ def follow(
                     raise
                 say_refused(error, terminal)
             waiting = agent.get_state(config).interrupts
-            if not waiting or ask is None:
+            mine = next((one for one in waiting if who() not in one.value.get("approvals", ())), None)
+            if mine is None or ask is None:
                 break
-            answer = {**ask(waiting[0].value, terminal), "gate_id": waiting[0].value["gate_id"]}
-            given, answered = Command(resume={waiting[0].id: answer}), True
+            answer = {**ask(mine.value, terminal), "gate_id": mine.value["gate_id"]}
+            given, answered = Command(resume={mine.id: answer}), True
             edited = edited_gate(Command(resume=answer))
     except EOFError:
         terminal.screen.print()  # nobody answered: the gate stays open

@@ -27,6 +27,8 @@ def event_line(event: Mapping[str, Any]) -> RenderableType | None:
             return _verified(data)
         case "plan_repaired":
             return label("repair", f"the planner's reply was refused: {data['error']}", "yellow")
+        case "approval_given":
+            return label("gate", f"approved by {data['by']}: {data['given']} of {data['of']} approvals")
         case "approval_resolved":
             reason = f": {data['reason']}" if data.get("reason") else ""
             by = f" by {data['by']}" if data["by"] else ""

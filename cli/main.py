@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -9,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from planwright.cli import agents, mcp, policy, spending, travel
-from planwright.cli.options import HERE, Folder, Json, NoInput, Port, Probe, Request, Thread, Which
+from planwright.cli.options import HERE, Folder, Json, Mode, NoInput, Port, Probe, Request, Thread, Which
 from planwright.graph.errors import PlanwrightError
 
 app = typer.Typer(
@@ -27,7 +28,6 @@ app.add_typer(mcp.app, name="mcp")
 Scope = Literal["run", "session", "always"]
 Agent = Annotated[str | None, typer.Option(help="The agent to be: a profile under [agents].")]
 Provider = Annotated[str | None, typer.Option(help="The provider to use, or provider/model.")]
-Mode = Literal["auto", "llm_decides", "always", "never"]
 
 
 @app.command()
@@ -276,6 +276,7 @@ def studio(
 def main() -> None:
     """Run a command; a refusal of ours is two lines on stderr, never a traceback."""
     sys.excepthook = _traceback
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: the screen is left whole
     try:
         app()
     except PlanwrightError as error:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 Folder = Annotated[Path, typer.Option("--workspace", "-w", help="The workspace folder.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
+Mode = Literal["auto", "llm_decides", "always", "never"]
 NoInput = Annotated[bool, typer.Option("--no-input", help="Never ask; exit 3 when a decision is needed.")]
 Port = Annotated[
     int | None, typer.Option(min=1, max=65535, help="The port; 2024 or any free one if left out.")

@@ -74,6 +74,8 @@ def explain_call(
     screen.print(views.label("mode", mode))
     if flaw:
         screen.print(views.label("arguments", f"the call would be refused: {flaw}", "red"))
+    if told.ruling.quorum > 1:
+        screen.print(views.label("quorum", f"{told.ruling.quorum} different people"))
     if told.ruling.approvers:
         screen.print(views.label("approvers", ", ".join(told.ruling.approvers)))
     screen.print(views.label("decision", f"{told.ruling.answer}: {told.ruling.why}", "bold"))
@@ -102,6 +104,7 @@ def described(rule: Rule, registry: Registry, note: str) -> dict[str, Any]:
         "when": rule.condition.source if rule.condition else "",
         "reason": rule.reason,
         "approvers": list(rule.approvers),
+        "quorum": rule.quorum,
         "reaches": len(reached(rule, registry)),
         "note": note and f"never decides: {note}",
     }
@@ -119,6 +122,7 @@ def spelled(told: Explanation, policy: Policy) -> dict[str, Any]:
         "reason": ruling.reason,
         "rule": ruling.rule,
         "approvers": list(ruling.approvers),
+        "quorum": ruling.quorum,
         "mode": {"answer": floor.answer, "reason": floor.reason},
         "looked": looked,
         "version": policy.hash,

@@ -196,6 +196,8 @@ def call_view(card: Mapping[str, Any]) -> RenderableType:
     ]
     if approvers := (card.get("policy") or {}).get("approvers"):
         rows.append(label("approvers", f"{', '.join(approvers)} ({card['policy']['rule']})"))
+    if (quorum := (card.get("policy") or {}).get("quorum", 1)) > 1:
+        rows.append(label("quorum", f"{quorum} different people have to approve ({card['policy']['rule']})"))
     rows += [_argument(name, value, 11) for name, value in card["args"].items()]
     if "definition" in card:
         rows.append(label("chain", f"{card['definition'][:12]}: this call of it, with what is known by now"))

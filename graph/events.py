@@ -16,6 +16,7 @@ EventType = Literal[
     "plan_repaired",
     "plan_verified",
     "approval_requested",
+    "approval_given",
     "approval_resolved",
     "plan_edited",
     "plan_start",

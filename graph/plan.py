@@ -135,7 +135,7 @@ class Plan(BaseModel):
 
 
 class PolicyEvidence(BaseModel):
-    """Which rule of which version of the policy asked about a call, and who may answer.
+    """Which rule of which version of the policy asked about a call, who may answer, and how many must.
 
     `undecided` when it asks only because an argument was not known yet.
     """
@@ -144,6 +144,7 @@ class PolicyEvidence(BaseModel):
     rule: str
     version: str
     approvers: tuple[str, ...] = ()
+    quorum: int = 1
     undecided: bool = False
 
 

@@ -59,6 +59,7 @@ async def wait_for_decision(gates: Gates, gate_id: str, invocation: Invocation) 
     """
     refused = ""
     while (gate := await gates.read(gate_id, invocation.clock())).status == "open":
+        _tell_approvals(gate, invocation)
         schema = RESPONSE_SCHEMA if len(gate.allowed) == 4 else _response_schema(*gate.allowed)
         asked = request(gate) | ({"refused": refused} if refused else {})
         answer = interrupt(asked, response_schema=schema)
@@ -69,6 +70,15 @@ async def wait_for_decision(gates: Gates, gate_id: str, invocation: Invocation) 
         by = {"by": gate.decided_by, "channel": gate.channel}
         invocation.emit("approval_resolved", {**data, **by}, gate_id)
     return gate
+
+
+def _tell_approvals(gate: Gate, invocation: Invocation) -> None:
+    """Tell of each approval that did not open the gate yet."""
+    for count, given in enumerate(gate.approvals, 1):
+        data = {"gate_id": gate.gate_id, "by": given.by, "channel": given.channel}
+        invocation.emit(
+            "approval_given", {**data, "given": count, "of": gate.quorum}, f"{gate.gate_id}:{count}"
+        )
 
 
 def request(gate: Gate) -> dict[str, Any]:
@@ -86,6 +96,7 @@ def request(gate: Gate) -> dict[str, Any]:
         "plan_hash": gate.shown_hash,
         "expires_at": gate.expires_at.isoformat(),
         **({"remember": list(get_args(RememberScope))} if gate.may_be_remembered else {}),
+        **({"approvals": [given.by for given in gate.approvals]} if gate.quorum > 1 else {}),
     }
 
 

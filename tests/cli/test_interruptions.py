@@ -29,7 +29,9 @@ def posting(desk: Desk, channel: ScriptedServer) -> Waiting:
     return ask(desk.folder, "Send hello to the team channel")
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "kill -9"])
+@pytest.mark.parametrize(
+    "stop", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=["Ctrl-C", "kill", "kill -9"]
+)
 def test_a_run_stopped_in_the_middle_of_a_post_is_resumed_under_the_same_key(
     desk: Desk, channel: ScriptedServer, posting: Waiting, stop: signal.Signals
 ) -> None:
@@ -37,9 +39,9 @@ def test_a_run_stopped_in_the_middle_of_a_post_is_resumed_under_the_same_key(
         assert wait_until(lambda: len(channel.requests) == 1)
         process.send(stop)
         code, said = process.wait(30), process.stderr
-    assert code == (130 if stop is signal.SIGINT else -signal.SIGKILL)
+    assert code == (-signal.SIGKILL if stop is signal.SIGKILL else 130)
     assert "Traceback" not in said
-    if stop is signal.SIGINT:
+    if stop is not signal.SIGKILL:
         assert f"planwright resume {posting.thread_id}" in said
     assert desk.rows("SELECT status FROM effects") == [("intent",)]
 

@@ -209,6 +209,69 @@ def test_only_who_is_named_may_approve_and_anybody_may_reject(scene: Scene) -> N
     assert scene.done == ["r"]
 
 
+TWO = 'match.capability = "work.wipe"\ndecide = "ask"\nquorum = 2'
+
+
+def approve_as(name: str) -> dict[str, str]:
+    return {"type": "approve", "decided_by": name}
+
+
+def test_a_call_waits_until_as_many_people_as_the_rule_says_have_approved(scene: Scene) -> None:
+    policy(scene, TWO)
+    agent = looped(scene, scene.calls(("work__wipe", {"name": "w"})), "done")
+    scene.ask(agent, "Wipe it")
+    out = scene.answer(agent, approve_as("kim"))
+    (asked,) = out["__interrupt__"]
+    assert (asked.value["approvals"], scene.done) == (["kim"], [])
+    with pytest.raises(GateError, match=r"kim has approved .* already: 1 of 2 approvals are given"):
+        scene.answer(agent, approve_as("kim"))
+    agent.close()
+    later = looped(scene, "done")
+    assert scene.answer(later, approve_as("sam"))["status"] == "completed"
+    assert scene.done == ["w"]
+
+
+def test_one_rejection_closes_a_gate_that_others_have_approved(scene: Scene) -> None:
+    policy(scene, TWO)
+    agent = looped(scene, scene.calls(("work__wipe", {"name": "w"})), "left out")
+    scene.ask(agent, "Wipe it")
+    scene.answer(agent, approve_as("kim"))
+    assert scene.answer(agent, {"type": "reject", "decided_by": "sam"})["answer"] == "left out"
+    assert scene.done == []
+
+
+def test_a_quorum_counts_only_who_may_approve(scene: Scene) -> None:
+    policy(scene, f'{TWO}\napprovers = ["kim", "priya"]')
+    agent = looped(scene, scene.calls(("work__wipe", {"name": "w"})), "done")
+    scene.ask(agent, "Wipe it")
+    scene.answer(agent, approve_as("kim"))
+    with pytest.raises(GateError, match=r"is not for sam via .* to approve"):
+        scene.answer(agent, approve_as("sam"))
+    scene.answer(agent, approve_as("priya"))
+    assert scene.done == ["w"]
+
+
+def test_approving_a_plan_is_one_approval_of_its_gates(scene: Scene) -> None:
+    policy(scene, TWO)
+    plan = scene.plan(scene.step("s1", "work.wipe"))
+    agent = scene.agent(plan, "the answer", approval={"depth": "plan_and_gates"})
+    scene.ask(agent)
+    scene.answer(agent, approve_as("kim"))
+    assert scene.waiting(agent).keys() == {"s1"}
+    assert scene.done == []
+    scene.answer(agent, approve_as("sam"))
+    assert scene.done == ["s1"]
+
+
+def test_an_approval_below_a_quorum_that_came_later_does_not_count(scene: Scene) -> None:
+    agent = looped(scene, scene.calls(("work__wipe", {"name": "w"})), "done")
+    scene.ask(agent, "Wipe it")
+    policy(scene, TWO)
+    later = looped(scene, "done")
+    scene.answer(later, approve_as("kim"))
+    assert scene.done == []
+
+
 @pytest.mark.parametrize(("by", "left"), [("sam", {"s1"}), ("kim", set())])
 def test_approving_a_plan_opens_the_gates_its_approver_may_open(
     scene: Scene, by: str, left: set[str]
