@@ -32,7 +32,8 @@ from planwright.graph.provider_settings import Breaker, Failover, Provider
 from planwright.graph.risk import Risk
 from planwright.graph.run_context import PlanningMode
 from planwright.graph.secret_settings import Secrets
-from planwright.graph.settings_file import explain
+from planwright.graph.settings_file import explain, unfilled
+from planwright.graph.variables import VariableError, filled
 
 FILE_NAME = "planwright.toml"
 
@@ -231,12 +232,22 @@ def load(workspace: Path | str = ".", **flags: Any) -> Settings:
 
 
 def read(text: str, path: Path, **flags: Any) -> Settings:
-    """Read settings from the text that stands, or is to stand, in a file. Raises SetupError as `load`."""
+    """Read settings from the text that stands, or is to stand, in a file. Raises SetupError as `load`.
+
+    `${VAR}` and `${VAR:-default}` are filled in, but for what agents are told.
+    """
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SetupError(f"{path} is not valid TOML: {error}", f"mend that line of {path}") from error
     content.pop("workspace", None)
+    try:
+        content = {
+            key: value if key == "agents" else filled(value, os.environ, key)
+            for key, value in content.items()
+        }
+    except VariableError as error:
+        raise SetupError(*unfilled(error, path, text)) from error
     try:
         settings = Settings(_file=content, workspace=path.parent, **flags)  # type: ignore[call-arg]
     except SettingsError as error:

@@ -9,6 +9,8 @@ from typing import get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from rapidfuzz import process
 
+from planwright.graph.variables import VariableError
+
 
 def explain(error: ValidationError, path: Path, text: str, settings: type[BaseModel]) -> tuple[str, str]:
     """Put a settings error into words: file and line, what is wrong, and what to write instead."""
@@ -25,6 +27,16 @@ def explain(error: ValidationError, path: Path, text: str, settings: type[BaseMo
     if misnamed:
         return f"{where}: `{name}`: that is no name", "use up to 64 letters, digits, - and _"
     return f"{where}: `{name}`: {first['msg'].lower()}", f"mend `{name}` and try again"
+
+
+def unfilled(error: VariableError, path: Path, text: str) -> tuple[str, str]:
+    """Put a variable that could not be filled in into words: file and line, what is wrong, what to do."""
+    loc = [str(part) for part in error.path]
+    line = _line_of(loc, text)
+    return (
+        f"{path}:{line}: `{'.'.join(loc)}` {error.cause}" if line else f"{path}: {error.cause}",
+        error.next_step,
+    )
 
 
 def _line_of(loc: list[str], text: str) -> int | None:

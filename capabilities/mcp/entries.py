@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,9 +15,9 @@ from rapidfuzz import fuzz, process
 
 from planwright.graph.canonical import sha256
 from planwright.graph.errors import SetupError
+from planwright.graph.variables import VariableError, filled
 
 FILE_NAME = ".mcp.json"
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _NEAR = 75  # of 100: what is spelled like a field of ours is a slip, not another client's field
 
 
@@ -65,9 +64,11 @@ class Listed:
 
         Raises SetupError, with file and line, for a variable that is not set and a command that is not there.
         """
-        written = self.entry.model_dump()
-        filled = {key: self._fill(value, environment, key) for key, value in written.items()}
-        entry = Entry.model_validate(filled)
+        try:
+            entry = Entry.model_validate(filled(self.entry.model_dump(), environment))
+        except VariableError as error:
+            unused = f"[mcp.{self.name}] enabled = false"
+            raise self.refusal(error.cause, f"{error.next_step}, or {unused}", *error.path) from error
         if entry.command is not None:
             self._check_command(entry, environment)
         elif not _is_address(entry.url or ""):
@@ -82,28 +83,6 @@ class Listed:
         """Make the error that names file and line of a value of this entry."""
         where = self.file.where("mcpServers", self.name, *path)
         return SetupError(f"{where}: the MCP server `{self.name}` {what}", next_step)
-
-    def _fill(self, value: Any, environment: Mapping[str, str], *path: str | int) -> Any:
-        if isinstance(value, dict):
-            return {key: self._fill(item, environment, *path, key) for key, item in value.items()}
-        if isinstance(value, list):
-            return [self._fill(item, environment, *path, n) for n, item in enumerate(value)]
-        if not isinstance(value, str) or "${" not in value:
-            return value
-
-        def read(found: re.Match[str]) -> str:
-            name, default = found[1], found[2]
-            if name not in environment and default is None:
-                raise self.refusal(
-                    f"needs the variable {name}, which is not set",
-                    f"set {name}, give a default (${{{name}:-…}}), or [mcp.{self.name}] enabled = false",
-                    *path,
-                )
-            return environment.get(name, "") or default or ""
-
-        if "${" in _VARIABLE.sub("", value):
-            raise self.refusal(f"holds a `${{` that is no variable: {value}", "write ${NAME}", *path)
-        return _VARIABLE.sub(read, value)
 
     def _check_command(self, entry: Entry, environment: Mapping[str, str]) -> None:
         folder, command = self.folder(entry), entry.command or ""

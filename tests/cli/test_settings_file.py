@@ -52,6 +52,20 @@ FILES = (
         "`providers.local.model`",
         "`providers.local.model`",
     ),
+    Case(
+        "a variable that is not set",
+        '[providers.local]\nmodel = "m"\napi_key = "${NOT_SET_ANYWHERE}"\n',
+        3,
+        "`providers.local.api_key` needs the variable NOT_SET_ANYWHERE, which is not set",
+        "set NOT_SET_ANYWHERE",
+    ),
+    Case(
+        "what is no variable",
+        '[providers.local]\nmodel = "${no name}"\n',
+        2,
+        "`providers.local.model` holds a `${` that is no variable",
+        "${NAME}",
+    ),
 )
 
 

@@ -222,3 +222,18 @@ def test_a_key_is_never_shown(tmp_path: Path) -> None:
     write(tmp_path, "[providers.x]\nmodel = 'm'\napi_key = 'sk-secret'\n")
     settings = load(tmp_path)
     assert "sk-secret" not in f"{settings!r} {settings.model_dump_json()}"
+
+
+def test_variables_are_filled_in_but_not_in_what_agents_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCAL_MODEL", "my-model")
+    write(
+        tmp_path,
+        "[providers.local]\nmodel = '${LOCAL_MODEL}'\nbase_url = 'http://${HOST_NOT_SET:-127.0.0.1}:9/v1'\n"
+        "[agents.writer]\ninstructions = 'Write ${TOTAL} as it is'\n",
+    )
+    settings = load(tmp_path)
+    local = settings.providers["local"]
+    assert (local.model, local.base_url) == ("my-model", "http://127.0.0.1:9/v1")
+    assert settings.agents["writer"].instructions == "Write ${TOTAL} as it is"
