@@ -16,7 +16,8 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from benchmarks.canaries import ODD, PLAIN, SHAPES, found_in, searched, shown
-from benchmarks.leaks import PLACES, Stage
+from benchmarks.leak_stage import Stage
+from benchmarks.leaks import PLACES
 from benchmarks.redaction_cost import cost
 from benchmarks.wire_leaks import AT_THE_TERMINAL, IN_PROCESS
 

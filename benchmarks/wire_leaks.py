@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.canaries import PLAIN
-from benchmarks.leaks import Stage, ask, plan
+from benchmarks.leak_stage import Stage
+from benchmarks.leaks import ask, plan
 from planwright.models.scripted import ScriptedModel
 
 Answer = tuple[int, str, bytes]

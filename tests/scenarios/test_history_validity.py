@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
-from benchmarks.cut_runs import KINDS, RUNS, Kind, Stage
+from benchmarks.cut_runs import KINDS, Kind, Stage
 from benchmarks.played_calls import flaws
+from benchmarks.recorded_runs import RUNS
 
 EACH = 2
 CHANCE = random.Random(3)
