@@ -244,7 +244,7 @@ class Models:
         if provider is not None and "finish_reason" not in reply.response_metadata:
             broken = ModelUnavailable(f"provider {route.provider} broke off in its reply", "try again later")
             raise read.failure(broken)
-        return read_calls(reply, nonce) if nonce else reply
+        return read_calls(reply, nonce) if nonce else read.whole(reply)
 
     def _tell(
         self, invocation: Invocation, route: ModelRoute, role: str, key: str, data: dict[str, Any]
