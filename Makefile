@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test check bench crash fuzz templates cuts chaos blocks ssrf secrets eval-offline docs lock clean budgets jail
+.PHONY: setup demo test check bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs lock clean budgets jail
 
 setup: $(STAMP)
 
@@ -49,6 +49,9 @@ cuts: setup  ## Cancel, break and fail every recorded run at every event; is eac
 chaos: setup  ## Every fault of a provider, at every turn and place, and traffic while one is down -> chaos.json
 	$(BIN)/python -m benchmarks.chaos
 
+aimock: setup  ## Every fault that aimock from npm can play, and traffic while it rolls dice -> aimock.json
+	$(BIN)/python -m benchmarks.aimock_chaos
+
 blocks: setup  ## Malformed tool-call blocks of models that call tools in words -> blocks.json
 	$(BIN)/python -m benchmarks.tool_blocks
 
@@ -75,4 +78,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json

@@ -1,0 +1,284 @@
+"""Providers played by aimock, which fail in every way it knows: who serves, what is sent -> aimock.json
+
+First every fault it can play strikes at each of three turns, at each of three providers (which speak as
+OpenAI, OpenRouter and BytePlus Ark do), streamed and not. Then thousands of requests are made of three
+servers that roll dice, one of which is down. The journals of aimock say what was sent. Prints N, failures
+and the seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import tempfile
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from langchain_core.messages import AIMessage
+
+from benchmarks.aimock_faults import (
+    ARGUMENTS,
+    DOWN,
+    FAULTS,
+    KEY,
+    TURNS,
+    UNAVAILABLE,
+    UP,
+    Fault,
+    fixtures,
+    model_of,
+)
+from benchmarks.aimock_server import Aimock, Fixture, Sent, aimock
+from benchmarks.chaos import NAMES, Desk
+from planwright.checkpoints.records import open_records
+from planwright.graph.board import Board
+from planwright.graph.errors import ModelError
+from planwright.graph.invocation import Invocation
+from planwright.graph.profile import in_force
+from planwright.graph.run_context import RunContext
+from planwright.graph.settings import load
+from planwright.models.calling import Models
+from planwright.models.router import Router
+
+SURFACES = ("v1", "api/v1", "api/v3")
+SHORT_S, LONG_S = 1.0, 10.0
+SWITCH_EVERY = 250
+NOW_AND_THEN = {"dropRate": 0.02, "malformedRate": 0.02, "rateLimitRate": 0.01, "disconnectRate": 0.02}
+ALWAYS = [{rate: 1.0} for rate in NOW_AND_THEN]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One fault, the turn at which it strikes, the provider by its place in the order, and the mode."""
+
+    name: str
+    turn: int
+    place: int
+    streams: bool
+
+    @property
+    def fault(self) -> Fault:
+        """What is played."""
+        return FAULTS[self.name]
+
+    @property
+    def expected(self) -> str:
+        """The class of the error that comes out; empty when somebody serves."""
+        replaced = self.fault.outcome in (UNAVAILABLE, KEY) and self.place < len(NAMES) - 1
+        return "" if replaced else self.fault.outcome
+
+
+def cases() -> list[Case]:
+    """List every fault at every turn, place and mode."""
+    return [
+        Case(name, turn, place, streams)
+        for name, fault in FAULTS.items()
+        for turn in TURNS
+        for place in range(len(NAMES))
+        for streams in fault.streamed
+    ]
+
+
+@asynccontextmanager
+async def desk_at(
+    folder: Path, base_urls: Sequence[str], models: Sequence[str], **limits: Any
+) -> AsyncIterator[Desk]:
+    """Open models at three providers, the first of which is the first to be asked."""
+    providers = {
+        name: {"base_url": base_url, "model": model, "priority": place, "api_key": "k"}
+        for place, (name, base_url, model) in enumerate(zip(NAMES, base_urls, models, strict=True))
+    }
+    settings = load(folder, providers=providers, **limits)
+    records = open_records(folder)
+    router = Router(settings)
+    invocation = Invocation(
+        run_id="run",
+        thread_id="thread",
+        context=RunContext(),
+        profile=in_force(settings, RunContext()),
+        board=Board({}, 8),
+        record=lambda event, key: None,
+        lease_token=0,
+        writer=lambda event: None,
+    )
+    try:
+        yield Desk(Models(router, records.budgets, settings), router, invocation)
+    finally:
+        await router.close()
+        records.close()
+
+
+async def play(case: Case, server: Aimock, folder: Path, number: int) -> str:
+    """Play one case; return what went otherwise than it should, or nothing."""
+    struck = model_of(case.name, case.turn)
+    models = [*[DOWN] * case.place, struck, *[UP] * (len(NAMES) - case.place - 1)]
+    limits = {"failover": {"retries": 1, "base_ms": 1}, "execution": {"step_timeout_s": 5}}
+    async with desk_at(folder, [f"{server.url}/{surface}" for surface in SURFACES], models, **limits) as desk:
+        for turn in range(case.turn + 1):
+            strikes = turn == case.turn
+            expected = case.expected if strikes else ""
+            calls = case.fault.calls if strikes and not case.fault.outcome else (ARGUMENTS,)
+            try:
+                timeout_s = SHORT_S if strikes and case.fault.slow else LONG_S
+                reply = await desk.ask(number + turn, turn, case.streams, timeout_s)
+                ended = "" if _calls(reply) == calls else f"the calls {_calls(reply)}"[:80]
+            except ModelError as error:
+                ended = type(error).__name__
+            if ended != expected:
+                return f"{case}: turn {turn} ended in {ended or 'a reply'}, not in {expected or 'a reply'}"
+    return ""
+
+
+async def play_all(chosen: Iterable[Case], server: Aimock, folder: Path, at_once: int = 6) -> Played:
+    """Play cases, a few at once; then look into the journal for calls that should not have been sent."""
+    slots = asyncio.Semaphore(at_once)
+    listed = dict(enumerate(chosen))
+
+    async def one(index: int, case: Case) -> str:
+        async with slots:
+            place = folder / str(index)
+            place.mkdir()
+            return await play(case, server, place, 10 * index)
+
+    ended = await asyncio.gather(*(one(index, case) for index, case in listed.items()))
+    sent = by_number(await asyncio.to_thread(server.journal))
+    astray = [_astray(case, sent.get(10 * index + case.turn, [])) for index, case in listed.items()]
+    return Played(len(ended), [wrong for wrong in (*ended, *astray) if wrong])
+
+
+@dataclass(frozen=True)
+class Played:
+    """How many cases were played, and what went wrong."""
+
+    cases: int
+    wrong: list[str]
+
+
+def by_number(sent: Iterable[Sent]) -> dict[int, list[Sent]]:
+    """Sort calls by the request they were made for."""
+    found: dict[int, list[Sent]] = {}
+    for one in sent:
+        found.setdefault(one.number, []).append(one)
+    return found
+
+
+def _astray(case: Case, sent: Sequence[Sent]) -> str:
+    """Say whether a failed call was repeated, or went on to another provider, when it should not have."""
+    seen = [sum(one.surface == surface for one in sent) for surface in SURFACES]
+    most = 2 if case.fault.outcome == UNAVAILABLE else 1
+    onward = [0] * (len(NAMES) - case.place - 1)
+    if case.fault.outcome and not case.expected:
+        onward[0] = 1
+    if seen[case.place] <= most and seen[case.place + 1 :] == onward:
+        return ""
+    return f"{case}: sent {seen}, not at most {most} and then {onward}"
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What came of many requests while servers rolled dice: replies, whole ones sent twice, calls sent."""
+
+    requests: int
+    succeeded: int
+    spoiled: int
+    twice: int
+    sent: int
+
+    @property
+    def succeeded_share(self) -> float:
+        """The share of requests that were answered."""
+        return self.succeeded / self.requests
+
+    @property
+    def sent_per_request(self) -> float:
+        """How many calls one request took."""
+        return self.sent / self.requests
+
+
+async def traffic(
+    count: int, seed: int, servers: Sequence[Aimock], folder: Path, at_once: int = 16
+) -> Traffic:
+    """Make requests of servers that roll dice, and one that is down: another every few hundred requests."""
+    chance, slots = random.Random(seed), asyncio.Semaphore(at_once)
+    succeeded = spoiled = 0
+
+    async def one(desk: Desk, number: int, streams: bool) -> None:
+        nonlocal succeeded, spoiled
+        async with slots:
+            if number % SWITCH_EVERY == 0:
+                await asyncio.to_thread(take_down, servers, chance.choice(servers), chance.choice(ALWAYS))
+            try:
+                reply = await desk.ask(number, 0, streams, LONG_S)
+            except ModelError:
+                return
+            succeeded += 1
+            spoiled += _calls(reply) != (ARGUMENTS,)
+
+    async with desk_at(folder, [server.base_url for server in servers], [UP] * len(NAMES)) as desk:
+        await asyncio.gather(*(one(desk, number, chance.random() < 0.5) for number in range(count)))
+    sent = by_number(one for server in servers for one in server.journal())
+    twice = sum(max(0, sum(one.answered for one in calls) - 1) for calls in sent.values())
+    return Traffic(count, succeeded, spoiled, twice, sum(map(len, sent.values())))
+
+
+def take_down(servers: Sequence[Aimock], down: Aimock, rates: dict[str, float]) -> None:
+    """Let one server fail always, and the others now and then."""
+    for server in servers:
+        server.play(rates if server is down else NOW_AND_THEN)
+
+
+def _calls(reply: AIMessage) -> tuple[Any, ...]:
+    return tuple(call["args"] for call in reply.tool_calls)
+
+
+@contextmanager
+def three(fixtures: Sequence[Fixture], folder: Path, seed: int) -> Iterator[list[Aimock]]:
+    """Run three servers, each with dice of its own."""
+    with ExitStack() as running:
+        yield [
+            running.enter_context(aimock(fixtures, folder, seed=seed + at, name=name))
+            for at, name in enumerate(NAMES)
+        ]
+
+
+def main() -> None:
+    """Play all cases and the traffic, and say what came of it."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--requests", type=int, default=3000)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        (folder / "cases").mkdir()
+        with aimock(fixtures(), folder) as server:
+            played = asyncio.run(play_all(cases(), server, folder / "cases"))
+        with three(fixtures(), folder, asked.seed) as servers:
+            seen = asyncio.run(traffic(asked.requests, asked.seed, servers, folder))
+    found = {
+        "faults": len(FAULTS),
+        "cases": played.cases,
+        "wrong": len(played.wrong),
+        "requests": seen.requests,
+        "succeeded_share": round(seen.succeeded_share, 5),
+        "spoiled": seen.spoiled,
+        "sent_per_request": round(seen.sent_per_request, 4),
+        "replies_twice": seen.twice,
+        "seed": asked.seed,
+    }
+    Path("aimock.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    print(json.dumps(found, indent=2))
+    print("\n".join(played.wrong[:20]))
+    assert played.cases == len(cases()) >= 1000
+    assert not played.wrong
+    assert seen.succeeded_share >= 0.999
+    assert seen.sent_per_request <= 1.2
+    assert seen.spoiled == seen.twice == 0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""aimock from npm as the only provider, as its users have it: plans, gates, streamed calls, effects."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.aimock_server import Aimock, Fixture, aimock
+from planwright.graph.agent import build_graph
+from tests.cli.desk import Desk
+from tests.wire.asking import settings_for
+
+pytestmark = pytest.mark.enable_socket
+
+Start = Callable[..., Aimock]
+PLAN = {
+    "goal": "Open a ticket",
+    "steps": [{"id": "s1", "capability": "tickets.create", "params": {"title": "Mend the gate"}}],
+}
+CREATE = {"name": "tickets__create", "arguments": {"title": "Mend the gate"}}
+WORDS = "The ticket is open."
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
+    """Start a server with the given fixtures, out of reach of any proxy."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with ExitStack() as running:
+
+        def start(*fixtures: Fixture, options: tuple[str, ...] = ("--strict",)) -> Aimock:
+            return running.enter_context(aimock(fixtures, tmp_path, *options))
+
+        yield start
+
+
+def says(response: dict[str, Any], **match: Any) -> Fixture:
+    return {"match": match, "response": response, "chunkSize": 3, "latency": 1}
+
+
+def watch(server: Aimock, workspace: Path) -> tuple[list[str], str]:
+    """Ask for a ticket with somebody reading along; return the words as they came, and the answer."""
+    local = {"base_url": server.base_url, "model": "m", "api_key": "k"}
+    agent = build_graph(settings_for(workspace, {"local": local}, planning={"mode": "never"}))
+    config: Any = {"configurable": {"thread_id": str(uuid.uuid4())}}
+    try:
+        asked = {"messages": [("user", "Please open a ticket")]}
+        chunks = list(agent.stream(asked, config, stream_mode=["messages", "values"]))
+    finally:
+        agent.close()
+    said = [chunk[0] for mode, chunk in chunks if mode == "messages"]
+    return [piece.text for piece in said if piece.type == "AIMessageChunk" and piece.text], chunks[-1][1][
+        "answer"
+    ]
+
+
+def tickets(workspace: Path) -> int:
+    """Count the tickets that the fixtures ask for."""
+    found = Desk(workspace).rows("SELECT count(*) FROM tickets WHERE title LIKE 'Mend%'", "tickets.db")
+    return int(found[0][0])
+
+
+def test_a_plan_is_approved_and_carried_out_with_nothing_but_two_variables(
+    workspace: Path, start: Start
+) -> None:
+    server = start(
+        says({"toolCalls": [{"name": "planner", "arguments": PLAN}]}, toolName="planner"),
+        says({"content": WORDS}),
+    )
+    env = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "mock", "OPENAI_MODEL": "gpt-5-mini"}
+    desk = Desk(workspace)
+    asked = desk.run("run", "Open a ticket for the gate", "--planning", "always", env=env)
+    assert (asked.code, tickets(workspace)) == (3, 0)
+    (gate,) = desk.rows("SELECT gate_id FROM gates")
+    done = desk.run("approve", gate[0], env=env)
+    assert (done.code, done.stdout, tickets(workspace)) == (0, f"{WORDS}\n", 1)
+    assert "langchain" not in asked.stderr + done.stderr
+    assert [one.status for one in server.journal()] == [200, 200]
+
+
+def test_a_call_that_is_streamed_in_pieces_is_made_once(workspace: Path, start: Start) -> None:
+    server = start(
+        says({"content": "Let me see. ", "toolCalls": [CREATE]}, hasToolResult=False),
+        says({"content": WORDS}, hasToolResult=True),
+    )
+    words, answer = watch(server, workspace)
+    assert "".join(words) == f"Let me see. {WORDS}"
+    assert len(words) > 8
+    assert answer == WORDS
+    assert tickets(workspace) == 1
+    assert [one.body["stream"] for one in server.journal()] == [True, True]
+
+
+def test_a_call_that_was_cut_off_at_the_token_limit_is_not_made(workspace: Path, start: Start) -> None:
+    cut = {"name": "tickets__create", "arguments": '{"title": "Mend the ga'}
+    server = start(
+        says({"toolCalls": [cut], "finishReason": "length"}, hasToolResult=False),
+        says({"content": "It was too long."}, hasToolResult=True),
+    )
+    assert watch(server, workspace)[1] == "It was too long."
+    assert tickets(workspace) == 0
+    told = server.journal()[1].body["messages"][-1]
+    assert told["role"] == "tool"
+    assert "cut off" in told["content"]
+
+
+def test_a_fixture_that_is_missing_is_told_and_not_made_up(workspace: Path, start: Start) -> None:
+    _, answer = watch(start(says({"content": WORDS}, userMessage="something else"), options=()), workspace)
+    assert "No fixture matched" in answer
+    assert tickets(workspace) == 0
