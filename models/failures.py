@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from planwright.graph.errors import (
     ContextOverflow,
@@ -88,9 +89,14 @@ def _overflow(provider: str, says: str) -> ContextOverflow:
 
 def _status(error: Exception) -> int | None:
     """Read the status of a response, or of the error that a response of 200 carries."""
-    body = getattr(error, "body", None)
-    carried = str(body.get("code")) if isinstance(body, dict) else ""
+    carried = str(_carried(error).get("code"))
     for status in (getattr(error, "status_code", None), int(carried) if carried.isdecimal() else None):
         if isinstance(status, int) and 300 <= status < 600:
             return status
     return None
+
+
+def _carried(error: Exception) -> Mapping[str, Any]:
+    """Find the error of a reply: the SDK keeps it as `body`, langchain-openai as the only argument."""
+    held = (getattr(error, "body", None), *error.args[:1])
+    return next((one for one in held if isinstance(one, dict)), {})

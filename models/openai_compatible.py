@@ -10,6 +10,7 @@ from pydantic import SecretStr
 from planwright.graph.errors import SetupError
 from planwright.graph.provider_settings import Provider
 from planwright.graph.settings import api_keys
+from planwright.models.unstreamed import Unstreamed
 
 
 def chat_model(name: str, provider: Provider, key: int = 0) -> BaseChatModel:
@@ -33,7 +34,9 @@ def chat_model(name: str, provider: Provider, key: int = 0) -> BaseChatModel:
         stream_chunk_timeout=provider.timeout_s,  # of a socket that stays open and says nothing
         disable_streaming="streaming" not in provider.capabilities,
         # A client of its own: langchain-openai shares one between event loops and never closes it.
-        http_async_client=httpx.AsyncClient(timeout=provider.timeout_s, trust_env=False),
+        http_async_client=httpx.AsyncClient(
+            timeout=provider.timeout_s, trust_env=False, transport=Unstreamed()
+        ),
         http_socket_options=(),  # else langchain-openai logs a warning wherever a proxy is set, even NO_PROXY
         use_responses_api=False,
     )

@@ -57,7 +57,7 @@ FAULTS = (
     Fault("garbage", garbage(), ATTEMPTS, "no usable reply"),
     Fault("no choices", no_choices(), ATTEMPTS, "no usable reply"),
     Fault("null choices", NULL_CHOICES, ATTEMPTS, "no usable reply"),
-    Fault("an error in a 200", ERROR_IN_OK, ATTEMPTS, "no usable reply"),
+    Fault("an error in a 200", ERROR_IN_OK, ATTEMPTS, "HTTP 529"),
 )
 
 

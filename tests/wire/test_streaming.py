@@ -15,7 +15,7 @@ from planwright.graph.agent import Agent, build_graph
 from planwright.graph.settings import Settings
 from tests.wire.asking import LISTING, QUESTION, ask, provider, settings_for
 from tests.wire.conftest import Serve
-from tests.wire.scripted_server import ScriptedServer, breaks_off, calls, cut_short, refuses, says
+from tests.wire.scripted_server import Reply, ScriptedServer, breaks_off, calls, cut_short, refuses, says
 
 pytestmark = pytest.mark.enable_socket
 
@@ -140,6 +140,16 @@ def test_a_stream_that_fails_before_its_first_word_is_begun_again_elsewhere(
     chunks = watch(settings_for(workspace, providers, planning={"mode": "auto"}))
     assert words(chunks, "agentic_loop") == ["Four ", "tickets ", "are ", "open."]
     assert chunks[-1][2]["session_close"]["messages"][0].text == TEXT
+
+
+def test_an_error_in_one_piece_says_its_reason_where_a_stream_was_asked_for(
+    workspace: Path, serve: Serve
+) -> None:
+    error = Reply(body='{\n "error": {"message": "no such deployment",\n "code": 404}\n}')
+    server = serve(error, says(TEXT))
+    chunks = watch(use(server, workspace, "auto"))
+    assert "no such deployment" in chunks[-1][2]["session_close"]["messages"][0].text
+    assert [request.body["stream"] for request in server.requests] == [True]
 
 
 @pytest.mark.parametrize("how", ["cut", "end", "error"])
