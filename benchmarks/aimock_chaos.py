@@ -2,8 +2,8 @@
 
 First every fault it can play strikes at each of three turns, at each of three providers (which speak as
 OpenAI, OpenRouter and BytePlus Ark do), streamed and not. Then thousands of requests are made of three
-servers that roll dice, one of which is down. The journals of aimock say what was sent. Prints N, failures
-and the seed.
+servers that roll dice, one of which is down; the journals of aimock say what was sent. Then whole runs are
+made of servers that fail a quarter of all calls. Prints N, failures and the seed.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
+from benchmarks import aimock_runs
 from benchmarks.aimock_faults import (
     ARGUMENTS,
     DOWN,
@@ -247,9 +248,10 @@ def three(fixtures: Sequence[Fixture], folder: Path, seed: int) -> Iterator[list
 
 
 def main() -> None:
-    """Play all cases and the traffic, and say what came of it."""
+    """Play all cases, the traffic and the runs, and say what came of it."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--requests", type=int, default=3000)
+    parser.add_argument("--runs", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
@@ -259,6 +261,9 @@ def main() -> None:
             played = asyncio.run(play_all(cases(), server, folder / "cases"))
         with three(fixtures(), folder, asked.seed) as servers:
             seen = asyncio.run(traffic(asked.requests, asked.seed, servers, folder))
+        (folder / "runs").mkdir()
+        with three(aimock_runs.fixtures(asked.runs), folder / "runs", asked.seed) as servers:
+            runs = asyncio.run(aimock_runs.play_runs(asked.runs, servers, folder / "runs"))
     found = {
         "faults": len(FAULTS),
         "cases": played.cases,
@@ -268,6 +273,11 @@ def main() -> None:
         "spoiled": seen.spoiled,
         "sent_per_request": round(seen.sent_per_request, 4),
         "replies_twice": seen.twice,
+        "runs": runs.runs,
+        "runs_completed": runs.completed,
+        "effects_lacking": runs.lacking,
+        "effects_twice": runs.twice,
+        "sent_per_call_of_runs": round(runs.sent_per_call, 4),
         "seed": asked.seed,
     }
     Path("aimock.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
@@ -278,6 +288,8 @@ def main() -> None:
     assert seen.succeeded_share >= 0.999
     assert seen.sent_per_request <= 1.2
     assert seen.spoiled == seen.twice == 0
+    assert runs.completed == runs.runs == asked.runs
+    assert runs.lacking == runs.twice == 0
 
 
 if __name__ == "__main__":

@@ -31,9 +31,10 @@ Fixture = dict[str, Any]
 
 @dataclass(frozen=True)
 class Aimock:
-    """One running server."""
+    """One running server, and the key that it asks for, if it does."""
 
     url: str
+    key: str = ""
 
     @property
     def base_url(self) -> str:
@@ -43,7 +44,8 @@ class Aimock:
     def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """Call the control API and return its answer."""
         content = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self.url}/__aimock/{path}", method=method, data=content)
+        headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+        request = urllib.request.Request(f"{self.url}/__aimock/{path}", content, headers, method=method)
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as reply:
             return json.load(reply)
 
@@ -118,11 +120,16 @@ def install() -> Path:
 
 @contextmanager
 def aimock(
-    fixtures: Sequence[Fixture], folder: Path, *options: str, seed: int = 1, name: str = "fixtures"
+    fixtures: Sequence[Fixture],
+    folder: Path,
+    *options: str,
+    seed: int = 1,
+    name: str = "fixtures",
+    key: str = "",
 ) -> Iterator[Aimock]:
     """Run a server with these fixtures, as its command line is used, until the block ends.
 
-    `seed` is that of its dice: it rolls them with `Math.random`, which V8 seeds.
+    It takes any key, or only the one that is given. `seed` is that of its dice, which are V8's `Math.random`.
     """
     file = folder / f"{name}.json"
     file.write_text(json.dumps({"fixtures": list(fixtures)}), "utf-8")
@@ -130,14 +137,16 @@ def aimock(
     node = shutil.which("node")
     assert node, "aimock runs on Node.js 20.15 or newer: install it"
     command = [node, f"--random-seed={seed}", llmock, "--port", "0", "--fixtures", str(file)]
-    with _running([*command, "--journal-max", "0", *options], folder / f"{name}.log") as url:
-        yield Aimock(url)
+    command += ["--journal-max", "0", *options]
+    with _running(command, {"AIMOCK_API_KEYS": key} if key else {}, folder / f"{name}.log") as url:
+        yield Aimock(url, key)
 
 
 @contextmanager
-def _running(command: Sequence[str], log: Path) -> Iterator[str]:
+def _running(command: Sequence[str], variables: Mapping[str, str], log: Path) -> Iterator[str]:
     """Run a server that logs where it listens; yield that address."""
-    environment = {**os.environ, "AIMOCK_STRICT_TURN_INDEX": "1"}  # a turn is met exactly, or not at all
+    strict = {"AIMOCK_STRICT_TURN_INDEX": "1"}  # a turn is met exactly, or not at all
+    environment = {**os.environ, **strict, **variables}
     with (
         log.open("w") as output,
         subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment) as started,

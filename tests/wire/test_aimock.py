@@ -32,8 +32,8 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with ExitStack() as running:
 
-        def start(*fixtures: Fixture, options: tuple[str, ...] = ("--strict",)) -> Aimock:
-            return running.enter_context(aimock(fixtures, tmp_path, *options))
+        def start(*fixtures: Fixture, name: str = "aimock", key: str = "") -> Aimock:
+            return running.enter_context(aimock(fixtures, tmp_path, name=name, key=key))
 
         yield start
 
@@ -42,10 +42,20 @@ def says(response: dict[str, Any], **match: Any) -> Fixture:
     return {"match": match, "response": response, "chunkSize": 3, "latency": 1}
 
 
-def watch(server: Aimock, workspace: Path) -> tuple[list[str], str]:
+OPENED = (
+    says({"content": "Let me see. ", "toolCalls": [CREATE]}, hasToolResult=False),
+    says({"content": WORDS}, hasToolResult=True),
+)
+
+
+def provider(server: Aimock, *keys: str, priority: int = 1) -> dict[str, Any]:
+    return {"base_url": server.base_url, "model": "m", "api_keys": keys or ("k",), "priority": priority}
+
+
+def watch(workspace: Path, *providers: dict[str, Any]) -> tuple[list[str], str]:
     """Ask for a ticket with somebody reading along; return the words as they came, and the answer."""
-    local = {"base_url": server.base_url, "model": "m", "api_key": "k"}
-    agent = build_graph(settings_for(workspace, {"local": local}, planning={"mode": "never"}))
+    named = {f"p{place}": found for place, found in enumerate(providers)}
+    agent = build_graph(settings_for(workspace, named, planning={"mode": "never"}))
     config: Any = {"configurable": {"thread_id": str(uuid.uuid4())}}
     try:
         asked = {"messages": [("user", "Please open a ticket")]}
@@ -83,11 +93,8 @@ def test_a_plan_is_approved_and_carried_out_with_nothing_but_two_variables(
 
 
 def test_a_call_that_is_streamed_in_pieces_is_made_once(workspace: Path, start: Start) -> None:
-    server = start(
-        says({"content": "Let me see. ", "toolCalls": [CREATE]}, hasToolResult=False),
-        says({"content": WORDS}, hasToolResult=True),
-    )
-    words, answer = watch(server, workspace)
+    server = start(*OPENED)
+    words, answer = watch(workspace, provider(server))
     assert "".join(words) == f"Let me see. {WORDS}"
     assert len(words) > 8
     assert answer == WORDS
@@ -101,7 +108,7 @@ def test_a_call_that_was_cut_off_at_the_token_limit_is_not_made(workspace: Path,
         says({"toolCalls": [cut], "finishReason": "length"}, hasToolResult=False),
         says({"content": "It was too long."}, hasToolResult=True),
     )
-    assert watch(server, workspace)[1] == "It was too long."
+    assert watch(workspace, provider(server))[1] == "It was too long."
     assert tickets(workspace) == 0
     told = server.journal()[1].body["messages"][-1]
     assert told["role"] == "tool"
@@ -109,6 +116,33 @@ def test_a_call_that_was_cut_off_at_the_token_limit_is_not_made(workspace: Path,
 
 
 def test_a_fixture_that_is_missing_is_told_and_not_made_up(workspace: Path, start: Start) -> None:
-    _, answer = watch(start(says({"content": WORDS}, userMessage="something else"), options=()), workspace)
-    assert "No fixture matched" in answer
+    server = start(says({"content": WORDS}, userMessage="something else"))
+    assert "No fixture matched" in watch(workspace, provider(server))[1]
     assert tickets(workspace) == 0
+
+
+def test_an_error_that_passes_is_met_by_asking_again(workspace: Path, start: Start) -> None:
+    first, second = start(*OPENED), start(*OPENED, name="second")
+    first.ask("POST", "error", {"status": 503, "body": {"message": "one moment"}})
+    assert watch(workspace, provider(first), provider(second, priority=2))[1] == WORDS
+    assert [one.status for one in first.journal()] == [503, 200, 200]
+    assert second.journal() == []
+    assert tickets(workspace) == 1
+
+
+def test_a_key_that_is_not_taken_makes_way_for_the_next(workspace: Path, start: Start) -> None:
+    server = start(*OPENED, key="new-key")
+    assert watch(workspace, provider(server, "old-key", "new-key"))[1] == WORDS
+    assert [one.status for one in server.journal() if one.status != 401] == [200, 200]
+    assert tickets(workspace) == 1
+
+
+def test_a_call_is_made_once_though_its_provider_breaks_down_before_the_answer(
+    workspace: Path, start: Start
+) -> None:
+    opens, _ = OPENED
+    broken = {**says({"content": WORDS}, hasToolResult=True), "chaos": {"disconnectRate": 1}}
+    first, second = start(opens, broken), start(*OPENED, name="second")
+    assert watch(workspace, provider(first), provider(second, priority=2))[1] == WORDS
+    assert [one.status for one in second.journal()] == [200]
+    assert tickets(workspace) == 1
