@@ -12,6 +12,7 @@ from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.loop_state import LoopOutcome, LoopState, ToolCall
 from planwright.graph.plan import Plan
 from planwright.models.calling import Models
+from planwright.nodes.closing_words import closing_words
 from planwright.nodes.grants import Grants
 from planwright.nodes.history import normalise, repair
 from planwright.nodes.node import Node, Update, ended_by
@@ -69,7 +70,7 @@ def llm_invoker(
             "batch": batch.plan_hash,
             "made": [*state.get("made", []), *(call.signature for call in calls)],
             "steering": "",
-            **({} if calls else {"outcome": LoopOutcome(status="completed", text=clean.text)}),
+            **({} if calls else {"outcome": _completed(reply, clean)}),
         }
 
     return llm_invoker
@@ -80,6 +81,11 @@ async def _record(batch: Plan, calls: list[ToolCall], runs: Runs, invocation: In
     checked = [call.checked for call in calls if call.checked is not None]
     recorded = RecordedPlan(plan=batch, checked=checked, gate_id=None, kind="calls")
     await runs.record_plan(invocation.run_id, invocation.context.tenant, recorded, invocation.clock())
+
+
+def _completed(reply: AIMessage, clean: AIMessage) -> LoopOutcome:
+    """End a loop whose model calls no more tools with what it said."""
+    return LoopOutcome(status="completed", text=closing_words(reply, clean.text))
 
 
 def _stopped(turn: int, most: int, invocation: Invocation) -> LoopOutcome | None:

@@ -15,6 +15,7 @@ from planwright.graph.results import StepResult
 from planwright.graph.state import AgentState
 from planwright.models.calling import Models, Prompt
 from planwright.models.offline.answering import answer
+from planwright.nodes.closing_words import NOTHING
 from planwright.nodes.node import Node, Update, ended_by
 from planwright.nodes.score import final_status
 from planwright.nodes.step_runner import full_output
@@ -64,7 +65,7 @@ def respond(models: Models, stores: Stores) -> Node[AgentState]:
             if not told:
                 raise
             return {"answer": f"{error}\n{answer(told)}", "status": ended_by(error)}
-        return {"answer": text, "status": status}
+        return {"answer": text if text.strip() else answer(told) or NOTHING, "status": status}
 
     return respond
 

@@ -13,7 +13,7 @@ import pytest
 from benchmarks.aimock_server import Aimock, Fixture, aimock
 from planwright.graph.agent import build_graph
 from tests.cli.desk import Desk
-from tests.wire.asking import settings_for
+from tests.wire.asking import ask, settings_for
 
 pytestmark = pytest.mark.enable_socket
 
@@ -119,6 +119,33 @@ def test_a_fixture_that_is_missing_is_told_and_not_made_up(workspace: Path, star
     server = start(says({"content": WORDS}, userMessage="something else"))
     assert "No fixture matched" in watch(workspace, provider(server))[1]
     assert tickets(workspace) == 0
+
+
+UNFINISHED = {
+    "nothing": ({"content": ""}, "(The model ended without a word.)"),
+    "thoughts only": ({"content": "", "reasoning": "Hm."}, "(The model ended without a word.)"),
+    "cut off": ({"content": "First, then", "finishReason": "length"}, "cut off at the token limit"),
+    "held back": ({"content": "First", "finishReason": "content_filter"}, "filter held the rest back"),
+}
+
+
+@pytest.mark.parametrize("name", UNFINISHED)
+def test_an_answer_that_is_no_whole_one_is_not_shown_as_one(workspace: Path, start: Start, name: str) -> None:
+    response, told = UNFINISHED[name]
+    answer = watch(workspace, provider(start(says(response))))[1]
+    assert answer.startswith(response["content"])
+    assert told in answer
+
+
+def test_results_speak_for_themselves_where_the_model_says_nothing_of_them(
+    workspace: Path, start: Start
+) -> None:
+    listing = {"goal": "List them", "steps": [{"id": "s1", "capability": "tickets.list", "params": {}}]}
+    planner = {"toolCalls": [{"name": "planner", "arguments": listing}]}
+    server = start(says(planner, toolName="planner"), says({"content": " "}))
+    ended = ask(settings_for(workspace, {"local": provider(server)}))
+    assert ended.status == "completed"
+    assert "greenhouse" in ended.answer
 
 
 def test_an_error_that_passes_is_met_by_asking_again(workspace: Path, start: Start) -> None:
