@@ -46,7 +46,7 @@ def _status(code: int, outcome: str, says: str = "no", **more: Any) -> Fault:
 
 
 def _chaos(outcome: str = UNAVAILABLE, **rates: float) -> Fault:
-    return Fault({"response": GOOD, "chaos": rates}, outcome, slow="latencyMs" in rates)
+    return Fault({"response": GOOD, "chaos": rates}, outcome, slow=rates.get("latencyMs") == FOREVER_MS)
 
 
 def _says(calls: tuple[Mapping[str, Any], ...] = (ARGUMENTS,), **response: Any) -> Fault:
