@@ -31,3 +31,14 @@ def trust(
     from planwright.cli.mcp_views import give_trust
 
     raise typer.Exit(give_trust(server, workspace, yes))
+
+
+@app.command()
+def revoke(
+    server: Annotated[str, typer.Argument(metavar="SERVER", help="The server's name.")],
+    workspace: Folder = HERE,
+) -> None:
+    """Take trust back: the server is started no more."""
+    from planwright.cli.mcp_views import take_trust_back
+
+    raise typer.Exit(take_trust_back(server, workspace))

@@ -61,6 +61,15 @@ def give_trust(name: str | None, workspace: Path, yes: bool) -> int:
     return 0
 
 
+def take_trust_back(name: str, workspace: Path) -> int:
+    """Let a server start no more; its name need not be listed any longer. Raises SetupError."""
+    trust = Trust(load(workspace).store_folder)
+    if not trust.take_back(name):
+        raise SetupError(f"nobody trusts a server {name!r}", "see how they stand: planwright mcp ls")
+    print(f"{name} is not trusted any more: it is not started again")
+    return 0
+
+
 def missing(servers: Servers) -> Iterator[str]:
     """Say of each server that should be there why its tools are not, and what to do."""
     for standing in servers.standings:

@@ -57,7 +57,18 @@ class Trust:
         given = Given(
             starts=listed.starts(), entry_hash=listed.fingerprint(), given_by=by, given_at=at.isoformat()
         )
-        content = {name: kept.model_dump() for name, kept in {**self.read(), listed.name: given}.items()}
+        self._write({**self.read(), listed.name: given})
+
+    def take_back(self, name: str) -> bool:
+        """Trust a server no more, whatever its entry says; say whether anybody did."""
+        kept = self.read()
+        if kept.pop(name, None) is None:
+            return False
+        self._write(kept)
+        return True
+
+    def _write(self, trusted: dict[str, Given]) -> None:
+        content = {name: given.model_dump() for name, given in trusted.items()}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         written = self.path.with_suffix(".new")
         written.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

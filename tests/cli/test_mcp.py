@@ -86,6 +86,15 @@ def test_a_changed_entry_needs_trust_again(run: Run, workspace: Path, mcp_server
     assert "it has changed since it was trusted" in run("mcp", "ls").stdout
 
 
+def test_trust_can_be_taken_back(run: Run) -> None:
+    run("mcp", "trust", "notes", "--yes")
+    assert "notes is not trusted any more" in run("mcp", "revoke", "notes").stdout
+    assert "untrusted" in run("mcp", "ls").stdout
+    again = run("mcp", "revoke", "notes")
+    assert isinstance(again.exception, SetupError)
+    assert "nobody trusts a server 'notes'" in str(again.exception)
+
+
 def test_without_a_terminal_nothing_is_trusted(run: Run, workspace: Path) -> None:
     refused = run("mcp", "trust", "notes").exception
     assert isinstance(refused, SetupError)
