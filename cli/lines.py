@@ -40,6 +40,8 @@ def event_line(event: Mapping[str, Any]) -> RenderableType | None:
             return label("guard", f"{data['severity']}: {data['pattern']}, {data['times']} times", "yellow")
         case "failover":
             return label("model", failover(data), "yellow")
+        case "model_routed":
+            return label("model", routed(data), "yellow" if data["lacks"] else "dim")
         case "structured_output":
             said = f"{data['provider']} refused {data['refused']}: trying {data['next']}"
             return label("model", f"{said} ({data['cause']})", "yellow")
@@ -94,6 +96,15 @@ def failover(data: Mapping[str, Any]) -> str:
         "end": "nobody else is asked",
     }
     return f"{data['cause']}; {onward[data['move']]}"
+
+
+def routed(data: Mapping[str, Any]) -> str:
+    """Say which model does a step with a hint, and why it does although something is missing."""
+    said = f"step {data['step_id']} is done by {data['provider']}/{data['model']}"
+    if not data["lacks"]:
+        return f"{said}, which has what it asks for"
+    why = "it was chosen for the whole run" if data["why"] == "chosen" else "nobody has it"
+    return f"{said} without {', '.join(data['lacks'])}: {why}"
 
 
 def _fork(data: Mapping[str, Any]) -> str:

@@ -114,7 +114,9 @@ def plan_view(card: Mapping[str, Any]) -> RenderableType:
         )
         rows.append(Hanging(head, 6))
         task = {"task": step["description"]} if step["capability"] == "agent" else {}
-        rows += [_argument(name, value, 8, "dim") for name, value in {**task, **step["params"]}.items()]
+        hint = {"model hint": hint_text(step["model_hint"])} if "model_hint" in step else {}
+        shown = {**task, **step["params"], **hint}
+        rows += [_argument(name, value, 8, "dim") for name, value in shown.items()]
         calls = step["chain"]["calls"] if "chain" in step else ()
         rows += [row for call in calls for row in _part(call, call["arguments"])]
     needed = card.get("estimate")
@@ -124,6 +126,11 @@ def plan_view(card: Mapping[str, Any]) -> RenderableType:
     for number, change in enumerate(card.get("changes", ())):
         rows.append(label("" if number else "changes", change, "yellow"))
     return Group(*rows)
+
+
+def hint_text(hint: Mapping[str, Any]) -> str:
+    """Say in words what a step asks of its model."""
+    return ", ".join(f"{name.removeprefix('requires_')} {need}" for name, need in hint.items())
 
 
 def _done(done: Mapping[str, str]) -> list[RenderableType]:

@@ -20,6 +20,7 @@ EventType = Literal[
     "approval_resolved",
     "plan_edited",
     "plan_start",
+    "model_routed",
     "plan_step_start",
     "plan_step_complete",
     "plan_step_failed",

@@ -11,6 +11,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 
 from planwright.checkpoints.stores import Stores
+from planwright.graph.errors import SetupError
 from planwright.graph.invocation import invocation_of
 from planwright.graph.lane_state import LaneState
 from planwright.graph.loop_state import CallTask, LoopInput, LoopOutcome, LoopOutput, LoopState, LoopTask
@@ -18,6 +19,7 @@ from planwright.graph.plan import CLOSING
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState
 from planwright.models.calling import Models
+from planwright.models.router import Router
 from planwright.nodes.agentic_step import step_opening, step_result
 from planwright.nodes.call_gate import CallGates
 from planwright.nodes.chain_call import chain_call
@@ -29,6 +31,7 @@ from planwright.nodes.loop_guard import loop_guard, trips_now
 from planwright.nodes.node import Node, Update, describe
 from planwright.nodes.parallel_execution import parallel_execution, runnable
 from planwright.nodes.shortening import Shortening
+from planwright.nodes.step_routing import routed, unmet
 from planwright.nodes.step_runner import StepRunner
 from planwright.nodes.sub_agent import sub_agent
 from planwright.nodes.tool_approval import tool_approval
@@ -134,15 +137,23 @@ def agentic_loop(subgraph: Loop, settings: Settings) -> Node[AgentState]:
     return agentic_loop
 
 
-def agentic_step(subgraph: Loop, runner: StepRunner, settings: Settings) -> Node[LaneState]:
-    """Do a step of a plan that names tools instead of one call; its last words are its output."""
+def agentic_step(subgraph: Loop, runner: StepRunner, router: Router, settings: Settings) -> Node[LaneState]:
+    """Do a step of a plan that names tools instead of one call, by the model its hint asks for.
+
+    The last words of the model are the output of the step.
+    """
     limit = supersteps(settings)
 
     async def agentic_step(state: LaneState, config: RunnableConfig) -> Update:
         invocation, task = invocation_of(config), state["step_task"]
         results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
         missing = runner.begin(task, results, invocation)
-        opening = step_opening(task, await runner.outputs(results), missing)
+        try:
+            route = routed(router, task, invocation)
+        except SetupError as error:
+            failed = unmet(task["checked"], error)
+            return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
+        opening = step_opening(task, route, await runner.outputs(results), missing)
         try:
             ended = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
         except GraphInterrupt:

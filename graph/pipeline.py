@@ -139,14 +139,14 @@ def _add_execution(graph: Pipeline, parts: Parts) -> None:
     async def open_steps(state: AgentState) -> list[Send]:
         return sends(state, settings.execution)
 
-    gates = CallGates(stores.gates, stores.allow_rules, settings)
+    gates, router = CallGates(stores.gates, stores.allow_rules, settings), parts.models.router
     run_chain = chain_runner(runner, gates, stores)
     loop = build_loop(parts.models, runner, stores, settings, run_chain)
     graph.add_node("agentic_loop", agentic_loop(loop, settings))
     graph.add_edge("agentic_loop", "consolidate")
     graph.add_node("dispatch", dispatch(gateway))
     graph.add_node("direct_step", direct_step(runner), input_schema=None)
-    graph.add_node("lane", lane(runner, gates, agentic_step(loop, runner, settings), run_chain))
+    graph.add_node("lane", lane(runner, gates, agentic_step(loop, runner, router, settings), run_chain))
     graph.add_node("score", score(stores, settings))
     graph.add_node("escalation_gate", escalation_gate(stores.gates, settings))
     graph.add_node("escalation", escalation(stores))

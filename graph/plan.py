@@ -14,6 +14,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from planwright.graph.canonical import sha256
 from planwright.graph.chains import CREATE_CHAIN, Chain
+from planwright.graph.model_hint import HintField, ModelHint
 from planwright.graph.references import step_references
 from planwright.graph.risk import Effect, Mode, Risk
 
@@ -63,6 +64,7 @@ class PlanStep(BaseModel):
         "Low", validation_alias=AliasChoices("estimated_risk", "estimatedRisk")
     )
     approval_mode: Mode | None = Field(None, validation_alias=AliasChoices("approval_mode", "approvalMode"))
+    model_hint: HintField = Field(None, validation_alias=AliasChoices("model_hint", "modelHint"))
     on_failed_dependency: Cascade | None = Field(
         None, validation_alias=AliasChoices("on_failed_dependency", "onFailedDependency")
     )
@@ -77,6 +79,11 @@ class PlanStep(BaseModel):
     def agentic(self) -> bool:
         """Whether a model with `tool_hints` does the step, instead of one fixed call."""
         return not self.capability and bool(self.tool_hints)
+
+    @property
+    def routed_by(self) -> ModelHint | None:
+        """What decides over the model that does it; a fixed call asks none, so its hint says nothing."""
+        return self.model_hint if self.agentic else None
 
     @property
     def literal(self) -> bool:
@@ -116,7 +123,11 @@ class Plan(BaseModel):
     @cached_property
     def plan_hash(self) -> str:
         """Hash the plan without its name and revision, as 64 hex digits."""
-        return sha256(self.model_dump(mode="json", exclude={"plan_id", "revision", "intent"}))
+        said = self.model_dump(mode="json", exclude={"plan_id", "revision", "intent"})
+        for step, fields in zip(self.steps, said["steps"], strict=True):
+            if step.routed_by is None:
+                del fields["model_hint"]
+        return sha256(said)
 
     @cached_property
     def producers(self) -> Mapping[str, str]:

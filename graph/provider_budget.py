@@ -19,7 +19,7 @@ class ProviderBudget(BaseModel):
     """Limits of one provider, for each tenant by itself; unset means no limit.
 
     Days and months are those of UTC, `monthly_cost` is in US dollars. `prices` count for every model
-    of the provider; without them, the public price list does.
+    of the provider that states none itself; without them, the public price list does.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

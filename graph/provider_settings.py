@@ -4,24 +4,48 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from planwright.graph.provider_budget import ProviderBudget
+from planwright.graph.model_hint import ModelCapability
+from planwright.graph.provider_budget import Prices, ProviderBudget
+
+
+class ServedModel(BaseModel):
+    """One model of a provider; what it leaves out is as at its provider."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    capabilities: tuple[ModelCapability, ...] | None = None
+    context: int | None = Field(None, ge=1)
+    prices: Prices | None = None
 
 
 class Provider(ProviderBudget):
     """One OpenAI-compatible endpoint; lower priority numbers are tried first.
 
-    Several keys are used in turn: one that is refused or limited makes way for the next.
+    Several keys are used in turn: one that is refused or limited makes way for the next. `model` serves
+    unless a step needs what only another of its `models` can.
     """
 
     model: str
+    models: dict[str, ServedModel] = Field(default_factory=dict)
     base_url: str | None = None
     api_key: SecretStr | None = None
     api_keys: tuple[SecretStr, ...] = ()
     api_key_env: str | tuple[str, ...] | None = None
     priority: int = 100
-    capabilities: tuple[str, ...] = ("function_calling", "streaming", "json_mode")
+    capabilities: tuple[ModelCapability, ...] = ("function_calling", "streaming", "json_mode")
     context: int = Field(128_000, ge=1)
     timeout_s: float = Field(60, gt=0)
+
+    def serving(self, model: str) -> Provider:
+        """Describe the provider as it serves one model: its capabilities, context and prices."""
+        own = self.models.get(model, ServedModel())
+        said = {name: value for name in own.model_fields_set if (value := getattr(own, name)) is not None}
+        return self.model_copy(update={**said, "model": model})
+
+    @property
+    def served(self) -> tuple[Provider, ...]:
+        """The provider as it serves each of its models, its usual one first."""
+        return tuple(self.serving(model) for model in dict.fromkeys((self.model, *self.models)))
 
 
 class Failover(BaseModel):

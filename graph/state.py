@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
 from planwright.graph.compaction import Compaction
+from planwright.graph.model_hint import HintField
 from planwright.graph.plan import CheckedStep, Plan
 from planwright.graph.results import Finding, RunStatus, StepResult, Verdict
 
@@ -17,8 +18,8 @@ from planwright.graph.results import Finding, RunStatus, StepResult, Verdict
 class ModelRoute(BaseModel):
     """The provider and model that serve this run; `can_call` when the model can call tools.
 
-    It does so `in_words` when it knows no function calling. `chosen` by the request or its agent: then
-    no other takes its place.
+    It does so `in_words` when it knows no function calling. `chosen` by the request or its agent, or
+    given in code: then no other takes its place. Else only one does that has what its step's `hint` requires.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -29,6 +30,7 @@ class ModelRoute(BaseModel):
     chosen: bool = False
     context: int = 128_000
     in_words: bool = False
+    hint: HintField = None
 
     @property
     def native(self) -> bool:

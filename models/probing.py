@@ -17,9 +17,9 @@ from planwright.graph.errors import ModelError, ModelUnavailable
 from planwright.graph.provider_settings import Provider
 from planwright.models.calling import read_json
 from planwright.models.failures import classify
+from planwright.models.offers import route_of
 from planwright.models.openai_compatible import chat_model
 from planwright.models.pricing import worst_price
-from planwright.models.router import route_of
 from planwright.models.structured import asking
 
 TIMEOUT_S, TOKENS = 20, 64

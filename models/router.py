@@ -9,10 +9,12 @@ from weakref import WeakKeyDictionary
 from langchain_core.language_models import BaseChatModel
 
 from planwright.graph.errors import SetupError
+from planwright.graph.model_hint import ModelHint
 from planwright.graph.provider_settings import Provider
 from planwright.graph.redaction import Redactor
 from planwright.graph.settings import Settings, api_keys
 from planwright.graph.state import ModelRoute
+from planwright.models.offers import Providers, lacks, nobody_offers, ranked, route_of, step_route
 from planwright.models.offline.model import NAME as OFFLINE
 from planwright.models.offline.model import OfflineModel
 from planwright.models.redacting import redacting
@@ -41,7 +43,7 @@ class Router:
         ] = WeakKeyDictionary()
 
     def route(
-        self, provider: str | None = None, needs: Collection[str] = (), benched: Collection[str] = ()
+        self, provider: str | None = None, hint: ModelHint | None = None, benched: Collection[str] = ()
     ) -> ModelRoute:
         """Choose the provider for a request: `provider`, `provider/model`, or None for the first that can.
 
@@ -52,7 +54,7 @@ class Router:
         if self._given is not None:
             name = getattr(self._given, "model_name", type(self._given).__name__)
             can_call = type(self._given).bind_tools is not BaseChatModel.bind_tools
-            return ModelRoute(provider=GIVEN, model=name, can_call=can_call)
+            return ModelRoute(provider=GIVEN, model=name, can_call=can_call, chosen=True)
         if provider == EMBEDDED.provider:
             return EMBEDDED
         providers = self._settings.providers
@@ -61,16 +63,22 @@ class Router:
             if name not in providers or provider.endswith("/"):
                 known = ", ".join(providers) or "none is configured"
                 raise SetupError(f"there is no provider {provider!r} ({known})", f"add [providers.{name}]")
-            route = route_of(name, providers[name]).model_copy(update={"chosen": True})
-            return route.model_copy(update={"model": model}) if model else route
+            served = providers[name].serving(model or providers[name].model)
+            return route_of(name, served).model_copy(update={"chosen": True})
         if not providers:
             return EMBEDDED
-        if able := [route for route in self._able(needs) if route.provider not in benched]:
+        if able := [route for route in ranked(providers, hint) if route.provider not in benched]:
             return able[0]
-        raise SetupError(
-            f"no provider offers {', '.join(sorted(needs))}",
-            "add a provider that does, or list it under providers.<id>.capabilities",
-        )
+        raise nobody_offers(hint)
+
+    @property
+    def providers(self) -> Providers:
+        """The providers that are configured, by name."""
+        return self._settings.providers
+
+    def for_step(self, route: ModelRoute, hint: ModelHint | None) -> ModelRoute:
+        """Choose the model of a step within a run. Raises SetupError when nobody has what is required."""
+        return step_route(self._settings.providers, route, hint)
 
     def candidates(self, provider: str | None = None) -> dict[str, Provider]:
         """Name the providers that may serve a request: the one it chooses, or all of them.
@@ -88,21 +96,22 @@ class Router:
     def successors(self, route: ModelRoute) -> list[ModelRoute]:
         """List a route and the providers that may serve in its place, by priority.
 
-        Nobody takes the place of the one that a request, or its agent, has chosen.
+        Nobody takes the place of the one that a request, or its agent, has chosen; else only who has what
+        the route's step requires. Raises SetupError when settings have changed and nobody has it any more.
         """
-        if route.chosen or self.provider(route) is None:
+        if route.chosen or route.provider in self._models:
             return [route]
-        others = self._able(())
-        return [route, *(other for other in others if other.provider != route.provider)]
-
-    def _able(self, needs: Collection[str]) -> list[ModelRoute]:
-        """List the providers that offer what is needed, by priority."""
-        ranked = sorted(self._settings.providers.items(), key=lambda item: (item[1].priority, item[0]))
-        return [route_of(name, found) for name, found in ranked if set(needs) <= set(found.capabilities)]
+        provider = self.provider(route)
+        still = [route] if provider and not lacks(provider, route.hint) else []
+        able = ranked(self._settings.providers, route.hint)
+        if found := [*still, *(other for other in able if not still or other.provider != route.provider)]:
+            return found
+        raise nobody_offers(route.hint)
 
     def provider(self, route: ModelRoute) -> Provider | None:
-        """Look up the settings behind a route; None for the embedded and for a given model."""
-        return self._settings.providers.get(route.provider)
+        """Look up the settings behind a route's model; None for the embedded and for a given model."""
+        found = self._settings.providers.get(route.provider)
+        return found.serving(route.model) if found else None
 
     def count_keys(self, route: ModelRoute) -> int:
         """Count the keys of a route; a model that needs none has one."""
@@ -125,17 +134,9 @@ class Router:
         if name not in connected:
             from planwright.models.openai_compatible import chat_model  # it takes seconds to load
 
-            provider = self._settings.providers[route.provider]
-            served = provider.model_copy(update={"model": route.model})
+            if (served := self.provider(route)) is None:
+                raise SetupError(
+                    f"there is no provider {route.provider!r} any more", f"add [providers.{route.provider}]"
+                )
             connected[name] = redacting(chat_model(route.provider, served, key), self._redactor)
         return connected[name]
-
-
-def route_of(name: str, provider: Provider) -> ModelRoute:
-    """Describe the model of a provider as runs know it."""
-    return ModelRoute(
-        provider=name,
-        model=provider.model,
-        can_call="function_calling" in provider.capabilities,
-        context=provider.context,
-    )

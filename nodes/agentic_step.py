@@ -8,12 +8,14 @@ from pydantic import JsonValue
 from planwright.graph.loop_state import LoopInput, LoopOutcome, LoopTask
 from planwright.graph.plan import CheckedStep
 from planwright.graph.results import StepResult
-from planwright.graph.state import StepTask
+from planwright.graph.state import ModelRoute, StepTask
 from planwright.nodes.step_runner import ended
 from planwright.prompts import as_data, render
 
 
-def step_opening(task: StepTask, outputs: dict[str, JsonValue], missing: tuple[str, ...]) -> LoopInput:
+def step_opening(
+    task: StepTask, route: ModelRoute, outputs: dict[str, JsonValue], missing: tuple[str, ...]
+) -> LoopInput:
     """Tell the model of a step what to do, with the results it builds on and those that are missing."""
     step, uid = task["checked"].step, task["checked"].uid
     text = render(
@@ -28,7 +30,7 @@ def step_opening(task: StepTask, outputs: dict[str, JsonValue], missing: tuple[s
         lane=uid,
         plan_hash=task["plan_hash"],
         goal=step.description,
-        route=task["route"],
+        route=route,
         tools=(*step.tool_hints, "clarify"),
     )
     return LoopInput(loop=loop, conversation=[HumanMessage(text, id=f"{uid}_task")])

@@ -20,7 +20,7 @@ from planwright.checkpoints.runs import RecordedPlan
 from planwright.checkpoints.stores import Stores
 from planwright.graph.canonical import sha256
 from planwright.graph.chains import CREATE_CHAIN
-from planwright.graph.errors import CapabilityRejected, LimitExceeded, ModelError
+from planwright.graph.errors import CapabilityRejected, LimitExceeded, ModelError, SetupError
 from planwright.graph.invocation import Invocation
 from planwright.graph.plan import CLOSING, DELEGATE, CheckedStep, Plan, PlanStep
 from planwright.graph.results import StepResult
@@ -70,7 +70,7 @@ class Alternative:
             )
             found, params = read(reply, listed)
             chosen = await self._verified(checked, found, params, args, invocation)
-        except (ModelError, LimitExceeded, CapabilityRejected, ValidationError):
+        except (ModelError, LimitExceeded, SetupError, CapabilityRejected, ValidationError):
             return None
         plan = Plan(plan_id=plan_id(checked.uid), goal=f"instead of {checked.uid}", steps=(chosen.step,))
         recorded = RecordedPlan(plan=plan, checked=[chosen], gate_id=None, kind="alternative")

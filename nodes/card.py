@@ -42,6 +42,7 @@ def plan_card(
             "effect": entry.effect,
             "own_gate": entry.gated,
             **({"gate_included": entry.uid} if with_gates and _known_gate(entry) else {}),
+            **_hint(entry.step),
             **_chain(entry),
         }
         for entry in checked
@@ -76,6 +77,11 @@ def _chain(entry: CheckedStep) -> dict[str, Any]:
         for call in entry.chain.calls
     ]
     return {"chain": {"definition": entry.chain.hash, "calls": calls}}
+
+
+def _hint(step: PlanStep) -> dict[str, Any]:
+    """Show what a step asks of its model, where it asks one."""
+    return {"model_hint": step.routed_by.model_dump(mode="json")} if step.routed_by else {}
 
 
 def _tools(step: PlanStep) -> dict[str, Any]:

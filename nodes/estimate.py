@@ -22,6 +22,7 @@ from planwright.graph.results import Finding, StepResult
 from planwright.graph.settings import Settings
 from planwright.graph.state import ModelRoute
 from planwright.models.calling import MAX_TOKENS
+from planwright.models.offers import Providers, prices_of, step_route
 from planwright.models.pricing import price, worst_price
 from planwright.prompts import instructed, render
 
@@ -55,21 +56,34 @@ def estimate(
     """Estimate what is still open of a plan; steps whose results are kept cost nothing."""
     todo = [entry for entry in checked if entry.uid not in results]
     agentic = [entry for entry in todo if entry.step.agentic]
-    prompts = [_step_prompt(entry, registry, profile) for entry in agentic]
+    providers, sent = settings.providers, list[tuple[ModelRoute | None, int]]()
+    for entry in agentic:
+        by = step_route(providers, route, entry.step.routed_by) if route else None
+        sent.append((by, _count(*_step_prompt(entry, registry, profile))))
     if plan.steps and plan.steps[-1].capability == "respond":
-        prompts.append((render("respond"), " ".join(step.description for step in plan.steps)))
-    tokens = sum(_count(system, said) for system, said in prompts)
-    provider = settings.providers.get(route.provider) if route else None
-    prices = provider.prices if provider else None
+        sent.append((route, _count(render("respond"), " ".join(step.description for step in plan.steps))))
+    by_route = {by: sum(count for other, count in sent if other == by) for by, _ in sent or [(route, 0)]}
+    costs = [_price(providers, by, count) for by, count in by_route.items()]
+    rooms = [_room(providers, by) for by, _ in sent if by]
     return Estimate(
         tool_calls=sum(calls_of(entry) for entry in todo if not entry.step.agentic),
-        model_calls=len(prompts),
-        tokens=tokens,
-        cost=price(route, tokens, 0, prices) if route else None,
+        model_calls=len(sent),
+        tokens=sum(count for _, count in sent),
+        cost=None if None in costs else sum(filter(None, costs)),
         at_least=bool(agentic),
-        room_tokens=MAX_TOKENS if prompts else 0,
-        room_cost=worst_price(route, 0, MAX_TOKENS, prices) if route and prompts else 0,
+        room_tokens=MAX_TOKENS if sent else 0,
+        room_cost=None if None in rooms else max(filter(None, rooms), default=0),
     )
+
+
+def _price(providers: Providers, route: ModelRoute | None, tokens: int) -> int | None:
+    """Price what is sent to the model of a route; None when nobody knows."""
+    return price(route, tokens, 0, prices_of(providers, route)) if route else None
+
+
+def _room(providers: Providers, route: ModelRoute) -> int | None:
+    """Price the longest reply of the model of a route."""
+    return worst_price(route, 0, MAX_TOKENS, prices_of(providers, route))
 
 
 def calls_of(entry: CheckedStep) -> int:

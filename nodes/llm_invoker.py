@@ -7,7 +7,7 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.checkpoints.runs import RecordedPlan, Runs
 from planwright.graph.compaction import within
-from planwright.graph.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted
+from planwright.graph.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted, SetupError
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.loop_state import LoopOutcome, LoopState, ToolCall
 from planwright.graph.plan import Plan
@@ -55,7 +55,7 @@ def llm_invoker(
             )
         except ContextOverflow as error:
             return {"outcome": without_reply(error)} if fitted else {"crowded": True}
-        except (LimitExceeded, ModelError) as error:
+        except (LimitExceeded, ModelError, SetupError) as error:
             return {"outcome": without_reply(error)}
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
         whose = (invocation.context.tenant, profile.agent)
@@ -99,7 +99,7 @@ def _stopped(turn: int, most: int, invocation: Invocation) -> LoopOutcome | None
     return None
 
 
-def without_reply(error: LimitExceeded | ModelError) -> LoopOutcome:
+def without_reply(error: LimitExceeded | ModelError | SetupError) -> LoopOutcome:
     """End a loop whose model did not answer; what was heard of a reply that broke off is told as a part."""
     if isinstance(error, LimitExceeded):
         return LoopOutcome(status=ended_by(error), code=error.limit, text=str(error))

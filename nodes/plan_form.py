@@ -5,10 +5,14 @@ It is looser than the plan itself, which is validated afterwards with words a mo
 
 from __future__ import annotations
 
+from planwright.graph.model_hint import ModelHint
 from planwright.graph.risk import RISKS
 
 _TEXT = {"type": "string"}
+_TOKENS = {"type": "integer", "minimum": 1}
 _TEXTS = {"type": "array", "items": _TEXT}
+_NEED = {"enum": [True, "required", "preferred"]}
+_HINT = {name: _NEED if name.startswith("requires_") else _TOKENS for name in ModelHint.model_fields}
 _STEP = {
     "type": "object",
     "properties": {
@@ -18,6 +22,7 @@ _STEP = {
         "params": {"type": "object"},
         "depends_on": _TEXTS,
         "tool_hints": _TEXTS,
+        "model_hint": {"type": "object", "properties": _HINT},
         "estimated_risk": {"enum": list(RISKS)},
         "success_criteria": {"type": "object", "properties": {"cel": _TEXT}},
     },

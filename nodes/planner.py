@@ -26,6 +26,7 @@ from planwright.graph.profile import Profile
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState, Attempts
 from planwright.models.calling import Models, Prompt, read_json
+from planwright.models.offers import on_offer
 from planwright.nodes.node import Node, Update
 from planwright.nodes.plan_form import PLAN_FORM
 from planwright.nodes.task_extraction import history
@@ -55,6 +56,7 @@ def planner(
         names = dict.fromkeys([*state["shortlist"], *allowed.chains])
         surface = [found for name in names if (found := allowed.get(name))]
         context = compiled_context(state, surface, allowed, invocation.profile, world.policy)
+        context["models"] = on_offer(settings.providers, state["route"])
         prompt = Prompt(
             role="planner",
             system=instructed("planner", context["instructions"], max_steps=str(settings.planning.max_steps)),
@@ -189,7 +191,7 @@ async def _ask(
 
 
 def _message(context: dict[str, Any]) -> str:
-    names = ("task", "history", "memories", "capabilities", "done", "draft", "findings")
+    names = ("task", "history", "memories", "capabilities", "models", "done", "draft", "findings")
     return render("planner_task", **{name: as_data(context[name]) for name in names})
 
 

@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.graph.compaction import SUMMARY_ID, Compaction, within
 from planwright.graph.context_settings import Context
-from planwright.graph.errors import ContextOverflow, LimitExceeded, ModelError
+from planwright.graph.errors import ContextOverflow, LimitExceeded, ModelError, SetupError
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.lane_budget import LaneBudget
 from planwright.graph.state import AgentState, ModelRoute
@@ -102,7 +102,7 @@ class Shortening:
         )
         try:
             summary = await self._models.complete(route, prompt, invocation, key, lanes)
-        except (ModelError, LimitExceeded):
+        except (ModelError, LimitExceeded, SetupError):
             return None
         return leaving_out(seen, at, compacted, summary.strip()) if summary.strip() else None
 

@@ -31,6 +31,7 @@ from planwright.nodes.node import Node, Update
 from planwright.nodes.planned_chains import with_planned_chains
 from planwright.nodes.resources import resource_conflicts
 from planwright.nodes.rules import check, ruling_of
+from planwright.nodes.step_routing import unmet_hints
 from planwright.nodes.surface import surface_of
 
 Outcome = Literal["ok", "reclassify", "replan", "reject"]
@@ -118,6 +119,7 @@ def examine(
     settings, world = rules.settings, rules.world
     registry, findings = with_planned_chains(plan, rules.registry, world)
     findings += check(plan, registry, settings, world, can_call=rules.can_call)
+    findings += unmet_hints(plan, rules.route, settings.providers)
     checked = [] if findings else check_steps(plan, registry, world, run_id, results, settings)
     findings += resource_conflicts(checked, results, registry, world)
     needed = estimate(plan, checked, results, rules.route, registry, rules.profile, settings)
@@ -247,7 +249,8 @@ def step_uid(run_id: str, step: PlanStep, needs: tuple[str, ...], results: Mappi
 def uid_of(run_id: str, step: PlanStep, needs: tuple[str, ...], again: int) -> str:
     """Name one attempt at a step; `again` counts those that failed before it."""
     agent = [step.description, list(step.tool_hints)] if step.agentic else []
-    content = [run_id, step.id, step.capability, step.params, list(needs), again, *agent]
+    hint = [step.routed_by.model_dump(mode="json")] if step.routed_by else []
+    content = [run_id, step.id, step.capability, step.params, list(needs), again, *agent, *hint]
     return "step_" + sha256(content)[:16]
 
 

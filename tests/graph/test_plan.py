@@ -23,6 +23,7 @@ FULL: dict[str, Any] = {
     "success_criteria": {"cel": "output.id > 0"},
     "estimated_risk": "Medium",
     "approval_mode": "local_write",
+    "model_hint": {"requires_reasoning": "required"},
     "on_failed_dependency": "skip",
     "timeout_s": 12.5,
 }
@@ -39,6 +40,7 @@ S0_S2 = {
     "successCriteria": {"cel": "output.id > 0"},
     "estimatedRisk": "medium",
     "approvalMode": "local_write",
+    "modelHint": {"requiresReasoning": True},
     "onFailedDependency": "skip",
     "timeoutS": 12.5,
 }

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from planwright.graph.errors import SetupError
+from planwright.graph.model_hint import ModelHint
 from planwright.graph.settings import load
 from planwright.models.offline.model import OfflineModel
 from planwright.models.router import EMBEDDED, Router
@@ -16,6 +17,7 @@ from planwright.models.scripted import ScriptedModel
 
 FAST = {"model": "fast-1", "priority": 20, "capabilities": ["function_calling", "json_mode"], "api_key": "k"}
 DEEP = {"model": "deep-1", "priority": 10, "capabilities": ["reasoning", "json_mode"], "api_key": "k"}
+SEES = ModelHint(requires_vision="required")
 EYES = {"model": "eyes-1", "priority": 20, "capabilities": ["vision"], "api_key": "k"}
 
 
@@ -40,8 +42,8 @@ def test_without_a_provider_the_embedded_planner_serves_and_says_so(tmp_path: Pa
 def test_a_configured_provider_is_never_replaced_by_the_embedded_one(tmp_path: Path) -> None:
     route = router(tmp_path, fast=FAST).route()
     assert (route.provider, route.model, route.embedded) == ("fast", "fast-1", False)
-    with pytest.raises(SetupError, match="no provider offers vision"):
-        router(tmp_path, fast=FAST).route(needs=["vision"])
+    with pytest.raises(SetupError, match="no configured model offers vision"):
+        router(tmp_path, fast=FAST).route(hint=SEES)
 
 
 async def test_a_provider_without_a_key_is_an_error_and_no_reason_to_fall_back(tmp_path: Path) -> None:
@@ -54,28 +56,49 @@ async def test_a_provider_without_a_key_is_an_error_and_no_reason_to_fall_back(t
 
 
 @pytest.mark.parametrize(
-    ("needs", "expected"),
+    ("hint", "expected"),
     [
-        ((), "deep"),
-        (("json_mode",), "deep"),
-        (("reasoning",), "deep"),
-        (("function_calling",), "fast"),
-        (("function_calling", "json_mode"), "fast"),
-        (("vision",), "eyes"),
+        (None, "deep"),
+        (ModelHint(requires_reasoning="required"), "deep"),
+        (ModelHint(requires_function_calling="required"), "fast"),
+        (SEES, "eyes"),
     ],
 )
-def test_the_first_by_priority_that_can_serves(tmp_path: Path, needs: tuple[str, ...], expected: str) -> None:
-    assert router(tmp_path, eyes=EYES, fast=FAST, deep=DEEP).route(needs=needs).provider == expected
+def test_the_first_by_priority_that_can_serves(tmp_path: Path, hint: ModelHint | None, expected: str) -> None:
+    assert router(tmp_path, eyes=EYES, fast=FAST, deep=DEEP).route(hint=hint).provider == expected
 
 
 def test_of_equal_priority_the_name_decides(tmp_path: Path) -> None:
     assert router(tmp_path, b={**FAST}, a={**FAST}).route().provider == "a"
 
 
-@pytest.mark.parametrize("needs", [("vision", "reasoning"), ("telepathy",)])
-def test_what_nobody_can_is_an_error_that_names_it(tmp_path: Path, needs: tuple[str, ...]) -> None:
-    with pytest.raises(SetupError, match=f"no provider offers {', '.join(sorted(needs))}"):
-        router(tmp_path, eyes=EYES, deep=DEEP).route(needs=needs)
+def test_what_nobody_can_is_an_error_that_names_it(tmp_path: Path) -> None:
+    both = ModelHint(requires_vision="required", requires_reasoning="required")
+    with pytest.raises(SetupError, match="no configured model offers reasoning and vision"):
+        router(tmp_path, eyes=EYES, deep=DEEP).route(hint=both)
+
+
+def test_those_that_serve_in_the_place_of_another_have_what_its_step_requires(tmp_path: Path) -> None:
+    chosen = router(tmp_path, eyes=EYES, deep=DEEP, fast=FAST, spare={**DEEP, "priority": 90})
+    deep, thinks = chosen.route(), ModelHint(requires_reasoning="required")
+    assert [route.provider for route in chosen.successors(deep)] == ["deep", "eyes", "fast", "spare"]
+    step = chosen.for_step(deep, thinks)
+    assert [route.provider for route in chosen.successors(step)] == ["deep", "spare"]
+
+
+def test_a_route_whose_model_has_lost_what_is_required_serves_no_more(tmp_path: Path) -> None:
+    thinks = ModelHint(requires_reasoning="required")
+    before = router(tmp_path, deep=DEEP, spare={**DEEP, "priority": 90}).route(hint=thinks)
+    after = router(tmp_path, deep=FAST, spare=DEEP)
+    assert [route.provider for route in after.successors(before)] == ["spare"]
+    with pytest.raises(SetupError, match="no configured model offers reasoning"):
+        router(tmp_path, deep=FAST).successors(before)
+
+
+async def test_a_route_whose_provider_is_gone_is_an_error_that_says_so(tmp_path: Path) -> None:
+    gone = router(tmp_path, deep=DEEP).route("deep")
+    with pytest.raises(SetupError, match="there is no provider 'deep' any more"):
+        router(tmp_path, fast=FAST).chat_model(gone)
 
 
 @pytest.mark.parametrize(("name", "expected"), [("fast", "fast"), ("eyes", "eyes"), ("embedded", "embedded")])

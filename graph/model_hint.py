@@ -1,0 +1,88 @@
+"""What a step needs of the model that does it (SPEC §2 `capability_routing`, S1 and S2: model hints)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Annotated, Literal, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_serializer
+
+ModelCapability = Literal[
+    "reasoning", "code", "vision", "function_calling", "streaming", "json_mode", "json_schema"
+]
+Need = Literal["required", "preferred"]
+_PREFIX = "requires_"
+
+
+class ModelHint(BaseModel):
+    """What is required of a model, and what is only preferred; the contexts are in tokens.
+
+    Written as `{"requires_reasoning": true}` (required), `{"requires_vision": "preferred"}`,
+    `{"min_context": 100000, "preferred_context": 400000}`, or in short as `"reasoning"` or a list of such.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    requires_reasoning: Need | None = None
+    requires_code: Need | None = None
+    requires_vision: Need | None = None
+    requires_function_calling: Need | None = None
+    requires_streaming: Need | None = None
+    min_context: int | None = Field(None, ge=1, strict=True)
+    preferred_context: int | None = Field(None, ge=1, strict=True)
+
+    def unmet(self, need: Need, capabilities: Collection[str], context: int) -> tuple[str, ...]:
+        """List in words what is needed and a model with these capabilities and this context has not."""
+        asked = (name.removeprefix(_PREFIX) for name in _FLAGS if getattr(self, name) == need)
+        tokens = self.min_context if need == "required" else self.preferred_context
+        short = [f"a context of {tokens:,} tokens"] if tokens is not None and context < tokens else []
+        return (*(name for name in asked if name not in capabilities), *short)
+
+    @model_serializer
+    def _what_is_said(self) -> dict[str, JsonValue]:
+        return {name: value for name in type(self).model_fields if (value := getattr(self, name)) is not None}
+
+
+_FLAGS = tuple(name for name in ModelHint.model_fields if name.startswith(_PREFIX))
+HINTED = tuple(name.removeprefix(_PREFIX) for name in _FLAGS)
+"""The capabilities of a model that a hint can name."""
+
+
+def _read(value: object) -> object:
+    """Read a hint as people and models write one; None when it says nothing. Raises ValueError."""
+    if value is None or isinstance(value, ModelHint):
+        return value if value != ModelHint() else None
+    if isinstance(value, str):
+        value = [value]
+    if isinstance(value, Sequence):
+        value = {str(name): True for name in value}
+    if not isinstance(value, Mapping):
+        raise ValueError('a model hint is an object like {"requires_reasoning": true}')
+    said: dict[str, object] = {}
+    for name, need in _named(value):
+        if name in said:
+            raise ValueError(f"`{name}` stands there twice")
+        said[name] = _need(name, need) if name in _FLAGS else need
+    return {name: need for name, need in said.items() if need is not None} or None
+
+
+def _named(given: Mapping[object, object]) -> Iterator[tuple[str, object]]:
+    """Name what a hint says as the model does. Raises ValueError for what there is not."""
+    for key, value in given.items():
+        snake = re.sub(r"(?<=[a-z])(?=[A-Z])|[\s-]+", "_", str(key).strip()).lower()
+        name = snake if snake in ModelHint.model_fields else f"{_PREFIX}{snake}"
+        if name not in ModelHint.model_fields:
+            raise ValueError(f"a model hint knows no {str(key)!r}, only {', '.join(ModelHint.model_fields)}")
+        yield name, value
+
+
+def _need(name: str, value: object) -> object:
+    if value is None or value is False:
+        return None
+    need = "required" if value is True else value.lower() if isinstance(value, str) else value
+    if need not in get_args(Need):
+        raise ValueError(f'`{name}` is true, "required" or "preferred", not {value!r}')
+    return need
+
+
+HintField = Annotated[ModelHint | None, BeforeValidator(_read)]

@@ -1,0 +1,50 @@
+"""Which model does a step: routed by its hint, and told in the journal (SPEC §2, capability_routing)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from planwright.graph.errors import SetupError
+from planwright.graph.invocation import Invocation
+from planwright.graph.plan import CheckedStep, Plan
+from planwright.graph.results import Finding, StepResult
+from planwright.graph.state import ModelRoute, StepTask
+from planwright.models.offers import Providers, missing, open_to_hints, step_route
+from planwright.models.router import Router
+from planwright.nodes.step_runner import ended
+
+UNMET = "unmet_model_hint"
+
+
+def routed(router: Router, task: StepTask, invocation: Invocation) -> ModelRoute:
+    """Choose the model of a step and tell of it, with what it lacks of the step's hint.
+
+    Raises SetupError when no configured model has what is required.
+    """
+    step, uid = task["checked"].step, task["checked"].uid
+    if step.routed_by is None:
+        return task["route"]
+    route = router.for_step(task["route"], step.routed_by)
+    lacking = missing(router.providers, route, step.routed_by)
+    why = "chosen" if not open_to_hints(task["route"]) else "fallback" if lacking else "fits"
+    data = {"step_id": step.id, "uid": uid, "provider": route.provider, "model": route.model, "why": why}
+    hint = step.routed_by.model_dump(mode="json")
+    invocation.emit("model_routed", {**data, "hint": hint, "lacks": list(lacking)}, f"{uid}:{route.model}")
+    return route
+
+
+def unmet(checked: CheckedStep, error: SetupError) -> StepResult:
+    """Settle a step that nobody can do: settings have changed since its plan was verified."""
+    return ended(checked, "failed", code=UNMET, error=str(error))
+
+
+def unmet_hints(plan: Plan, route: ModelRoute | None, providers: Providers) -> Iterator[Finding]:
+    """Find the steps whose hint requires what no configured model has, before anything runs."""
+    for step in plan.steps:
+        if route is None or step.routed_by is None:
+            continue
+        try:
+            step_route(providers, route, step.routed_by)
+        except SetupError as error:
+            fix = "leave it out of model_hint, or mark it preferred; a person can add a model that does"
+            yield Finding(code=UNMET, step_id=step.id, message=error.cause, fix=fix)
