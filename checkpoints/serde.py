@@ -23,14 +23,13 @@ from langgraph.checkpoint.serde.jsonplus import (
 )
 from langgraph.types import Send
 
-from planwright.graph import chain_state, compaction, loop_state, model_hint, plan, results, state
+from planwright.graph import chain_state, compaction, loop_state, plan, results, state
 from planwright.graph.errors import SetupError
 
 ALLOWED: tuple[type, ...] = (
     plan.Plan,
     plan.PlanStep,
     plan.Criterion,
-    model_hint.ModelHint,
     plan.CheckedStep,
     results.StepResult,
     results.StepScore,
