@@ -127,7 +127,8 @@ def _provider(settings: Settings, name: str) -> str:
     if not api_keys(provider) and (provider.base_url is None or provider.api_key_env):
         raise SetupError(f"provider {name} has no key", f"set providers.{name}.api_key_env")
     _check_priced(settings, name)
-    return f"{name}: {provider.model} at {provider.base_url or 'api.openai.com'}"
+    models = ", ".join(served.model for served in provider.served)
+    return f"{name}: {models} at {provider.base_url or 'api.openai.com'}"
 
 
 def _check_priced(settings: Settings, name: str) -> None:
@@ -141,9 +142,10 @@ def _check_priced(settings: Settings, name: str) -> None:
         "budgets.run.cost": settings.budgets.run.cost,
     }
     limit = next((setting for setting, most in limits.items() if most is not None), None)
-    if limit and price(ModelRoute(provider=name, model=provider.model), 0, 0, provider.prices) is None:
-        refused = unpriced(name, limit)
-        raise SetupError(refused.cause, refused.next_step)
+    for served in provider.served if limit else ():
+        if limit and price(ModelRoute(provider=name, model=served.model), 0, 0, served.prices) is None:
+            refused = unpriced(name, limit)
+            raise SetupError(refused.cause, refused.next_step)
 
 
 def _policy(settings: Settings) -> str:

@@ -32,20 +32,26 @@ async def _all(settings: Settings) -> int:
     problems, records = 0, open_records(settings.store_folder)
     try:
         for name, provider in settings.providers.items():
-            views.console().print(views.label("probe", f"{name}: {provider.model}", "bold"))
-            try:
-                found = [one async for one in Probe(name, provider, records.budgets, utc_now).abilities()]
-            except PlanwrightError as error:
-                views.console().print(views.label("", f"!!   {error}", "red"))
-                problems += 1
-                continue
-            problems += _show(name, provider, found)
+            for served in provider.served:
+                views.console().print(views.label("probe", f"{name}: {served.model}", "bold"))
+                try:
+                    found = [one async for one in Probe(name, served, records.budgets, utc_now).abilities()]
+                except PlanwrightError as error:
+                    views.console().print(views.label("", f"!!   {error}", "red"))
+                    problems += 1
+                    continue
+                problems += _show(_section(name, served), served, found)
     finally:
         records.close()
     return 1 if problems else 0
 
 
-def _show(name: str, provider: Provider, found: list[Ability]) -> int:
+def _section(name: str, served: Provider) -> str:
+    """Name the section of the settings that says what a model can do."""
+    return f"providers.{name}" + (f'.models."{served.model}"' if served.model in served.models else "")
+
+
+def _show(section: str, provider: Provider, found: list[Ability]) -> int:
     """Print what an endpoint can do; count what its settings promise and it cannot."""
     console, can = views.console(), {one.name for one in found if one.can}
     for one in found:
@@ -59,7 +65,7 @@ def _show(name: str, provider: Provider, found: list[Ability]) -> int:
     kept = [other for other in provider.capabilities if other not in ABILITIES]
     if set(able) != {ability for ability in provider.capabilities if ability in ABILITIES}:
         written = ", ".join(f'"{ability}"' for ability in (*able, *kept))
-        console.print(views.label("", f"set it: [providers.{name}] capabilities = [{written}]", "bold"))
+        console.print(views.label("", f"set it: [{section}] capabilities = [{written}]", "bold"))
     return sum(ability in ABILITIES and ability not in can for ability in provider.capabilities)
 
 

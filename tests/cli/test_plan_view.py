@@ -117,3 +117,31 @@ def test_a_risky_call_of_a_model_is_told_with_all_its_arguments(risk: str, whole
     call = {"capability": "mail.send", "args": {"text": "x" * 500}, "risk": risk}
     shown = lines(event_line({"type": "tool_call_start", "data": call}), 80)
     assert ("x" * 500 in "".join(line.strip() for line in shown)) is whole
+
+
+def test_what_a_step_asks_of_its_model_is_shown_under_it() -> None:
+    plan = card(tools=["mail.search"])
+    plan["steps"][0] |= {"capability": "agent", "description": "Weigh them"}
+    hinted = {"requires_reasoning": "required", "requires_code": "preferred", "min_context": 100_000}
+    plan["steps"][0]["model_hint"] = hinted
+    shown = [line.strip() for line in lines(plan_view(plan), 100)]
+    assert "model hint: reasoning required, code preferred, min_context 100000" in shown
+
+
+@pytest.mark.parametrize(
+    ("why", "lacks", "says"),
+    [
+        ("fits", [], "step s1 is done by b/deep-1, which has what it asks for"),
+        ("fallback", ["vision"], "step s1 is done by b/deep-1 without vision: nobody has it"),
+        (
+            "chosen",
+            ["vision", "code"],
+            "step s1 is done by b/deep-1 without vision, code: it was chosen for the whole run",
+        ),
+        ("chosen", [], "step s1 is done by b/deep-1, which has what it asks for"),
+    ],
+)
+def test_which_model_does_a_step_is_told_with_what_it_lacks(why: str, lacks: list[str], says: str) -> None:
+    data = {"step_id": "s1", "provider": "b", "model": "deep-1", "why": why, "lacks": lacks}
+    (shown,) = lines(event_line({"type": "model_routed", "data": data}), 120)
+    assert shown.removeprefix("model").strip() == says

@@ -46,6 +46,20 @@ FILES = (
         "`planning.mode`",
     ),
     Case(
+        "a capability that no model has",
+        '[providers.local]\nmodel = "m"\n\ncapabilities = ["reasonning"]\n',
+        4,
+        "'reasoning', 'code', 'vision'",
+        "`providers.local.capabilities.0`",
+    ),
+    Case(
+        "a model with a key that it has not",
+        '[providers.local]\nmodel = "m"\n[providers.local.models."big/2"]\ncontexts = 5\n',
+        4,
+        "`providers.local.models.big/2.contexts`",
+        "`providers.local.models.big/2.context`",
+    ),
+    Case(
         "a missing key",
         '[planning]\nmode = "auto"\n[providers.local]\nbase_url = "http://127.0.0.1:9"\n',
         3,

@@ -173,6 +173,10 @@ def test_doctor_asks_for_a_price_where_the_cost_is_limited(desk: Desk) -> None:
     assert "providers.near.prices = {input_per_million" in asked.stdout
     desk.settings(of_one + priced)
     assert "provider   ok   near: my-own-7b" in desk.run("doctor").stdout
+    desk.settings(of_one + "[providers.near.models.my-own-70b]\n" + priced)
+    assert "nobody knows what provider near charges" in desk.run("doctor").stdout
+    desk.settings(of_one + priced + "[providers.near.models.my-own-70b]\n")
+    assert "near: my-own-7b, my-own-70b" in desk.run("doctor").stdout
 
 
 def test_a_run_out_of_time_exits_124(desk: Desk) -> None:

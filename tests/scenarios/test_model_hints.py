@@ -227,6 +227,30 @@ def test_a_step_whose_models_are_all_down_fails_and_the_others_go_on(scene: Scen
     assert rows == {"plain": "plan_step_complete", "think": "plan_step_failed"}
 
 
+@pytest.mark.parametrize(("need", "by"), [(True, []), ("preferred", ["think"])])
+def test_a_step_whose_only_model_is_over_its_limit_is_done_by_another_only_where_that_may_be(
+    scene: Scene, house: House, need: object, by: list[str]
+) -> None:
+    house.serve("a", scene.plan(step("think", {"requiresReasoning": need})), "plainly", "done")
+    house.serve("b", "never asked", can=("reasoning",), daily_tokens=1)
+    output = scene.ask(house.agent(scene, planning={"mode": "always", "replan_budget": 0}))
+    assert house.asked("b") == []
+    assert [one for one in house.asked("a") if one != "-"] == by
+    assert output["status"] == ("completed" if by else "budget_exceeded")
+    assert by or "providers.b.daily_tokens" in told(scene, "plan_step_failed")[0]["error"]
+
+
+def test_a_provider_without_a_key_fails_its_step_and_no_other(scene: Scene, house: House) -> None:
+    house.serve("a", scene.plan(step("plain"), step("think", "reasoning")), "plainly", "done")
+    house.settings["b"] = {"model": "b-1", "priority": 9, "capabilities": ["reasoning"]}
+    house.settings["b"]["api_key_env"] = "NOBODY_SETS_THIS"
+    scene.ask(house.agent(scene, planning={"mode": "always", "replan_budget": 0}))
+    (failed,) = told(scene, "plan_step_failed")
+    assert (failed["step_id"], failed["code"]) == ("think", "model")
+    assert failed["error"].startswith("provider b has no key\nset NOBODY_SETS_THIS")
+    assert [done["step_id"] for done in told(scene, "plan_step_complete")] == ["plain"]
+
+
 def test_a_hint_that_nobody_understands_goes_back_to_the_planner(scene: Scene, house: House) -> None:
     wrong, right = step("think", {"requires_telepathy": True}), step("think", "reasoning")
     house.serve("a", scene.plan(wrong), scene.plan(right), "done", can=("reasoning",))

@@ -50,6 +50,20 @@ def test_what_is_used_instead_of_what_an_endpoint_cannot_do_is_told(
     assert '[providers.local] capabilities = ["json_mode"]' in out
 
 
+def test_every_model_of_a_provider_is_asked_and_named(
+    tmp_path: Path, serve: Serve, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = serve(OK, NO, NO, WORD, says("one two"), OK, calls("ping", {"word": "ok"}), NO, NO, NO)
+    folder = settings(tmp_path, server, "json_mode", "streaming")
+    with (folder / "planwright.toml").open("a") as file:
+        file.write('[providers.local.models."deep/2"]\ncapabilities = ["reasoning"]\n')
+    assert probe(folder) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert [request.body["model"] for request in server.requests] == ["m"] * 5 + ["deep/2"] * 5
+    assert '[providers.local.models."deep/2"] capabilities = ["function_calling", "reasoning"]' in out
+    assert "[providers.local] capabilities" not in out
+
+
 def test_an_endpoint_that_does_not_answer_is_asked_nothing_more(
     tmp_path: Path, serve: Serve, capsys: pytest.CaptureFixture[str]
 ) -> None:
