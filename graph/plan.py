@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
@@ -119,6 +119,13 @@ class Plan(BaseModel):
     on_failed_dependency: Cascade = Field(
         "partial", validation_alias=AliasChoices("on_failed_dependency", "onFailedDependency")
     )
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Plan:
+        """Copy the plan; pydantic would take over what was worked out from the old steps, as their hash."""
+        copy = super().model_copy(update=update, deep=deep)
+        for name in ("plan_hash", "producers"):
+            copy.__dict__.pop(name, None)
+        return copy
 
     @cached_property
     def plan_hash(self) -> str:

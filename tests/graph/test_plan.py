@@ -189,3 +189,11 @@ def test_a_plan_cannot_be_changed_after_its_hash_was_shown() -> None:
     plan = Plan.model_validate(base())
     with pytest.raises(ValidationError, match="frozen"):
         setattr(plan, "goal", "another")  # noqa: B010 - mypy knows that it is frozen
+
+
+def test_a_changed_copy_has_a_hash_of_its_own_also_after_the_first_was_read() -> None:
+    plan = Plan(steps=(PlanStep(id="s1", capability="x"), PlanStep(id="s2", capability="y")))
+    before, known = plan.plan_hash, dict(plan.producers)
+    copy = plan.model_copy(update={"steps": plan.steps[:1]})
+    assert copy.plan_hash == Plan(steps=plan.steps[:1]).plan_hash != before
+    assert (copy.producers, known) == ({"s1": "s1"}, {"s1": "s1", "s2": "s2"})
