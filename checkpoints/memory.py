@@ -10,6 +10,7 @@ from datetime import datetime
 from pydantic import BaseModel
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.proposals import forget_words
 
 
 class Memory(BaseModel):
@@ -82,6 +83,7 @@ class Memories:
         def job(connection: sqlite3.Connection) -> bool:
             gone = connection.execute("DELETE FROM memories WHERE id = ? AND tenant = ?", (id_, tenant))
             if gone.rowcount:
+                forget_words(connection, tenant, id_)
                 connection.execute(
                     "INSERT OR IGNORE INTO forgotten (key, tenant, run_id, memory_id, at) VALUES (?,?,?,?,?)",
                     (key, tenant, run_id, id_, at.isoformat(timespec="seconds")),

@@ -97,6 +97,16 @@ CREATE TABLE chains (
     PRIMARY KEY (run_id, name)
 )""",
     "ALTER TABLE gates ADD COLUMN approvals TEXT",
+    """
+CREATE TABLE proposals (
+    tenant TEXT NOT NULL, id TEXT NOT NULL, said_id TEXT NOT NULL, run_id TEXT NOT NULL,
+    thread_id TEXT NOT NULL, text TEXT NOT NULL, said TEXT NOT NULL, tags TEXT NOT NULL, why TEXT NOT NULL,
+    status TEXT NOT NULL, created_at TEXT NOT NULL, decided_at TEXT, decided_by TEXT, memory_id TEXT,
+    PRIMARY KEY (tenant, id)
+);
+CREATE INDEX proposals_of_run ON proposals (run_id);
+CREATE INDEX memories_of_run ON memories (run_id);
+""",
 )
 
 CHECKPOINT_MIGRATIONS: tuple[str, ...] = (

@@ -20,6 +20,7 @@ from planwright.checkpoints.journal import Journal
 from planwright.checkpoints.ledger import Ledger
 from planwright.checkpoints.memory import Memories
 from planwright.checkpoints.migrations import MIGRATIONS
+from planwright.checkpoints.proposals import Proposals
 from planwright.checkpoints.runs import Runs
 from planwright.checkpoints.whole_results import WholeResults
 from planwright.checkpoints.work_times import WorkTimes
@@ -38,6 +39,7 @@ class Records:
     journal: Journal
     budgets: Budgets
     memories: Memories
+    proposals: Proposals
     blobs: Blobs
     allow_rules: AllowRules
     alternatives: Alternatives
@@ -70,6 +72,7 @@ def open_records(
         journal=Journal(database),
         budgets=Budgets(database),
         memories=Memories(database),
+        proposals=Proposals(database),
         blobs=blobs,
         allow_rules=AllowRules(folder),
         alternatives=Alternatives(database),

@@ -52,14 +52,15 @@ class Run(BaseModel):
 class RecordedPlan(BaseModel):
     """A plan that passed verification; `gate_id` when a person has to approve it first.
 
-    The calls of one reply in an agentic loop are kept the same way, as kind `calls`.
+    The calls of one reply in an agentic loop are kept the same way, as kind `calls`, and what is remembered
+    by a rule as kind `memory`.
     """
 
     model_config = ConfigDict(frozen=True)
     plan: Plan
     checked: list[CheckedStep]
     gate_id: str | None
-    kind: Literal["plan", "calls", "alternative", "chain"] = "plan"
+    kind: Literal["plan", "calls", "alternative", "chain", "memory"] = "plan"
 
 
 class Runs:

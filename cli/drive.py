@@ -17,6 +17,7 @@ from planwright.cli import mcp_views, views
 from planwright.cli.asking import Approver, asker, edited_gate, say_how_to_answer, say_refused, who
 from planwright.cli.editing import NOTHING_SAVED, Drafts, from_file
 from planwright.cli.inspect import find_gate, find_run, recorded_events, report
+from planwright.cli.memory_views import invitation, proposals
 from planwright.cli.terminal import Terminal as Terminal
 from planwright.cli.terminal import Watch
 from planwright.graph.agent import build_graph
@@ -190,6 +191,8 @@ def finish(
         sys.stdout.write(views.safe(run["answer"] or "") + "\n")
         sys.stdout.flush()
         terminal.screen.print(views.label("status", status, "green" if EXIT[status] == 0 else "red"))
+        if proposed := proposals(settings, run["tenant"], run_id=run["run_id"]):
+            terminal.screen.print(views.label("memory", invitation(proposed, where)))
         again = f"planwright show {run['thread_id']}{where}"
         terminal.screen.print(views.label("look again", again))
         terminal.screen.print(views.label("", f"planwright events {run['thread_id']}{where}"))

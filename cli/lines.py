@@ -45,6 +45,10 @@ def event_line(event: Mapping[str, Any]) -> RenderableType | None:
         case "structured_output":
             said = f"{data['provider']} refused {data['refused']}: trying {data['next']}"
             return label("model", f"{said} ({data['cause']})", "yellow")
+        case "memory_accepted":
+            return label("memory", f"remembered as {data['memory_id']} ({data['id']})", "green")
+        case "memory_failed":
+            return label("memory", f"not looked through for what to remember: {data['cause']}", "yellow")
         case "progress":
             return label("progress", f"turn {data['turn']} of at most {data['of']}")
         case "verdict":

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from planwright.cli import agents, mcp, policy, spending, travel
+from planwright.cli import agents, mcp, memory, policy, spending, travel
 from planwright.cli.options import HERE, Folder, Json, Mode, NoInput, Port, Probe, Request, Thread, Which
 from planwright.graph.errors import PlanwrightError
 
@@ -21,9 +21,8 @@ app = typer.Typer(
     help="Plan, approve, run, resume and replay work that has consequences.",
 )
 
-app.add_typer(agents.app, name="agents")
-app.add_typer(policy.app, name="policy")
-app.add_typer(mcp.app, name="mcp")
+for name, group in {"agents": agents, "policy": policy, "mcp": mcp, "memory": memory}.items():
+    app.add_typer(group.app, name=name)
 
 Scope = Literal["run", "session", "always"]
 Agent = Annotated[str | None, typer.Option(help="The agent to be: a profile under [agents].")]

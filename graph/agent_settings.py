@@ -30,6 +30,13 @@ class RunBudget(BaseModel):
         return f"budgets.run.{name}"
 
 
+class Budgets(BaseModel):
+    """Spending limits."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    run: RunBudget = RunBudget()
+
+
 class Agent(BaseModel):
     """A profile to run by; what it leaves out is as in the rest of the settings."""
 

@@ -39,6 +39,9 @@ EventType = Literal[
     "failover",
     "loop_guard",
     "progress",
+    "memory_proposed",
+    "memory_accepted",
+    "memory_failed",
     "budget_update",
     "run_end",
 ]

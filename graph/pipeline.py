@@ -39,6 +39,8 @@ from planwright.nodes.plan_gate import plan_gate
 from planwright.nodes.planner import planner
 from planwright.nodes.planning import planning
 from planwright.nodes.prompt_tool_bridge import prompt_tool_bridge
+from planwright.nodes.proposing import Proposing
+from planwright.nodes.remembering import Remembering
 from planwright.nodes.respond import respond
 from planwright.nodes.score import score
 from planwright.nodes.session_close import session_close
@@ -74,7 +76,6 @@ def build_pipeline(parts: Parts) -> Pipeline:
     _add_execution(graph, parts)
     graph.add_node("respond", ends_run(respond(parts.models, parts.stores)))
     graph.add_node("clarify", clarify())
-    graph.add_node("consolidate", consolidate(parts.stores.runs))
     graph.add_node("session_close", session_close(parts.stores))
     graph.add_edge("respond", "consolidate")
     graph.add_edge("clarify", "consolidate")
@@ -144,6 +145,10 @@ def _add_execution(graph: Pipeline, parts: Parts) -> None:
     loop = build_loop(parts.models, runner, stores, settings, run_chain)
     graph.add_node("agentic_loop", agentic_loop(loop, settings))
     graph.add_edge("agentic_loop", "consolidate")
+    proposing = Proposing(parts.models, stores.memories, settings.memory)
+    remembering = Remembering(gateway, stores.runs, settings)
+    memory = (proposing, remembering, parts.registry, settings.memory)
+    graph.add_node("consolidate", consolidate(stores.runs, stores.proposals, *memory))
     graph.add_node("dispatch", dispatch(gateway))
     graph.add_node("direct_step", direct_step(runner), input_schema=None)
     graph.add_node("lane", lane(runner, gates, agentic_step(loop, runner, router, settings), run_chain))

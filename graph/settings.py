@@ -21,12 +21,13 @@ from pydantic_settings import (
     SettingsError,
 )
 
-from planwright.graph.agent_settings import Agent, AgentId, RunBudget
+from planwright.graph.agent_settings import Agent, AgentId, Budgets
 from planwright.graph.context_settings import Context
 from planwright.graph.egress_settings import Egress
 from planwright.graph.errors import SetupError
 from planwright.graph.mail_settings import Mail
 from planwright.graph.mcp_settings import McpServer
+from planwright.graph.memory_settings import MemoryProposals
 from planwright.graph.plan import Cascade
 from planwright.graph.provider_settings import Breaker, Failover, Provider
 from planwright.graph.risk import Risk
@@ -111,12 +112,6 @@ class Approval(_Section):
     tool_timeout_s: int = Field(300, ge=1)
 
 
-class Budgets(_Section):
-    """Spending limits."""
-
-    run: RunBudget = RunBudget()
-
-
 class Channel(_Section):
     """Where `channel.post` delivers to."""
 
@@ -188,6 +183,7 @@ class Settings(BaseSettings):
     sources: Sources = Sources()
     capabilities: Capabilities = Capabilities()
     mcp: dict[str, McpServer] = {}
+    memory: MemoryProposals = MemoryProposals()
     threads: Threads = Threads()
     secrets: Secrets = Secrets()
 

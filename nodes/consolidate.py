@@ -1,4 +1,4 @@
-"""consolidate: give a new thread its title, so that people find it again."""
+"""consolidate: give a new thread its title, and propose what the run could remember (SPEC §2, §6)."""
 
 from __future__ import annotations
 
@@ -6,25 +6,71 @@ import re
 
 from langchain_core.runnables import RunnableConfig
 
+from planwright.capabilities.registry import Registry
+from planwright.checkpoints.proposals import Proposals
 from planwright.checkpoints.runs import Runs
-from planwright.graph.invocation import invocation_of
-from planwright.graph.state import AgentState
+from planwright.graph.invocation import Invocation, invocation_of
+from planwright.graph.memory_settings import MemoryProposals
+from planwright.graph.proposal import WRITE, Proposal
+from planwright.graph.state import AgentState, ModelRoute
 from planwright.nodes.node import Node, Update
+from planwright.nodes.proposing import Proposing
+from planwright.nodes.remembering import Remembering
 
+# How a run has ended whose user was heard: no person, limit or policy stood against it.
+HEARD = frozenset(("completed", "completed_with_skips", "failed"))
 _POLITE = re.compile(
     r"^(please|can you|could you|would you|i need you to|hi|hello|hey)\b[\s,]*", re.IGNORECASE
 )
 
 
-def consolidate(runs: Runs) -> Node[AgentState]:
-    """Name the thread after its first request."""
+def consolidate(
+    runs: Runs,
+    proposals: Proposals,
+    proposing: Proposing,
+    remembering: Remembering,
+    registry: Registry,
+    settings: MemoryProposals,
+) -> Node[AgentState]:
+    """Name the thread after its first request; propose what the user said that could be remembered."""
+
+    proposes = settings.proposals != "off" and registry.get(WRITE) is not None
 
     async def consolidate(state: AgentState, config: RunnableConfig) -> Update:
-        invocation = invocation_of(config)
-        await runs.set_title(invocation.thread_id, title(state["request"]))
+        invocation, request = invocation_of(config), state["request"]
+        await runs.set_title(invocation.thread_id, title(request))
+        if state.get("status") not in HEARD:
+            return {}
+        if proposes and invocation.profile.permits(WRITE):
+            for proposal in await propose(state, invocation):
+                data = proposal.model_dump(mode="json", include={"id", "text", "said", "tags", "why"})
+                invocation.emit("memory_proposed", data, proposal.id)
+                await remembering.by_rule(proposal, request, invocation)
+        tenant, run_id = invocation.context.tenant, invocation.run_id
+        for proposal in await proposals.settle(run_id, tenant, invocation.clock()):
+            data = {"id": proposal.id, "memory_id": proposal.memory_id}
+            invocation.emit("memory_accepted", data, proposal.id)
         return {}
 
+    async def propose(state: AgentState, invocation: Invocation) -> list[Proposal]:
+        """Propose once, also over a crash; nothing where the run has dealt with its memory by itself."""
+        known, dealt_with = await proposals.of_run(invocation.run_id)
+        if known or dealt_with:
+            return known
+        words = (state["request"], state.get("answer", ""))
+        found = await proposing.find(*words, model_of(state), invocation)
+        if not found:
+            return []
+        whose = (invocation.run_id, invocation.thread_id, invocation.context.tenant)
+        return await proposals.propose(*whose, found, invocation.clock())
+
     return consolidate
+
+
+def model_of(state: AgentState) -> ModelRoute | None:
+    """Choose the model that looks for memories: that of the run; none after a failure."""
+    route = state.get("route")
+    return None if route is None or route.embedded or state.get("status") == "failed" else route
 
 
 def title(request: str, limit: int = 60) -> str:

@@ -1,0 +1,20 @@
+"""The settings of what runs propose to remember."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class MemoryProposals(BaseModel):
+    """Whether runs propose memories, and who accepts them: a person (`ask`), or the policy as well (`rule`).
+
+    A run proposes `most` at the most. Where a model looks for them, it has `timeout_s` and `max_tokens`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    proposals: Literal["off", "ask", "rule"] = "ask"
+    most: int = Field(3, ge=1, le=20)
+    timeout_s: float = Field(10, gt=0)
+    max_tokens: int = Field(400, ge=1)

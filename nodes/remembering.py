@@ -1,0 +1,81 @@
+"""What the policy remembers by itself: a proposal in the user's own words, by a rule for `memory.write`.
+
+The call goes through the gateway and into the ledger like any other, as a plan of one call on record.
+"""
+
+from __future__ import annotations
+
+from pydantic import JsonValue
+
+from planwright.capabilities.gateway import Gateway, Site
+from planwright.capabilities.policy_file import DEFAULT, Policy
+from planwright.checkpoints.runs import RecordedPlan, Runs
+from planwright.graph.canonical import sha256
+from planwright.graph.errors import CapabilityError, LimitExceeded
+from planwright.graph.invocation import Invocation
+from planwright.graph.own_words import holds, own_words
+from planwright.graph.plan import CheckedStep, Plan, PlanStep
+from planwright.graph.proposal import WRITE, Proposal
+from planwright.graph.risk import at_least
+from planwright.graph.settings import Settings
+
+
+class Remembering:
+    """Write to memory what a rule of the workspace's own policy allows by name."""
+
+    def __init__(self, gateway: Gateway, runs: Runs, settings: Settings) -> None:
+        self._gateway = gateway
+        self._runs = runs
+        self._settings = settings
+
+    async def by_rule(self, proposal: Proposal, request: str, invocation: Invocation) -> None:
+        """Remember a proposal if nobody has to be asked; one that cannot be written stays proposed."""
+        if self._settings.memory.proposals != "rule" or not holds(own_words(request), proposal.text):
+            return
+        try:
+            checked = self._allowed(proposal, invocation)
+            if checked is None:
+                return
+            tenant, run_id = invocation.context.tenant, invocation.run_id
+            plan = Plan(plan_id=f"remember_{proposal.id}", goal="Remember", steps=(checked.step,))
+            recorded = RecordedPlan(plan=plan, checked=[checked], gate_id=None, kind="memory")
+            await self._runs.record_plan(run_id, tenant, recorded, invocation.clock())
+            site = Site(
+                tenant=tenant,
+                thread_id=invocation.thread_id,
+                run_id=run_id,
+                plan_hash=plan.plan_hash,
+                checked=checked,
+                lease_token=invocation.lease_token,
+                profile=invocation.profile,
+            )
+            await self._gateway.call(WRITE, checked.step.params, site, lambda *_: False)
+        except (CapabilityError, LimitExceeded) as error:
+            invocation.emit("memory_failed", {"id": proposal.id, "cause": error.cause}, proposal.id)
+
+    def _allowed(self, proposal: Proposal, invocation: Invocation) -> CheckedStep | None:
+        """Make the step that writes a proposal; None where a person is asked. Raises CapabilityError."""
+        found, approval = self._gateway.registry.get(WRITE), self._settings.approval
+        if found is None or approval.plan == "always" or at_least(found.risk, approval.tool_risk):
+            return None
+        args: dict[str, JsonValue] = {"text": proposal.text, "tags": list(proposal.tags)}
+        ruling = self._gateway.ruling(found, args, invocation.context.tenant, invocation.profile)
+        if ruling.answer != "allow" or not names_memory(self._gateway.world.policy, ruling.rule):
+            return None
+        return CheckedStep(
+            step=PlanStep(id="remember", capability=WRITE, params=args, description="Remember what was said"),
+            uid=f"step_{sha256([invocation.run_id, 'remember', proposal.id])[:16]}",
+            needs=(),
+            effect=found.effect,
+            mode=found.mode,
+            risk=found.risk,
+            gated=False,
+            reason=ruling.reason,
+        )
+
+
+def names_memory(rules: Policy, where: str) -> bool:
+    """Say whether a rule is about memory by name: one that allows much else as well does not count."""
+    rule = next((rule for rule in rules.rules if rule.where == where), None)
+    globs = rule.match.capability if rule else None
+    return rules.path != DEFAULT and bool(globs) and all(glob.startswith("memory.") for glob in globs or ())
