@@ -12,21 +12,24 @@ _QUOTED = re.compile(
     r"|“[^”]{40,}”|\"[^\"]{40,}\"|«[^»]{40,}»|„[^“”]{40,}[“”]",
     re.DOTALL | re.MULTILINE,
 )
-_OF_THE_USER = frozenset(
-    "i i'm i'd i've my mine our ours we we're always never remember prefer"  # en
-    " ich mein meine meinen meinem meiner wir unser unsere unserem unseren immer nie niemals merke merk"  # de
-    " je j'ai mon ma mes nous notre nos toujours jamais retiens"  # fr
-    " yo mi mis nosotros nuestro nuestra siempre nunca prefiero recuerda"  # es
-    " io mio mia miei noi nostro nostra sempre mai preferisco ricorda"  # it
-    " eu meu minha meus minhas nosso nossa prefiro lembre"  # pt
-    " ik mijn wij onze altijd nooit onthoud".split()  # nl
+# Words of a person about themselves, and for what holds always: en, de, fr, es, it, pt, nl.
+_SPEAKER = frozenset(
+    "i i'm i'd i've we we're always never remember prefer ich wir immer nie niemals merke merk je j'ai nous"
+    " toujours jamais retiens yo nosotros siempre nunca prefiero recuerda io noi sempre preferisco ricorda"
+    " eu prefiro lembre ik wij altijd nooit onthoud".split()
 )
+_OWN = frozenset(
+    "my mine our mein meine meiner unser unsere mon ma mes notre nos mi mis nuestro nuestra mio mia miei"
+    " nostro nostra meu minha meus minhas nosso nossa mijn onze".split()
+)
+_IS = frozenset("is are was ist sind heißt est sont es son è sono é são zijn".split())
 _OTHER_SCRIPT = re.compile(r"[^\W\d_\u0000-\u024f]")
 _SECRET = re.compile(
     r"\b(?:pass(?:word|phrase|code|wort)|kennwort|pin(?: code)?|cvv|secret|token|api[ _-]?key|private key"
     r"|credit card|iban|ssn|social security)s?\b|\[REDACTED ",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"\w+(?:['’]\w+)?")
 _EXACT = re.compile(r"\S*[\d@/\\]\S*")
 
 
@@ -36,14 +39,15 @@ def own_words(request: str) -> str:
 
 
 def speaks_of_user(request: str) -> bool:
-    """Say whether a message has a word that people use about themselves, or for good.
+    """Say whether a message speaks of its user: "I …", "my … is …", or for good: "always …".
 
-    It costs nothing and decides whether a model is asked at all, so it knows the words of a few languages;
-    a message in another script is always looked at.
+    It costs nothing and decides whether a model is asked at all. It knows the words of a few languages;
+    a message in another script is always looked at. "Search my mail" says nothing of its user.
     """
-    words = re.findall(r"\w+(?:['’]\w+)?", own_words(request).lower())
-    known = any(word.replace("’", "'") in _OF_THE_USER for word in words)
-    return known or bool(_OTHER_SCRIPT.search(request))
+    words = [word.replace("’", "'") for word in _WORD.findall(own_words(request).lower())]
+    owns = (n for n, word in enumerate(words) if word in _OWN)
+    states = any(_IS.intersection(words[n + 2 : n + 6]) for n in owns)
+    return states or not _SPEAKER.isdisjoint(words) or bool(_OTHER_SCRIPT.search(request))
 
 
 def holds(text: str, part: str) -> bool:

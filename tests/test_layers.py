@@ -25,6 +25,7 @@ FLOORS = (
         "graph.background",
         "graph.fork",
         "graph.kept",
+        "graph.one_step",
     ),
     ("graph.pipeline", "graph.lane", "graph.loop", "graph.chain_run"),
     ("nodes",),
