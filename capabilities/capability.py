@@ -7,35 +7,40 @@ declared beside it; whatever is left out is assumed to be the worst.
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, get_type_hints
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError, create_model
-from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
+from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.signature import Function, check_lookup, check_told, signature
 from planwright.graph.chains import Chain
 from planwright.graph.errors import CapabilityRejected, PlanwrightError, SetupError
 from planwright.graph.risk import EFFECTS, RISK_OF_MODE, RISKS, Effect, Mode, Risk
 
-Function = Callable[..., Any]
 Preflight = Callable[[Mapping[str, JsonValue], CallContext], None]
 """Raises CapabilityRejected for what could never be allowed, before a plan is shown and before a call."""
 Hosts = Callable[[Mapping[str, JsonValue], CallContext], Sequence[str] | None]
 """Lists the hosts that a call reaches; None when its arguments do not tell."""
 Writes = Callable[[Mapping[str, JsonValue], CallContext], Sequence[str]]
-"""Names what a call overwrites."""
+"""Names what a call overwrites, e.g. `file:notes/a.md`: two calls that share a name never run at once.
+
+What is only added to, such as a table or a channel, is not overwritten.
+"""
 Varies = Callable[[Mapping[str, JsonValue], CallContext], tuple[Risk, Effect]]
 """Says what risk and effect a call has, neither graver than declared.
 
 In a plan, arguments may still be references (`has_reference`): it has to assume the worst of them.
 """
+Lookup = Function
+"""Tells whether an effect has happened, of the same arguments as its capability, or some of them.
 
-_NAME = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*")
+It returns the result where the effect has happened under the idempotency key of its CallContext, None
+where it has not and is not under way, and raises CapabilityUnavailable where it cannot tell for now.
+"""
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,8 @@ class Guide:
 class Capability:
     """One thing that can be done. `declared` is false when its mode had to be assumed.
 
-    A chain names the calls that it makes of its arguments, as far as they are known beforehand.
+    A chain names the calls that it makes of its arguments, as far as they are known beforehand. The
+    `lookup` of a queryable effect tells whether it has happened. Raises SetupError when that is missing.
     """
 
     name: str
@@ -83,6 +89,11 @@ class Capability:
     result_schema: dict[str, Any] = field(default_factory=dict)
     chain: Chain | None = None
     calls: Callable[[Mapping[str, JsonValue] | None], Sequence[PartCall]] | None = None
+    lookup: Capability | None = None
+
+    def __post_init__(self) -> None:
+        looked_up, varies = self.lookup is not None, self.varies is not None
+        check_lookup(self.name, self.effect, self.result, looked_up=looked_up, varies=varies)
 
     @cached_property
     def args_schema(self) -> dict[str, Any]:
@@ -142,6 +153,8 @@ class Capability:
             return self
         try:
             risk, effect = self.varies(args, context)
+            if effect == "queryable" and self.lookup is None:
+                raise CapabilityRejected(f"{self.name} varies to queryable, and has no lookup", "declare one")
             narrowed = replace(self, risk=risk, effect=effect)
             graver = narrowed.graver_than(self.risk, self.effect)
         except PlanwrightError:
@@ -179,26 +192,22 @@ def capability(
     hosts: Hosts | None = None,
     writes: Writes | None = None,
     varies: Varies | None = None,
+    lookup: Lookup | None = None,
 ) -> Callable[[Function], Capability]:
     """Declare a function as a capability.
 
     Left out, `mode` is `destructive` (a person decides every call), `risk` follows the mode, and
     `effect` is `pure` for `read_only`, else `blind`; with `varies`, both are the gravest that a call
-    can have. `writes` names what a call overwrites, e.g. `file:notes/a.md`: two calls that share a name
-    never run at once. What is only added to, such as a table or a channel, is not overwritten.
+    can have. A queryable effect has to have a `lookup`, and no other may.
     Raises SetupError when the declaration is incomplete.
     """
 
     def declare(function: Function) -> Capability:
-        _check_told(name, function)
+        check_told(name, function)
+        found = _undeclared(name, function)
         resolved: Mode = mode or "destructive"
-        args, result, context = _signature(name, function)
-        return Capability(
-            name=name,
-            description=inspect.cleandoc(function.__doc__ or "").split("\n\n")[0].replace("\n", " "),
-            function=function,
-            args=args,
-            result=result,
+        return replace(
+            found,
             mode=resolved,
             risk=risk or RISK_OF_MODE[resolved],
             effect=effect or ("pure" if resolved == "read_only" else "blind"),
@@ -210,60 +219,44 @@ def capability(
             writes=writes,
             varies=varies,
             declared=mode is not None,
-            context_parameter=context,
-            result_schema=result.json_schema(),
+            lookup=None if lookup is None else _lookup_of(found, lookup),
         )
 
     return declare
 
 
-def _check_told(name: str, function: Function) -> None:
-    if not _NAME.fullmatch(name):
-        raise SetupError(f"`{name}` is no capability name", "write it as domain.verb, e.g. tickets.create")
-    if not (function.__doc__ or "").strip():
-        raise SetupError(f"capability {name} has no docstring", "say in its first line what it does")
+def _undeclared(name: str, function: Function) -> Capability:
+    """Read a capability off a function. Nothing is declared of it yet, so the worst is assumed."""
+    args, result, context = signature(name, function)
+    return Capability(
+        name=name,
+        description=inspect.cleandoc(function.__doc__ or "").split("\n\n")[0].replace("\n", " "),
+        function=function,
+        args=args,
+        result=result,
+        mode="destructive",
+        risk="Critical",
+        effect="blind",
+        declared=False,
+        context_parameter=context,
+        result_schema=result.json_schema(),
+    )
+
+
+def _lookup_of(found: Capability, function: Lookup) -> Capability:
+    """Declare the lookup of a capability: a pure call, with no more arguments than the capability has."""
+    lookup = _undeclared(f"{found.name}, its lookup", function)
+    if strange := [name for name in lookup.args.model_fields if name not in found.args.model_fields]:
+        cause = f"the lookup of {found.name} asks for `{strange[0]}`, which {found.name} is not given"
+        known = ", ".join(found.args.model_fields) or "nothing"
+        raise SetupError(cause, f"it may ask for: {known}, CallContext")
+    return replace(lookup, mode="read_only", risk="None", effect="pure")
 
 
 def check_arguments(capability: Capability, params: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Validate complete arguments and fill in defaults. Raises ValidationError."""
     dumped: dict[str, JsonValue] = capability.args.model_validate(dict(params)).model_dump(mode="json")
     return dumped
-
-
-def _signature(name: str, function: Function) -> tuple[type[BaseModel], TypeAdapter[Any], str | None]:
-    try:
-        hints = get_type_hints(function, include_extras=True)
-    except NameError as error:
-        raise SetupError(
-            f"capability {name}: {error}", "import that type at the top of the module"
-        ) from error
-    fields: dict[str, Any] = {}
-    context = None
-    for parameter in inspect.signature(function).parameters.values():
-        if hints.get(parameter.name) is CallContext:
-            context = parameter.name
-            continue
-        if parameter.name not in hints or parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
-            raise SetupError(
-                f"capability {name}: `{parameter.name}` has no type hint", "give every argument a type"
-            )
-        if parameter.kind is parameter.POSITIONAL_ONLY or parameter.name.startswith("_"):
-            raise SetupError(
-                f"capability {name}: `{parameter.name}` cannot be passed by name",
-                "rename it, or drop the `/`",
-            )
-        required = parameter.default is inspect.Parameter.empty
-        fields[parameter.name] = (hints[parameter.name], ... if required else parameter.default)
-    if "return" not in hints:
-        raise SetupError(f"capability {name} does not say what it returns", "add a return type")
-    try:
-        model = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
-        model.model_json_schema()
-        result: TypeAdapter[Any] = TypeAdapter(hints["return"])
-        result.json_schema()
-    except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema) as error:
-        raise SetupError(f"capability {name}: {error}", "use types that JSON can hold") from error
-    return model, result, context
 
 
 def explain(error: ValidationError) -> str:

@@ -7,30 +7,25 @@ ledger, in this order, and fails closed at the first that refuses.
 from __future__ import annotations
 
 import asyncio
-import inspect
-import random
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities import policy
+from planwright.capabilities.attempts import Attempts, Told
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, check_arguments, explain
 from planwright.capabilities.chains import find
 from planwright.capabilities.recorded_effect import from_record, in_doubt
-from planwright.capabilities.redacted import redacted, refuse_secrets
+from planwright.capabilities.redacted import refuse_secrets
 from planwright.capabilities.registry import Registry
 from planwright.capabilities.resource_locks import ResourceLocks
 from planwright.checkpoints.approvers import check_approvals
 from planwright.checkpoints.budgets import Amount
 from planwright.checkpoints.gates import gate_id
 from planwright.checkpoints.ledger import EffectCall
-from planwright.checkpoints.serde import storable
 from planwright.checkpoints.stores import Stores
 from planwright.graph.errors import (
-    CapabilityError,
     CapabilityForbidden,
     CapabilityRejected,
     CapabilityUnavailable,
@@ -44,8 +39,6 @@ from planwright.graph.profile import Profile
 from planwright.graph.settings import Settings
 
 KEPT_PLANS = 64
-MayRetry = Callable[[int, str, str], bool]
-"""Told of a failed attempt, its cause and the idempotency key; says whether the run has a retry left."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +67,7 @@ class Gateway:
         self._locks = ResourceLocks()
         self._plans: dict[tuple[str, str, int], asyncio.Future[dict[str, CheckedStep]]] = {}
 
-    async def call(
-        self, name: str, params: dict[str, JsonValue], site: Site, may_retry: MayRetry
-    ) -> JsonValue:
+    async def call(self, name: str, params: dict[str, JsonValue], site: Site, told: Told) -> JsonValue:
         """Make one call and return its result, recorded or new.
 
         Raises CapabilityRejected (final), CapabilityUnavailable (after all retries),
@@ -96,11 +87,11 @@ class Gateway:
             lease_token=site.lease_token,
             attempt=site.attempt,
         )
-        perform = self._performer(found, args, call, site, may_retry)
+        attempts = self._attempts(found, args, call.key, site, told)
         async with self._locks.hold(found.overwrites(args, self.world)):
             reservation = await self._reserve(name, site, call.key)
             try:
-                return await (perform() if found.effect == "pure" else self._recorded(call, perform))
+                return await (attempts.make() if found.effect == "pure" else self._recorded(call, attempts))
             finally:
                 if reservation:
                     await self._stores.budgets.settle(reservation, Amount(calls=1))
@@ -193,99 +184,28 @@ class Gateway:
             site.run_id, site.tenant, name, "tool", one, limits, now, key, lanes=site.lanes
         )
 
-    async def _recorded(self, call: EffectCall, perform: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
+    async def _recorded(self, call: EffectCall, attempts: Attempts) -> JsonValue:
         """Run an effect between its intent and its record, or answer from the record."""
         ledger, now = self._stores.ledger, self.world.now
         known = await ledger.intend(call, now())
         if not known.fresh and (answer := from_record(call, known)) is not None:
             return answer[0]
-        if not known.fresh and call.effect != "idempotent":
-            await ledger.settle(call, "in_doubt", now(), error="the process ended before the answer came")
-            raise in_doubt(call)
         try:
-            result = await perform()
+            result = await (attempts.make() if known.fresh else attempts.resume(in_doubt(call)))
         except EffectInDoubt as error:
             await ledger.settle(call, "in_doubt", now(), error=str(error))
             raise
         except (CapabilityRejected, CapabilityUnavailable) as error:
             await ledger.settle(call, "failed", now(), error=error.cause)
             raise
-        await ledger.settle(call, "done", now(), result)
+        await ledger.settle(call, "done", now(), result, attempts.remark)
         return result
 
-    def _performer(
-        self, found: Capability, args: dict[str, JsonValue], call: EffectCall, site: Site, may_retry: MayRetry
-    ) -> Callable[[], Awaitable[JsonValue]]:
+    def _attempts(
+        self, found: Capability, args: dict[str, JsonValue], key: str, site: Site, told: Told
+    ) -> Attempts:
         asked = self.world.on_behalf_of(site.tenant, site.profile.agent)
-        context = asked.for_call(site.tenant, site.run_id, call.key)
-        declared = found.timeout_s or self._settings.execution.step_timeout_s
-        timeout_s = site.checked.step.timeout_s or declared
+        context = asked.for_call(site.tenant, site.run_id, key)
         execution = self._settings.execution
-
-        async def perform() -> JsonValue:
-            attempt = 1
-            while True:
-                try:
-                    return await redacted(_invoke(found, args, context, timeout_s), context.redactor)
-                except CapabilityUnavailable as error:
-                    if attempt > execution.step_retries:
-                        raise
-                    if not may_retry(attempt, error.cause, call.key):
-                        raise
-                await asyncio.sleep(backoff_s(attempt, execution.retry_base_ms / 1000))
-                attempt += 1
-
-        return perform
-
-
-def backoff_s(attempt: int, base_s: float) -> float:
-    """Say how long to wait after a failed attempt: doubling up to 8 s, with up to 0.1 s of jitter."""
-    return min(8.0, base_s * 2.0 ** (attempt - 1)) + random.uniform(0, 0.1)
-
-
-async def _invoke(
-    found: Capability, args: dict[str, JsonValue], context: CallContext, timeout_s: float
-) -> JsonValue:
-    """Call the function once and check what it returns."""
-    keywords: dict[str, Any] = dict(iter(found.args.model_validate(args)))  # one may be named `keys`
-    if found.context_parameter:
-        keywords[found.context_parameter] = context
-    try:
-        async with asyncio.timeout(timeout_s):
-            if inspect.iscoroutinefunction(found.function):
-                result = await found.function(**keywords)
-            else:
-                result = await asyncio.to_thread(found.function, **keywords)
-    except TimeoutError as error:
-        if found.effect == "blind":
-            raise EffectInDoubt(f"{found.name} did not answer within {timeout_s:g} s") from error
-        raise CapabilityUnavailable(f"{found.name} did not answer within {timeout_s:g} s") from error
-    except (CapabilityRejected, CapabilityUnavailable, EffectInDoubt):
-        raise
-    except asyncio.CancelledError as error:
-        if (task := asyncio.current_task()) is None or task.cancelling():
-            raise  # it is we who are cancelled, not the function that says so
-        raise _broke_off(found, error) from error
-    except (Exception, SystemExit) as error:  # a user's function may raise anything; it is final
-        raise _broke_off(found, error) from error
-    try:
-        dumped: JsonValue = found.result.dump_python(found.result.validate_python(result), mode="json")
-        storable(dumped)
-    except ValidationError as error:
-        raise _useless(found, f"what it does not declare: {explain(error)}") from error
-    except (ValueError, TypeError, RecursionError) as error:
-        raise _useless(found, f"what cannot be stored: {error}") from error
-    return dumped
-
-
-def _broke_off(found: Capability, error: BaseException) -> CapabilityError:
-    said = f"{type(error).__name__}: {error}"
-    if found.effect == "blind":
-        return EffectInDoubt(f"{found.name} broke off: {said}")
-    return CapabilityRejected(f"{found.name} failed: {said}")
-
-
-def _useless(found: Capability, what: str) -> CapabilityError:
-    if found.effect == "blind":
-        return EffectInDoubt(f"{found.name} was called, and returned {what}")
-    return CapabilityRejected(f"{found.name} returned {what}")
+        timeout_s = site.checked.step.timeout_s or found.timeout_s or execution.step_timeout_s
+        return Attempts(found, args, context, timeout_s, execution, told)

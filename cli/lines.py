@@ -80,6 +80,9 @@ def _step_line(event: Mapping[str, Any]) -> RenderableType | None:
         case "plan_step_retry":
             key = str(data["idempotency_key"])[:12]
             return _step("↻", data, f"{data['error']}; trying again under the same key {key}…", "yellow")
+        case "effect_lookup":
+            found = {"found": "it has happened", "absent": "it has not happened"}
+            return _step("?", data, f"looked up: {found.get(data['outcome'], data['error'])}", "yellow")
         case "tool_call_start":
             args = spelled(data["args"])
             cut = len(args) > 80 and not at_least(data.get("risk", "None"), "Medium")

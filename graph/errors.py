@@ -118,9 +118,18 @@ class CapabilityForbidden(CapabilityRejected):
 
 
 class EffectInDoubt(CapabilityError):
-    """The process died, or the time ran out, between sending an effect and hearing of it."""
+    """The process died, or the time ran out, between sending an effect and hearing of it.
+
+    `if_not` is what went wrong if it turns out that nothing has happened.
+    """
 
     code = "in_doubt"
+
+    def __init__(
+        self, cause: str, next_step: str = "", if_not: type[CapabilityError] = CapabilityUnavailable
+    ) -> None:
+        super().__init__(cause, next_step)
+        self.if_not = if_not
 
 
 class LimitExceeded(PlanwrightError):

@@ -29,6 +29,7 @@ EventType = Literal[
     "plan_complete",
     "plan_failed",
     "plan_cancelled",
+    "effect_lookup",
     "step_scored",
     "verdict",
     "tool_call_start",

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from pydantic import JsonValue
 
+from planwright.capabilities.attempts import Told
 from planwright.capabilities.gateway import Gateway, Site
 from planwright.checkpoints.stores import Stores
 from planwright.graph.canonical import spelled
@@ -153,10 +154,14 @@ class StepRunner:
             invocation.emit("plan_step_retry", data, f"{checked.uid}:{attempt}")
             return True
 
+        def looked_up(times: int, outcome: str, cause: str, key: str) -> None:
+            data = {**about, "outcome": outcome, "error": cause, "idempotency_key": key}
+            invocation.emit("effect_lookup", data, f"{checked.uid}:{invocation.lease_token}:{times}")
+
         site, name = site_of(checked, plan_hash, invocation, lanes), checked.step.capability or ""
         try:
             invocation.check_time()
-            output = await self.gateway.call(name, await arguments(), site, may_retry)
+            output = await self.gateway.call(name, await arguments(), site, Told(may_retry, looked_up))
             result = await self._completed(checked, output)
         except CapabilityError as error:
             result = ended(checked, "failed", code=error.code, error=error.cause)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
+from planwright.capabilities.attempts import Told
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, capability
 from planwright.capabilities.gateway import Gateway, Site
@@ -88,14 +89,18 @@ class Bench:
     settings: Settings
     sites: dict[str, Site]
     retries: list[tuple[int, str]] = field(default_factory=list)
+    lookups: list[tuple[str, str]] = field(default_factory=list)
 
     async def call(self, name: str, **params: JsonValue) -> JsonValue:
         """Call a capability as its step of the plan."""
-        return await self.gateway.call(name, params, self.sites[name], self._tell)
+        return await self.gateway.call(name, params, self.sites[name], Told(self._tell, self._looked_up))
 
     def _tell(self, attempt: int, cause: str, *_: object) -> bool:
         self.retries.append((attempt, cause))
         return True
+
+    def _looked_up(self, times: int, outcome: str, cause: str, key: str) -> None:
+        self.lookups.append((outcome, cause))
 
     def effects(self) -> list[tuple[str, str]]:
         """List what the ledger knows: capability and status."""

@@ -45,7 +45,7 @@ async def test_a_worker_that_lost_its_lease_makes_no_call(make_bench: MakeBench,
     assert deeds.calls == []
 
 
-@pytest.mark.parametrize(("effect", "calls"), [("idempotent", 2), ("blind", 1), ("queryable", 1)])
+@pytest.mark.parametrize(("effect", "calls"), [("idempotent", 2), ("blind", 1)])
 async def test_after_a_crash_only_an_idempotent_call_is_made_again_under_its_key(
     make_bench: MakeBench, deeds: Any, effect: Any, calls: int
 ) -> None:

@@ -1,0 +1,82 @@
+"""What the signature of a function says of it as a capability: its arguments, its result, its context."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
+
+from planwright.capabilities.call_context import CallContext
+from planwright.graph.errors import SetupError
+from planwright.graph.risk import Effect
+
+Function = Callable[..., Any]
+_NAME = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*")
+
+
+def check_told(name: str, function: Function) -> None:
+    """Raise SetupError for a name that is none, and for a function that does not say what it does."""
+    if not _NAME.fullmatch(name):
+        raise SetupError(f"`{name}` is no capability name", "write it as domain.verb, e.g. tickets.create")
+    if not (function.__doc__ or "").strip():
+        raise SetupError(f"capability {name} has no docstring", "say in its first line what it does")
+
+
+def signature(name: str, function: Function) -> tuple[type[BaseModel], TypeAdapter[Any], str | None]:
+    """Read a function's arguments, its result, and the name of its CallContext. Raises SetupError."""
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except NameError as error:
+        raise SetupError(
+            f"capability {name}: {error}", "import that type at the top of the module"
+        ) from error
+    fields: dict[str, Any] = {}
+    context = None
+    for parameter in inspect.signature(function).parameters.values():
+        if hints.get(parameter.name) is CallContext:
+            context = parameter.name
+            continue
+        if parameter.name not in hints or parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+            raise SetupError(
+                f"capability {name}: `{parameter.name}` has no type hint", "give every argument a type"
+            )
+        if parameter.kind is parameter.POSITIONAL_ONLY or parameter.name.startswith("_"):
+            raise SetupError(
+                f"capability {name}: `{parameter.name}` cannot be passed by name",
+                "rename it, or drop the `/`",
+            )
+        required = parameter.default is inspect.Parameter.empty
+        fields[parameter.name] = (hints[parameter.name], ... if required else parameter.default)
+    if "return" not in hints:
+        raise SetupError(f"capability {name} does not say what it returns", "add a return type")
+    try:
+        model = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
+        model.model_json_schema()
+        result: TypeAdapter[Any] = TypeAdapter(hints["return"])
+        result.json_schema()
+    except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema) as error:
+        raise SetupError(f"capability {name}: {error}", "use types that JSON can hold") from error
+    return model, result, context
+
+
+def check_lookup(
+    name: str, effect: Effect, result: TypeAdapter[Any], *, looked_up: bool, varies: bool
+) -> None:
+    """Raise SetupError for a queryable effect without a lookup, and for a lookup that tells nothing."""
+    if effect == "queryable" and not looked_up:
+        cause = f"{name} is queryable, and has no lookup: nobody could be asked whether it happened"
+        raise SetupError(cause, 'declare it with @capability(…, effect="queryable", lookup=…), or as blind')
+    if not looked_up:
+        return
+    if effect != "queryable" and not varies:
+        raise SetupError(f"{name} is {effect}: its lookup would never be asked", 'declare effect="queryable"')
+    try:
+        result.validate_python(None)
+    except ValidationError:
+        return
+    cause = f"{name} may return None, which is how its lookup says that it has not happened"
+    raise SetupError(cause, "return what tells that it was done, e.g. its id")
