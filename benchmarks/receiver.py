@@ -1,8 +1,9 @@
 """What the crash benchmark sends, and receivers that remember every arrival of it.
 
 A lost or a doubled effect shows at the receiver, whatever the sender believes. Three capabilities
-send to a receiver that honours their idempotency key, one to a file that knows no keys. A receiver
-with a fault doubles, forgets or refuses what arrives: with it the harness has to fail.
+send to a receiver that honours their idempotency key, one to a receiver that only keeps it and can be
+asked, one to a file that knows no keys. A receiver with a fault doubles, forgets, refuses or denies
+what arrived: with it the harness has to fail.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, capability
 from planwright.graph.errors import CapabilityRejected
 
-Fault = Literal["none", "doubles", "forgets", "refuses"]
-FAULTS: tuple[Fault, ...] = ("none", "doubles", "forgets", "refuses")
+Fault = Literal["none", "doubles", "forgets", "refuses", "denies"]
+FAULTS: tuple[Fault, ...] = ("none", "doubles", "forgets", "refuses", "denies")
 
 _ARGUMENT = {"files.write": "path", "tickets.create": "title", "memory.write": "text"}
 _TABLES = (
@@ -84,6 +85,8 @@ class Effect:
             lines = stamps.read_text().splitlines() if stamps.exists() else []
             return Tally(*[lines.count(self.name)] * 2)
         arrived = _rows(receiver, "arrivals", "name", self.name)
+        if self.capability == "bench.transfer":
+            return Tally(arrived, arrived)
         return Tally(arrived, _rows(receiver, "applied", "name", self.name))
 
 
@@ -118,6 +121,7 @@ _REPORT = Effect("report", "files.write", "report.txt", ("ticket",), "{{steps.ti
 _NOTE = Effect("note", "files.write", "note.txt", ("fact",))
 SCENARIOS = (
     Scenario("idempotent", (_REPORT, _NOTE)),
+    Scenario("queryable", (Effect("transfer", "bench.transfer", "transfer", ("ticket",)), _NOTE)),
     Scenario("blind", (Effect("stamp", "bench.stamp", "stamp", ("ticket",)), _NOTE)),
     Scenario("gated step", (Effect("payment", "bench.pay", "payment", ("ticket",)), _NOTE), decisions=2),
     Scenario("second run", (_REPORT, _NOTE), earlier="ended"),
@@ -139,6 +143,18 @@ def receiving(fault: Fault = "none") -> list[Capability]:
         """Notify a receiver that honours the idempotency key."""
         return receive(call.settings.workspace, name, call.idempotency_key, fault)
 
+    def transferred(name: str, call: CallContext) -> Receipt | None:
+        known = fault != "denies" and arrived(call.settings.workspace, call.idempotency_key)
+        return Receipt(name=name) if known else None
+
+    @capability("bench.transfer", mode="local_write", risk="Medium", effect="queryable", lookup=transferred)
+    def transfer(name: str, call: CallContext) -> Receipt:
+        """Transfer to a receiver that does all that arrives, and can be asked what did."""
+        with _receiver(call.settings.workspace) as database:
+            key = call.idempotency_key
+            database.execute("INSERT INTO arrivals (key, name) VALUES (?,?)", (key, name))
+        return Receipt(name=name)
+
     @capability("bench.stamp", mode="local_write", risk="Medium", effect="blind")
     def stamp(name: str, call: CallContext) -> Receipt:
         """Append a line to a file that knows no keys."""
@@ -150,7 +166,7 @@ def receiving(fault: Fault = "none") -> list[Capability]:
         """Pay by a receiver that honours the idempotency key; a person decides over every call."""
         return receive(call.settings.workspace, name, call.idempotency_key, fault)
 
-    return [book, notify, stamp, pay]
+    return [book, notify, transfer, stamp, pay]
 
 
 def receive(workspace: Path, name: str, key: str, fault: Fault) -> Receipt:
@@ -164,6 +180,11 @@ def receive(workspace: Path, name: str, key: str, fault: Fault) -> Receipt:
         applied = None if fault == "doubles" else key
         database.execute("INSERT OR IGNORE INTO applied (key, name) VALUES (?,?)", (applied, name))
     return Receipt(name=name)
+
+
+def arrived(workspace: Path, key: str) -> bool:
+    """Say whether anything has arrived under a key."""
+    return _rows(workspace / "receiver.db", "arrivals", "key", key) > 0
 
 
 def append(path: Path, line: str) -> None:

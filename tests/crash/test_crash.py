@@ -81,6 +81,15 @@ def test_an_idempotent_effect_killed_before_its_record_arrives_again_and_takes_p
     assert report.code == 0, report.text
 
 
+def test_a_queryable_effect_killed_before_its_record_is_looked_up_and_takes_place_once(
+    tmp_path: Path,
+) -> None:
+    report = bench(tmp_path, "--scenario", "queryable", "--only", "done")
+    assert report.figures["points"] > 0
+    assert report.figures["lost"] == report.figures["duplicated"] == report.figures["in_doubt"] == 0
+    assert report.code == 0, report.text
+
+
 def test_a_decision_that_is_durable_is_never_asked_for_again(tmp_path: Path) -> None:
     report = bench(tmp_path, "--scenario", "gated step", "--only", "decision")
     assert report.figures["points"] == 4  # before and after the plan's decision and the step's
@@ -103,12 +112,17 @@ def test_a_run_killed_in_a_narrow_place_is_recovered(scenario: str, only: str, t
 
 
 @pytest.mark.parametrize(
-    ("fault", "counted", "only"),
-    [("doubles", "duplicated", "done"), ("forgets", "lost", "gate"), ("refuses", "wrong", "gate")],
+    ("fault", "counted", "only", "scenario"),
+    [
+        ("doubles", "duplicated", "done", "idempotent"),
+        ("forgets", "lost", "gate", "idempotent"),
+        ("refuses", "wrong", "gate", "idempotent"),
+        ("denies", "duplicated", "done", "queryable"),
+    ],
 )
 def test_a_receiver_with_a_fault_makes_the_benchmark_fail(
-    fault: str, counted: str, only: str, tmp_path: Path
+    fault: str, counted: str, only: str, scenario: str, tmp_path: Path
 ) -> None:
-    report = bench(tmp_path, "--scenario", "idempotent", "--only", only, "--fault", fault)
+    report = bench(tmp_path, "--scenario", scenario, "--only", only, "--fault", fault)
     assert report.figures[counted] > 0
     assert report.code == 1

@@ -66,6 +66,23 @@ def destroy(name: str, call: CallContext, text: str = "") -> Done:
     return Done(text=f"{name} destroyed", turn=turn)
 
 
+def transferred(name: str, call: CallContext) -> Done | None:
+    if (call.settings.workspace / "down").exists():
+        raise CapabilityUnavailable("the receiver is down")
+    note(call, f"looked for {name}")
+    known = name in (call.settings.workspace / "done.log").read_text(encoding="utf-8").splitlines()
+    return Done(text=f"{name} transferred", turn=1) if known else None
+
+
+@capability("work.transfer", mode="local_write", effect="queryable", tags=("transfer",), lookup=transferred)
+def transfer(name: str, call: CallContext) -> Done:
+    """Transfer something to where it can be looked for afterwards."""
+    die_if_told(call, name)
+    turn = note(call, name)
+    die_if_told(call, f"after {name}")
+    return Done(text=f"{name} transferred", turn=turn)
+
+
 @capability("work.break", mode="destructive", effect="idempotent", tags=("break",))
 def break_(name: str, call: CallContext) -> Done:
     """Break down the first time, destroy the second time."""
