@@ -16,9 +16,11 @@ from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.compensation import check_compensation
 from planwright.capabilities.signature import Function, check_lookup, check_told, signature
 from planwright.graph.chains import Chain
 from planwright.graph.errors import CapabilityRejected, PlanwrightError, SetupError
+from planwright.graph.plan import Compensation
 from planwright.graph.risk import EFFECTS, RISK_OF_MODE, RISKS, Effect, Mode, Risk
 
 Preflight = Callable[[Mapping[str, JsonValue], CallContext], None]
@@ -90,6 +92,7 @@ class Capability:
     chain: Chain | None = None
     calls: Callable[[Mapping[str, JsonValue] | None], Sequence[PartCall]] | None = None
     lookup: Capability | None = None
+    compensation: Compensation | None = None
 
     def __post_init__(self) -> None:
         looked_up, varies = self.lookup is not None, self.varies is not None
@@ -193,12 +196,13 @@ def capability(
     writes: Writes | None = None,
     varies: Varies | None = None,
     lookup: Lookup | None = None,
+    compensation: Compensation | None = None,
 ) -> Callable[[Function], Capability]:
     """Declare a function as a capability.
 
     Left out, `mode` is `destructive` (a person decides every call), `risk` follows the mode, and
     `effect` is `pure` for `read_only`, else `blind`; with `varies`, both are the gravest that a call
-    can have. A queryable effect has to have a `lookup`, and no other may.
+    can have. A queryable effect has to have a `lookup`, and no other may. `compensation` undoes it.
     Raises SetupError when the declaration is incomplete.
     """
 
@@ -206,7 +210,7 @@ def capability(
         check_told(name, function)
         found = _undeclared(name, function)
         resolved: Mode = mode or "destructive"
-        return replace(
+        found = replace(
             found,
             mode=resolved,
             risk=risk or RISK_OF_MODE[resolved],
@@ -220,7 +224,10 @@ def capability(
             varies=varies,
             declared=mode is not None,
             lookup=None if lookup is None else _lookup_of(found, lookup),
+            compensation=compensation,
         )
+        check_compensation(found)
+        return found
 
     return declare
 

@@ -26,7 +26,7 @@ class Fork(BaseModel):
     """Where a run comes from. Without a plan it begins its request anew.
 
     `task` is that of the source as plain data; `again` names the steps that were done there and are
-    not kept.
+    not kept. One that is an `undo` does what undoes the source, and keeps nothing.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -37,6 +37,7 @@ class Fork(BaseModel):
     task: dict[str, JsonValue]
     context_hash: str = ""
     again: tuple[str, ...] = ()
+    undo: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,13 +104,7 @@ class Forks:
             if busy := connection.execute(query, (fork.source_run,)).fetchone():
                 raise not_over(fork.source_run, busy[0])
             begin_run(connection, run)
-            connection.execute(
-                "INSERT INTO forks (run_id, tenant, source_run, checkpoint_id, plan, task, context_hash,"
-                " again, created_at) VALUES (?,?,?,?,?,?,?,?,?)",
-                (run.run_id, run.tenant, fork.source_run, fork.checkpoint_id)
-                + (fork.plan.model_dump_json() if fork.plan else None, json.dumps(fork.task))
-                + (fork.context_hash, json.dumps(fork.again), at.isoformat()),
-            )
+            write_fork(connection, run, fork, at)
             connection.executemany(
                 "INSERT INTO steps (run_id, tenant, uid, step_id, status, result, ended_at)"
                 " VALUES (?,?,?,?,?,?,?)",
@@ -144,6 +139,17 @@ class Forks:
         plan = Plan.model_validate_json(row["plan"]) if row["plan"] else None
         read = {name: json.loads(row[name]) for name in ("task", "again")}
         return Fork.model_validate({**dict(row), **read, "plan": plan})
+
+
+def write_fork(connection: sqlite3.Connection, run: Run, fork: Fork, at: datetime) -> None:
+    """Write down where a run comes from."""
+    connection.execute(
+        "INSERT INTO forks (run_id, tenant, source_run, checkpoint_id, plan, task, context_hash, again,"
+        " created_at, undo) VALUES (?,?,?,?,?,?,?,?,?,?)",
+        (run.run_id, run.tenant, fork.source_run, fork.checkpoint_id)
+        + (fork.plan.model_dump_json() if fork.plan else None, json.dumps(fork.task))
+        + (fork.context_hash, json.dumps(fork.again), at.isoformat(), fork.undo),
+    )
 
 
 def _kept_chains(fork: Fork, kept: list[StepResult]) -> list[str]:

@@ -107,6 +107,14 @@ CREATE TABLE proposals (
 CREATE INDEX proposals_of_run ON proposals (run_id);
 CREATE INDEX memories_of_run ON memories (run_id);
 """,
+    """
+ALTER TABLE forks ADD COLUMN undo INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE compensations (
+    run_id TEXT NOT NULL, tenant TEXT NOT NULL, source_run TEXT NOT NULL, effect_key TEXT NOT NULL,
+    step_id TEXT NOT NULL, PRIMARY KEY (run_id, effect_key)
+);
+CREATE INDEX compensations_of_run ON compensations (source_run);
+""",
 )
 
 CHECKPOINT_MIGRATIONS: tuple[str, ...] = (

@@ -22,6 +22,7 @@ from planwright.checkpoints.memory import Memories
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.proposals import Proposals
 from planwright.checkpoints.runs import Runs
+from planwright.checkpoints.undos import Undos
 from planwright.checkpoints.whole_results import WholeResults
 from planwright.checkpoints.work_times import WorkTimes
 from planwright.graph.redaction import Redactor
@@ -34,6 +35,7 @@ class Records:
     database: Database
     runs: Runs
     forks: Forks
+    undos: Undos
     gates: Gates
     ledger: Ledger
     journal: Journal
@@ -67,6 +69,7 @@ def open_records(
         database=database,
         runs=Runs(database),
         forks=Forks(database),
+        undos=Undos(database),
         gates=Gates(database),
         ledger=Ledger(database),
         journal=Journal(database),

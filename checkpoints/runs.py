@@ -207,14 +207,16 @@ class Runs:
         """Say whether a person was asked to approve a plan of this run, whatever they answered.
 
         A plan that a fork took over counts as asked for where it was: that answer itself never counts.
+        One that undoes a run is always asked for.
         """
 
         def job(connection: sqlite3.Connection) -> bool:
             query = (
                 "SELECT 1 FROM plans WHERE plan_hash = ? AND gate_id IS NOT NULL"
                 " AND run_id IN (?, (SELECT source_run FROM forks WHERE run_id = ?))"
+                " UNION SELECT 1 FROM forks WHERE run_id = ? AND undo"
             )
-            return connection.execute(query, (plan_hash, run_id, run_id)).fetchone() is not None
+            return connection.execute(query, (plan_hash, run_id, run_id, run_id)).fetchone() is not None
 
         return await self._database.run("read", job)
 

@@ -136,7 +136,7 @@ def follow(
     approver: Approver | None = None,
 ) -> int:
     """Stream a run; at a gate ask whoever is there, or say how to answer later."""
-    watch = Watch(terminal, settings.budgets.run)
+    watch, undoable = Watch(terminal, settings.budgets.run), 0
     if given is None or isinstance(given, Command):
         watch.recall(recorded_events(settings, find_run(settings, thread)["run_id"]))
     agent, drafts = build_graph(settings), Drafts(settings)
@@ -162,6 +162,7 @@ def follow(
             answer = {**ask(mine.value, terminal), "gate_id": mine.value["gate_id"]}
             given, answered = Command(resume={mine.id: answer}), True
             edited = edited_gate(Command(resume=answer))
+        undoable = 0 if waiting else agent.loop.call(lambda: agent.undoing.count(thread))
     except EOFError:
         terminal.screen.print()  # nobody answered: the gate stays open
     except KeyboardInterrupt:
@@ -173,13 +174,21 @@ def follow(
     finally:
         agent.close()
     asked = [found.value for found in waiting]
-    return finish(settings, find_run(settings, thread), asked, terminal, watch)
+    return finish(settings, find_run(settings, thread), asked, terminal, watch, undoable)
 
 
 def finish(
-    settings: Settings, run: Mapping[str, Any], waiting: list[Any], terminal: Terminal, watch: Watch
+    settings: Settings,
+    run: Mapping[str, Any],
+    waiting: list[Any],
+    terminal: Terminal,
+    watch: Watch,
+    undoable: int,
 ) -> int:
-    """Print the answer on stdout and, on stderr, where to look again. Returns the exit code."""
+    """Print the answer on stdout and, on stderr, where to look again. Returns the exit code.
+
+    A run that did not do all of what it was for may be undone, as far as that is declared.
+    """
     status: RunStatus = run["status"]
     where = f" -w {settings.workspace}" if settings.workspace != Path.cwd() else ""
     if terminal.as_json:
@@ -196,4 +205,7 @@ def finish(
         again = f"planwright show {run['thread_id']}{where}"
         terminal.screen.print(views.label("look again", again))
         terminal.screen.print(views.label("", f"planwright events {run['thread_id']}{where}"))
+        if EXIT[status] and undoable:
+            again = f"planwright undo {run['run_id']}{where}"
+            terminal.screen.print(views.label("undo", f"{undoable} of its effects: {again}"))
     return EXIT[status]

@@ -56,7 +56,7 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
     console = views.console()
     console.print(views.label("run", f"{found['run_id']} on thread {found['thread_id']}"))
     if found["forked_from"]:
-        console.print(views.label("fork", f"of {found['forked_from']}"))
+        console.print(views.label("undo" if found["undo"] else "fork", f"of {found['forked_from']}"))
     console.print(views.label("request", found["request"]))
     if found["agent"]:
         console.print(views.label("agent", found["agent"]))
@@ -77,6 +77,8 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
     for effect in found["effects"]:
         said = f"key {effect['key'][:16]}… {effect['error'] or ''}"
         console.print(views.label("effect", f"{effect['capability']:<16} {effect['status']:<8} {said}"))
+    for by in found["undone_by"]:
+        console.print(views.label("undo", f"by {by['run_id']}: {by['status']}"))
     for told in found["failovers"]:
         console.print(views.label("model", failover(told), "yellow"))
     if found["usage"]:
@@ -164,7 +166,7 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
     return {
         **{name: run[name] for name in wanted},
         "agent": json.loads(run["context"]).get("agent"),
-        "forked_from": _source(database, run_id),
+        **_source(database, run_id),
         "plan": json.loads(plan["plan"]) if plan else None,
         "verdict": _newest(database, run_id, "verdict"),
         "gates": list(
@@ -203,11 +205,14 @@ def _newest(database: Database, run_id: str, kind: str, key: str = "%") -> Any:
     return next((json.loads(row["data"]) for row in database.query(query, (run_id, kind, key))), None)
 
 
-def _source(database: Database, run_id: str) -> str | None:
-    if not database["forks"].exists():  # a store that no newer version has written to yet
-        return None
-    query = "SELECT source_run FROM forks WHERE run_id = ?"
-    return next((row["source_run"] for row in database.query(query, (run_id,))), None)
+def _source(database: Database, run_id: str) -> dict[str, Any]:
+    """Tell which run a run was forked from or undoes; and which runs were begun to undo it."""
+    if not database["compensations"].exists():  # a store that no newer version has written to yet
+        return {"forked_from": None, "undo": False, "undone_by": []}
+    query = "SELECT source_run AS forked_from, undo FROM forks WHERE run_id = ?"
+    came = next(database.query(query, (run_id,)), {"forked_from": None, "undo": 0})
+    query = "SELECT f.run_id, r.status FROM forks f JOIN runs r USING (run_id) WHERE source_run = ? AND undo"
+    return {**came, "undo": bool(came["undo"]), "undone_by": list(database.query(query, (run_id,)))}
 
 
 def has_store(settings: Settings) -> bool:

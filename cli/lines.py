@@ -17,6 +17,8 @@ def event_line(event: Mapping[str, Any]) -> RenderableType | None:
     """Show an event of a run while it happens; None for those that have no line of their own."""
     data = event["data"]
     match event["type"]:
+        case "run_start" if "undoes" in data:
+            return label("undo", f"of {data['undoes']}")
         case "run_start" if "forked_from" in data:
             return label("fork", _fork(data))
         case "run_start" if data.get("agent"):

@@ -182,8 +182,8 @@ def resume(thread: Thread, workspace: Folder = HERE, json: Json = False, no_inpu
     raise typer.Exit(recover(thread, workspace, Terminal(json, no_input)))
 
 
-app.command()(travel.fork)
-app.command()(travel.checkpoints)
+for back in (travel.fork, travel.checkpoints, travel.undo):
+    app.command()(back)
 
 
 @app.command("ls")

@@ -1,4 +1,4 @@
-"""The commands of time travel: back to a checkpoint of a run, on a thread of its own."""
+"""The commands that go back: to a checkpoint of a run, or on what it has done; on a thread of its own."""
 
 from __future__ import annotations
 
@@ -33,3 +33,20 @@ def checkpoints(thread: Thread, workspace: Folder = HERE, json: Json = False) ->
     from planwright.cli.forking import show_checkpoints
 
     raise typer.Exit(show_checkpoints(thread, workspace, json))
+
+
+def undo(
+    thread: Thread,
+    look: Annotated[bool, typer.Option("--look", help="Only list what would be undone.")] = False,
+    workspace: Folder = HERE,
+    json: Json = False,
+    no_input: NoInput = False,
+) -> None:
+    """Undo what a run has done, as far as that is declared; you approve exactly what is called for it."""
+    from planwright.cli.drive import Terminal
+    from planwright.cli.undoing import list_remedies
+    from planwright.cli.undoing import undo as undo_run
+
+    if look:
+        raise typer.Exit(list_remedies(thread, workspace, json))
+    raise typer.Exit(undo_run(thread, workspace, Terminal(json, no_input)))

@@ -117,6 +117,8 @@ def plan_view(card: Mapping[str, Any]) -> RenderableType:
         hint = {"model hint": hint_text(step["model_hint"])} if "model_hint" in step else {}
         shown = {**task, **step["params"], **hint}
         rows += [_argument(name, value, 8, "dim") for name, value in shown.items()]
+        if back := step.get("compensation"):
+            rows.append(_argument("undone by", {back["capability"]: back["params"]}, 8, "dim"))
         calls = step["chain"]["calls"] if "chain" in step else ()
         rows += [row for call in calls for row in _part(call, call["arguments"])]
     needed = card.get("estimate")

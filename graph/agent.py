@@ -20,16 +20,13 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 
 from planwright.capabilities.agents import check_agents
-from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability
-from planwright.capabilities.chains import Chains
-from planwright.capabilities.egress.network import Network
-from planwright.capabilities.jail import KEPT, Jail
+from planwright.capabilities.compensation_check import check_compensations
 from planwright.capabilities.langchain_tool import from_tool
 from planwright.capabilities.mcp.servers import Servers, open_servers
 from planwright.capabilities.policy_check import check_policy
-from planwright.capabilities.policy_file import Policy, load_policy
-from planwright.capabilities.registry import Registry, load_registry
+from planwright.capabilities.policy_file import load_policy
+from planwright.capabilities.registry import load_registry
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.background import BackgroundLoop
 from planwright.graph.door import Door
@@ -46,9 +43,10 @@ from planwright.graph.fork import Forking, Point
 from planwright.graph.invocation import Clock, utc_now
 from planwright.graph.known_secrets import redactor_of
 from planwright.graph.pipeline import Parts, build_pipeline
-from planwright.graph.redaction import Redactor
 from planwright.graph.run_context import read_context
 from planwright.graph.settings import Settings, load
+from planwright.graph.undo import Undoing
+from planwright.graph.world import open_world
 from planwright.models.calling import Models
 from planwright.models.router import Router
 from planwright.nodes.review import review
@@ -69,11 +67,13 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         router: Router,
         clock: Clock,
         servers: Servers,
+        undoing: Undoing,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.door = door
         self.servers = servers
+        self.undoing = undoing
         self.loop = loop
         self.router = router
         self.clock = clock
@@ -176,6 +176,21 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         """Begin a fork from code without an event loop."""
         return self.loop.call(lambda: self.afork(source, checkpoint_id, **options))
 
+    async def aundo(
+        self, source: str, *, thread_id: str | None = None, context: Any = None
+    ) -> RunnableConfig:
+        """Begin a run that undoes what a run has done, and return its config for `invoke(None, …)`.
+
+        `source` is a run id or a thread id; a person approves the plan of it. Of `context`, `channel` and
+        `gate_ttl_s` count. Raises RunError when nothing can be undone.
+        """
+        thread = await self.undoing.begin(source, read_context(context), thread_id)
+        return {"configurable": {"thread_id": thread}}
+
+    def undo(self, source: str, **options: Any) -> RunnableConfig:
+        """Begin an undoing from code without an event loop."""
+        return self.loop.call(lambda: self.aundo(source, **options))
+
     def checkpoints(self, thread_id: str) -> list[Point]:
         """List the checkpoints of a thread, or of one run, that a fork can begin at, the newest first."""
         return self.loop.call(lambda: self._forking.points(thread_id))
@@ -243,6 +258,7 @@ def build_graph(
         undo.callback(servers.close)
         more = [*capabilities, *map(from_tool, tools), *servers.capabilities]
         registry = load_registry(chosen.workspace, modules.modules, modules.prohibit, more)
+        check_compensations(registry, modules.prohibit)
         check_agents(chosen, registry, servers.absent)
         policy = load_policy(chosen.workspace)
         check_policy(policy, registry, modules.prohibit, servers.absent)
@@ -253,7 +269,7 @@ def build_graph(
         stores=kept,
         registry=registry,
         models=Models(router, kept.budgets, chosen),
-        world=_world(chosen, kept, registry, policy, redactor, clock),
+        world=open_world(chosen, kept, registry, policy, redactor, clock),
     )
     compiled = build_pipeline(parts).compile(checkpointer=checkpointer, name="planwright")
     compiled.__class__ = Agent  # compile() names its class itself; see DESIGN §3
@@ -263,31 +279,8 @@ def build_graph(
     compiled.router = router
     compiled.clock = clock
     compiled.servers = servers
+    compiled.undoing = Undoing(kept, registry, clock)
     return compiled
-
-
-def _world(
-    settings: Settings, stores: Stores, registry: Registry, policy: Policy, redactor: Redactor, clock: Clock
-) -> CallContext:
-    return CallContext(
-        settings,
-        _jail(settings),
-        stores.memories,
-        clock,
-        stores.whole_results,
-        chains=Chains(registry, stores.chains),
-        network=Network(settings.egress),
-        policy=policy,
-        redactor=redactor,
-    )
-
-
-def _jail(settings: Settings) -> Jail:
-    """Jail file capabilities in the workspace, outside the program's own store; its code is read-only."""
-    store = settings.storage.path
-    hidden = () if store.is_absolute() else (store.as_posix(),)
-    code = [name.partition(".")[0] for name in settings.capabilities.modules]
-    return Jail(settings.workspace, hidden, (*KEPT, *code, *(f"{name}.py" for name in code)))
 
 
 def open_agent(workspace: Path | str = ".", **options: Any) -> Agent:

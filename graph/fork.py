@@ -95,6 +95,9 @@ class Forking:
         moment = await self._moment(name, checkpoint_id)
         run = moment.run
         self._check_over(run)
+        if (came := await self._stores.forks.of(run.run_id)) and came.undo:
+            again = f"undo that run again: planwright undo {came.source_run}"
+            raise RunError(f"run {run.run_id} undoes {came.source_run}: it is not forked", again)
         source = await self._stores.forks.source(run.run_id, moment.plan_hash)
         check_rerun(run.run_id, source, rerun)
         kept = kept_steps(source.checked, moment.done(source), rerun)

@@ -37,6 +37,16 @@ class Criterion(BaseModel):
     rubric: str | None = None
 
 
+class Compensation(BaseModel):
+    """The call that undoes another; `{{input.…}}` is what that was given, `{{output.…}}` what it returned."""
+
+    model_config = ConfigDict(frozen=True)
+    capability: str = Field(validation_alias=AliasChoices("capability", "tool", "toolName"))
+    params: dict[str, JsonValue] = Field(
+        default_factory=dict, validation_alias=AliasChoices("params", "arguments", "args")
+    )
+
+
 def _criterion(value: object) -> object:
     return {"rubric": value} if isinstance(value, str) and value else value or None
 
@@ -68,6 +78,7 @@ class PlanStep(BaseModel):
     on_failed_dependency: Cascade | None = Field(
         None, validation_alias=AliasChoices("on_failed_dependency", "onFailedDependency")
     )
+    compensation: Compensation | None = None
     timeout_s: float | None = Field(None, gt=0, validation_alias=AliasChoices("timeout_s", "timeoutS"))
 
     @property

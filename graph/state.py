@@ -61,7 +61,10 @@ class Task(BaseModel):
 
 
 class Attempts(BaseModel):
-    """How often this run has planned again, of what its budgets allow, and been talked over."""
+    """How often this run has planned again, of what its budgets allow, and been talked over.
+
+    A plan that is `fixed` was not proposed by a model, and no model makes another in its place.
+    """
 
     model_config = ConfigDict(frozen=True)
     replans: int = 0
@@ -70,6 +73,11 @@ class Attempts(BaseModel):
     edits: int = 0
     responses: int = 0
     escalations: int = 0
+    fixed: bool = False
+
+    def replans_left(self, budget: int) -> int:
+        """Say how often the planner may be asked again."""
+        return 0 if self.fixed else max(budget - self.replans, 0)
 
     @property
     def revision(self) -> int:

@@ -58,6 +58,8 @@ class Alternative:
             return None
         if known := await self._stores.alternatives.of(invocation.run_id, checked.uid):
             return known
+        if (fork := await self._stores.forks.of(invocation.run_id)) and fork.undo:
+            return None  # what undoes an effect is declared, never a model's choice
         wanted = f"{checked.step.description} {checked.step.capability}"
         allowed = self._registry.within(invocation.profile)
         ranked = (allowed.get(name) for name in allowed.rank(wanted, len(allowed)))

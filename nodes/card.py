@@ -44,6 +44,7 @@ def plan_card(
             **({"gate_included": entry.uid} if with_gates and _known_gate(entry) else {}),
             **_hint(entry.step),
             **_chain(entry),
+            **_undone_by(entry.step),
         }
         for entry in checked
     ]
@@ -82,6 +83,11 @@ def _chain(entry: CheckedStep) -> dict[str, Any]:
 def _hint(step: PlanStep) -> dict[str, Any]:
     """Show what a step asks of its model, where it asks one."""
     return {"model_hint": step.routed_by.model_dump(mode="json")} if step.routed_by else {}
+
+
+def _undone_by(step: PlanStep) -> dict[str, Any]:
+    """Show the call that the plan declares to undo a step, where it declares one."""
+    return {"compensation": step.compensation.model_dump(mode="json")} if step.compensation else {}
 
 
 def _tools(step: PlanStep) -> dict[str, Any]:

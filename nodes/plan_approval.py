@@ -43,7 +43,7 @@ def rule(gate: Gate, plan: Plan, attempts: Attempts, replan_budget: int) -> Upda
     if gate.status == "cancelled":
         return {"status": "cancelled", "answer": f"Cancelled by {gate.decided_by}; nothing was run."}
     reason = gate.reason or ""
-    if reason and attempts.replans < replan_budget:
+    if reason and attempts.replans_left(replan_budget):
         return _again(gate, plan, attempts, reason)
     because = f": {reason}" if reason else ""
     what = "sent back" if gate.status == "responded" else "rejected"

@@ -21,11 +21,11 @@ def plan_gate(gates: Gates, settings: Settings) -> Node[AgentState]:
     async def plan_gate(state: AgentState, config: RunnableConfig) -> Update:
         invocation, plan = invocation_of(config), state["plan"]
         assert plan is not None
-        left = settings.planning.replan_budget - state.get("attempts", Attempts()).replans
+        left = state.get("attempts", Attempts()).replans_left(settings.planning.replan_budget)
         deep, results = settings.approval.depth == "plan_and_gates", state.get("results", {})
         known, changes = state.get("estimate", {}), state.get("changes", ())
         card = plan_card(plan, state["checked"], changes, results, estimate=known, with_gates=deep)
-        shown = {**card, "replans_left": max(left, 0)}
+        shown = {**card, "replans_left": left}
         gate = open_gate(invocation, settings, state["gate_id"], plan.plan_hash, shown)
         await gates.open(gate)
         data = {"gate_id": gate.gate_id, "kind": "plan", "plan_hash": plan.plan_hash}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability
+from planwright.capabilities.compensation_check import step_flaws
 from planwright.capabilities.fitting import misfits
 from planwright.capabilities.policy import Ruling, decide
 from planwright.capabilities.redacted import why_not
@@ -32,6 +33,9 @@ def check(
             findings += _agentic(step, registry, world, can_call)
         else:
             findings += _step(plan, step, registry, world)
+        for said in step_flaws(step, registry):
+            fix = "leave `compensation` out"
+            findings.append(Finding(code="bad_arguments", step_id=step.id, message=said, fix=fix))
     return findings
 
 

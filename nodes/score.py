@@ -47,7 +47,7 @@ def score(stores: Stores, settings: Settings) -> Node[AgentState]:
         scores = await asyncio.to_thread(  # criteria are programs of others; the loop goes on meanwhile
             lambda: [score_step(entry, r, outputs.get(r.uid), timeout_s) for entry, r in pairs]
         )
-        left = settings.planning.replan_budget - attempts.replans
+        left = attempts.replans_left(settings.planning.replan_budget)
         ruling, reason = rule(results, scores, 0 if invocation.cancelled_by else left)
         verdict = Verdict(
             run_id=invocation.run_id,

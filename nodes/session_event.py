@@ -65,6 +65,8 @@ def newest_request(messages: list[AnyMessage]) -> str:
 
 def described(fork: Fork, kept: list[StepResult]) -> dict[str, JsonValue]:
     """Tell where a run comes from, and what it does not do again."""
+    if fork.undo:
+        return {"undoes": fork.source_run}
     return {
         "forked_from": fork.source_run,
         "checkpoint_id": fork.checkpoint_id,
@@ -83,7 +85,7 @@ def taken_over(fork: Fork, kept: list[StepResult]) -> Update:
     results = {result.uid: result for result in kept}
     return {
         "plan": plan,
-        "attempts": Attempts(plans=1),
+        "attempts": Attempts(plans=1, fixed=fork.undo),
         "results": Overwrite(results),
         "task": Task.model_validate(fork.task),
         "context_hash": fork.context_hash,

@@ -157,7 +157,7 @@ def judge(findings: list[Finding], attempts: Attempts, settings: Settings) -> Ou
     """Decide what follows from the findings, within the budgets for trying again."""
     if not findings:
         return "ok"
-    if attempts.replans >= settings.planning.replan_budget:
+    if not attempts.replans_left(settings.planning.replan_budget):
         return "reject"
     unknown = any(finding.code == "unknown_capability" for finding in findings)
     if unknown and attempts.reclassifications < settings.planning.reclassify_budget:

@@ -26,6 +26,8 @@ FLOORS = (
         "graph.fork",
         "graph.kept",
         "graph.one_step",
+        "graph.undo",
+        "graph.world",
     ),
     ("graph.pipeline", "graph.lane", "graph.loop", "graph.chain_run"),
     ("nodes",),

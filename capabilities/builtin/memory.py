@@ -10,6 +10,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Guide, capability
 from planwright.checkpoints.memory import Memory
 from planwright.graph.errors import CapabilityRejected
+from planwright.graph.plan import Compensation
 
 
 class Forgotten(BaseModel):
@@ -47,6 +48,7 @@ async def search(
     effect="idempotent",
     tags=("memory", "remember", "memorize", "note"),
     guide=Guide("Keeps one fact for later.", ("Remember that the Berlin office closes at six",), 20),
+    compensation=Compensation(capability="memory.forget", params={"id": "{{output.id}}"}),
 )
 async def write(
     text: Annotated[str, Field(description="the fact to keep, as the user said it", min_length=1)],

@@ -44,6 +44,9 @@ def enter(agent: Agent, entry: dict[str, Any]) -> dict[str, Any]:
     if entry["how"] == "fork":
         agent.fork(entry["thread"], rerun=entry["rerun"], thread_id=entry["into"])
         return {}
+    if entry["how"] == "undo":
+        agent.undo(entry["thread"], thread_id=entry["into"])
+        return {}
     if entry["how"] == "invoke":
         return report(agent.invoke(given(entry), config))
     if entry["how"] == "ainvoke":

@@ -14,7 +14,8 @@ from pydantic import BaseModel
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import capability
-from planwright.graph.errors import CapabilityUnavailable
+from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable
+from planwright.graph.plan import Compensation
 
 
 class Done(BaseModel):
@@ -81,6 +82,55 @@ def transfer(name: str, call: CallContext) -> Done:
     turn = note(call, name)
     die_if_told(call, f"after {name}")
     return Done(text=f"{name} transferred", turn=turn)
+
+
+@capability(
+    "work.book",
+    mode="local_write",
+    effect="idempotent",
+    tags=("book",),
+    compensation=Compensation(
+        capability="work.unbook", params={"name": "{{input.name}}", "turn": "{{output.turn}}"}
+    ),
+)
+def book(name: str, call: CallContext) -> Done:
+    """Book something."""
+    die_if_told(call, name)
+    return Done(text=f"{name} booked", turn=note(call, name))
+
+
+@capability("work.unbook", mode="local_write", effect="idempotent")
+def unbook(name: str, call: CallContext, turn: int = 0) -> Done:
+    """Take back what was booked."""
+    if (call.settings.workspace / f"keep-{name}").exists():
+        raise CapabilityRejected(f"{name} cannot be taken back")
+    die_if_told(call, f"un{name}")
+    return Done(text=f"{name} taken back", turn=note(call, f"un{name} {turn}"))
+
+
+@capability(
+    "work.engrave",
+    mode="local_write",
+    tags=("engrave",),
+    compensation=Compensation(capability="work.unbook", params={"name": "{{input.name}}"}),
+)
+def engrave(name: str, call: CallContext) -> Done:
+    """Engrave something; nobody can ask afterwards whether it happened."""
+    die_if_told(call, name)
+    return Done(text=f"{name} engraved", turn=note(call, name))
+
+
+@capability(
+    "work.engrave_numbered",
+    mode="local_write",
+    compensation=Compensation(
+        capability="work.unbook", params={"name": "{{input.name}}", "turn": "{{output.turn}}"}
+    ),
+)
+def engrave_numbered(name: str, call: CallContext) -> Done:
+    """Engrave something with a number, which alone tells what to take back."""
+    die_if_told(call, name)
+    return Done(text=f"{name} engraved", turn=note(call, name))
 
 
 @capability("work.break", mode="destructive", effect="idempotent", tags=("break",))

@@ -1,0 +1,61 @@
+"""Compensations: the call that undoes another, declared beside it or in its step of a plan.
+
+Its params are templates over the record: `{{input.<path>}}` is what the call was given,
+`{{output.<path>}}` what it returned. They are filled in when a person asks for the undoing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
+
+from planwright.graph.errors import CapabilityRejected, SetupError
+from planwright.graph.plan import Compensation
+from planwright.graph.references import braced, reference_paths, resolve
+
+if TYPE_CHECKING:
+    from planwright.capabilities.capability import Capability
+
+
+def check_compensation(found: Capability) -> None:
+    """Raise SetupError for a declared compensation that no record of a call could fill in."""
+    if found.compensation is None:
+        return
+    if found.effect == "pure":
+        raise SetupError(f"{found.name} changes nothing: it cannot be undone", "leave `compensation` out")
+    for flaw in template_flaws(found.compensation, found):
+        raise SetupError(f"the compensation of {found.name}: {flaw}", "mend its params")
+
+
+def template_flaws(given: Compensation, undone: Capability) -> Iterator[str]:
+    """Say which templates name nothing that the record of a call holds."""
+    returned = undone.result_schema.get("properties")
+    for text in braced(given.params):
+        path = next(reference_paths(text), [])
+        if not path or path[0] not in ("input", "output"):
+            yield f"{text} is neither {{{{input.…}}}} nor {{{{output.…}}}}"
+        elif len(path) > 1 and path[0] == "input" and path[1] not in undone.args.model_fields:
+            yield f"{text}: {undone.name} takes no {path[1]!r}"
+        elif len(path) > 1 and path[0] == "output" and returned and path[1] not in returned:
+            yield f"{text}: {undone.name} returns no {path[1]!r}"
+
+
+def filled_in(
+    given: Compensation, args: Mapping[str, JsonValue], output: tuple[JsonValue] | None
+) -> dict[str, JsonValue]:
+    """Fill a compensation in from the record of a call; `output` is None where nobody knows it.
+
+    Raises CapabilityRejected for what the record does not hold, and for what would be read as a reference.
+    """
+    scope: dict[str, JsonValue] = {"input": dict(args)}
+    if output is not None:
+        scope["output"] = output[0]
+    elif any(path[0] == "output" for path in reference_paths(given.params)):
+        raise CapabilityRejected("undoing it takes its result, which nobody knows")
+    params = resolve(given.params, scope)
+    assert isinstance(params, dict)
+    if text := next(braced(params), ""):
+        raise CapabilityRejected(f"its record holds {text[:40]!r}, which would be read as a reference")
+    return params

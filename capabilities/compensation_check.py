@@ -1,0 +1,48 @@
+"""Whether what is to undo a call is there, changes something, and takes what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from planwright.capabilities.compensation import template_flaws
+from planwright.capabilities.fitting import misfits
+from planwright.capabilities.registry import Registry
+from planwright.graph.errors import SetupError
+from planwright.graph.plan import CLOSING, Compensation, PlanStep
+
+
+def check_compensations(registry: Registry, prohibited: Collection[str] = ()) -> None:
+    """Raise SetupError for a declared compensation that could not be called.
+
+    What is declared to be undone by something prohibited simply cannot be undone.
+    """
+    for found in registry:
+        given = found.compensation
+        for flaw in _call_flaws(given, registry) if given and given.capability not in prohibited else ():
+            raise SetupError(f"the compensation of {found.name}: {flaw}", "mend the declaration")
+
+
+def step_flaws(step: PlanStep, registry: Registry) -> Iterator[str]:
+    """Say what is wrong with the compensation that a plan declares for a step."""
+    if step.compensation is None:
+        return
+    found = registry.get(step.capability or "")
+    if found is None or found.chain:
+        yield "calls of an agent or a chain are undone one by one, as their capabilities declare"
+    elif found.effect == "pure" or step.closing:
+        yield f"{found.name} changes nothing: it cannot be undone"
+    else:
+        yield from template_flaws(step.compensation, found)
+        yield from _call_flaws(step.compensation, registry)
+
+
+def _call_flaws(given: Compensation, registry: Registry) -> Iterator[str]:
+    by = registry.get(given.capability)
+    if by is None:
+        yield f"there is no capability {given.capability!r}"
+    elif by.effect == "pure":
+        yield f"{by.name} changes nothing: it cannot undo anything"
+    elif by.chain or given.capability in CLOSING:
+        yield f"{by.name} is no single call with an effect"
+    else:
+        yield from misfits(by, given.params)

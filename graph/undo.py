@@ -1,0 +1,189 @@
+"""Undoing a run: a new run of what its effects declare to be undone by, in reverse order (SPEC §9).
+
+Only a person asks for it. The new run passes verification, its gate, the gateway and the ledger like any
+other; no model has a say in what it does.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from itertools import count
+
+from langchain_core.messages import HumanMessage, messages_to_dict
+
+from planwright.capabilities.compensation import filled_in
+from planwright.capabilities.registry import Registry
+from planwright.checkpoints.forks import Fork
+from planwright.checkpoints.runs import Run
+from planwright.checkpoints.stores import Stores
+from planwright.checkpoints.undos import PastEffect
+from planwright.graph.errors import CapabilityRejected, RunError
+from planwright.graph.invocation import Clock
+from planwright.graph.plan import CheckedStep, Compensation, Plan, PlanStep
+from planwright.graph.run_context import RunContext
+from planwright.graph.state import Task
+from planwright.nodes.verify import close_plan
+
+MOST_ID = 56  # of the 64 characters of a step id; the rest is for a number
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """An effect and the step that would undo it, or why there is none."""
+
+    effect: PastEffect
+    step: PlanStep | None
+    why_not: str = ""
+
+    @property
+    def name(self) -> str:
+        """Name the effect by its step and capability."""
+        step = f"{self.effect.step.step.id} " if self.effect.step else ""
+        return step + self.effect.capability
+
+
+class Undoing:
+    """See what can be undone of a run, and begin the run that does it."""
+
+    def __init__(self, stores: Stores, registry: Registry, clock: Clock) -> None:
+        self._stores = stores
+        self._registry = registry
+        self._clock = clock
+
+    async def look(self, name: str) -> list[Remedy]:
+        """List the effects of a run, or of the newest of a thread, in the order they would be undone."""
+        run = await self._stores.forks.run_named(name)
+        effects = await self._stores.undos.effects_of(run.run_id)
+        return remedies(effects, await self._stores.undos.steps_of(run.run_id), self._registry)
+
+    async def count(self, name: str) -> int:
+        """Say how many effects of a run could be undone; of one that undoes another, none."""
+        run = await self._stores.forks.run_named(name)
+        came = await self._stores.forks.of(run.run_id)
+        return 0 if came and came.undo else sum(one.step is not None for one in await self.look(run.run_id))
+
+    async def begin(self, name: str, context: RunContext | None = None, thread_id: str | None = None) -> str:
+        """Write down the run that undoes another, and return its thread; `invoke(None, …)` runs it.
+
+        Of `context`, `channel` and `gate_ttl_s` count. Raises RunError when there is nothing to undo, or the
+        run has not ended; then nothing has changed.
+        """
+        run = await self._stores.forks.run_named(name)
+        came = await self._stores.forks.of(run.run_id)
+        if came and came.undo:
+            cause = f"run {run.run_id} undoes {came.source_run}: it is not undone itself"
+            raise RunError(cause, f"look at it: planwright show {run.run_id}")
+        if not run.ended:
+            raise RunError(
+                f"run {run.run_id} has not ended", f"end it first: planwright cancel {run.thread_id}"
+            )
+        found = await self.look(run.run_id)
+        planned = [(one.effect.key, one.step) for one in found if one.step]
+        if not planned:
+            why = "".join(f"\n  {one.name}: {one.why_not}" for one in found) or " it has had no effects"
+            look = f"look at it: planwright show {run.run_id}"
+            raise RunError(f"nothing of run {run.run_id} can be undone:{why}", look)
+        new = _new_run(run, thread_id or str(uuid.uuid4()), context or RunContext(), self._clock())
+        steps = tuple(step for _, step in planned)
+        plan, _ = close_plan(Plan(goal=goal(run, found), steps=steps, on_failed_dependency="skip"))
+        task = Task(task=new.request).model_dump(mode="json")
+        fork = Fork(run_id=new.run_id, source_run=run.run_id, plan=plan, task=task, undo=True)
+        undoes = {key: step.id for key, step in planned}
+        await self._stores.undos.begin(new, fork, undoes, self._clock())
+        return new.thread_id
+
+
+def remedies(effects: Sequence[PastEffect], steps: Sequence[CheckedStep], registry: Registry) -> list[Remedy]:
+    """Find what undoes each effect, the newest first; each waits for those that build on what it undoes."""
+    found: list[Remedy] = []
+    taken: set[str] = set()
+    needs = {step.uid: set(step.needs) for step in steps}
+    for effect in reversed(effects):
+        try:
+            step = _remedy(effect, registry, taken)
+        except CapabilityRejected as error:
+            found.append(Remedy(effect, None, error.cause))
+            continue
+        first = [one.step.id for one in found if one.step and builds_on(one.effect, effect, needs)]
+        taken.add(step.id)
+        found.append(Remedy(effect, step.model_copy(update={"depends_on": tuple(first)})))
+    return found
+
+
+def _remedy(effect: PastEffect, registry: Registry, taken: Collection[str]) -> PlanStep:
+    """Make the step that undoes an effect. Raises CapabilityRejected when there is none."""
+    if effect.undone == "done":
+        raise CapabilityRejected(f"it was undone by {effect.undone_by}")
+    if effect.undone == "in_doubt":
+        raise CapabilityRejected(f"nobody knows whether {effect.undone_by} has undone it: look for it")
+    given = compensation_of(effect, registry)
+    if given is None:
+        raise CapabilityRejected("no compensation is declared")
+    if given.capability not in registry:
+        raise CapabilityRejected(f"{given.capability}, which would undo it, is not to be used here")
+    params = filled_in(given, effect.args, (effect.result,) if effect.certain else None)
+    how = f"done {effect.ended[:19]} UTC" if effect.certain else "IN DOUBT: nobody knows whether it happened"
+    name = f"undo_{effect.step.step.id if effect.step else effect.capability}"[:MOST_ID]
+    return PlanStep(
+        id=next(id_ for n in count(1) if (id_ := name if n == 1 else f"{name}_{n}") not in taken),
+        capability=given.capability,
+        params=params,
+        description=f"undo {effect.capability}, {how}",
+    )
+
+
+def compensation_of(effect: PastEffect, registry: Registry) -> Compensation | None:
+    """Look up what undoes an effect: its step of the plan says so, else its capability."""
+    step = effect.step.step if effect.step else None
+    if step and step.compensation and step.capability == effect.capability:
+        return step.compensation
+    found = registry.get(effect.capability)
+    return found.compensation if found else None
+
+
+def builds_on(later: PastEffect, earlier: PastEffect, needs: Mapping[str, set[str]]) -> bool:
+    """Say whether an effect may build on another: by the plan, or because it began after the other had ended.
+
+    A plan knows; of calls of agents and chains only the time is known.
+    """
+    if not (later.step and earlier.step and later.planned and earlier.planned):
+        return later.began >= earlier.ended
+    open_, seen = [later.step.uid], set[str]()
+    while open_:
+        uid = open_.pop()
+        if uid == earlier.step.uid:
+            return True
+        if uid not in seen:
+            seen.add(uid)
+            open_ += needs.get(uid, ())
+    return False
+
+
+def goal(run: Run, found: Sequence[Remedy]) -> str:
+    """Say what is undone, what of it is in doubt, and what is not undone and why."""
+    planned = [one for one in found if one.step]
+    said = [f"Undo {len(planned)} of {len(found)} effects of {run.run_id}"]
+    if doubtful := [one.name for one in planned if not one.effect.certain]:
+        said.append(f"nobody knows whether these happened: {', '.join(doubtful)}")
+    said += [f"not undone: {one.name}: {one.why_not}" for one in found if not one.step]
+    return "; ".join(said)
+
+
+def _new_run(run: Run, thread_id: str, given: RunContext, now: datetime) -> Run:
+    """Make the run that undoes another: for its tenant, by nobody's profile, as it is a person who asks."""
+    provider, ttl = run.context.get("provider"), given.gate_ttl_s
+    context = RunContext(tenant=run.tenant, channel=given.channel, gate_ttl_s=ttl)
+    request = f"Undo {run.run_id}: {run.request}"
+    return Run(
+        run_id=f"run_{uuid.uuid4().hex[:16]}",
+        thread_id=thread_id,
+        tenant=run.tenant,
+        status="running",
+        request=request,
+        messages=messages_to_dict([HumanMessage(request)]),
+        context={**asdict(context), "provider": provider},
+        started_at=now.isoformat(),
+    )

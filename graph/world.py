@@ -1,0 +1,39 @@
+"""The world that calls are made in: the workspace behind its jail, the network, memory, and the policy."""
+
+from __future__ import annotations
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.chains import Chains
+from planwright.capabilities.egress.network import Network
+from planwright.capabilities.jail import KEPT, Jail
+from planwright.capabilities.policy_file import Policy
+from planwright.capabilities.registry import Registry
+from planwright.checkpoints.stores import Stores
+from planwright.graph.clock import Clock
+from planwright.graph.redaction import Redactor
+from planwright.graph.settings import Settings
+
+
+def open_world(
+    settings: Settings, stores: Stores, registry: Registry, policy: Policy, redactor: Redactor, clock: Clock
+) -> CallContext:
+    """Put together what every call of an agent may see; each call is bound to its run and key later."""
+    return CallContext(
+        settings,
+        _jail(settings),
+        stores.memories,
+        clock,
+        stores.whole_results,
+        chains=Chains(registry, stores.chains),
+        network=Network(settings.egress),
+        policy=policy,
+        redactor=redactor,
+    )
+
+
+def _jail(settings: Settings) -> Jail:
+    """Jail file capabilities in the workspace, outside the program's own store; its code is read-only."""
+    store = settings.storage.path
+    hidden = () if store.is_absolute() else (store.as_posix(),)
+    code = [name.partition(".")[0] for name in settings.capabilities.modules]
+    return Jail(settings.workspace, hidden, (*KEPT, *code, *(f"{name}.py" for name in code)))
