@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pydantic import JsonValue
 
+from planwright.capabilities.attempts import Told
 from planwright.capabilities.gateway import Gateway, Site
 from planwright.capabilities.policy_file import DEFAULT, Policy
 from planwright.checkpoints.runs import RecordedPlan, Runs
@@ -49,7 +50,7 @@ class Remembering:
                 lease_token=invocation.lease_token,
                 profile=invocation.profile,
             )
-            await self._gateway.call(WRITE, checked.step.params, site, lambda *_: False)
+            await self._gateway.call(WRITE, checked.step.params, site, Told(lambda *_: False, lambda *_: None))
         except (CapabilityError, LimitExceeded) as error:
             invocation.emit("memory_failed", {"id": proposal.id, "cause": error.cause}, proposal.id)
 
