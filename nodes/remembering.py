@@ -50,7 +50,9 @@ class Remembering:
                 lease_token=invocation.lease_token,
                 profile=invocation.profile,
             )
-            await self._gateway.call(WRITE, checked.step.params, site, Told(lambda *_: False, lambda *_: None))
+            await self._gateway.call(
+                WRITE, checked.step.params, site, Told(lambda *_: False, lambda *_: None)
+            )
         except (CapabilityError, LimitExceeded) as error:
             invocation.emit("memory_failed", {"id": proposal.id, "cause": error.cause}, proposal.id)
 

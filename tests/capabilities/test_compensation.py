@@ -99,7 +99,7 @@ def test_what_would_be_undone_by_something_prohibited_is_no_mistake() -> None:
     ids=["a value and its type", "in a text", "a path", "whole", "none"],
 )
 def test_a_compensation_is_filled_in_from_the_record(params: dict[str, Any], filled: dict[str, Any]) -> None:
-    output = {"id": 7, "lines": ["a", "b"]}
+    output: Any = {"id": 7, "lines": ["a", "b"]}
     wanted = {name: output if value == "…" else value for name, value in filled.items()}
     given = Compensation(capability="x", params=params)
     assert filled_in(given, {"what": "tea"}, (output,)) == wanted
