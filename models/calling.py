@@ -31,6 +31,7 @@ from planwright.models.failover import Failover
 from planwright.models.failures import classify
 from planwright.models.first_words import FirstWords
 from planwright.models.pricing import heard, price, used_in_vain, worst_price
+from planwright.models.prose import showing_prose, whole
 from planwright.models.router import Router
 from planwright.models.structured import Schema, Way, Ways, answered, asking
 from planwright.models.tool_bridge import in_words, new_nonce, read_calls
@@ -221,8 +222,8 @@ class Models:
         """Make one call. Raises what its failure is classified as."""
         provider = self.router.provider(route)
         chat_model = self.router.chat_model(route, with_key)
-        model: Runnable[Any, AIMessage] = chat_model
         nonce = new_nonce() if call.tools and not route.native else ""
+        model: Runnable[Any, AIMessage] = showing_prose(chat_model) if nonce else chat_model
         messages = in_words(call.messages, call.tools, nonce) if nonce else call.messages
         if call.tools and not nonce:
             model = chat_model.bind_tools(call.tools, tool_choice="auto")
@@ -230,7 +231,7 @@ class Models:
         if call.schema:
             model, form = asking(chat_model, call.way, call.role, call.schema)
             options |= form
-        read = FirstWords(aloud=call.aloud and not nonce)
+        read = FirstWords(aloud=call.aloud)
         try:
             async with asyncio.timeout(call.timeout_s):
                 reply = await model.ainvoke(messages, read.config(call.place), **options)
@@ -244,7 +245,7 @@ class Models:
         if provider is not None and "finish_reason" not in reply.response_metadata:
             broken = ModelUnavailable(f"provider {route.provider} broke off in its reply", "try again later")
             raise read.failure(broken)
-        return read_calls(reply, nonce) if nonce else read.whole(reply)
+        return read_calls(whole(reply), nonce) if nonce else read.whole(reply)
 
     def _tell(
         self, invocation: Invocation, route: ModelRoute, role: str, key: str, data: dict[str, Any]

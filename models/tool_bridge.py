@@ -74,7 +74,7 @@ def read_calls(reply: AIMessage, nonce: str) -> AIMessage:
 
     What is no call after all is kept in `invalid_tool_calls`, with what is wrong with it.
     """
-    text = _THOUGHT.sub("", reply.text)
+    text = without_thoughts(reply.text)
     found = list(blocks(text, nonce))
     words, at = "", 0
     for block in found:
@@ -90,9 +90,21 @@ def read_calls(reply: AIMessage, nonce: str) -> AIMessage:
         (words + text[at:]).strip(),
         tool_calls=calls,
         invalid_tool_calls=wrong,
+        id=reply.id,
         usage_metadata=reply.usage_metadata,
         response_metadata=reply.response_metadata,
     )
+
+
+def without_thoughts(text: str) -> str:
+    """Leave out what a model thinks aloud, also when it has not come to an end."""
+    return _THOUGHT.sub("", text)
+
+
+def first_block(text: str) -> int | None:
+    """Find where the first block of a text begins, right or wrong, complete or not."""
+    starts = [found.start() for pattern in (_OPENING, _STRAY) if (found := pattern.search(text))]
+    return min(starts, default=None)
 
 
 def blocks(text: str, nonce: str) -> Iterator[Block]:

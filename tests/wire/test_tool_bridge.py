@@ -75,3 +75,19 @@ def test_a_block_may_come_in_pieces_and_none_of_it_is_shown(
     assert seen[-1][1]["answer"] == "Four tickets."
     assert server.requests[0].body["stream"] is True
     assert "tool_call" not in "".join(chunk[0].text for mode, chunk in seen if mode == "messages")
+
+
+def test_words_are_shown_as_they_come_and_the_call_after_them_is_not(workspace: Path, serve: Serve) -> None:
+    looking = replace(in_block(LISTS), piece=4)
+    looking = replace(looking, body=looking.body.replace("<tool_call", "Let me look. <tool_call"))
+    server = serve(looking, replace(says("<think>four</think>There are four of them."), piece=4))
+    agent = build_graph(wordy(server, workspace))
+    try:
+        config: Any = {"configurable": {"thread_id": "t"}}
+        message = {"messages": [("user", QUESTION)]}
+        told = [chunk for mode, (chunk, _) in agent.stream(message, config, stream_mode=["messages"])]
+    finally:
+        agent.close()
+    seen = [chunk.text for chunk in told if chunk.type == "AIMessageChunk" and chunk.text]
+    assert len(seen) > 4
+    assert "".join(seen) == "Let me look.There are four of them."

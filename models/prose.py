@@ -1,0 +1,67 @@
+"""What may be shown of a reply in words while it comes in: neither the calls in it nor its thoughts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages.ai import AIMessageChunk
+from langchain_core.outputs import ChatGenerationChunk
+
+from planwright.models.tool_bridge import first_block, without_thoughts
+
+_MAY_BE_TAG = re.compile(r"\s*(?:<\s*/?\s*\w*)?\Z")
+_WHOLE = "planwright_whole_text"
+
+
+def shown(text: str, *, ended: bool) -> str:
+    """Cut a reply where its first call begins, and, while it goes on, where one may be beginning.
+
+    What is shown of a text is the beginning of what is shown of any longer one.
+    """
+    words = without_thoughts(text)
+    at = first_block(words)
+    if at is None and not ended:
+        at = _MAY_BE_TAG.search(words).start()  # type: ignore[union-attr]  # the end always matches
+    return words[:at].strip()
+
+
+def showing_prose(model: BaseChatModel) -> BaseChatModel:
+    """Give back a copy of a model, of a class derived from its own, that streams only what may be shown.
+
+    A model that does not stream is the same model. `whole` restores what it said.
+    """
+    own = type(model)
+    if own._astream is BaseChatModel._astream:
+        return model
+
+    async def _astream(
+        self: BaseChatModel,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: Any = None,
+        **more: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        text = told = ""
+        async for chunk in own._astream(self, messages, stop, None, **more):
+            text += chunk.message.text
+            now = shown(text, ended=False)
+            message = chunk.message.model_copy(update={"content": now[len(told) :]})
+            told = now
+            yield ChatGenerationChunk(message=message, generation_info=chunk.generation_info)
+        rest = shown(text, ended=True)[len(told) :]
+        yield ChatGenerationChunk(message=AIMessageChunk(content=rest, additional_kwargs={_WHOLE: text}))
+
+    copied = model.model_copy()
+    copied.__class__ = type(own.__name__, (own,), {"__module__": own.__module__, "_astream": _astream})
+    return copied
+
+
+def whole(reply: AIMessage) -> AIMessage:
+    """Put back what was not shown of a streamed reply."""
+    extras = dict(reply.additional_kwargs)
+    text = extras.pop(_WHOLE, reply.text)
+    return reply.model_copy(update={"content": text, "additional_kwargs": extras})
