@@ -26,11 +26,10 @@ from benchmarks.aimock_faults import (
     ARGUMENTS,
     DOWN,
     FAULTS,
-    KEY,
-    TURNS,
     UNAVAILABLE,
     UP,
-    Fault,
+    Case,
+    cases,
     fixtures,
     model_of,
 )
@@ -51,38 +50,6 @@ SHORT_S, LONG_S = 1.0, 10.0
 SWITCH_EVERY = 250
 NOW_AND_THEN = {"dropRate": 0.02, "malformedRate": 0.02, "rateLimitRate": 0.01, "disconnectRate": 0.02}
 ALWAYS = [{rate: 1.0} for rate in NOW_AND_THEN]
-
-
-@dataclass(frozen=True)
-class Case:
-    """One fault, the turn at which it strikes, the provider by its place in the order, and the mode."""
-
-    name: str
-    turn: int
-    place: int
-    streams: bool
-
-    @property
-    def fault(self) -> Fault:
-        """What is played."""
-        return FAULTS[self.name]
-
-    @property
-    def expected(self) -> str:
-        """The class of the error that comes out; empty when somebody serves."""
-        replaced = self.fault.outcome in (UNAVAILABLE, KEY) and self.place < len(NAMES) - 1
-        return "" if replaced else self.fault.outcome
-
-
-def cases() -> list[Case]:
-    """List every fault at every turn, place and mode."""
-    return [
-        Case(name, turn, place, streams)
-        for name, fault in FAULTS.items()
-        for turn in TURNS
-        for place in range(len(NAMES))
-        for streams in fault.streamed
-    ]
 
 
 @asynccontextmanager
@@ -169,7 +136,10 @@ def by_number(sent: Iterable[Sent]) -> dict[int, list[Sent]]:
 
 
 def _astray(case: Case, sent: Sequence[Sent]) -> str:
-    """Say whether a failed call was repeated, or went on to another provider, when it should not have."""
+    """Say whether a failed call was repeated or went on elsewhere when it should not have, or too soon."""
+    tries = [one.at_ms for one in sent if one.surface == SURFACES[case.place]]
+    if any(later - tries[0] < case.fault.asks_for_ms for later in tries[1:]):
+        return f"{case}: asked again before {case.fault.asks_for_ms} ms were over"
     seen = [sum(one.surface == surface for one in sent) for surface in SURFACES]
     most = 2 if case.fault.outcome == UNAVAILABLE else 1
     onward = [0] * (len(NAMES) - case.place - 1)

@@ -9,6 +9,7 @@ from time import time
 from typing import Any
 
 from benchmarks.aimock_server import Fixture
+from benchmarks.chaos import NAMES
 
 UNAVAILABLE, KEY, REJECT = "ModelUnavailable", "KeyRefused", "ModelRejected"
 LONG, BROKEN = "ContextOverflow", "ModelInterrupted"
@@ -31,7 +32,8 @@ TOO_LONG = {
 class Fault:
     """What a fixture says beside its match, and the error that comes out where nobody else may serve.
 
-    Without an outcome the reply is served, and asks for `calls`. It strikes in the modes that are `streamed`.
+    Without an outcome the reply is served, and asks for `calls`. It strikes in the modes that are `streamed`;
+    a provider that plays it may ask to be left alone.
     """
 
     plays: Mapping[str, Any]
@@ -39,6 +41,7 @@ class Fault:
     streamed: tuple[bool, ...] = (False, True)
     calls: tuple[Mapping[str, Any], ...] = (ARGUMENTS,)
     slow: bool = False
+    asks_for_ms: int = 0
 
 
 def _status(code: int, outcome: str, says: str = "no", **more: Any) -> Fault:
@@ -60,9 +63,10 @@ def _stream(outcome: str, response: Mapping[str, Any] = GOOD, slow: bool = False
 STATUSES = {
     **{str(code): _status(code, REJECT) for code in (302, 400, 404, 405, 418, 422, 451)},
     **{str(code): _status(code, KEY) for code in (401, 402, 403)},
-    **{str(code): _status(code, UNAVAILABLE) for code in (408, 409, 425, 429, 500, 501, 502, 503, 504, 529)},
+    **{str(code): _status(code, UNAVAILABLE) for code in (408, 409, 425, 500, 501, 502, 503, 504, 529)},
     "413": _status(413, LONG),
-    "429 in a moment": _status(429, UNAVAILABLE, retryAfter=0.2),
+    "429": replace(_status(429, UNAVAILABLE), asks_for_ms=1000),  # aimock says so where nothing else is said
+    "429 in a moment": replace(_status(429, UNAVAILABLE, retryAfter=0.2), asks_for_ms=200),
     "429 date": _status(429, UNAVAILABLE, retryAfter=formatdate(time() + 1, usegmt=True)),
     "429 past date": _status(429, UNAVAILABLE, retryAfter="Wed, 21 Oct 2015 07:28:00 GMT"),
     "429 huge": _status(429, UNAVAILABLE, retryAfter=1e12),
@@ -80,7 +84,7 @@ STATUSES = {
 CHAOS = {
     "dropped": _chaos(dropRate=1),
     "malformed": _chaos(malformedRate=1),
-    "limited": _chaos(rateLimitRate=1),
+    "limited": replace(_chaos(rateLimitRate=1), asks_for_ms=1000),
     "disconnected": _chaos(disconnectRate=1),
     "late": _chaos("", latencyMs=150),
     "too late": _chaos(latencyMs=FOREVER_MS),
@@ -136,6 +140,38 @@ REPLIES = {
     "empty": _says((), content=""),
 }
 FAULTS: dict[str, Fault] = {**STATUSES, **CHAOS, **STREAMS, **REPLIES}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One fault, the turn at which it strikes, the provider by its place in the order, and the mode."""
+
+    name: str
+    turn: int
+    place: int
+    streams: bool
+
+    @property
+    def fault(self) -> Fault:
+        """What is played."""
+        return FAULTS[self.name]
+
+    @property
+    def expected(self) -> str:
+        """The class of the error that comes out; empty when somebody serves."""
+        replaced = self.fault.outcome in (UNAVAILABLE, KEY) and self.place < len(NAMES) - 1
+        return "" if replaced else self.fault.outcome
+
+
+def cases() -> list[Case]:
+    """List every fault at every turn, place and mode."""
+    return [
+        Case(name, turn, place, streams)
+        for name, fault in FAULTS.items()
+        for turn in TURNS
+        for place in range(len(NAMES))
+        for streams in fault.streamed
+    ]
 
 
 def model_of(fault: str, turn: int) -> str:

@@ -62,6 +62,7 @@ class Aimock:
 class Sent:
     """One request as the journal has it; a status of 0 stands for a connection that was cut."""
 
+    at_ms: int
     path: str
     body: dict[str, Any]
     status: int
@@ -88,6 +89,7 @@ class Sent:
 def _sent(entry: Mapping[str, Any]) -> Sent:
     response = entry["response"]
     return Sent(
+        at_ms=entry["timestamp"],
         path=entry["path"],
         body=entry["body"] or {"messages": []},
         status=response["status"],

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.aimock_chaos import cases, play_all, three, traffic
-from benchmarks.aimock_faults import FAULTS, TURNS, fixtures
+from benchmarks.aimock_chaos import play_all, three, traffic
+from benchmarks.aimock_faults import FAULTS, TURNS, cases, fixtures
 from benchmarks.aimock_server import aimock
 from benchmarks.chaos import NAMES
 
