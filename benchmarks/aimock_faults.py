@@ -112,8 +112,11 @@ STREAMS = {
     "stream in crumbs": _stream("", chunkSize=1),
     "stream with keepalives": _stream("", openRouterProcessing=True),
 }
+BROKE_OFF = _says(**GOOD, finishReason="error")  # as OpenRouter says it
 LIST = _says((), toolCalls=[{**CALL, "arguments": "[1, 2]"}])
 REPLIES = {
+    "broke off": replace(BROKE_OFF, outcome=UNAVAILABLE, streamed=(False,)),
+    "broke off, streamed": replace(BROKE_OFF, outcome=BROKEN, streamed=(True,)),
     "call before words": _says(**TOOL_FIRST),
     "call without words": _says(toolCalls=[CALL]),
     "call without id": _says(toolCalls=[{"name": "note", "arguments": ARGUMENTS}]),

@@ -242,7 +242,7 @@ class Models:
             if failure is None:
                 raise
             raise read.failure(failure) from error
-        if provider is not None and "finish_reason" not in reply.response_metadata:
+        if provider is not None and reply.response_metadata.get("finish_reason", "error") == "error":
             broken = ModelUnavailable(f"provider {route.provider} broke off in its reply", "try again later")
             raise read.failure(broken)
         return read_calls(whole(reply), nonce) if nonce else read.whole(reply)
