@@ -35,6 +35,7 @@ from planwright.models.prose import showing_prose, whole
 from planwright.models.router import Router
 from planwright.models.structured import Schema, Way, Ways, answered, asking
 from planwright.models.tool_bridge import in_words, new_nonce, read_calls
+from planwright.models.unfinished import as_far_as_it_goes
 from planwright.models.warning import warn
 from planwright.prompts.fence import Fences
 
@@ -48,7 +49,8 @@ _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
 class Prompt:
     """What a role is told, and what it is to work on.
 
-    With a `schema` the answer is one JSON object; a reply said `aloud` is streamed to the user.
+    With a `schema` the answer is one JSON object; a reply said `aloud` is streamed to the user, and marked
+    where it is only a part of one.
     """
 
     role: str
@@ -116,7 +118,7 @@ class Models:
         reply = await self._serve(call, route, invocation, key)
         if prompt.schema and reply.response_metadata.get("finish_reason") == "length":
             raise ModelOutputInvalid("the reply was cut off at the token limit", "answer with fewer words")
-        return reply.text
+        return as_far_as_it_goes(reply, reply.text) if prompt.aloud else reply.text
 
     async def chat(
         self,

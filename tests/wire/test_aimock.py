@@ -137,15 +137,24 @@ def test_an_answer_that_is_no_whole_one_is_not_shown_as_one(workspace: Path, sta
     assert told in answer
 
 
-def test_results_speak_for_themselves_where_the_model_says_nothing_of_them(
-    workspace: Path, start: Start
-) -> None:
+RESPONSES = {
+    "nothing": ({"content": " "}, "greenhouse"),
+    "cut off": (
+        {"content": "Four", "finishReason": "length"},
+        "Four […]\n(This is only a part: the reply was cut",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RESPONSES)
+def test_results_are_not_told_in_half(workspace: Path, start: Start, name: str) -> None:
+    response, told = RESPONSES[name]
     listing = {"goal": "List them", "steps": [{"id": "s1", "capability": "tickets.list", "params": {}}]}
     planner = {"toolCalls": [{"name": "planner", "arguments": listing}]}
-    server = start(says(planner, toolName="planner"), says({"content": " "}))
+    server = start(says(planner, toolName="planner"), says(response))
     ended = ask(settings_for(workspace, {"local": provider(server)}))
     assert ended.status == "completed"
-    assert "greenhouse" in ended.answer
+    assert told in ended.answer
 
 
 def test_an_error_that_passes_is_met_by_asking_again(workspace: Path, start: Start) -> None:
