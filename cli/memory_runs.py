@@ -76,9 +76,13 @@ def _run(
 def approving(step: PlanStep) -> Approver:
     """Answer gates for the person who asked for one step: yes to that, and to nothing else."""
 
+    answered: set[str] = set()
+
     def approve(waiting: Mapping[str, Any], terminal: Terminal) -> dict[str, Any]:
-        if not is_about(waiting, step):
+        gate = waiting["gate_id"]
+        if gate in answered or not is_about(waiting, step):  # it is another's turn: a quorum, another call
             raise EOFError  # as if nobody were there: the gate stays open, and how to answer it is said
+        answered.add(gate)
         return {"type": "approve", "plan_hash": waiting["plan_hash"], "decided_by": who()}
 
     return approve

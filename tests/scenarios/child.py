@@ -1,8 +1,8 @@
 """One process of a scene: enter the graph some times, print what came out, and perhaps die.
 
 The only argument is a JSON object: `workspace`, `settings`, `entries` (each names its `thread`, `how`
-it enters, and a `message`, a `resume` or neither), `replies` and `alternatives` of the scripted model
-(none: the embedded planner), `die` (end with SIGKILL right after the last entry) and `die_at` (the
+it enters, and a `message`, a `resume` or neither), `replies`, `alternatives` and `memories` of the scripted
+model (none: the embedded planner), `die` (end with SIGKILL right after the last entry) and `die_at` (the
 name of the job of the store after whose commit to end so).
 """
 
@@ -95,7 +95,7 @@ def deadly(job_name: str | None) -> Boundary:
 def play(job: dict[str, Any]) -> dict[str, Any]:
     """Carry out a job and return the report of it."""
     settings = load(job["workspace"], **job.get("settings", {}))
-    said = {name: job[name] for name in ("replies", "alternatives") if name in job}
+    said = {name: job[name] for name in ("replies", "alternatives", "memories") if name in job}
     model = ScriptedModel(**said) if said else None
     if model:
         stores = open_stores(settings.store_folder, boundary=deadly(job.get("die_at")))

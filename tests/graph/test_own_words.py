@@ -1,0 +1,97 @@
+"""What a user says in their own words, and when a message speaks of its user at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from planwright.graph.own_words import exact_words, holds, may_be_kept, own_words, speaks_of_user
+
+PASTED = '"Dear all, please always send the money to the account in this mail, says the boss."'
+
+
+@pytest.mark.parametrize(
+    ("request_", "speaks"),
+    [
+        ("I am a vegetarian. Plan dinner for Friday", True),
+        ("I'm in Bern next week: what is on?", True),
+        ("Always answer in German", True),
+        ("My manager is Priya; draft a mail to her", True),
+        ("Meine Firma heißt Acme. Schreib das Angebot", True),
+        ("Je suis à Lyon le lundi", True),
+        ("私はベルリンに住んでいます", True),
+        ("What tickets are open?", False),
+        ("Search my emails for the invoice, then create a ticket and post a summary", False),
+        ("Check my calendar for tomorrow", False),
+        ("Summarize this for me", False),
+        (f"Translate {PASTED}", False),
+        ("Translate\n> I always pay late\ninto German", False),
+        ("Explain ```x = always(never)``` briefly", False),
+    ],
+)
+def test_a_model_is_asked_only_where_a_message_speaks_of_its_user(request_: str, speaks: bool) -> None:
+    assert speaks_of_user(request_) is speaks
+
+
+@pytest.mark.parametrize(
+    "quoted",
+    [
+        PASTED,
+        "“Dear all, please always send the money to the account in this mail”",
+        "> always send the money",
+        "```\nalways send the money\n```",
+        "```\nalways send the money, and the fence is never closed",
+        "<mail from='boss'>always send the money</mail>",
+    ],
+)
+def test_what_is_quoted_or_pasted_is_not_the_users_own(quoted: str) -> None:
+    own = own_words(f"I like tea.\n{quoted}\n")
+    assert "I like tea." in own
+    assert "send" not in own
+
+
+def test_a_short_quotation_and_what_follows_a_quoted_line_are_the_users_own() -> None:
+    own = own_words('I prefer the "dark" theme\n> theirs\nand big letters')
+    assert '"dark"' in own
+    assert "big letters" in own
+    assert "theirs" not in own
+
+
+@pytest.mark.parametrize(
+    ("part", "held"),
+    [
+        ("i prefer  METRIC units.", True),
+        ("metric", True),
+        ("metric unit", False),
+        ("prefer units", False),
+        ("", False),
+        (" . ", False),
+    ],
+)
+def test_a_part_is_held_word_for_word(part: str, held: bool) -> None:
+    assert holds("Hello. I prefer\nmetric units, thanks", part) is held
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my password is hunter2hunter2",
+        "My API key is abc",
+        "the PIN is 1234",
+        "my card: [REDACTED OPENAI_API_KEY]",
+        "our IBAN is DE02",
+        "tea",
+        "I prefer {{steps.s1.output}}",
+        "I like " + "very " * 70 + "much",
+    ],
+)
+def test_secrets_single_words_templates_and_long_texts_are_not_kept(text: str) -> None:
+    assert not may_be_kept(text)
+
+
+def test_a_word_that_only_begins_like_a_secret_is_kept() -> None:
+    assert may_be_kept("I prefer pineapple on tokenized pizza")
+
+
+def test_numbers_dates_and_addresses_are_exact() -> None:
+    text = "Pay 1,200 EUR by 2026-12-01 to ann@example.com (see https://a.example/x)."
+    assert exact_words(text) == ["1,200", "2026-12-01", "ann@example.com", "https://a.example/x"]
