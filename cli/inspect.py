@@ -207,7 +207,9 @@ def _newest(database: Database, run_id: str, kind: str, key: str = "%") -> Any:
 
 def _source(database: Database, run_id: str) -> dict[str, Any]:
     """Tell which run a run was forked from or undoes; and which runs were begun to undo it."""
-    if not database["compensations"].exists():  # a store that no newer version has written to yet
+    if not {"forks", "compensations"} <= set(
+        database.table_names()
+    ):  # a store that no newer version has written to yet
         return {"forked_from": None, "undo": False, "undone_by": []}
     query = "SELECT source_run AS forked_from, undo FROM forks WHERE run_id = ?"
     came = next(database.query(query, (run_id,)), {"forked_from": None, "undo": 0})

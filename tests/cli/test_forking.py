@@ -109,8 +109,9 @@ def test_a_thread_that_is_not_there_makes_no_store(command: str, desk: Desk) -> 
     assert not (desk.folder / ".planwright").exists()
 
 
-def test_a_store_from_before_there_were_forks_can_be_shown(desk: Desk, waiting: Waiting) -> None:
-    desk.rows("DROP TABLE forks")
+@pytest.mark.parametrize("table", ["forks", "compensations"])
+def test_a_store_from_before_there_were_forks_can_be_shown(desk: Desk, waiting: Waiting, table: str) -> None:
+    desk.rows(f"DROP TABLE {table}")
     assert desk.run("show", waiting.thread_id, "--json").json["forked_from"] is None
 
 

@@ -25,6 +25,7 @@ FULL: dict[str, Any] = {
     "approval_mode": "local_write",
     "model_hint": {"requires_reasoning": "required"},
     "on_failed_dependency": "skip",
+    "compensation": {"capability": "tickets.close", "params": {"id": "{{output.id}}"}},
     "timeout_s": 12.5,
 }
 S0_S2 = {
@@ -42,6 +43,7 @@ S0_S2 = {
     "approvalMode": "local_write",
     "modelHint": {"requiresReasoning": True},
     "onFailedDependency": "skip",
+    "compensation": {"toolName": "tickets.close", "arguments": {"id": "{{output.id}}"}},
     "timeoutS": 12.5,
 }
 S3_S4 = {**FULL, "tool": FULL["capability"], "task_objective": FULL["description"], "args": FULL["params"]}
