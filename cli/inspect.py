@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from planwright.cli import views
-from planwright.cli.lines import failover
+from planwright.cli.lines import failover, routed
 from planwright.graph.canonical import spelled
 from planwright.graph.errors import GateError, RunError, SetupError
 from planwright.graph.known_secrets import redactor_of
@@ -79,6 +79,8 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
         console.print(views.label("effect", f"{effect['capability']:<16} {effect['status']:<8} {said}"))
     for by in found["undone_by"]:
         console.print(views.label("undo", f"by {by['run_id']}: {by['status']}"))
+    for told in found["routed"]:
+        console.print(views.label("model", routed(told), "yellow" if told["lacks"] else ""))
     for told in found["failovers"]:
         console.print(views.label("model", failover(told), "yellow"))
     if found["usage"]:
@@ -189,15 +191,16 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
                 (run_id,),
             )
         ),
-        "failovers": [
-            json.loads(row["data"])
-            for row in database.query(
-                "SELECT data FROM journal WHERE run_id = ? AND type = 'failover' ORDER BY seq", (run_id,)
-            )
-        ],
+        "routed": _told(database, run_id, "model_routed"),
+        "failovers": _told(database, run_id, "failover"),
         "usage": _newest(database, run_id, "budget_update", "budget_update:run"),
         "estimated": (_newest(database, run_id, "run_end") or {}).get("estimated"),
     }
+
+
+def _told(database: Database, run_id: str, kind: str) -> list[Any]:
+    query = "SELECT data FROM journal WHERE run_id = ? AND type = ? ORDER BY seq"
+    return [json.loads(row["data"]) for row in database.query(query, (run_id, kind))]
 
 
 def _newest(database: Database, run_id: str, kind: str, key: str = "%") -> Any:

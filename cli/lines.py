@@ -108,12 +108,12 @@ def failover(data: Mapping[str, Any]) -> str:
 
 
 def routed(data: Mapping[str, Any]) -> str:
-    """Say which model does a step with a hint, and why it does although something is missing."""
-    said = f"step {data['step_id']} is done by {data['provider']}/{data['model']}"
-    if not data["lacks"]:
-        return f"{said}, which has what it asks for"
-    why = "it was chosen for the whole run" if data["why"] == "chosen" else "nobody has it"
-    return f"{said} without {', '.join(data['lacks'])}: {why}"
+    """Say which model does a step with a hint, or the request, and why where it lacks something."""
+    what = f"step {data['step_id']}" if data["step_id"] else "the request"
+    said = f"{what} is done by {data['provider']}/{data['model']}"
+    lacking = f" without {', '.join(data['lacks'])}" if data["lacks"] else ""
+    reasons = {"chosen": "chosen for the whole run", "fallback": "which nobody has"}
+    return f"{said}{lacking}, {reasons.get(data['why'], 'which has what it asks for')}"
 
 
 def _fork(data: Mapping[str, Any]) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from planwright.graph.errors import SetupError
 from planwright.graph.invocation import Invocation
+from planwright.graph.model_hint import ModelHint
 from planwright.graph.plan import CheckedStep, Plan
 from planwright.graph.results import Finding, StepResult
 from planwright.graph.state import ModelRoute, StepTask
@@ -25,12 +26,19 @@ def routed(router: Router, task: StepTask, invocation: Invocation) -> ModelRoute
     if step.routed_by is None:
         return task["route"]
     route = router.for_step(task["route"], step.routed_by)
-    lacking = missing(router.providers, route, step.routed_by)
-    why = "chosen" if not open_to_hints(task["route"]) else "fallback" if lacking else "fits"
-    data = {"step_id": step.id, "uid": uid, "provider": route.provider, "model": route.model, "why": why}
-    hint = step.routed_by.model_dump(mode="json")
-    invocation.emit("model_routed", {**data, "hint": hint, "lacks": list(lacking)}, f"{uid}:{route.model}")
+    tell(router, route, step.routed_by, {"step_id": step.id, "uid": uid}, invocation)
     return route
+
+
+def tell(
+    router: Router, route: ModelRoute, hint: ModelHint, whose: Mapping[str, str], invocation: Invocation
+) -> None:
+    """Tell which model serves a step, or the run, under a hint, and what it lacks of it."""
+    lacking = missing(router.providers, route, hint)
+    why = "chosen" if not open_to_hints(route) else "fallback" if lacking else "fits"
+    data = {**whose, "provider": route.provider, "model": route.model, "why": why, "lacks": list(lacking)}
+    about = {**data, "hint": hint.model_dump(mode="json")}
+    invocation.emit("model_routed", about, f"{whose['uid']}:{route.provider}/{route.model}")
 
 
 def unmet(checked: CheckedStep, error: SetupError) -> StepResult:

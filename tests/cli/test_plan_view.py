@@ -132,13 +132,13 @@ def test_what_a_step_asks_of_its_model_is_shown_under_it() -> None:
     ("why", "lacks", "says"),
     [
         ("fits", [], "step s1 is done by b/deep-1, which has what it asks for"),
-        ("fallback", ["vision"], "step s1 is done by b/deep-1 without vision: nobody has it"),
+        ("fallback", ["vision"], "step s1 is done by b/deep-1 without vision, which nobody has"),
         (
             "chosen",
             ["vision", "code"],
-            "step s1 is done by b/deep-1 without vision, code: it was chosen for the whole run",
+            "step s1 is done by b/deep-1 without vision, code, chosen for the whole run",
         ),
-        ("chosen", [], "step s1 is done by b/deep-1, which has what it asks for"),
+        ("chosen", [], "step s1 is done by b/deep-1, chosen for the whole run"),
     ],
 )
 def test_which_model_does_a_step_is_told_with_what_it_lacks(why: str, lacks: list[str], says: str) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import ValidationError
 
 from planwright.graph.model_hint import ModelHint
 from planwright.graph.plan import Plan, PlanStep
+from planwright.nodes.capability_routing import asked_by
+from planwright.nodes.verify import uid_of
 
 REASONING = ModelHint(requires_reasoning="required")
 AGENTIC = {"id": "s1", "description": "Think", "tool_hints": ["mail.search"]}
@@ -141,3 +144,30 @@ def test_the_hint_of_a_fixed_call_is_kept_and_changes_nothing() -> None:
     assert hinted.steps[0].model_hint == REASONING
     assert hinted.steps[0].routed_by is None
     assert hinted.plan_hash == bare.plan_hash
+
+
+@pytest.mark.parametrize(
+    ("content", "asks"),
+    [
+        ("Look at image_url", False),
+        ([{"type": "text", "text": "no image"}, "plain"], False),
+        ([{"type": "image", "base64": "x", "mime_type": "image/png"}], True),
+        ([{"type": "text", "text": "this"}, {"type": "image_url", "image_url": {"url": "u"}}], True),
+        ([{"type": "input_image", "image_url": "u"}], True),
+    ],
+)
+def test_a_conversation_asks_for_eyes_where_there_is_an_image_in_it(content: Any, asks: bool) -> None:
+    asked = asked_by([HumanMessage("before"), HumanMessage(content), AIMessage("after")])
+    assert asked == (ModelHint(requires_vision="preferred") if asks else None)
+
+
+def test_a_step_whose_hint_changes_is_another_step() -> None:
+    uids = {
+        uid_of("run", PlanStep.model_validate({**AGENTIC, "model_hint": hint}), (), 0)
+        for hint in (None, "reasoning", {"reasoning": "preferred"}, "code")
+    }
+    assert len(uids) == 4
+    same = {
+        uid_of("run", PlanStep.model_validate({**DIRECT, "model_hint": h}), (), 0) for h in (None, "code")
+    }
+    assert len(same) == 1

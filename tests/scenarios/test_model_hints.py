@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langgraph.types import Command
 
+from planwright.cli.inspect import report
 from planwright.graph.errors import GateError
 from planwright.graph.run_context import RunContext
+from planwright.graph.settings import load
 from tests.wire.scripted_server import Reply, ScriptedServer, calls, refuses, says
 
 if TYPE_CHECKING:
@@ -183,6 +185,8 @@ def test_what_is_preferred_and_nobody_has_falls_back_and_is_told(scene: Scene, h
     assert scene.ask(house.agent(scene))["status"] == "completed"
     assert house.asked("a") == ["-", "think", "-"]
     assert routed(scene) == [("think", "a/a-1", "fallback", ["reasoning"])]
+    run = scene.rows("SELECT run_id FROM runs")[0]["run_id"]
+    assert report(load(scene.workspace), run)["routed"] == told(scene, "model_routed")
 
 
 def test_what_is_preferred_is_had_where_there_is_one(scene: Scene, house: House) -> None:
@@ -277,6 +281,24 @@ def test_the_planner_is_told_what_models_there_are(scene: Scene, house: House) -
         {"can": ["function_calling", "streaming"], "context": 128_000},
         {"can": ["reasoning", "function_calling", "streaming"], "context": 9_000},
     ]
+
+
+SEEN = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+
+
+@pytest.mark.parametrize(("can", "by", "why"), [(("vision",), "b", "fits"), ((), "a", "fallback")])
+def test_a_request_with_an_image_goes_to_a_model_with_eyes_where_there_is_one(
+    scene: Scene, house: House, can: tuple[str, ...], by: str, why: str
+) -> None:
+    house.serve("a", "by a")
+    house.serve("b", "by b", can=can)
+    content = [{"type": "text", "text": "What is this?"}, SEEN]
+    agent = house.agent(scene, planning={"mode": "never"})
+    output = agent.invoke({"messages": [{"role": "user", "content": content}]}, scene.config)
+    assert (output["status"], output["answer"]) == ("completed", f"by {by}")
+    (one,) = told(scene, "model_routed")
+    assert (one["step_id"], one["provider"], one["why"]) == ("", by, why)
+    assert "iVBORw0KGgo=" in str(house.servers[by].requests[0].body["messages"])
 
 
 @pytest.fixture
