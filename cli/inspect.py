@@ -83,6 +83,8 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
         console.print(views.label("model", routed(told), "yellow" if told["lacks"] else ""))
     for told in found["failovers"]:
         console.print(views.label("model", failover(told), "yellow"))
+    for told in found["proposed"]:
+        console.print(views.label("memory", f"proposed: {told['text']} ({told['id']})"))
     if found["usage"]:
         console.print(views.label("usage", views.usage(found["usage"])))
     if found["estimated"]:
@@ -193,6 +195,7 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
         ),
         "routed": _told(database, run_id, "model_routed"),
         "failovers": _told(database, run_id, "failover"),
+        "proposed": _told(database, run_id, "memory_proposed"),
         "usage": _newest(database, run_id, "budget_update", "budget_update:run"),
         "estimated": (_newest(database, run_id, "run_end") or {}).get("estimated"),
     }

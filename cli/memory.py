@@ -46,8 +46,8 @@ def accept(
     no_input: NoInput = False,
 ) -> None:
     """Remember a proposal: a run of one step, which this approves."""
+    from planwright.cli.drive import Terminal
     from planwright.cli.memory_runs import accept_proposal
-    from planwright.cli.terminal import Terminal
 
     raise typer.Exit(accept_proposal(proposal, workspace, tenant, Terminal(json, no_input)))
 
@@ -69,7 +69,7 @@ def forget(
     no_input: NoInput = False,
 ) -> None:
     """Forget a memory for good: a run of one step, which this approves."""
+    from planwright.cli.drive import Terminal
     from planwright.cli.memory_runs import forget_memory
-    from planwright.cli.terminal import Terminal
 
     raise typer.Exit(forget_memory(memory, workspace, tenant, Terminal(json, no_input)))

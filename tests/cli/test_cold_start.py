@@ -30,6 +30,8 @@ STARTS: dict[str, tuple[list[str], int, str]] = {
     "forking": (["checkpoints", "W"], 0, ""),
     "usage": (["usage"], 0, ""),
     "mcp_views": (["mcp", "ls"], 0, ""),
+    "memory_views": (["memory", "ls"], 0, "nothing is remembered"),
+    "memory_runs": (["memory", "reject", "prop_nope"], 2, "prop_nope"),
     "policy_views": (["policy", "check"], 0, ""),
     "agent_views": (["agents", "show", "reader"], 0, "reader"),
     "agent_table": (["agents", "edit", "reader"], 2, "error: "),

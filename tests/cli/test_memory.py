@@ -36,6 +36,11 @@ def id_(desk: Desk) -> str:
     return str(found)
 
 
+def thread(desk: Desk) -> str:
+    ((found,),) = desk.rows("SELECT thread_id FROM runs")
+    return str(found)
+
+
 def effects(desk: Desk) -> list[tuple[Any, ...]]:
     return desk.rows("SELECT capability, status FROM effects ORDER BY intended_at")
 
@@ -43,6 +48,7 @@ def effects(desk: Desk) -> list[tuple[Any, ...]]:
 def test_a_run_says_on_one_line_what_it_proposes_and_how_to_answer(desk: Desk) -> None:
     done = desk.run("run", f"{SAID}. What time is it?")
     ((found,),) = desk.rows("SELECT id FROM proposals")
+    assert f"memory     proposed: {SAID} ({found})" in desk.run("show", thread(desk)).stdout
     lines = [line for line in done.stderr.splitlines() if line.startswith("memory")]
     assert lines == [f"memory     “{SAID}”? planwright memory accept {found} (or reject)"]
 
