@@ -174,5 +174,6 @@ def _show_one(registry: Registry, name: str) -> int:
         raise SetupError(f"there is no capability {name}", f"nearest: {near}")
     shown: dict[str, Any] = {"name": found.name, "description": found.description, "mode": found.mode}
     shown |= {"risk": found.risk, "effect": found.effect, "guide": found.guide.instructions}
+    shown |= {"undone_by": found.compensation.model_dump()} if found.compensation else {}
     print(json.dumps({**shown, "args": found.args_schema, "result": found.result_schema}, indent=2))
     return 0
