@@ -13,8 +13,8 @@ import asyncio
 import json
 import random
 import tempfile
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,51 +34,14 @@ from benchmarks.aimock_faults import (
     model_of,
 )
 from benchmarks.aimock_server import Aimock, Fixture, Sent, aimock
-from benchmarks.chaos import NAMES, Desk
-from planwright.checkpoints.records import open_records
-from planwright.graph.board import Board
+from benchmarks.model_desk import NAMES, Desk, desk_at
 from planwright.graph.errors import ModelError
-from planwright.graph.invocation import Invocation
-from planwright.graph.profile import in_force
-from planwright.graph.run_context import RunContext
-from planwright.graph.settings import load
-from planwright.models.calling import Models
-from planwright.models.router import Router
 
 SURFACES = ("v1", "api/v1", "api/v3")
 SHORT_S, LONG_S = 1.0, 10.0
 SWITCH_EVERY = 250
 NOW_AND_THEN = {"dropRate": 0.02, "malformedRate": 0.02, "rateLimitRate": 0.01, "disconnectRate": 0.02}
 ALWAYS = [{rate: 1.0} for rate in NOW_AND_THEN]
-
-
-@asynccontextmanager
-async def desk_at(
-    folder: Path, base_urls: Sequence[str], models: Sequence[str], **limits: Any
-) -> AsyncIterator[Desk]:
-    """Open models at three providers, the first of which is the first to be asked."""
-    providers = {
-        name: {"base_url": base_url, "model": model, "priority": place, "api_key": "k"}
-        for place, (name, base_url, model) in enumerate(zip(NAMES, base_urls, models, strict=True))
-    }
-    settings = load(folder, providers=providers, **limits)
-    records = open_records(folder)
-    router = Router(settings)
-    invocation = Invocation(
-        run_id="run",
-        thread_id="thread",
-        context=RunContext(),
-        profile=in_force(settings, RunContext()),
-        board=Board({}, 8),
-        record=lambda event, key: None,
-        lease_token=0,
-        writer=lambda event: None,
-    )
-    try:
-        yield Desk(Models(router, records.budgets, settings), router, invocation)
-    finally:
-        await router.close()
-        records.close()
 
 
 async def play(case: Case, server: Aimock, folder: Path, number: int) -> str:

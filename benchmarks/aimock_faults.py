@@ -9,7 +9,7 @@ from time import time
 from typing import Any
 
 from benchmarks.aimock_server import Fixture
-from benchmarks.chaos import NAMES
+from benchmarks.model_desk import NAMES
 
 UNAVAILABLE, KEY, REJECT = "ModelUnavailable", "KeyRefused", "ModelRejected"
 LONG, BROKEN = "ContextOverflow", "ModelInterrupted"

@@ -16,29 +16,17 @@ import sys
 import tempfile
 import urllib.request
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackHandler
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
-from langchain_core.runnables import RunnableLambda
-from langchain_core.tracers._streaming import _StreamingCallbackHandler
+from langchain_core.messages import AIMessage
 
 from benchmarks.fault_server import FAULTS
-from planwright.checkpoints.records import open_records
-from planwright.graph.board import Board
+from benchmarks.model_desk import NAMES, Desk, desk_at
 from planwright.graph.errors import ModelError
-from planwright.graph.invocation import Invocation
-from planwright.graph.profile import in_force
-from planwright.graph.run_context import RunContext
-from planwright.graph.settings import load
-from planwright.models.calling import Models
-from planwright.models.router import Router
 
-NAMES = ("a", "b", "c")
 TURNS = (0, 1, 2)
 KEY, REJECT, LONG = "KeyRefused", "ModelRejected", "ContextOverflow"
 OUTCOMES = dict.fromkeys(FAULTS, "ModelUnavailable")
@@ -60,23 +48,7 @@ PASSING = (
     "garbage",
     "error in a 200",
 )
-TOOL = {
-    "type": "function",
-    "function": {"name": "note", "description": "d", "parameters": {"type": "object"}},
-}
 SWITCH_EVERY = 250
-
-
-class _Reader(AsyncCallbackHandler, _StreamingCallbackHandler[Any]):
-    """Somebody who reads along, so that replies are streamed."""
-
-    def tap_output_aiter(self, run_id: Any, output: Any) -> Any:
-        """Hand on what is streamed."""
-        return output
-
-    def tap_output_iter(self, run_id: Any, output: Any) -> Any:
-        """Hand on what is streamed."""
-        return output
 
 
 @dataclass(frozen=True)
@@ -124,72 +96,16 @@ def take_down(port: int, provider: str = "-", fault: str = "-") -> dict[str, int
     return sent
 
 
-@asynccontextmanager
-async def models_at(port: int, names: Sequence[str], folder: Path, **limits: Any) -> AsyncIterator[Desk]:
-    """Open models at three providers of the server, which play what their models are called."""
-    providers = {
-        name: {
-            "base_url": f"http://127.0.0.1:{port}/{name}/v1",
-            "model": model,
-            "priority": place,
-            "api_key": "k",
-        }
-        for place, (name, model) in enumerate(zip(NAMES, names, strict=True))
-    }
-    settings = load(folder, providers=providers, **limits)
-    records = open_records(folder)
-    router = Router(settings)
-    invocation = Invocation(
-        run_id="run",
-        thread_id="thread",
-        context=RunContext(),
-        profile=in_force(settings, RunContext()),
-        board=Board({}, 8),
-        record=lambda event, key: None,
-        lease_token=0,
-        writer=lambda event: None,
-    )
-    try:
-        yield Desk(Models(router, records.budgets, settings), router, invocation)
-    finally:
-        await router.close()
-        records.close()
-
-
-@dataclass(frozen=True)
-class Desk:
-    """Models, and a run to ask them for."""
-
-    models: Models
-    router: Router
-    invocation: Invocation
-
-    async def ask(self, number: int, turn: int, streams: bool, timeout_s: float) -> AIMessage:
-        """Ask for a call that names `number`, after so many turns. Raises ModelError."""
-        earlier: list[AnyMessage] = []
-        for said in range(turn):
-            earlier += [HumanMessage("go on"), AIMessage(f"turn {said}")]
-
-        async def chat(_: object) -> AIMessage:
-            return await self.models.chat(
-                self.router.route(),
-                [*earlier, HumanMessage(f"request {number}")],
-                self.invocation,
-                f"{number}.{turn}",
-                role="agent",
-                tools=[TOOL],
-                timeout_s=timeout_s,
-            )
-
-        reading = {"callbacks": [_Reader()]} if streams else {}
-        return await RunnableLambda(chat).ainvoke(None, reading)  # type: ignore[arg-type]
+def addresses(port: int) -> list[str]:
+    """Name the three providers that the server plays."""
+    return [f"http://127.0.0.1:{port}/{name}/v1" for name in NAMES]
 
 
 async def play(case: Case, port: int, folder: Path, number: int) -> str:
     """Play one case; return what went otherwise than it should, or nothing."""
     names = ["503"] * case.place + [f"{case.fault}@{case.turn}"] + ["ok"] * (len(NAMES) - case.place - 1)
     limits = {"failover": {"retries": 1, "base_ms": 1}, "execution": {"step_timeout_s": 5}}
-    async with models_at(port, names, folder, **limits) as desk:
+    async with desk_at(folder, addresses(port), names, **limits) as desk:
         for turn in range(case.turn + 1):
             expected = case.expected if turn == case.turn else ""
             try:
@@ -253,7 +169,7 @@ async def traffic(count: int, seed: int, port: int, folder: Path, at_once: int =
             except ModelError:
                 failed += 1
 
-    async with models_at(port, ["ok"] * 3, folder) as desk:
+    async with desk_at(folder, addresses(port), ["ok"] * 3) as desk:
         await asyncio.gather(*(one(desk, number, chance.random() < 0.2) for number in range(count)))
     sent = sum(take_down(port).values()) - before
     return Traffic(count, count - failed, sum(times - 1 for times in made.values()), sent)

@@ -3,31 +3,45 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
+from langchain_core.runnables import RunnableConfig
 from rich.table import Table
 
 from planwright.cli import views
 from planwright.cli.drive import Terminal, follow
 from planwright.cli.inspect import find_run
-from planwright.graph.agent import build_graph
+from planwright.graph.agent import Agent, build_graph
 from planwright.graph.fork import Point
 from planwright.graph.run_context import RunContext
 from planwright.graph.settings import load
+
+Begin = Callable[[Agent, RunContext], RunnableConfig]
+"""Writes the new run down and returns its config."""
 
 
 def fork(
     source: str, checkpoint_id: str | None, rerun: list[str], workspace: Path, terminal: Terminal
 ) -> int:
     """Begin a fork of a run and follow it to its end or to a gate. Returns the exit code."""
+
+    def begin(agent: Agent, context: RunContext) -> RunnableConfig:
+        return agent.fork(source, checkpoint_id, rerun=rerun, context=context)
+
+    return follow_from(source, workspace, terminal, begin)
+
+
+def follow_from(source: str, workspace: Path, terminal: Terminal, begin: Begin) -> int:
+    """Begin a run that comes from another, and follow it. Returns the exit code."""
     settings = load(workspace)
     find_run(settings, source)  # what is not there makes no store
     ttl = settings.approval.plan_timeout_s if terminal.interactive else None
     context = RunContext(channel="cli", gate_ttl_s=ttl)
     agent = build_graph(settings)
     try:
-        config = agent.fork(source, checkpoint_id, rerun=rerun, context=context)
+        config = begin(agent, context)
     finally:
         agent.close()
     thread = str(config["configurable"]["thread_id"])

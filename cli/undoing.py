@@ -9,28 +9,19 @@ from typing import Any
 from rich.table import Table
 
 from planwright.cli import views
-from planwright.cli.drive import Terminal, follow
+from planwright.cli.drive import Terminal
+from planwright.cli.forking import follow_from
 from planwright.cli.inspect import find_run
 from planwright.graph.agent import build_graph
-from planwright.graph.run_context import RunContext
 from planwright.graph.settings import load
 from planwright.graph.undo import Remedy
 
 
 def undo(source: str, workspace: Path, terminal: Terminal) -> int:
     """Begin the undoing of a run and follow it to its gate or end. Returns the exit code."""
-    settings = load(workspace)
-    find_run(settings, source)  # what is not there makes no store
-    ttl = settings.approval.plan_timeout_s if terminal.interactive else None
-    context = RunContext(channel="cli", gate_ttl_s=ttl)
-    agent = build_graph(settings)
-    try:
-        thread = str(agent.undo(source, context=context)["configurable"]["thread_id"])
-    finally:
-        agent.close()
-    if not terminal.as_json:
-        terminal.screen.print(views.label("thread", thread))
-    return follow(settings, None, thread, context, terminal)
+    return follow_from(
+        source, workspace, terminal, lambda agent, context: agent.undo(source, context=context)
+    )
 
 
 def list_remedies(source: str, workspace: Path, as_json: bool) -> int:

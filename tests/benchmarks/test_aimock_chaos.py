@@ -11,7 +11,7 @@ import pytest
 from benchmarks.aimock_chaos import play_all, three, traffic
 from benchmarks.aimock_faults import FAULTS, TURNS, cases, fixtures
 from benchmarks.aimock_server import aimock
-from benchmarks.chaos import NAMES
+from benchmarks.model_desk import NAMES
 
 pytestmark = pytest.mark.enable_socket
 WAITING = ("429", "limited", "late", "stream gone", "stream drips")

@@ -1,0 +1,99 @@
+"""Models at three providers, and a run to ask them for: what the chaos benchmarks have in common."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackHandler
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tracers._streaming import _StreamingCallbackHandler
+
+from planwright.checkpoints.records import open_records
+from planwright.graph.board import Board
+from planwright.graph.invocation import Invocation
+from planwright.graph.profile import in_force
+from planwright.graph.run_context import RunContext
+from planwright.graph.settings import load
+from planwright.models.calling import Models
+from planwright.models.router import Router
+
+NAMES = ("a", "b", "c")
+TOOL = {
+    "type": "function",
+    "function": {"name": "note", "description": "d", "parameters": {"type": "object"}},
+}
+
+
+class _Reader(AsyncCallbackHandler, _StreamingCallbackHandler[Any]):
+    """Somebody who reads along, so that replies are streamed."""
+
+    def tap_output_aiter(self, run_id: Any, output: Any) -> Any:
+        """Hand on what is streamed."""
+        return output
+
+    def tap_output_iter(self, run_id: Any, output: Any) -> Any:
+        """Hand on what is streamed."""
+        return output
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Models, and a run to ask them for."""
+
+    models: Models
+    router: Router
+    invocation: Invocation
+
+    async def ask(self, number: int, turn: int, streams: bool, timeout_s: float) -> AIMessage:
+        """Ask for a call that names `number`, after so many turns. Raises ModelError."""
+        earlier: list[AnyMessage] = []
+        for said in range(turn):
+            earlier += [HumanMessage("go on"), AIMessage(f"turn {said}")]
+
+        async def chat(_: object) -> AIMessage:
+            return await self.models.chat(
+                self.router.route(),
+                [*earlier, HumanMessage(f"request {number}")],
+                self.invocation,
+                f"{number}.{turn}",
+                role="agent",
+                tools=[TOOL],
+                timeout_s=timeout_s,
+            )
+
+        reading = {"callbacks": [_Reader()]} if streams else {}
+        return await RunnableLambda(chat).ainvoke(None, reading)  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def desk_at(
+    folder: Path, base_urls: Sequence[str], models: Sequence[str], **limits: Any
+) -> AsyncIterator[Desk]:
+    """Open models at three providers, the first of which is the first to be asked."""
+    providers = {
+        name: {"base_url": base_url, "model": model, "priority": place, "api_key": "k"}
+        for place, (name, base_url, model) in enumerate(zip(NAMES, base_urls, models, strict=True))
+    }
+    settings = load(folder, providers=providers, **limits)
+    records = open_records(folder)
+    router = Router(settings)
+    invocation = Invocation(
+        run_id="run",
+        thread_id="thread",
+        context=RunContext(),
+        profile=in_force(settings, RunContext()),
+        board=Board({}, 8),
+        record=lambda event, key: None,
+        lease_token=0,
+        writer=lambda event: None,
+    )
+    try:
+        yield Desk(Models(router, records.budgets, settings), router, invocation)
+    finally:
+        await router.close()
+        records.close()
