@@ -112,7 +112,7 @@ def routed(data: Mapping[str, Any]) -> str:
     what = f"step {data['step_id']}" if data["step_id"] else "the request"
     said = f"{what} is done by {data['provider']}/{data['model']}"
     lacking = f" without {', '.join(data['lacks'])}" if data["lacks"] else ""
-    reasons = {"chosen": "chosen for the whole run", "fallback": "which nobody has"}
+    reasons = {"chosen": "chosen for the whole run", "fallback": "for nobody fits better"}
     return f"{said}{lacking}, {reasons.get(data['why'], 'which has what it asks for')}"
 
 

@@ -72,3 +72,15 @@ def test_an_editor_shows_what_a_gate_shows_and_what_else_is_set() -> None:
     text = write(plan.model_dump(mode="json"), shown, "gate_1")
     assert read(text) == {"goal": "g", "steps": [{**seen, "timeout_s": 5}]}
     assert "    text: |\n      x\n      y\n" in text
+
+
+def test_an_editor_shows_what_a_step_asks_of_its_model() -> None:
+    plan = Plan.model_validate(
+        {
+            "goal": "g",
+            "steps": [{"id": "s1", "tool_hints": ["mail.search"], "modelHint": {"code": "preferred"}}],
+        }
+    )
+    step = {"id": "s1", "capability": "agent", "description": "", "params": {}, "after": []}
+    written = write(plan.model_dump(mode="json"), {"goal": "g", "steps": [step]}, "gate_1")
+    assert read(written)["steps"][0]["model_hint"] == {"requires_code": "preferred"}

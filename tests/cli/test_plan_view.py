@@ -132,7 +132,7 @@ def test_what_a_step_asks_of_its_model_is_shown_under_it() -> None:
     ("why", "lacks", "says"),
     [
         ("fits", [], "step s1 is done by b/deep-1, which has what it asks for"),
-        ("fallback", ["vision"], "step s1 is done by b/deep-1 without vision, which nobody has"),
+        ("fallback", ["vision"], "step s1 is done by b/deep-1 without vision, for nobody fits better"),
         (
             "chosen",
             ["vision", "code"],
