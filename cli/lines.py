@@ -50,7 +50,8 @@ def event_line(event: Mapping[str, Any]) -> RenderableType | None:
         case "memory_accepted":
             return label("memory", f"remembered as {data['memory_id']} ({data['id']})", "green")
         case "memory_failed":
-            return label("memory", f"not looked through for what to remember: {data['cause']}", "yellow")
+            what = f"{data['id']} stays proposed" if "id" in data else "the model proposes nothing"
+            return label("memory", f"{what}: {data['cause']}", "yellow")
         case "progress":
             return label("progress", f"turn {data['turn']} of at most {data['of']}")
         case "verdict":

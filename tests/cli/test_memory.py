@@ -112,6 +112,16 @@ def test_who_is_no_approver_cannot_accept_and_the_gate_waits_for_one_who_is(desk
     assert desk.rows("SELECT status FROM proposals") == [("proposed",)]
 
 
+def test_one_person_of_a_quorum_accepts_and_the_gate_waits_for_another(desk: Desk, id_: str) -> None:
+    rules = '[[rule]]\nmatch.capability = "memory.*"\ndecide = "ask"\nquorum = 2\n'
+    (desk.folder / "policy.toml").write_text(rules + '[[rule]]\ndecide = "ask"\n', "utf-8")
+    done = desk.run("memory", "accept", id_)
+    assert done.code == 3, done.printed
+    assert "planwright approve gate_" in done.stderr
+    assert desk.rows("SELECT capability FROM effects") == []
+    assert desk.rows("SELECT status FROM proposals") == [("proposed",)]
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [
