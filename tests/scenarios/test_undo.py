@@ -8,7 +8,9 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
+from planwright.checkpoints.forks import Fork
 from planwright.graph.agent import Agent
+from planwright.graph.clock import utc_now
 from planwright.graph.errors import GateError, RunError
 from planwright.models.scripted import ScriptedModel
 
@@ -117,6 +119,29 @@ def test_what_could_not_be_undone_keeps_what_it_builds_on_and_can_be_tried_again
     assert undone(scene) == ["unc 1", "unb 1", "una 1"]
 
 
+def test_an_effect_stays_while_anything_that_builds_on_it_does(scene: Scene) -> None:
+    agent = booked(scene, *(scene.step(name, "work.book", *"a"[: name != "a"]) for name in "abc"))
+    (scene.workspace / "keep-b").touch()
+    config, card = begin(agent, scene)
+    assert sorted(card["steps"][2]["after"]) == ["undo_b", "undo_c"]
+    decide(agent, config)
+    assert undone(scene) == ["unc 1"]
+
+
+def test_two_that_planned_the_same_undoing_do_not_both_begin(scene: Scene) -> None:
+    agent = booked(scene, scene.step("a", "work.book"))
+    config, _ = begin(agent, scene)
+    decide(agent, config)
+    (effect,) = scene.rows("SELECT key, run_id FROM effects WHERE capability = 'work.book'")
+    late = Fork(run_id="run_late", source_run=effect["run_id"], task={"task": "Undo"}, undo=True)
+    run = agent.loop.call(lambda: agent.stores.forks.run_named(effect["run_id"]))
+    run = run.model_copy(update={"run_id": "run_late", "thread_id": "late", "status": "running"})
+    before = scene.everything()
+    with pytest.raises(RunError, match="was undone meanwhile"):
+        agent.loop.call(lambda: agent.stores.undos.begin(run, late, {effect["key"]: "undo_a"}, utc_now()))
+    assert scene.everything() == before
+
+
 def test_no_model_has_a_say_in_it(scene: Scene) -> None:
     plan = scene.plan(scene.step("a", "work.book"))
     other = '{"capability": "work.write", "params": {"name": "instead"}}'
@@ -147,21 +172,24 @@ def test_a_plan_that_may_not_run_is_refused_and_none_is_made_in_its_place(scene:
     assert (model.asked, undone(scene)) == ([], [])
 
 
-@pytest.mark.parametrize("where", ["an undo", "its record", "its approval"])
+@pytest.mark.parametrize("where", ["its beginning", "its approval", "an undo", "its record"])
 def test_an_undoing_that_is_killed_goes_on_and_undoes_everything_once(scene: Scene, where: str) -> None:
     booked(scene).close()
     thread = "22222222-3333-4444-8555-666666666666"
-    scene.child({"how": "undo", "thread": scene.thread, "into": thread}, replies=["the answer"])
+    beginning = {"how": "undo", "thread": scene.thread, "into": thread}
+    early = {"die_at": "undo"} if where == "its beginning" else {}
+    scene.child(beginning, replies=["the answer"], **early)
     approve = {"how": "invoke", "thread": thread, "resume": "approve"}
     if where == "an undo":
         (scene.workspace / "die-unb").touch()
         scene.child({"how": "invoke", "thread": thread}, approve, replies=["the answer"], dies=True)
-    else:
+    elif not early:
         at = {"its record": "done", "its approval": "decision"}[where]
         scene.child({"how": "invoke", "thread": thread}, approve, replies=["the answer"], die_at=at)
     agent = scene.agent("the answer")
     config: RunnableConfig = {"configurable": {"thread_id": thread}}
-    assert agent.invoke(None, config)["status"] == "completed"
+    output = agent.invoke(None, config)
+    assert (decide(agent, config) if early else output)["status"] == "completed"
     assert sorted(set(undone(scene))) == ["una 1", "unb 1", "unc 1"]
     keys = scene.rows("SELECT step_uid FROM effects WHERE run_id IN (SELECT run_id FROM forks WHERE undo)")
     assert len(keys) == 3
