@@ -94,6 +94,7 @@ class Effect:
 class Scenario:
     """A plan of two chains of three effects, and how many decisions of a person it takes.
 
+    `last` are the capabilities at the end of each chain.
     `earlier` says whether the thread had a run before, and whether its process died at its end.
     """
 
@@ -102,18 +103,19 @@ class Scenario:
     decisions: int = 1
     earlier: Literal["", "ended", "died"] = ""
     tool_calls: int = 100
+    last: tuple[str, str] = ("bench.book", "bench.notify")
 
     @property
     def effects(self) -> tuple[Effect, ...]:
         """All six effects; the middle of each chain is the scenario's own."""
-        first, second = self.middle
+        (first, second), (third, fourth) = self.middle, self.last
         return (
             Effect("ticket", "tickets.create", "report.txt"),
             first,
-            Effect("booked", "bench.book", "booking", (first.id,)),
+            Effect("booked", third, "booking", (first.id,)),
             Effect("fact", "memory.write", "the office closes at six"),
             second,
-            Effect("notified", "bench.notify", "notice", (second.id,)),
+            Effect("notified", fourth, "notice", (second.id,)),
         )
 
 
@@ -121,7 +123,7 @@ _REPORT = Effect("report", "files.write", "report.txt", ("ticket",), "{{steps.ti
 _NOTE = Effect("note", "files.write", "note.txt", ("fact",))
 SCENARIOS = (
     Scenario("idempotent", (_REPORT, _NOTE)),
-    Scenario("queryable", (Effect("transfer", "bench.transfer", "transfer", ("ticket",)), _NOTE)),
+    Scenario("queryable", (_REPORT, _NOTE), last=("bench.transfer", "bench.transfer")),
     Scenario("blind", (Effect("stamp", "bench.stamp", "stamp", ("ticket",)), _NOTE)),
     Scenario("gated step", (Effect("payment", "bench.pay", "payment", ("ticket",)), _NOTE), decisions=2),
     Scenario("second run", (_REPORT, _NOTE), earlier="ended"),
