@@ -28,6 +28,7 @@ STARTS: dict[str, tuple[list[str], int, str]] = {
     "probing": (["doctor", "--probe"], 0, "the embedded planner serves"),
     "refusal": (["show", "nothing"], 2, "there is no thread or run nothing"),
     "forking": (["checkpoints", "W"], 0, ""),
+    "undoing": (["undo", "W", "--look"], 0, ""),
     "usage": (["usage"], 0, ""),
     "mcp_views": (["mcp", "ls"], 0, ""),
     "memory_views": (["memory", "ls"], 0, "nothing is remembered"),
