@@ -6,6 +6,7 @@ import gc
 
 from benchmarks import crash, crash_trial
 from planwright.cli import agents, chat, demo, doctor, drive, forking, inspect, main, rules, studio, travel
+from planwright.models import openai_compatible
 from planwright.nodes import rules as criteria
 from tests.scenarios import child
 
@@ -21,6 +22,7 @@ LOADED = (
     forking,
     inspect,
     main,
+    openai_compatible,
     rules,
     studio,
     travel,
