@@ -22,12 +22,14 @@ class Provider(ProviderBudget):
     """One OpenAI-compatible endpoint; lower priority numbers are tried first.
 
     Several keys are used in turn: one that is refused or limited makes way for the next. `model` serves
-    unless a step needs what only another of its `models` can.
+    unless a step needs what only another of its `models` can. Calls go through `proxy`; those of the
+    environment are not read.
     """
 
     model: str
     models: dict[str, ServedModel] = Field(default_factory=dict)
     base_url: str | None = None
+    proxy: str | None = Field(None, pattern=r"^https?://")
     api_key: SecretStr | None = None
     api_keys: tuple[SecretStr, ...] = ()
     api_key_env: str | tuple[str, ...] | None = None

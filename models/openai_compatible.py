@@ -35,7 +35,7 @@ def chat_model(name: str, provider: Provider, key: int = 0) -> BaseChatModel:
         disable_streaming="streaming" not in provider.capabilities,
         # A client of its own: langchain-openai shares one between event loops and never closes it.
         http_async_client=httpx.AsyncClient(
-            timeout=provider.timeout_s, trust_env=False, transport=Unstreamed()
+            timeout=provider.timeout_s, trust_env=False, transport=Unstreamed(proxy=provider.proxy)
         ),
         http_socket_options=(),  # else langchain-openai logs a warning wherever a proxy is set, even NO_PROXY
         use_responses_api=False,
