@@ -106,16 +106,16 @@ def explain(
 def _strictest(calls: Sequence[PartCall], context: CallContext, references: bool) -> Explanation:
     """Rule on each call of a chain, and take the strictest; the first that names approvers speaks first.
 
-    As many have to approve it as the call that needs the most.
+    Without approvers, it is the one that the most people have to approve.
     """
     each = [_part(call, context, references) for call in calls]
     answer = max((one.ruling.answer for one in each), key=STRICTNESS.index)
     agreeing = [one for one in each if one.ruling.answer == answer]
-    speaker = next((one for one in agreeing if one.ruling.approvers), agreeing[0])
+    named = (one for one in agreeing if one.ruling.approvers)
+    speaker = next(named, None) or max(agreeing, key=lambda one: one.ruling.quorum)
     undecided = all(one.ruling.undecided for one in agreeing)
-    quorum = max(one.ruling.quorum for one in agreeing)
     looks = tuple(look for one in each for look in one.looks)
-    return Explanation(replace(speaker.ruling, quorum=quorum, undecided=undecided), looks, speaker.floor)
+    return Explanation(replace(speaker.ruling, undecided=undecided), looks, speaker.floor)
 
 
 def _part(call: PartCall, context: CallContext, references: bool) -> Explanation:

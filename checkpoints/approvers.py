@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
@@ -48,9 +49,14 @@ def quorum_of(shown: Mapping[str, JsonValue]) -> int:
     return quorum if isinstance(quorum, int) else 1
 
 
-def check_again(gate_id: str, approvals: Sequence[Approval], by: str, quorum: int) -> None:
-    """Raise GateError when somebody approves a second time: a quorum counts people."""
-    if any(given.by == by for given in approvals):
+def check_person(gate_id: str, approvals: Sequence[Approval], by: str, channel: str, quorum: int) -> None:
+    """Raise GateError unless it is somebody else who approves: a quorum counts people, and by their names."""
+    if quorum > 1 and by in ("", channel):
+        raise GateError(
+            f"gate {gate_id} needs {quorum} people, and the answer does not say whose it is",
+            'send {"type": "approve", "decided_by": "…"}',
+        )
+    if _person(by) in {_person(given.by) for given in approvals}:
         raise GateError(
             f"{by} has approved gate {gate_id} already: {len(approvals)} of {quorum} approvals are given",
             "somebody else has to approve it, under a name of their own (`decided_by`); anybody may reject",
@@ -64,7 +70,12 @@ def check_approvals(
     named = tuple(approvers)
     for given in approvals:
         check_approver(gate_id, named, given.by, given.channel)
-    if len({given.by for given in approvals}) < quorum:
+    if len({_person(given.by) for given in approvals}) < quorum:
         raise GateError(
             f"gate {gate_id} has {len(approvals)} of {quorum} approvals", "somebody else has to approve it"
         )
+
+
+def _person(name: str) -> str:
+    """Spell a name in one way: `Kim` and `kim ` are one person."""
+    return unicodedata.normalize("NFKC", name).strip().casefold()

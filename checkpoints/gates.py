@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
 
-from planwright.checkpoints.approvers import Approval, approvers_of, check_again, check_approver, quorum_of
+from planwright.checkpoints.approvers import Approval, approvers_of, check_approver, check_person, quorum_of
 from planwright.checkpoints.database import Database
 from planwright.graph.canonical import canonical_json, sha256
 from planwright.graph.errors import GateError
@@ -90,8 +90,13 @@ class Gate(BaseModel):
 
     @property
     def may_be_remembered(self) -> bool:
-        """Whether its approval may hold for more than this once: for one call, never a destructive one."""
-        return self.kind == "step" and self.shown.get("mode") not in (None, "destructive")
+        """Whether its approval may hold for more than this once: for one call, never a destructive one.
+
+        Where several people have to approve, each call needs them.
+        """
+        return (
+            self.kind == "step" and self.shown.get("mode") not in (None, "destructive") and self.quorum == 1
+        )
 
     @property
     def allowed(self) -> tuple[Answer, ...]:
@@ -212,7 +217,7 @@ def acceptable(gate: Gate, decision: Decision) -> None:
         )
     if decision.answer == "approve":
         check_approver(gate.gate_id, approvers_of(gate.shown), decision.decided_by, decision.channel)
-        check_again(gate.gate_id, gate.approvals, decision.decided_by, gate.quorum)
+        check_person(gate.gate_id, gate.approvals, decision.decided_by, decision.channel, gate.quorum)
     if decision.remember is not None:
         _rememberable(gate, decision.remember)
 
@@ -227,7 +232,7 @@ _WHY_NOT: dict[GateKind, str] = {
 
 def _rememberable(gate: Gate, remember: Remember) -> None:
     if not gate.may_be_remembered:
-        why = "a destructive call is asked for every time" if gate.kind == "step" else "it is no call"
+        why = "such a call is asked for every time" if gate.kind == "step" else "it is no call"
         raise GateError(f"gate {gate.gate_id} cannot be remembered: {why}", "approve it without `remember`")
     args = gate.shown.get("args")
     unknown = remember.args.keys() - (args.keys() if isinstance(args, dict) else ())
@@ -294,4 +299,6 @@ def _gate(row: sqlite3.Row) -> Gate:
     read = {
         name: json.loads(row[name]) for name in ("shown", "edited", "remembered", "approvals") if row[name]
     }
+    if row["status"] == "approved" and row["approvals"] is None:  # before approvals were counted
+        read["approvals"] = [{"by": row["decided_by"], "channel": row["channel"], "at": row["decided_at"]}]
     return Gate.model_validate({**dict(row), "approvals": (), **read})

@@ -36,5 +36,5 @@ def filled(value: Any, environment: Mapping[str, str], *path: str | int) -> Any:
         return environment.get(name, "") or default or ""
 
     if "${" in _VARIABLE.sub("", value):
-        raise VariableError(path, f"holds a `${{` that is no variable: {value}", "write ${NAME}")
+        raise VariableError(path, "holds a `${` that begins no variable", "write ${NAME}")
     return _VARIABLE.sub(read, value)

@@ -31,7 +31,7 @@ from planwright.models.failover import Failover
 from planwright.models.failures import classify
 from planwright.models.first_words import FirstWords
 from planwright.models.pricing import heard, price, used_in_vain, worst_price
-from planwright.models.prose import showing_prose, whole
+from planwright.models.prose import Prose
 from planwright.models.router import Router
 from planwright.models.structured import Schema, Way, Ways, answered, asking
 from planwright.models.tool_bridge import in_words, new_nonce, read_calls
@@ -225,7 +225,8 @@ class Models:
         provider = self.router.provider(route)
         chat_model = self.router.chat_model(route, with_key)
         nonce = new_nonce() if call.tools and not route.native else ""
-        model: Runnable[Any, AIMessage] = showing_prose(chat_model) if nonce else chat_model
+        prose = Prose()
+        model: Runnable[Any, AIMessage] = prose.of(chat_model) if nonce else chat_model
         messages = in_words(call.messages, call.tools, nonce) if nonce else call.messages
         if call.tools and not nonce:
             model = chat_model.bind_tools(call.tools, tool_choice="auto")
@@ -247,7 +248,7 @@ class Models:
         if provider is not None and reply.response_metadata.get("finish_reason", "error") == "error":
             broken = ModelUnavailable(f"provider {route.provider} broke off in its reply", "try again later")
             raise read.failure(broken)
-        return read_calls(whole(reply), nonce) if nonce else read.whole(reply)
+        return read_calls(prose.whole(reply), nonce) if nonce else read.whole(reply)
 
     def _tell(
         self, invocation: Invocation, route: ModelRoute, role: str, key: str, data: dict[str, Any]

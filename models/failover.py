@@ -46,11 +46,10 @@ class Left:
 
 @dataclass(frozen=True)
 class Turn:
-    """Whom to ask next, with which key, after how many seconds, and who is asked if that fails."""
+    """Whom to ask next, with which key, and who is asked if that fails."""
 
     route: ModelRoute
     key: Key
-    wait: float
     onward: ModelRoute | None
 
 
@@ -113,7 +112,7 @@ class Failover:
             then = self._rested(resting, ends_at, among=len(routes))
             onward = follows or (then[0].route if then else None)
             if key is not None:
-                yield Turn(route, key, 0, onward)
+                yield Turn(route, key, onward)
             else:
                 tell(_told(route, None, self._resting(route), "next_provider", 0, onward))
         then = self._rested(resting, ends_at, among=len(routes))
@@ -126,11 +125,11 @@ class Failover:
         now = self._clock()
         found = [(route, self._ring(route).shortest()) for route in resting]
         turns = [
-            Turn(route, key, max(0.0, key.not_before - now), None)
+            Turn(route, key, None)
             for route, key in found
             if key and key.not_before < ends_at and (among > 1 or key.breaker.closed_at(now))
         ]
-        turns.sort(key=lambda turn: (turn.wait, turn.key.breaker.rests_until()))
+        turns.sort(key=lambda turn: (max(now, turn.key.not_before), turn.key.breaker.rests_until()))
         return [
             replace(turn, onward=then.route if then else None)
             for turn, then in zip(turns, [*turns, None][1:], strict=True)
@@ -140,8 +139,10 @@ class Failover:
         """Try one provider. Raises its last failure when it is the next one's turn."""
         route, key = turn.route, turn.key
         ring, retries, tried = self._ring(route), self._limits.retries, set[int]()
-        if turn.wait:
-            await self._sleep(turn.wait)
+        if (rest := key.not_before - self._clock()) > 0:
+            if key.not_before >= ends_at:  # those who were asked meanwhile took their time
+                raise self._resting(route)
+            await self._sleep(rest)
         while True:
             try:
                 return await self._call(route, key, attempt)

@@ -14,7 +14,6 @@ from langchain_core.outputs import ChatGenerationChunk
 from planwright.models.tool_bridge import first_block, without_thoughts
 
 _MAY_BE_TAG = re.compile(r"\s*(?:<\s*/?\s*\w*)?\Z")
-_WHOLE = "planwright_whole_text"
 
 
 def shown(text: str, *, ended: bool) -> str:
@@ -29,39 +28,42 @@ def shown(text: str, *, ended: bool) -> str:
     return words[:at].strip()
 
 
-def showing_prose(model: BaseChatModel) -> BaseChatModel:
-    """Give back a copy of a model, of a class derived from its own, that streams only what may be shown.
+class Prose:
+    """Keep the whole of a reply beside what is shown of it."""
 
-    A model that does not stream is the same model. `whole` restores what it said.
-    """
-    own = type(model)
-    if own._astream is BaseChatModel._astream:
-        return model
+    def __init__(self) -> None:
+        self._text: str | None = None
 
-    async def _astream(
-        self: BaseChatModel,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: Any = None,
-        **more: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        text = told = ""
-        async for chunk in own._astream(self, messages, stop, None, **more):
-            text += chunk.message.text
-            now = shown(text, ended=False)
-            message = chunk.message.model_copy(update={"content": now[len(told) :]})
-            told = now
-            yield ChatGenerationChunk(message=message, generation_info=chunk.generation_info)
-        rest = shown(text, ended=True)[len(told) :]
-        yield ChatGenerationChunk(message=AIMessageChunk(content=rest, additional_kwargs={_WHOLE: text}))
+    def of(self, model: BaseChatModel) -> BaseChatModel:
+        """Give back a copy of a model, of a class derived from its own, that streams only what may be shown.
 
-    copied = model.model_copy()
-    copied.__class__ = type(own.__name__, (own,), {"__module__": own.__module__, "_astream": _astream})
-    return copied
+        A model that does not stream is the same model.
+        """
+        own, prose = type(model), self
+        if own._astream is BaseChatModel._astream:
+            return model
 
+        async def _astream(
+            self: BaseChatModel,
+            messages: list[BaseMessage],
+            stop: list[str] | None = None,
+            run_manager: Any = None,
+            **more: Any,
+        ) -> AsyncIterator[ChatGenerationChunk]:
+            text = told = ""
+            async for chunk in own._astream(self, messages, stop, None, **more):
+                text += chunk.message.text
+                now = shown(text, ended=False)
+                message = chunk.message.model_copy(update={"content": now[len(told) :]})
+                told = now
+                yield ChatGenerationChunk(message=message, generation_info=chunk.generation_info)
+            prose._text = text
+            yield ChatGenerationChunk(message=AIMessageChunk(content=shown(text, ended=True)[len(told) :]))
 
-def whole(reply: AIMessage) -> AIMessage:
-    """Put back what was not shown of a streamed reply."""
-    extras = dict(reply.additional_kwargs)
-    text = extras.pop(_WHOLE, reply.text)
-    return reply.model_copy(update={"content": text, "additional_kwargs": extras})
+        copied = model.model_copy()
+        copied.__class__ = type(own.__name__, (own,), {"__module__": own.__module__, "_astream": _astream})
+        return copied
+
+    def whole(self, reply: AIMessage) -> AIMessage:
+        """Put back what was not shown of a streamed reply."""
+        return reply if self._text is None else reply.model_copy(update={"content": self._text})

@@ -79,9 +79,10 @@ class CallGates:
     ) -> Decision | None:
         if plan_gate:
             plan = await self._gates.read(plan_gate, invocation.clock())
-            if plan.status == "approved" and includes(plan.shown, checked):
+            nameless = gate.quorum > 1 and plan.decided_by == plan.channel
+            if plan.status == "approved" and includes(plan.shown, checked) and not nameless:
                 return _approval(plan.decided_by or "", "plan", f"with the plan, at {plan_gate}")
-        rule = await asyncio.to_thread(self._rules.covering, gate)
+        rule = await asyncio.to_thread(self._rules.covering, gate) if gate.quorum == 1 else None
         if rule is None:
             return None
         return _approval(rule.given_by, "rule", f"by rule {rule.id} of {rule.given_at[:10]}")

@@ -41,6 +41,14 @@ async def test_an_opened_gate_is_read_back_as_it_was_shown(stores: Stores) -> No
     assert await stores.gates.read("gate_a", NOW) == gate()
 
 
+async def test_an_approval_from_before_they_were_counted_counts(stores: Stores) -> None:
+    await stores.gates.open(gate())
+    await stores.gates.decide("gate_a", APPROVE, NOW)
+    await stores.database.run("old", lambda c: c.execute("UPDATE gates SET approvals = NULL"))
+    found = await stores.gates.read("gate_a", NOW)
+    assert [(one.by, one.channel) for one in found.approvals] == [("sam", "terminal")]
+
+
 async def test_opening_a_gate_again_does_not_undo_its_decision(stores: Stores) -> None:
     await stores.gates.open(gate())
     decided = await stores.gates.decide("gate_a", REJECT, NOW)

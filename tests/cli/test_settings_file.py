@@ -77,7 +77,7 @@ FILES = (
         "what is no variable",
         '[providers.local]\nmodel = "${no name}"\n',
         2,
-        "`providers.local.model` holds a `${` that is no variable",
+        "`providers.local.model` holds a `${` that begins no variable",
         "${NAME}",
     ),
 )
@@ -93,6 +93,11 @@ def test_a_bad_settings_file_is_named_with_its_line(desk: Desk, case: Case) -> N
     assert case.cause in said
     assert case.next_step in said.splitlines()[-1]
     assert not (desk.folder / ".planwright").exists()
+
+
+def test_a_value_that_cannot_be_filled_in_is_not_printed(desk: Desk) -> None:
+    desk.settings('[providers.local]\nmodel = "m"\napi_key = "sk-live-abc${1secret"\n')
+    assert "sk-live" not in refusal(desk.run("ls"))
 
 
 def test_a_settings_file_that_is_no_text_is_refused(desk: Desk) -> None:

@@ -274,6 +274,20 @@ async def test_the_one_whose_rest_ends_first_is_waited_for_where_all_rest() -> N
     assert [(told["provider"], told["next"]) for told in stage.told] == [("a", "b/m"), ("b", "b/m")]
 
 
+async def test_no_rest_is_waited_for_beyond_the_deadline(  # each of three is worth a wait, all are not
+) -> None:
+    asked_for = {"a": 20.0, "b": 25.0, "c": 28.0}
+    stage = Stage(
+        lambda provider, key: ModelUnavailable("busy", retry_after=asked_for[provider]),
+        limits=Limits(retries=0),
+    )
+    for _ in range(2):
+        with pytest.raises(ModelUnavailable):
+            await stage.ask(A, B, C, deadline_s=30)
+    assert stage.now <= 100 + 30
+    assert stage.sent == [("a", 0), ("b", 0), ("c", 0)] * 2
+
+
 async def all_resting(health: dict[str, Outcome]) -> Stage:
     stage = Stage(lambda provider, key: health[provider], limits=Limits(retries=0))
     for _ in range(5):

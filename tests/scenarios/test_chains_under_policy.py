@@ -132,6 +132,22 @@ def test_each_part_is_approved_by_whom_its_own_rule_names(scene: Scene) -> None:
     assert scene.done == ["f", "r", "note:r"]
 
 
+def test_each_part_has_the_approvers_and_the_quorum_of_its_own_rule(scene: Scene) -> None:
+    policy(
+        scene,
+        'match.capability = "work.read"\ndecide = "ask"\napprovers = "kim"',
+        'match.capability = "work.write"\ndecide = "ask"\nquorum = 2',
+    )
+    agent, _ = looped(scene, READ, WRITE, what="r")
+    scene.ask(agent, ASK)
+    scene.answer(agent, {"type": "approve", "decided_by": "kim"})
+    assert scene.done == ["r"]
+    assert shown(agent, scene)["capability"] == "work.write"
+    assert agent.get_state(scene.config).interrupts[0].value["approvals"] == ["kim"]
+    scene.answer(agent, {"type": "approve", "decided_by": "sam"})
+    assert scene.done == ["r", "note:r"]
+
+
 def vault() -> Capability:
     """Declare a capability whose result holds the secret."""
 

@@ -231,6 +231,43 @@ def test_a_call_waits_until_as_many_people_as_the_rule_says_have_approved(scene:
     assert scene.done == ["w"]
 
 
+@pytest.mark.parametrize("same", ["kim", "Kim", " kim ", "\uff4b\uff49\uff4d"])
+def test_one_person_is_one_approval_however_the_name_is_spelled(scene: Scene, same: str) -> None:
+    policy(scene, TWO)
+    agent = looped(scene, scene.calls(("work__wipe", {"name": "w"})), "done")
+    scene.ask(agent, "Wipe it")
+    scene.answer(agent, approve_as("kim"))
+    with pytest.raises(GateError, match=r"has approved .* already"):
+        scene.answer(agent, approve_as(same))
+
+
+def test_who_does_not_say_a_name_is_nobody_to_count(scene: Scene) -> None:
+    policy(scene, TWO)
+    agent = looped(scene, scene.calls(("work__wipe", {"name": "w"})), "done")
+    scene.ask(agent, "Wipe it")
+    with pytest.raises(GateError, match="needs 2 people, and the answer does not say whose it is"):
+        scene.answer(agent, {"type": "approve"})
+
+
+def test_a_plan_that_nobody_by_name_approved_approves_no_gate_of_several(scene: Scene) -> None:
+    policy(scene, TWO)
+    agent = scene.agent(
+        scene.plan(scene.step("s1", "work.wipe")), "the answer", approval={"depth": "plan_and_gates"}
+    )
+    scene.ask(agent)
+    scene.answer(agent, {"type": "approve"})
+    (asked,) = agent.get_state(scene.config).interrupts
+    assert asked.value["approvals"] == []
+
+
+def test_an_approval_of_several_is_not_remembered(scene: Scene) -> None:
+    policy(scene, TWO.replace("work.wipe", "work.write"))
+    agent = looped(scene, scene.calls(("work__write", {"name": "w"})), "done")
+    scene.ask(agent, "Write it")
+    with pytest.raises(GateError, match="cannot be remembered: such a call is asked for every time"):
+        scene.answer(agent, {**approve_as("kim"), "remember": "always"})
+
+
 def test_one_rejection_closes_a_gate_that_others_have_approved(scene: Scene) -> None:
     policy(scene, TWO)
     agent = looped(scene, scene.calls(("work__wipe", {"name": "w"})), "left out")

@@ -103,7 +103,10 @@ def test_a_run_without_budget_for_the_call_sends_nothing(workspace: Path, serve:
 
 def test_calls_go_through_the_proxy_of_a_provider(workspace: Path, serve: Serve) -> None:
     server = serve(says(LISTING), says("Four."))
-    far = {"base_url": "http://models.invalid/v1", "proxy": server.base_url.removesuffix("/v1")}
+    far: dict[str, Any] = {
+        "base_url": "http://models.invalid/v1",
+        "proxy": server.base_url.removesuffix("/v1"),
+    }
     ended = ask(settings_for(workspace, {"far": provider(**far)}))
     assert (ended.status, ended.answer) == ("completed", "Four.")
     assert {request.path for request in server.requests} == {"http://models.invalid/v1/chat/completions"}
