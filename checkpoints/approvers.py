@@ -59,7 +59,7 @@ def check_person(gate_id: str, approvals: Sequence[Approval], by: str, channel: 
     if _person(by) in {_person(given.by) for given in approvals}:
         raise GateError(
             f"{by} has approved gate {gate_id} already: {len(approvals)} of {quorum} approvals are given",
-            "somebody else has to approve it, under a name of their own (`decided_by`); anybody may reject",
+            "somebody else has to: at their own login, or as `decided_by`; anybody may reject",
         )
 
 

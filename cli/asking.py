@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pwd
+import sys
+import termios
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -38,6 +40,7 @@ def asker(drafts: Drafts, watch: Watch) -> Approver:
     def ask(waiting: Mapping[str, Any], terminal: Terminal) -> dict[str, Any]:
         _show_card(waiting, terminal, watch)
         terminal.screen.print(views.label(ASKS.get(waiting["kind"], "approve?"), _question(waiting)))
+        forget_typed_ahead()
         prompt = f"           {choices(waiting)}: "
         while True:
             terminal.screen.print(prompt, end="", markup=False)
@@ -50,6 +53,12 @@ def asker(drafts: Drafts, watch: Watch) -> Approver:
                 return {**answer, "decided_by": who()}
 
     return ask
+
+
+def forget_typed_ahead() -> None:
+    """Drop what was typed before the question was there: it cannot be an answer to it."""
+    if sys.stdin.isatty():
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
 
 def choices(waiting: Mapping[str, Any]) -> str:
@@ -96,7 +105,9 @@ def say_how_to_answer(waiting: Mapping[str, Any], where: str, terminal: Terminal
     terminal.screen.print(views.label("waiting", f"for a decision over {_question(waiting)}"))
     if "approve" in allowed:
         if given := ", ".join(waiting.get("approvals", ())):
-            terminal.screen.print(views.label("approvals", f"{given}; somebody else has to approve, too"))
+            terminal.screen.print(
+                views.label("approvals", f"{given}; somebody else has to approve, too, at their own login")
+            )
         terminal.screen.print(views.label("approve", f"planwright approve {gate}"))
     if "edit" in allowed:
         terminal.screen.print(views.label("edit", f"planwright edit {gate}"))

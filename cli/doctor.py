@@ -79,7 +79,7 @@ def _checks(workspace: Path) -> Iterator[tuple[str, Callable[[], str]]]:
     if settings.agents:
         yield "agents", lambda: _agents(settings)
     yield "secrets", lambda: _secrets(settings)
-    yield "mail", lambda: _folder(settings.workspace / settings.sources.mail / "cur", "sources.mail")
+    yield "mail", lambda: _mail(settings)
     for name, channel in settings.channels.items():
         yield "channel", lambda name=name, url=channel.url: _channel(settings, name, url)  # type: ignore[misc]
     for name in settings.providers:
@@ -94,7 +94,7 @@ def _store(settings: Settings) -> str:
         count = records.database.call("read", lambda c: c.execute("SELECT count(*) FROM runs").fetchone()[0])
     finally:
         records.close()
-    return f"{settings.store_folder} ({count} runs)"
+    return f"{settings.store_folder} ({count} run{'s' * (count != 1)})"
 
 
 def _secrets(settings: Settings) -> str:
@@ -108,10 +108,14 @@ def _secrets(settings: Settings) -> str:
     return "; ".join(said)
 
 
-def _folder(path: Path, setting: str) -> str:
-    if not path.is_dir():
-        raise SetupError(f"there is no maildir at {path.parent}", f"set {setting} if you want to search mail")
-    return f"{sum(1 for _ in path.iterdir())} messages read in {path.parent}"
+def _mail(settings: Settings) -> str:
+    """Count the mail that was read; a workspace need not have any, unless its settings say where."""
+    folder = settings.workspace / settings.sources.mail
+    if (folder / "cur").is_dir():
+        return f"{sum(1 for _ in (folder / 'cur').iterdir())} messages read in {folder}"
+    if "mail" in settings.sources.model_fields_set:
+        raise SetupError(f"there is no maildir at {folder}", "mend sources.mail")
+    return f"none: there is no maildir at {folder} (sources.mail)"
 
 
 def _channel(settings: Settings, name: str, url: str) -> str:
@@ -125,7 +129,9 @@ def _channel(settings: Settings, name: str, url: str) -> str:
 def _provider(settings: Settings, name: str) -> str:
     provider = settings.providers[name]
     if not api_keys(provider) and (provider.base_url is None or provider.api_key_env):
-        raise SetupError(f"provider {name} has no key", f"set providers.{name}.api_key_env")
+        named = provider.api_key_env or f"providers.{name}.api_key_env"
+        wanted = named if isinstance(named, str) else " or ".join(named)
+        raise SetupError(f"provider {name} has no key", f"set {wanted}")
     _check_priced(settings, name)
     models = ", ".join(served.model for served in provider.served)
     return f"{name}: {models} at {provider.base_url or 'api.openai.com'}"

@@ -25,6 +25,7 @@ from planwright.graph.errors import GateError, SetupError
 from planwright.graph.results import RunStatus
 from planwright.graph.run_context import RunContext
 from planwright.graph.settings import Settings, load
+from planwright.models.router import Router
 
 EXIT: dict[RunStatus, int] = {
     "completed": 0,
@@ -52,6 +53,7 @@ def start(
 ) -> int:
     """Begin a run and follow it to its end or to a gate. Returns the exit code."""
     settings = load(workspace)
+    Router(settings).route(options.provider)  # one that is not there begins no run
     patience = settings.approval.plan_timeout_s if terminal.interactive else None
     context = replace(options, channel="cli", gate_ttl_s=patience)
     message = {"messages": [{"role": "user", "content": request}]}

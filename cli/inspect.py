@@ -17,8 +17,10 @@ from planwright.graph.settings import Settings, load
 if TYPE_CHECKING:
     from sqlite_utils import Database
 
-_RUNS = """SELECT r.*, coalesce(t.title, substr(r.request, 1, 60)) AS title FROM runs r
-    LEFT JOIN threads t ON t.thread_id = r.thread_id
+_RUNS = """SELECT r.*, coalesce(t.title, substr(r.request, 1, 60)) AS title,
+    (SELECT group_concat(gate_id, ' ') FROM gates g
+        WHERE g.run_id = r.run_id AND g.status = 'open') AS gates
+    FROM runs r LEFT JOIN threads t ON t.thread_id = r.thread_id
     WHERE (:waiting = 0 OR r.status = 'waiting') ORDER BY r.started_at DESC LIMIT 200"""
 
 _ASKED = "SELECT kind, shown FROM gates WHERE run_id = :id AND status = 'open' ORDER BY requested_at"
@@ -33,7 +35,7 @@ def show_runs(workspace: Path, waiting: bool, as_json: bool) -> int:
             json.dumps([{name: row[name] for name in wanted} for row in rows], ensure_ascii=False, indent=2)
         )
     elif rows:
-        views.console().print(views.runs_table(rows))
+        views.console().print(views.runs_table(rows, waiting))
     else:
         print("no runs" + (" wait for a decision" if waiting else ' yet; begin one: planwright run "…"'))
     return 0
@@ -167,11 +169,12 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
         ),
         None,
     )
+    verified = _newest(database, run_id, "plan_verified")  # a plan that is only shown is not on record to run
     return {
         **{name: run[name] for name in wanted},
         "agent": json.loads(run["context"]).get("agent"),
         **_source(database, run_id),
-        "plan": json.loads(plan["plan"]) if plan else None,
+        "plan": json.loads(plan["plan"]) if plan else (verified or {}).get("plan"),
         "verdict": _newest(database, run_id, "verdict"),
         "gates": list(
             database.query(

@@ -11,6 +11,7 @@ import typer
 
 from planwright.cli import agents, mcp, memory, policy, spending, travel
 from planwright.cli.options import HERE, Folder, Json, Mode, NoInput, Port, Probe, Request, Thread, Which
+from planwright.cli.version import options
 from planwright.graph.errors import PlanwrightError
 
 app = typer.Typer(
@@ -18,14 +19,14 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Plan, approve, run, resume and replay work that has consequences.",
+    callback=options,
 )
 
 for name, group in {"agents": agents, "policy": policy, "mcp": mcp, "memory": memory}.items():
     app.add_typer(group.app, name=name)
 
 Scope = Literal["run", "session", "always"]
-Agent = Annotated[str | None, typer.Option(help="The agent to be: a profile under [agents].")]
+Agent = Annotated[str | None, typer.Option(help="The agent to be: a profile under \\[agents].")]
 Provider = Annotated[str | None, typer.Option(help="The provider to use, or provider/model.")]
 
 

@@ -164,7 +164,8 @@ def known(needed: Mapping[str, Any]) -> str:
 def estimated(run: Mapping[str, Any]) -> str:
     """Say what a whole run was thought to use, before its plan was run."""
     price = "unpriced" if run["cost"] is None else f"from {dollars(run['cost'])}"
-    return f"from {run['model_calls']} model calls, {run['tokens']:,} tokens, cost {price}"
+    calls = run["model_calls"]
+    return f"from {calls} model call{'s' * (calls != 1)}, {run['tokens']:,} tokens, cost {price}"
 
 
 def dollars(micro_cents: int) -> str:
@@ -244,14 +245,17 @@ def usage(spent: Mapping[str, Any]) -> str:
     return f"{calls} model call{'s' * (calls != 1)}, {spent['tokens']:,} tokens, cost {cost}"
 
 
-def runs_table(rows: list[dict[str, Any]]) -> Table:
-    """List runs."""
+def runs_table(rows: list[dict[str, Any]], waiting: bool = False) -> Table:
+    """List runs; those that wait with their gates."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name, cell in (("thread", "thread_id"), ("status", "status"), ("started", "")):
-        width = max(len(str(row[cell])) for row in rows) if cell else len("2026-01-01 00:00")
+    second = ("gate", "gates") if waiting else ("status", "status")
+    for name, cell in (("thread", "thread_id"), second, ("started", "")):
+        texts = (part for row in rows for part in str(row[cell]).split()) if cell else ("2026-01-01 00:00",)
+        width = max(map(len, texts))
         table.add_column(name, no_wrap=True, min_width=width)
     table.add_column("request", no_wrap=True, overflow="ellipsis", ratio=1)
     for row in rows:
         started = str(row["started_at"])[:16].replace("T", " ")
-        table.add_row(row["thread_id"], row["status"], started, safe(row["title"]))
+        cells = str(row[second[1]]).replace(" ", "\n")
+        table.add_row(row["thread_id"], cells, started, safe(row["title"]))
     return table

@@ -67,6 +67,8 @@ def _step(
         raise _refusal(f"{where}: `after` is a list of step ids")
     fields = _agentic(fields, known.get(name), where)
     base = known[name].model_dump() if name in known else {}
+    if base and fields.get("capability", base["capability"]) != base["capability"]:
+        base["description"] = ""  # it told of another call
     try:
         step = PlanStep.model_validate({**base, **fields})
     except (ValidationError, RecursionError) as error:

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
 from planwright.graph.model_hint import ModelCapability
 from planwright.graph.provider_budget import Prices, ProviderBudget
+
+
+def _http(value: str) -> str:
+    if not re.match(r"https?://[^/\s]", value):
+        raise ValueError("an address begins with http:// or https://")
+    return value
+
+
+Address = Annotated[str, AfterValidator(_http)]
 
 
 class ServedModel(BaseModel):
@@ -28,8 +40,8 @@ class Provider(ProviderBudget):
 
     model: str
     models: dict[str, ServedModel] = Field(default_factory=dict)
-    base_url: str | None = None
-    proxy: str | None = Field(None, pattern=r"^https?://")
+    base_url: Address | None = None
+    proxy: Address | None = None
     api_key: SecretStr | None = None
     api_keys: tuple[SecretStr, ...] = ()
     api_key_env: str | tuple[str, ...] | None = None

@@ -103,7 +103,8 @@ def request(gate: Gate) -> dict[str, Any]:
 def _describe(gate: Gate) -> str:
     if gate.kind == "plan":
         steps: Any = gate.shown["steps"]
-        return f"Approve the plan: {gate.shown['goal']} ({len(steps)} steps, risk {gate.shown['risk']})"
+        count = f"{len(steps)} step{'s' * (len(steps) != 1)}"
+        return f"Approve the plan: {gate.shown['goal']} ({count}, risk {gate.shown['risk']})"
     if gate.kind == "escalation":
         return f"Decide over {gate.shown['step_id']}: {gate.shown['description']} ({gate.shown['reason']})"
     if gate.kind == "info":

@@ -51,6 +51,27 @@ def test_ls_json_lists_a_run_with_its_status(desk: Desk, waiting: Waiting) -> No
     assert row["request"] == "Save hello to note.md"
 
 
+def test_ls_waiting_names_the_gates(desk: Desk, waiting: Waiting) -> None:
+    assert waiting.gate_id in desk.run("ls", "--waiting").stdout
+
+
+def test_the_version_is_said(desk: Desk) -> None:
+    done = desk.run("--version")
+    assert (done.code, done.stdout.split()[0]) == (0, "planwright")
+
+
+def test_doctor_names_the_variable_that_is_not_set(desk: Desk) -> None:
+    desk.settings('[providers.local]\nmodel = "m"\napi_key_env = "NOT_SET_ANYWHERE"\n')
+    done = desk.run("doctor")
+    assert (done.code, "set NOT_SET_ANYWHERE" in done.stdout) == (1, True)
+
+
+def test_a_provider_that_is_not_there_begins_no_run(desk: Desk) -> None:
+    done = desk.run("run", "What time is it?", "--provider", "nope")
+    assert (done.code, "there is no provider 'nope'" in done.stderr) == (2, True)
+    assert desk.run("ls", "--json").json == []
+
+
 def test_ls_waiting_leaves_out_what_has_ended(desk: Desk, waiting: Waiting) -> None:
     reject(desk.folder, waiting)
     assert desk.run("ls", "--waiting", "--json").json == []

@@ -63,12 +63,14 @@ def test_a_rejected_job_changes_nothing_and_tells_the_reason(desk: Desk, waiting
 def test_a_dry_run_shows_the_plan_and_opens_no_gate(desk: Desk) -> None:
     done = desk.run("plan", FILES_JOB)
     assert done.code == 0
+    told = desk.run("plan", FILES_JOB, "--json").json
+    assert "files.write" in [step["capability"] for step in told["plan"]["steps"]]
     assert "files.write" in done.stderr
     assert "nothing was run" in done.stdout
     assert not (desk.folder / "summary.md").exists()
     assert desk.rows("SELECT count(*) FROM gates") == [(0,)]
     assert desk.rows("SELECT count(*) FROM steps") == [(0,)]
-    assert desk.rows("SELECT status FROM runs") == [("planned",)]
+    assert desk.rows("SELECT status FROM runs") == [("planned",)] * 2
 
 
 def test_a_run_over_its_budget_names_the_limit_in_json_and_prints_nothing_else(desk: Desk) -> None:

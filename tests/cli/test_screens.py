@@ -204,3 +204,13 @@ def test_ctrl_c_gives_the_terminal_back_and_says_how_to_go_on(desk: Desk) -> Non
     assert any(re.match(r"  ▶ \S+ +channel\.post", row) for row in rows)
     assert any("planwright resume" in row for row in rows)
     assert "Traceback" not in typist.screen
+
+
+def test_what_was_typed_before_the_question_answers_nothing(desk: Desk) -> None:
+    with Typist(desk.folder, "run", REQUEST, size=SIZES[0]) as typist:
+        typist.type("y\n")
+        typist.read_until(PROMPT)
+        typist.type("n\n")
+        code, _ = typist.finish()
+    assert code == 4
+    assert not (desk.folder / "note.md").exists()

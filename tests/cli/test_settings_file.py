@@ -74,6 +74,13 @@ FILES = (
         "set NOT_SET_ANYWHERE",
     ),
     Case(
+        "an address that is none",
+        '[providers.local]\nmodel = "m"\nbase_url = ""\n',
+        3,
+        "`providers.local.base_url`: an address begins with http:// or https://",
+        "mend `providers.local.base_url`",
+    ),
+    Case(
         "what is no variable",
         '[providers.local]\nmodel = "${no name}"\n',
         2,

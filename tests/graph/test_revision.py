@@ -107,6 +107,13 @@ def test_waits_are_told_however_they_are_declared() -> None:
     ]
 
 
+def test_another_call_does_not_inherit_what_was_said_of_the_first() -> None:
+    base = plan(step("a", description="Save it"))
+    card = shown(base)
+    card["steps"][0] = {"id": "a", "capability": "c.d", "params": {}}
+    assert read_edit(card, base, shown(base)).steps[0].description == ""
+
+
 def test_a_wait_that_was_only_a_reference_is_kept_when_the_reference_goes() -> None:
     base = plan(step("a"), step("b", params={"name": "{{steps.a.output.text}}"}))
     card = shown(base)

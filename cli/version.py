@@ -1,0 +1,21 @@
+"""`planwright --version`."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+
+def _say(asked: bool) -> None:
+    if asked:
+        print(f"planwright {version('planwright')}")
+        raise typer.Exit
+
+
+Version = Annotated[bool, typer.Option("--version", callback=_say, is_eager=True, help="Say the version.")]
+
+
+def options(version: Version = False) -> None:
+    """Plan, approve, run, resume and replay work that has consequences."""
