@@ -23,7 +23,7 @@ from planwright.models.calling import Models, Prompt, read_json
 from planwright.models.offline.remembering import spoken
 from planwright.prompts import as_data, render
 
-REQUEST, ANSWER, KNOWN, WHY, TAGS = 4000, 2000, 10, 200, 5
+REQUEST, ANSWER, KNOWN, WHY = 4000, 2000, 10, 200
 GRACE_S = 1  # a call that takes too long is told as such, before whatever would be tried next is cut off
 
 
@@ -75,7 +75,7 @@ class Proposing:
 def reply_schema(most: int) -> dict[str, Any]:
     """Say what a model answers with."""
     text = {"type": "string"}
-    fields = {"said": text, "text": text, "tags": {"type": "array", "items": text}, "why": text}
+    fields = {"said": text, "text": text, "why": text}
     one = {"type": "object", "properties": fields, "required": ["said", "text"]}
     return {
         "type": "object",
@@ -85,7 +85,10 @@ def reply_schema(most: int) -> dict[str, Any]:
 
 
 def read(reply: str) -> list[Candidate]:
-    """Read what a model proposes; an entry that is none is left out. Raises ModelOutputInvalid."""
+    """Read what a model proposes; an entry that is none is left out. Raises ModelOutputInvalid.
+
+    Its tags are dropped: they lean on nothing the user said, and would be remembered along with the text.
+    """
     listed = read_json(reply)[0].get("memories")
     if not isinstance(listed, list):
         raise ModelOutputInvalid("the reply has no list of memories", "answer as the schema says")
@@ -111,9 +114,8 @@ def _candidate(entry: object) -> Candidate | None:
         one = Candidate.model_validate(entry)
     except ValidationError:
         return None
-    plain = {"said": _line(one.said), "text": _line(one.text), "why": _line(one.why)[:WHY]}
-    tags = tuple(_line(tag)[:40] for tag in one.tags[:TAGS])
-    return Candidate.model_validate({**plain, "tags": tags}) if plain["said"] and plain["text"] else None
+    said, text = _line(one.said), _line(one.text)
+    return Candidate(said=said, text=text, why=_line(one.why)[:WHY]) if said and text else None
 
 
 def _line(text: str) -> str:

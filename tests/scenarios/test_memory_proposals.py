@@ -58,7 +58,7 @@ def test_a_model_proposes_and_nothing_is_remembered_yet(scene: Scene) -> None:
     assert proposed(scene) == [{"text": SAID, "status": "proposed"}]
     assert remembered(scene) == []
     (event,) = told(scene, "memory_proposed")
-    assert (event["text"], event["said"], event["tags"]) == (SAID, SAID, ["units"])
+    assert (event["text"], event["said"], event["tags"]) == (SAID, SAID, [])
     (row,) = proposed(scene, "id, run_id, thread_id")
     assert (row["id"], row["thread_id"]) == (event["id"], scene.thread)
     assert [row["run_id"]] == [run["run_id"] for run in scene.rows("SELECT run_id FROM runs")]
