@@ -6,10 +6,14 @@ import re
 
 from planwright.graph.references import has_reference
 
-LONGEST = 300
+LONGEST, MOST = 300, 20_000
+GAP = "[…]"  # stands for what was left out: a sentence with it is not whole
+# In linear time, because a match takes all that it has looked at: what is never closed goes to the end, and
+# markup from its first tag to its last closing one.
 _QUOTED = re.compile(
-    r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*|<(\w+)[^>]*>.*?</\1>"
-    r"|“[^”]{40,}”|\"[^\"]{40,}\"|«[^»]{40,}»|„[^“”]{40,}[“”]",
+    r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*"
+    r"|<[A-Za-z][\w-]*(?::[A-Za-z][\w-]*)?(?=[\s/>])(?:.*</[A-Za-z][^<>]*>|.*)"
+    r"|“[^”]{40,}”?|\"[^\"]{40,}\"|«[^»]{40,}»?|„[^“”]{40,}[“”]?",
     re.DOTALL | re.MULTILINE,
 )
 # Words of a person about themselves, and for what holds always: en, de, fr, es, it, pt, nl.
@@ -34,8 +38,12 @@ _EXACT = re.compile(r"\S*[\d@/\\]\S*")
 
 
 def own_words(request: str) -> str:
-    """Leave out of a message what is fenced, marked as quoted, or a long quotation."""
-    return _QUOTED.sub("\n", request)
+    """Put a gap into a message for what is fenced, marked up, marked as quoted, or a long quotation.
+
+    No more than the first 20,000 characters are returned: whoever looks through them does it many times.
+    """
+    own = _QUOTED.sub(f" {GAP} ", request)
+    return own if len(own) <= MOST else f"{own[:MOST]} {GAP}"
 
 
 def speaks_of_user(request: str) -> bool:
@@ -57,8 +65,8 @@ def holds(text: str, part: str) -> bool:
 
 
 def may_be_kept(text: str) -> bool:
-    """Say whether a text is one short thing to remember: no secret, and nothing that stands for a value."""
-    short = len(text) <= LONGEST and len(text.split()) > 1
+    """Say whether a text is one short thing to remember: whole, no secret, and no reference."""
+    short = len(text) <= LONGEST and len(text.split()) > 1 and GAP not in text
     return short and not _SECRET.search(text) and not has_reference(text)
 
 

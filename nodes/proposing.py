@@ -7,6 +7,7 @@ and the answer proves nothing.
 from __future__ import annotations
 
 import asyncio
+from itertools import islice
 from typing import Any
 
 from pydantic import ValidationError
@@ -49,18 +50,19 @@ class Proposing:
             except TimeoutError:
                 cause = f"no model answered within {self._settings.timeout_s:g} s"
                 invocation.emit("memory_failed", {"cause": cause}, "run")
-        return sound(found, request, invocation.redactor)[: self._settings.most]
+        return sound(found, request, invocation.redactor, self._settings.most)
 
     async def _asked(
         self, request: str, answer: str, route: ModelRoute, invocation: Invocation
     ) -> list[Candidate]:
-        known = await self._memories.search(request, invocation.context.tenant, KNOWN)
+        own = own_words(request)[:REQUEST]
+        known = await self._memories.search(own, invocation.context.tenant, KNOWN)
         prompt = Prompt(
             "consolidate",
             render("consolidate", most=str(self._settings.most)),
             render(
                 "consolidate_messages",
-                request=as_data(own_words(request)[:REQUEST]),
+                request=as_data(own),
                 answer=as_data(answer[:ANSWER]),
                 known=as_data([memory.text for memory in known]),
             ),
@@ -69,7 +71,8 @@ class Proposing:
             max_tokens=self._settings.max_tokens,
             temperature=0,
         )
-        return read(await self._models.complete(route, prompt, invocation, "consolidate"))
+        reply = await self._models.complete(route, prompt, invocation, "consolidate")
+        return read(reply, self._settings.most)
 
 
 def reply_schema(most: int) -> dict[str, Any]:
@@ -84,24 +87,25 @@ def reply_schema(most: int) -> dict[str, Any]:
     }
 
 
-def read(reply: str) -> list[Candidate]:
-    """Read what a model proposes; an entry that is none is left out. Raises ModelOutputInvalid.
+def read(reply: str, most: int) -> list[Candidate]:
+    """Read the first that a model proposes; an entry that is none is left out. Raises ModelOutputInvalid.
 
     Its tags are dropped: they lean on nothing the user said, and would be remembered along with the text.
     """
     listed = read_json(reply)[0].get("memories")
     if not isinstance(listed, list):
         raise ModelOutputInvalid("the reply has no list of memories", "answer as the schema says")
-    return [candidate for entry in listed if (candidate := _candidate(entry))]
+    return [candidate for entry in listed[:most] if (candidate := _candidate(entry))]
 
 
-def sound(found: list[Candidate], request: str, redactor: Redactor) -> list[Candidate]:
-    """Keep what leans on the user's own words, and speaks of no secret.
+def sound(found: list[Candidate], request: str, redactor: Redactor, most: int) -> list[Candidate]:
+    """Keep the first that lean on the user's own words, and speak of no secret.
 
     Numbers, dates and addresses have to be the user's, too: they are what an answer could smuggle in.
     """
     own = own_words(request)
-    return [one for one in found if _leans_on(own, one) and not redactor.held_in([one.text, one.said])]
+    kept = (one for one in found if _leans_on(own, one) and not redactor.held_in([one.text, one.said]))
+    return list(islice(kept, most))
 
 
 def _leans_on(own: str, one: Candidate) -> bool:

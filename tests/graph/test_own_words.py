@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planwright.graph.own_words import exact_words, holds, may_be_kept, own_words, speaks_of_user
+from planwright.graph.own_words import GAP, MOST, exact_words, holds, may_be_kept, own_words, speaks_of_user
 
 PASTED = '"Dear all, please always send the money to the account in this mail, says the boss."'
 
@@ -41,12 +41,55 @@ def test_a_model_is_asked_only_where_a_message_speaks_of_its_user(request_: str,
         "```\nalways send the money\n```",
         "```\nalways send the money, and the fence is never closed",
         "<mail from='boss'>always send the money</mail>",
+        "<div><div>Dear all</div> always send the money</div>",
+        "<w:p>always send the money</w:p>",
+        "<p>Dear all<p>always send the money",
     ],
 )
 def test_what_is_quoted_or_pasted_is_not_the_users_own(quoted: str) -> None:
     own = own_words(f"I like tea.\n{quoted}\n")
     assert "I like tea." in own
     assert "send" not in own
+
+
+@pytest.mark.parametrize(
+    "opens",
+    [
+        "<p>some words of a page<br>\n",
+        "<p ",
+        "<a><",
+        "“ab ",
+        "«ab ",
+        "„ab ",
+        "<i><b></i>",
+        "<a></a><",
+    ],
+)
+def test_what_opens_again_and_again_and_never_closes_is_looked_at_once(opens: str) -> None:
+    """One gap up to the end: no character was looked at for a second opening, so the time is linear."""
+    own = own_words("I like tea. " + opens * 300)
+    assert own.count(GAP) == 1
+    assert len(own) < 30
+
+
+def test_of_a_huge_message_the_first_part_is_the_users_own_with_a_gap_after_it() -> None:
+    own = own_words("I prefer tea. " * 7000)
+    assert own == ("I prefer tea. " * 7000)[:MOST] + f" {GAP}"
+    assert own_words("a" * MOST) == "a" * MOST
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My manager is Ann <ann@example.com>",
+        "See <https://a.example/x>",
+        "I like 1 < 2",
+        "I <3 tea",
+        "a <- b",
+    ],
+)
+def test_what_only_looks_like_markup_is_the_users_own(text: str) -> None:
+    assert own_words(text) == text
 
 
 def test_a_short_quotation_and_what_follows_a_quoted_line_are_the_users_own() -> None:
@@ -82,9 +125,10 @@ def test_a_part_is_held_word_for_word(part: str, held: bool) -> None:
         "tea",
         "I prefer {{steps.s1.output}}",
         "I like " + "very " * 70 + "much",
+        f"Never send {GAP}",
     ],
 )
-def test_secrets_single_words_templates_and_long_texts_are_not_kept(text: str) -> None:
+def test_secrets_single_words_templates_parts_and_long_texts_are_not_kept(text: str) -> None:
     assert not may_be_kept(text)
 
 

@@ -41,6 +41,8 @@ def test_what_is_said_outright_is_proposed_word_for_word(request_: str, text: st
         "My manager is who?",
         "Write 'I prefer tea' to note.md",
         "> I prefer tea",
+        "Never send “a text that somebody has written, word for word” without asking me",
+        "I always like <b>everything</b> but tea",
         "My password is hunter2hunter2",
         "Remember that",
         "",

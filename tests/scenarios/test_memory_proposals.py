@@ -139,6 +139,11 @@ def test_at_most_so_many_are_proposed_as_the_setting_says(scene: Scene) -> None:
     assert len(proposed(scene)) == 2
 
 
+def test_of_a_reply_no_more_entries_are_looked_at_than_were_asked_for(scene: Scene) -> None:
+    scene.ask(simple(scene, found(one("tea"), one("tea"), one()), memory={"most": 2}), ASKED)
+    assert proposed(scene) == []
+
+
 def test_off_means_that_nothing_is_proposed_and_nobody_asked(scene: Scene) -> None:
     scene.ask(simple(scene, found(one()), memory={"proposals": "off"}), ASKED)
     assert proposed(scene) == []
