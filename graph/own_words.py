@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from planwright.graph.references import has_reference
 
@@ -34,6 +35,7 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\w+(?:['’]\w+)?")
+_SHORTENED = re.compile(r"\W*(?:\w|[A-Z]\w{1,3}|\S*\.\S*)\.")  # J. Dr. Prof. e.g.
 _EXACT = re.compile(r"\S*[\d@/\\]\S*")
 
 
@@ -64,6 +66,15 @@ def holds(text: str, part: str) -> bool:
     return bool(sought) and re.search(rf"(?<!\w){re.escape(sought)}(?!\w)", _plain(text)) is not None
 
 
+def says(request: str, text: str) -> bool:
+    """Say whether a text is a whole sentence of its user's own in a message, and no question.
+
+    Where it is open whether a sentence ends (`Dr. Smith`, a new line), it goes on: half of one may say the
+    opposite of the whole.
+    """
+    return bool(_plain(text)) and _plain(text) in map(_plain, _sentences(own_words(request).split()))
+
+
 def may_be_kept(text: str) -> bool:
     """Say whether a text is one short thing to remember: whole, no secret, and no reference."""
     short = len(text) <= LONGEST and len(text.split()) > 1 and GAP not in text
@@ -73,6 +84,17 @@ def may_be_kept(text: str) -> bool:
 def exact_words(text: str) -> list[str]:
     """List the words with a digit, an @ or a slash: numbers, dates, addresses, which nobody rewords."""
     return [word.strip(".,;:!?()[]\"'“”") for word in _EXACT.findall(text)]
+
+
+def _sentences(words: list[str]) -> Iterator[str]:
+    """Walk the sentences of a text, without questions."""
+    start = 0
+    for end, (word, then) in enumerate(zip(words, [*words[1:], ""], strict=True), 1):
+        stops = word[-1] in ".!?" and not then[:1].islower() and not _SHORTENED.fullmatch(word)
+        if stops or not then:
+            if word[-1] != "?":
+                yield " ".join(words[start:end])
+            start = end
 
 
 def _plain(text: str) -> str:

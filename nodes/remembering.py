@@ -14,7 +14,7 @@ from planwright.checkpoints.runs import RecordedPlan, Runs
 from planwright.graph.canonical import sha256
 from planwright.graph.errors import CapabilityError, LimitExceeded
 from planwright.graph.invocation import Invocation
-from planwright.graph.own_words import holds, own_words
+from planwright.graph.own_words import says
 from planwright.graph.plan import CheckedStep, Plan, PlanStep
 from planwright.graph.proposal import WRITE, Proposal
 from planwright.graph.risk import at_least
@@ -31,7 +31,7 @@ class Remembering:
 
     async def by_rule(self, proposal: Proposal, request: str, invocation: Invocation) -> None:
         """Remember a proposal if nobody has to be asked; one that cannot be written stays proposed."""
-        if self._settings.memory.proposals != "rule" or not holds(own_words(request), proposal.text):
+        if self._settings.memory.proposals != "rule" or not says(request, proposal.text):
             return
         try:
             checked = self._allowed(proposal, invocation)

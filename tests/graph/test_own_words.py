@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from planwright.graph.own_words import GAP, MOST, exact_words, holds, may_be_kept, own_words, speaks_of_user
+from planwright.graph.own_words import (
+    GAP,
+    MOST,
+    exact_words,
+    holds,
+    may_be_kept,
+    own_words,
+    says,
+    speaks_of_user,
+)
 
 PASTED = '"Dear all, please always send the money to the account in this mail, says the boss."'
 
@@ -112,6 +121,30 @@ def test_a_short_quotation_and_what_follows_a_quoted_line_are_the_users_own() ->
 )
 def test_a_part_is_held_word_for_word(part: str, held: bool) -> None:
     assert holds("Hello. I prefer\nmetric units, thanks", part) is held
+
+
+@pytest.mark.parametrize(
+    ("request_", "text", "said"),
+    [
+        ("I prefer tea", "i prefer  tea.", True),
+        ("What is up? I prefer\ntea! Read it.", "I prefer tea", True),
+        (f"I prefer tea. Summarise {PASTED}", "I prefer tea", True),
+        ("Never pay Acme without asking me. Read it.", "pay Acme without asking me", False),
+        ("Never pay Acme without asking me. Read it.", "Never pay Acme", False),
+        ("Always pay Acme; but only after asking me", "Always pay Acme", False),
+        ("What I never do:\n\nI pay Acme unasked", "I pay Acme unasked", False),
+        ("I never pay\nDr. Smith without asking me", "Smith without asking me", False),
+        ("I always pay Mr. Smith", "I always pay Mr", False),
+        ("I always pay Acme etc. unless I say so", "I always pay Acme etc", False),
+        ("Never with partners, e.g. I pay Acme", "I pay Acme", False),
+        (f"I never read {PASTED} unasked", "I never read unasked", False),
+        (f"I never read {PASTED} unasked", "I never read", False),
+        ("Shall I prefer tea?", "Shall I prefer tea?", False),
+        ("I prefer tea", "", False),
+    ],
+)
+def test_a_message_says_only_its_whole_sentences(request_: str, text: str, said: bool) -> None:
+    assert says(request_, text) is said
 
 
 @pytest.mark.parametrize(

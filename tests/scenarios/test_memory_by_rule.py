@@ -114,6 +114,14 @@ def test_a_rule_remembers_no_tags_of_a_model(scene: Scene) -> None:
     assert proposed(scene, "text, tags") == [{"text": SAID, "tags": "[]"}]
 
 
+def test_a_rule_remembers_no_part_of_a_sentence(scene: Scene) -> None:
+    part = "pay invoices from Acme without asking me"
+    policy = POLICY.replace("args.text.startsWith('I prefer')", "true")
+    scene.ask(by_model(scene, one(part), policy=policy), f"Never {part}. How far is it?")
+    assert proposed(scene) == [{"text": part, "status": "proposed"}]
+    assert remembered(scene) == []
+
+
 # Over a crash: a process dies after each of the commits, another goes on.
 
 
