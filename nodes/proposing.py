@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from planwright.checkpoints.memory import Memories
-from planwright.graph.errors import LimitExceeded, ModelError, ModelOutputInvalid
+from planwright.graph.errors import LimitExceeded, ModelError, ModelOutputInvalid, SetupError
 from planwright.graph.invocation import Invocation
 from planwright.graph.memory_settings import MemoryProposals
 from planwright.graph.own_words import exact_words, holds, may_be_kept, own_words, speaks_of_user
@@ -45,7 +45,7 @@ class Proposing:
             try:
                 async with asyncio.timeout(self._settings.timeout_s + GRACE_S):
                     found = await self._asked(request, answer, route, invocation)
-            except (ModelError, LimitExceeded) as error:
+            except (ModelError, LimitExceeded, SetupError) as error:
                 invocation.emit("memory_failed", {"cause": error.cause}, "run")
             except TimeoutError:
                 cause = f"no model answered within {self._settings.timeout_s:g} s"

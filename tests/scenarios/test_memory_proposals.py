@@ -13,6 +13,7 @@ from langchain_core.outputs import ChatResult
 from pydantic import Field
 
 from planwright.models.scripted import ScriptedModel
+from tests.wire.scripted_server import ScriptedServer, says
 
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
@@ -197,6 +198,21 @@ def test_a_model_that_takes_too_long_does_not_hold_the_run_up(scene: Scene) -> N
     assert scene.ask(agent, ASKED)["status"] == "completed"
     assert time.monotonic() - began < 15
     assert told(scene, "memory_failed")
+    assert proposed(scene) == [{"text": SAID, "status": "proposed"}]
+
+
+@pytest.mark.enable_socket
+def test_a_provider_that_has_left_the_settings_ends_the_looking_and_not_the_run(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with ScriptedServer([says("12 km")]) as server:
+        providers = {"old": {"base_url": server.base_url, "model": "old-1"}}
+        first = scene.agent(model=None, planning={"mode": "auto"}, providers=providers)
+        first.invoke({"messages": [("user", ASKED)]}, scene.config, interrupt_before=["consolidate"])
+    output = scene.recover(scene.agent(model=None, planning={"mode": "auto"}))
+    assert (output["status"], output["answer"]) == ("completed", "12 km")
+    assert told(scene, "memory_failed") == [{"cause": "no provider is left to ask"}]
     assert proposed(scene) == [{"text": SAID, "status": "proposed"}]
 
 
