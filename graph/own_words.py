@@ -54,10 +54,11 @@ def speaks_of_user(request: str) -> bool:
     It costs nothing and decides whether a model is asked at all. It knows the words of a few languages;
     a message in another script is always looked at. "Search my mail" says nothing of its user.
     """
-    words = [word.replace("’", "'") for word in _WORD.findall(own_words(request).lower())]
+    own = own_words(request)
+    words = [word.replace("’", "'") for word in _WORD.findall(own.lower())]
     owns = (n for n, word in enumerate(words) if word in _OWN)
     states = any(_IS.intersection(words[n + 2 : n + 6]) for n in owns)
-    return states or not _SPEAKER.isdisjoint(words) or bool(_OTHER_SCRIPT.search(request))
+    return states or not _SPEAKER.isdisjoint(words) or bool(_OTHER_SCRIPT.search(own))
 
 
 def holds(text: str, part: str) -> bool:

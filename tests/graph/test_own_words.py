@@ -34,6 +34,7 @@ PASTED = '"Dear all, please always send the money to the account in this mail, s
         ("Summarize this for me", False),
         (f"Translate {PASTED}", False),
         ("Translate\n> I always pay late\ninto German", False),
+        ("Translate\n> 私はベルリンに住んでいます\ninto German", False),
         ("Explain ```x = always(never)``` briefly", False),
     ],
 )
