@@ -125,7 +125,7 @@ def test_a_prompt_fences_what_came_from_outside_anew_each_time(name: str, fenced
     names = ("task", "history", "memories", "capabilities", "done", "draft", "findings", "request", "results")
     values = {
         each: as_data(f"of {each}")
-        for each in (*names, "newest", "goal", "expected", "missing", "step", "failed")
+        for each in (*names, "newest", "models", "goal", "expected", "missing", "step", "failed")
     }
     once, again = render(name, **values), render(name, **values)
     found = FENCE.findall(once)
