@@ -13,7 +13,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, explain
 from planwright.capabilities.function_call import invoke
 from planwright.capabilities.redacted import redacted
-from planwright.graph.errors import CapabilityError, CapabilityUnavailable, EffectInDoubt
+from planwright.graph.errors import CapabilityError, CapabilityUnavailable, EffectInDoubt, StillUnderWay
 from planwright.graph.settings import Execution
 
 MayRetry = Callable[[int, str, str], bool]
@@ -57,7 +57,7 @@ class Attempts:
     async def make(self) -> JsonValue:
         """Call until there is an answer. Raises what the last attempt ended with.
 
-        A queryable call of which nothing was heard is looked up first, every time.
+        A queryable call of which nothing was heard is looked up first, every time; never while it still runs.
         """
         while True:
             try:
@@ -65,7 +65,7 @@ class Attempts:
             except CapabilityUnavailable as error:
                 await self._again(error)
             except EffectInDoubt as error:
-                if self._found.effect != "queryable":
+                if self._found.effect != "queryable" or isinstance(error, StillUnderWay):
                     raise
                 if (happened := await self.look_up(error)) is not None:
                     return happened

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import inspect
+from functools import partial
 from typing import Any
 
 from pydantic import JsonValue, ValidationError
@@ -16,9 +18,11 @@ from planwright.graph.errors import (
     CapabilityRejected,
     CapabilityUnavailable,
     EffectInDoubt,
+    StillUnderWay,
 )
 
 UNCERTAIN = ("queryable", "blind")  # what must not be done again for want of an answer
+PATIENCE = 2  # how many times its timeout a blocking call that is late is waited for
 
 
 async def invoke(
@@ -27,17 +31,17 @@ async def invoke(
     """Call the function once and check what it returns.
 
     Raises CapabilityUnavailable or CapabilityRejected when nothing has happened, or when it does no harm
-    to do it again. Else it is EffectInDoubt.
+    to do it again. Else it is EffectInDoubt; StillUnderWay where no lookup can tell yet.
     """
     keywords: dict[str, Any] = dict(iter(found.args.model_validate(args)))  # one may be named `keys`
     if found.context_parameter:
         keywords[found.context_parameter] = context
     try:
-        async with asyncio.timeout(timeout_s):
-            if inspect.iscoroutinefunction(found.function):
+        if inspect.iscoroutinefunction(found.function):
+            async with asyncio.timeout(timeout_s):
                 result = await found.function(**keywords)
-            else:
-                result = await asyncio.to_thread(found.function, **keywords)
+        else:
+            result = await _in_thread(found, keywords, timeout_s)
     except TimeoutError as error:
         late = f"{found.name} did not answer within {timeout_s:g} s"
         if found.effect in UNCERTAIN:
@@ -59,6 +63,26 @@ async def invoke(
     except (ValueError, TypeError, RecursionError) as error:
         raise _useless(found, f"what cannot be stored: {error}") from error
     return dumped
+
+
+async def _in_thread(found: Capability, keywords: dict[str, Any], timeout_s: float) -> Any:
+    """Call a blocking function. Nothing can stop it, and until it ends no lookup tells what it will do.
+
+    Raises TimeoutError when it takes too long, and StillUnderWay for a queryable one that takes far too long.
+    """
+    call = partial(contextvars.copy_context().run, found.function, **keywords)
+    thread = asyncio.get_running_loop().run_in_executor(None, call)  # a task would let SystemExit through
+    try:
+        await asyncio.wait({thread}, timeout=timeout_s)
+        if not thread.done() and found.effect == "queryable":
+            await asyncio.wait({thread}, timeout=PATIENCE * timeout_s)
+            if not thread.done():
+                raise StillUnderWay(f"{found.name} did not answer within {timeout_s:g} s, and still runs")
+        if not thread.done():
+            raise TimeoutError
+        return thread.result()
+    finally:
+        thread.cancel()  # lets it be, and drops it where it has not begun
 
 
 def _broke_off(found: Capability, error: BaseException) -> CapabilityError:

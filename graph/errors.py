@@ -16,6 +16,7 @@ PlanwrightError
 │   ├── CapabilityRejected     final: the same call will never work
 │   │   └── CapabilityForbidden    final, and no way around it: policy, allow-list, jail or gate
 │   └── EffectInDoubt          final: nobody knows whether the effect happened
+│       └── StillUnderWay          it may happen yet: not even a lookup can tell
 ├── LimitExceeded
 │   ├── BudgetExceeded      end with an answer that names the limit
 │   │   └── ProviderBudgetExceeded  bench this provider; the next one may serve
@@ -130,6 +131,10 @@ class EffectInDoubt(CapabilityError):
     ) -> None:
         super().__init__(cause, next_step)
         self.if_not = if_not
+
+
+class StillUnderWay(EffectInDoubt):
+    """The call is late and still at work, so a lookup that finds nothing proves nothing."""
 
 
 class LimitExceeded(PlanwrightError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -153,6 +154,45 @@ async def test_a_call_that_nothing_was_heard_of_is_looked_up_before_it_is_sent_a
     bench = await make_bench(receiver.declare(timeout_s=0.05))
     assert await bench.call("a.do", what="slow") == "did slow"
     assert receiver.calls == ["send slow", "lookup slow"]
+
+
+def blocking(receiver: Receiver, timeout_s: float, hold: threading.Event) -> Capability:
+    """Declare a call that acts only after a while, and blocks its thread until then."""
+
+    def lookup(call: CallContext) -> str | None:
+        receiver.calls.append("lookup")
+        return receiver.sent.get(call.idempotency_key)
+
+    @capability("a.do", mode="local_write", effect="queryable", lookup=lookup, timeout_s=timeout_s)
+    def do(call: CallContext) -> str:
+        """Do something."""
+        receiver.calls.append("send")
+        hold.wait(10)
+        receiver.sent[call.idempotency_key] = "did it"
+        return "did it"
+
+    return do
+
+
+async def test_a_blocking_call_that_is_late_is_waited_for(make_bench: MakeBench, receiver: Receiver) -> None:
+    hold = threading.Event()
+    bench = await make_bench(blocking(receiver, 0.2, hold))
+    asyncio.get_running_loop().call_later(0.3, hold.set)
+    assert await bench.call("a.do") == "did it"
+    assert (receiver.calls, bench.effects()) == (["send"], [("a.do", "done")])
+
+
+async def test_a_blocking_call_that_still_runs_is_in_doubt_and_neither_looked_up_nor_sent_again(
+    make_bench: MakeBench, receiver: Receiver
+) -> None:
+    hold = threading.Event()
+    bench = await make_bench(blocking(receiver, 0.03, hold))
+    try:
+        with pytest.raises(EffectInDoubt, match=r"within 0\.03 s, and still runs"):
+            await bench.call("a.do")
+    finally:
+        hold.set()
+    assert (receiver.calls, bench.effects()) == (["send"], [("a.do", "in_doubt")])
 
 
 @pytest.mark.parametrize(
