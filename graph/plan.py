@@ -140,11 +140,16 @@ class Plan(BaseModel):
 
     @cached_property
     def plan_hash(self) -> str:
-        """Hash the plan without its name and revision, as 64 hex digits."""
+        """Hash the plan without its name and revision, as 64 hex digits.
+
+        What came later counts only where a step has it: plans on record keep their hash.
+        """
         said = self.model_dump(mode="json", exclude={"plan_id", "revision", "intent"})
         for step, fields in zip(self.steps, said["steps"], strict=True):
             if step.routed_by is None:
                 del fields["model_hint"]
+            if step.compensation is None:
+                del fields["compensation"]
         return sha256(said)
 
     @cached_property

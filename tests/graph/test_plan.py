@@ -187,6 +187,13 @@ def test_the_hash_is_the_same_after_a_round_trip_and_for_any_order_of_arguments(
     assert len(plan.plan_hash) == 64
 
 
+def test_a_plan_on_record_keeps_its_hash_when_steps_learn_something_new() -> None:
+    """The hash is that of 0937eac, before there were hints and compensations: waiting gates name it."""
+    step = PlanStep(id="s1", capability="tickets.create", params={"a": 1})
+    recorded = "93fac10f864b165ec8de2fc99727f92bf49c1ab2e8f20fa39892b34bb05f0abd"
+    assert Plan(goal="g", steps=(step,)).plan_hash == recorded
+
+
 def test_a_plan_cannot_be_changed_after_its_hash_was_shown() -> None:
     plan = Plan.model_validate(base())
     with pytest.raises(ValidationError, match="frozen"):
