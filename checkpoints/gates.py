@@ -100,8 +100,8 @@ class Gate(BaseModel):
 
     @property
     def allowed(self) -> tuple[Answer, ...]:
-        """The answers this gate takes. Feedback needs a re-plan that is left, a plan to be about."""
-        if self.kind == "step":
+        """The answers this gate takes. Feedback needs a re-plan that is left, an edit no fixed plan."""
+        if self.kind == "step" or self.shown.get("fixed"):
             return ("approve", "reject")
         if self.kind == "info":
             return ("respond", "reject")
@@ -205,7 +205,7 @@ def acceptable(gate: Gate, decision: Decision) -> None:
             f"see what became of it: planwright show {gate.run_id}",
         )
     if decision.answer not in gate.allowed:
-        why = _WHY_NOT[gate.kind]
+        why = _WHY_NOT["fixed" if gate.shown.get("fixed") and decision.answer == "edit" else gate.kind]
         raise GateError(
             f"gate {gate.gate_id} does not take `{decision.answer}`: {why}",
             f"it takes: {', '.join(gate.allowed)}",
@@ -222,8 +222,9 @@ def acceptable(gate: Gate, decision: Decision) -> None:
         _rememberable(gate, decision.remember)
 
 
-_WHY_NOT: dict[GateKind, str] = {
+_WHY_NOT = {
     "plan": "no re-plan is left",
+    "fixed": "what undoes a run is not edited; reject it, and ask for what you want in its place",
     "step": "it asks about one call, not about a plan",
     "info": "it asks a question: answer it in words",
     "escalation": "it asks what to do about steps that failed",

@@ -23,6 +23,7 @@ CHOICES = {
     "info": "type the answer   [n] no answer",
     "escalation": "[y] run again   [n] leave it and end",
 }
+EDIT = ("e", "edit")
 ASKS = {"info": "answer", "escalation": "what now?"}
 
 
@@ -45,7 +46,7 @@ def asker(drafts: Drafts, watch: Watch) -> Approver:
         while True:
             terminal.screen.print(prompt, end="", markup=False)
             typed = input().strip()
-            if waiting["kind"] == "plan" and typed.lower() in ("e", "edit"):
+            if "edit" in _allowed(waiting) and typed.lower() in EDIT:
                 answer = _by_hand(waiting, drafts, terminal)
             else:
                 answer = read(typed, waiting)
@@ -69,7 +70,10 @@ def choices(waiting: Mapping[str, Any]) -> str:
     elif waiting["kind"] == "escalation" and "respond" in _allowed(waiting):
         doubtful = waiting["shown"]["in_doubt"]
         more = "   or type what came of it" if doubtful else "   or type what to do instead"
-    return CHOICES[waiting["kind"]].replace("   [n]", f"{more}   [n]", 1)
+    offered = CHOICES[waiting["kind"]]
+    if "edit" not in _allowed(waiting):
+        offered = offered.replace("   [e] edit", "")
+    return offered.replace("   [n]", f"{more}   [n]", 1)
 
 
 def read(typed: str, waiting: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -83,7 +87,7 @@ def read(typed: str, waiting: Mapping[str, Any]) -> dict[str, Any] | None:
         return {"type": "reject", "message": ""}
     if waiting["kind"] in ("info", "escalation"):
         return {"type": "respond", "message": typed} if typed and "respond" in allowed else None
-    return {"type": "reject", "message": typed}
+    return None if waiting["kind"] == "plan" and word in EDIT else {"type": "reject", "message": typed}
 
 
 def edited_gate(given: Any) -> str:

@@ -21,11 +21,12 @@ def plan_gate(gates: Gates, settings: Settings) -> Node[AgentState]:
     async def plan_gate(state: AgentState, config: RunnableConfig) -> Update:
         invocation, plan = invocation_of(config), state["plan"]
         assert plan is not None
-        left = state.get("attempts", Attempts()).replans_left(settings.planning.replan_budget)
+        attempts = state.get("attempts", Attempts())
+        left = attempts.replans_left(settings.planning.replan_budget)
         deep, results = settings.approval.depth == "plan_and_gates", state.get("results", {})
         known, changes = state.get("estimate", {}), state.get("changes", ())
         card = plan_card(plan, state["checked"], changes, results, estimate=known, with_gates=deep)
-        shown = {**card, "replans_left": left}
+        shown = {**card, "replans_left": left, **({"fixed": True} if attempts.fixed else {})}
         gate = open_gate(invocation, settings, state["gate_id"], plan.plan_hash, shown)
         await gates.open(gate)
         data = {"gate_id": gate.gate_id, "kind": "plan", "plan_hash": plan.plan_hash}

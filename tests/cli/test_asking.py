@@ -63,6 +63,12 @@ def test_what_can_be_typed_is_said(gate: dict[str, Any], offered: str) -> None:
     assert offered in choices(gate)
 
 
+def test_a_plan_that_takes_no_edit_is_not_offered_one_and_asks_again() -> None:
+    fixed = {**waiting("plan"), "review_configs": [{"allowed_decisions": ["approve", "reject"]}]}
+    assert ("edit" in choices(fixed), "edit" in choices(waiting("plan"))) == (False, True)
+    assert [read(word, fixed) for word in ("e", "EDIT")] == [None, None]
+
+
 def test_a_destructive_call_is_not_offered_to_be_remembered() -> None:
     assert "always" not in choices(waiting("step"))
 

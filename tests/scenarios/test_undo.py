@@ -282,16 +282,23 @@ def test_a_plan_whose_compensation_could_not_be_called_is_refused(
     assert scene.done == []
 
 
-def test_a_person_may_leave_a_step_out_and_have_it_undone_later(scene: Scene) -> None:
-    agent = booked(scene)
-    config, card = begin(agent, scene)
-    kept = [step for step in card["steps"] if step["id"] == "undo_c"]
-    edit = {"type": "edit", "edited_action": {"name": "approve_plan", "args": {"plan": {"steps": kept}}}}
-    agent.invoke(Command(resume={"decisions": [edit]}), config)
+@pytest.mark.parametrize(
+    "change",
+    [{"id": "take_back"}, {"params": {"name": "b", "turn": 1}}, {"capability": "work.write"}],
+    ids=["another id", "other arguments", "another call"],
+)
+def test_an_edit_would_belie_the_record_and_is_refused(scene: Scene, change: dict[str, Any]) -> None:
+    agent = booked(scene, scene.step("a", "work.book"))
+    config, _ = begin(agent, scene)
+    steps = [{"id": "undo_a", "capability": "work.unbook", "params": {"name": "a", "turn": 1}} | change]
+    edit = {"type": "edit", "edited_action": {"name": "approve_plan", "args": {"plan": {"steps": steps}}}}
+    before = scene.everything()
+    with pytest.raises(GateError, match="what undoes a run is not edited; reject it") as refused:
+        agent.invoke(Command(resume={"decisions": [edit]}), config)
+    assert refused.value.next_step == "it takes: approve, reject"
+    assert scene.everything() == before
     assert decide(agent, config)["status"] == "completed"
-    assert undone(scene) == ["unc 1"]
-    _, card = begin(agent, scene)
-    assert [step["id"] for step in card["steps"]] == ["undo_b", "undo_a"]
+    assert undone(scene) == ["una 1"]
 
 
 def test_text_that_would_be_read_as_a_reference_is_not_filled_in(scene: Scene) -> None:
