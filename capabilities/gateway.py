@@ -86,8 +86,9 @@ class Gateway:
             args=args,
             lease_token=site.lease_token,
             attempt=site.attempt,
+            undo_key=await self._stores.undos.key_of(site.run_id, site.checked.step.id),
         )
-        attempts = self._attempts(found, args, call.key, site, told)
+        attempts = self._attempts(found, args, call.sent_key, site, told)
         async with self._locks.hold(found.overwrites(args, self.world)):
             reservation = await self._reserve(name, site, call.key)
             try:
@@ -196,7 +197,7 @@ class Gateway:
             await ledger.settle(call, "in_doubt", now(), error=str(error))
             raise
         except (CapabilityRejected, CapabilityUnavailable) as error:
-            await ledger.settle(call, "failed", now(), error=error.cause)
+            await ledger.settle(call, "failed", now(), error=error.cause, code=error.code)
             raise
         await ledger.settle(call, "done", now(), result, attempts.remark)
         return result

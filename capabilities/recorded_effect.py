@@ -26,5 +26,5 @@ def in_doubt(call: EffectCall) -> EffectInDoubt:
     """Say that nobody knows what became of a call."""
     return EffectInDoubt(
         f"nobody knows whether {call.capability} happened: the process ended in the middle of it",
-        f"look for it at the receiver (key {call.key[:16]}), then decide by hand",
+        f"look for it at the receiver (key {call.sent_key[:16]}), then decide by hand",
     )

@@ -38,6 +38,7 @@ class EffectCall:
     lease_token: int
     attempt: int = 1
     ordinal: int = 1
+    undo_key: str | None = None
 
     @cached_property
     def key(self) -> str:
@@ -46,6 +47,11 @@ class EffectCall:
             [self.tenant, self.thread_id, self.run_id, self.step_uid]
             + [self.attempt, self.ordinal, self.capability]
         )
+
+    @property
+    def sent_key(self) -> str:
+        """The key that the receiver is given; that of undoing an effect outlasts a run (SPEC §9)."""
+        return self.undo_key or self.key
 
     @property
     def args_hash(self) -> str:
@@ -78,13 +84,21 @@ class Ledger:
         return await self._database.run("intent", lambda c: _intend(c, call, at))
 
     async def settle(
-        self, call: EffectCall, status: Status, at: datetime, result: JsonValue = None, error: str = ""
+        self,
+        call: EffectCall,
+        status: Status,
+        at: datetime,
+        result: JsonValue = None,
+        error: str = "",
+        code: str = "",
     ) -> None:
-        """Write down how an effect ended."""
-        row = (status, canonical_json(result), error, at.isoformat(), call.key)
+        """Write down how an effect ended; `code` tells one that was refused from one nobody answered."""
+        row = (status, canonical_json(result), error, code, at.isoformat(), call.key)
 
         def job(connection: sqlite3.Connection) -> None:
-            connection.execute("UPDATE effects SET status=?, result=?, error=?, ended_at=? WHERE key=?", row)
+            connection.execute(
+                "UPDATE effects SET status=?, result=?, error=?, code=?, ended_at=? WHERE key=?", row
+            )
 
         await self._database.run(status, job)
 

@@ -115,6 +115,7 @@ CREATE TABLE compensations (
 );
 CREATE INDEX compensations_of_run ON compensations (source_run);
 """,
+    "ALTER TABLE effects ADD COLUMN code TEXT",
 )
 
 CHECKPOINT_MIGRATIONS: tuple[str, ...] = (

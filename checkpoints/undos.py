@@ -15,10 +15,12 @@ from pydantic import JsonValue
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.forks import Fork, write_fork
 from planwright.checkpoints.runs import Run, begin_run
+from planwright.graph.canonical import sha256
 from planwright.graph.errors import RunError
 from planwright.graph.plan import CheckedStep
 
 Undone = Literal["", "done", "in_doubt"]
+_UNANSWERED = "status = 'failed' AND effect = 'idempotent' AND code = 'unavailable'"
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,25 @@ class Undos:
 
         def job(connection: sqlite3.Connection) -> list[CheckedStep]:
             return [step for step, kind in _steps(connection, run_id).values() if kind == "plan"]
+
+        return await self._database.run("read", job)
+
+    async def key_of(self, run_id: str, step_id: str) -> str | None:
+        """Make the key that a step sends to undo its effect; None when it undoes none.
+
+        It is the same in every undoing of that effect, as one that was not answered may have happened
+        (SPEC §9), and another after every undoing that was refused.
+        """
+
+        def job(connection: sqlite3.Connection) -> str | None:
+            asked = "SELECT effect_key FROM compensations WHERE run_id = ? AND step_id = ?"
+            row = connection.execute(asked, (run_id, step_id)).fetchone()
+            if row is None:
+                return None
+            query = "SELECT run_id, step_id FROM compensations WHERE effect_key = ?"
+            tried = connection.execute(query, (row[0],)).fetchall()
+            refused = sum("failed" in _endings(connection, run)[step] for run, step in tried)
+            return sha256(["undo", row[0], refused])
 
         return await self._database.run("read", job)
 
@@ -145,7 +166,8 @@ def _endings(connection: sqlite3.Connection, run_id: str) -> defaultdict[str, se
     """Gather by step id how the effects and steps of a run ended, over all its attempts."""
     ids = {uid: step.step.id for uid, (step, _) in _steps(connection, run_id).items()}
     told: defaultdict[str, set[str]] = defaultdict(set)
-    effects = "SELECT step_uid, status FROM effects WHERE run_id = ?"
+    status = f"CASE WHEN {_UNANSWERED} THEN 'unanswered' ELSE status END"
+    effects = f"SELECT step_uid, {status} FROM effects WHERE run_id = ?"
     for uid, status in connection.execute(effects, (run_id,)):
         told[ids.get(uid, "")].add(status)
     settled = "SELECT step_id, status FROM steps WHERE run_id = ?"

@@ -133,6 +133,35 @@ def engrave_numbered(name: str, call: CallContext) -> Done:
     return Done(text=f"{name} engraved", turn=note(call, name))
 
 
+def answer_if_not_told(call: CallContext, name: str) -> None:
+    """Leave the caller without an answer, or refuse it, as long as the scene asks for that."""
+    if (call.settings.workspace / f"mute-{name}").exists():
+        raise CapabilityUnavailable("no answer came")
+    if (call.settings.workspace / f"refuse-{name}").exists():
+        raise CapabilityRejected("not today")
+
+
+@capability(
+    "work.pay",
+    mode="local_write",
+    effect="idempotent",
+    compensation=Compensation(capability="work.refund", params={"name": "{{input.name}}"}),
+)
+def pay(name: str, call: CallContext) -> Done:
+    """Pay at a receiver that knows its callers' keys."""
+    turn = note(call, f"pay {name} {call.idempotency_key}")
+    answer_if_not_told(call, "pay")
+    return Done(text=f"{name} paid", turn=turn)
+
+
+@capability("work.refund", mode="local_write", effect="idempotent")
+def refund(name: str, call: CallContext) -> Done:
+    """Pay back."""
+    turn = note(call, f"refund {name} {call.idempotency_key}")
+    answer_if_not_told(call, "refund")
+    return Done(text=f"{name} paid back", turn=turn)
+
+
 @capability("work.break", mode="destructive", effect="idempotent", tags=("break",))
 def break_(name: str, call: CallContext) -> Done:
     """Break down the first time, destroy the second time."""

@@ -241,6 +241,21 @@ def test_an_undo_in_doubt_is_not_done_again(scene: Scene) -> None:
         agent.undo(scene.thread)
 
 
+@pytest.mark.parametrize(("how", "keys"), [("mute", 1), ("refuse", 2)])
+def test_an_undoing_that_was_not_answered_is_sent_again_under_its_key_and_one_refused_under_another(
+    scene: Scene, how: str, keys: int
+) -> None:
+    agent = booked(scene, scene.step("a", "work.pay"))
+    (scene.workspace / f"{how}-refund").touch()
+    assert decide(agent, begin(agent, scene)[0])["status"] == "failed"
+    (scene.workspace / f"{how}-refund").unlink()
+    assert decide(agent, begin(agent, scene)[0])["status"] == "completed"
+    sent = [line.split()[-1] for line in scene.done if line.startswith("refund a")]
+    assert (len(sent) >= 2, len(set(sent))) == (True, keys)
+    (paid,) = (line.split()[-1] for line in scene.done if line.startswith("pay a"))
+    assert paid not in sent
+
+
 def back(capability: str, name: str) -> dict[str, Any]:
     return {"capability": capability, "params": {"name": name}}
 
