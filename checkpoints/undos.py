@@ -112,7 +112,9 @@ class Undos:
 def _effects(connection: sqlite3.Connection, run_id: str) -> list[PastEffect]:
     steps, undone = _steps(connection, run_id), _undone(connection, run_id)
     rows = connection.execute(
-        "SELECT * FROM effects WHERE run_id = ? AND status != 'failed' ORDER BY intended_at, rowid", (run_id,)
+        f"SELECT * FROM effects WHERE run_id = ? AND (status != 'failed' OR {_UNANSWERED})"
+        " ORDER BY intended_at, rowid",
+        (run_id,),
     )
     return [_effect(row, steps, undone) for row in rows]
 

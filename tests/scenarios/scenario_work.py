@@ -44,6 +44,14 @@ def die_if_told(call: CallContext, name: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+def answer_if_not_told(call: CallContext, name: str) -> None:
+    """Leave the caller without an answer, or refuse it, as long as the scene asks for that."""
+    if (call.settings.workspace / f"mute-{name}").exists():
+        raise CapabilityUnavailable("no answer came")
+    if (call.settings.workspace / f"refuse-{name}").exists():
+        raise CapabilityRejected("not today")
+
+
 @capability("work.read", mode="read_only", tags=("read",))
 def read(name: str, call: CallContext) -> Done:
     """Read something."""
@@ -117,6 +125,7 @@ def unbook(name: str, call: CallContext, turn: int = 0) -> Done:
 def engrave(name: str, call: CallContext) -> Done:
     """Engrave something; nobody can ask afterwards whether it happened."""
     die_if_told(call, name)
+    answer_if_not_told(call, "engrave")
     return Done(text=f"{name} engraved", turn=note(call, name))
 
 
@@ -131,14 +140,6 @@ def engrave_numbered(name: str, call: CallContext) -> Done:
     """Engrave something with a number, which alone tells what to take back."""
     die_if_told(call, name)
     return Done(text=f"{name} engraved", turn=note(call, name))
-
-
-def answer_if_not_told(call: CallContext, name: str) -> None:
-    """Leave the caller without an answer, or refuse it, as long as the scene asks for that."""
-    if (call.settings.workspace / f"mute-{name}").exists():
-        raise CapabilityUnavailable("no answer came")
-    if (call.settings.workspace / f"refuse-{name}").exists():
-        raise CapabilityRejected("not today")
 
 
 @capability(

@@ -241,6 +241,28 @@ def test_an_undo_in_doubt_is_not_done_again(scene: Scene) -> None:
         agent.undo(scene.thread)
 
 
+ONE_TRY: dict[str, Any] = {"planning": {"mode": "always", "replan_budget": 0}}
+
+
+def test_an_effect_that_was_not_answered_is_in_doubt_and_can_be_undone(scene: Scene) -> None:
+    (scene.workspace / "mute-pay").touch()
+    agent = booked(scene, scene.step("a", "work.pay"), **ONE_TRY)
+    config, card = begin(agent, scene)
+    assert "nobody knows whether these happened: a work.pay" in card["goal"]
+    assert card["steps"][0]["description"].endswith("IN DOUBT: nobody knows whether it happened")
+    assert decide(agent, config)["status"] == "completed"
+
+
+@pytest.mark.parametrize(
+    "refusal", ["refuse-pay", "mute-engrave"], ids=["it was refused", "a blind call that says so"]
+)
+def test_an_effect_that_has_not_happened_is_not_undone(scene: Scene, refusal: str) -> None:
+    (scene.workspace / refusal).touch()
+    agent = booked(scene, scene.step("a", f"work.{refusal.split('-')[1]}"), **ONE_TRY)
+    with pytest.raises(RunError, match="it has had no effects"):
+        agent.undo(scene.thread)
+
+
 @pytest.mark.parametrize(("how", "keys"), [("mute", 1), ("refuse", 2)])
 def test_an_undoing_that_was_not_answered_is_sent_again_under_its_key_and_one_refused_under_another(
     scene: Scene, how: str, keys: int
