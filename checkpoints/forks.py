@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.runs import RecordedPlan, Run, begin_run, run_of
+from planwright.checkpoints.undone import CALLS, undone_steps
 from planwright.graph.chains import CREATE_CHAIN
 from planwright.graph.errors import RunError
 from planwright.graph.plan import CheckedStep, Plan
@@ -44,12 +45,14 @@ class Fork(BaseModel):
 class Source:
     """What is on record of a run to fork: a verified plan, and how steps ended, by uid.
 
-    `uncertain` holds the uids of steps and calls with an effect of which nobody knows whether it happened.
+    `uncertain` holds the uids of steps and calls with an effect of which nobody knows whether it happened,
+    `undone` those of steps with one that was undone, or may have been.
     """
 
     recorded: RecordedPlan | None
     results: dict[str, StepResult]
     uncertain: frozenset[str]
+    undone: frozenset[str] = frozenset()
 
     @property
     def checked(self) -> list[CheckedStep]:
@@ -87,14 +90,17 @@ class Forks:
             settled = connection.execute("SELECT uid, result FROM steps WHERE run_id = ?", (run_id,))
             results = {uid: StepResult.model_validate_json(result) for uid, result in settled}
             uncertain = frozenset(uid for (uid,) in connection.execute(_UNCERTAIN, (run_id,)))
-            return Source(None if row is None else _recorded(row), results, uncertain)
+            recorded = None if row is None else _recorded(row)
+            undone = _undone(connection, run_id, recorded.checked if recorded else [], results)
+            return Source(recorded, results, uncertain, undone)
 
         return await self._database.run("read", job)
 
     async def begin(self, run: Run, fork: Fork, kept: list[StepResult], at: datetime) -> None:
         """Write a fork down, with the results it keeps, in one transaction.
 
-        Raises RunError when its thread is not new, or its source is being worked on by now.
+        Raises RunError when its thread is not new, its source is being worked on by now, or what it keeps
+        is being undone, or was meanwhile.
         """
 
         def job(connection: sqlite3.Connection) -> None:
@@ -103,6 +109,7 @@ class Forks:
             query = "SELECT thread_id FROM runs WHERE run_id = ? AND status = 'running'"
             if busy := connection.execute(query, (fork.source_run,)).fetchone():
                 raise not_over(fork.source_run, busy[0])
+            _check_holds(connection, fork.source_run, kept)
             begin_run(connection, run)
             write_fork(connection, run, fork, at)
             connection.executemany(
@@ -139,6 +146,49 @@ class Forks:
         plan = Plan.model_validate_json(row["plan"]) if row["plan"] else None
         read = {name: json.loads(row[name]) for name in ("task", "again")}
         return Fork.model_validate({**dict(row), **read, "plan": plan})
+
+
+def _undone(
+    connection: sqlite3.Connection,
+    run_id: str,
+    checked: list[CheckedStep],
+    results: dict[str, StepResult],
+) -> frozenset[str]:
+    """Find the uids of steps that were undone, or may have been, here or where they were kept from."""
+    origins = {result.kept_from or run_id for result in results.values()}
+    undone = {origin: undone_steps(connection, origin) for origin in origins}
+    found = set()
+    for entry in checked:
+        if entry.uid in results:
+            names = {entry.step.id, CALLS} if entry.step.agentic or entry.chain else {entry.step.id}
+            if names & undone[results[entry.uid].kept_from or run_id]:
+                found.add(entry.uid)
+    return frozenset(found)
+
+
+def _check_holds(connection: sqlite3.Connection, source_run: str, kept: list[StepResult]) -> None:
+    """Raise RunError when results that a fork is to keep are being undone, or were meanwhile."""
+    for origin in {result.kept_from or source_run for result in kept}:
+        if by := open_undo(connection, origin):
+            raise being_undone(origin, *by)
+        if undone_steps(connection, origin) & {result.step_id for result in kept}:
+            raise RunError(f"some of run {origin} was undone meanwhile", "look, and try again")
+
+
+def open_undo(connection: sqlite3.Connection, run_id: str) -> tuple[str, str] | None:
+    """Find the run and thread that undo a run now."""
+    query = (
+        "SELECT r.run_id, r.thread_id FROM runs r JOIN forks f USING (run_id)"
+        " WHERE f.source_run = ? AND f.undo AND r.ended_at IS NULL"
+    )
+    row = connection.execute(query, (run_id,)).fetchone()
+    return None if row is None else (row[0], row[1])
+
+
+def being_undone(run_id: str, by: str, thread_id: str) -> RunError:
+    """Say that a run is being undone."""
+    cause = f"run {by} is undoing {run_id}, and has not ended"
+    return RunError(cause, f"go on with it: planwright resume {thread_id}")
 
 
 def write_fork(connection: sqlite3.Connection, run: Run, fork: Fork, at: datetime) -> None:

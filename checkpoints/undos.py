@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
 
 from pydantic import JsonValue
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.forks import Fork, write_fork
+from planwright.checkpoints.forks import Fork, being_undone, open_undo, write_fork
 from planwright.checkpoints.runs import Run, begin_run
+from planwright.checkpoints.undone import UNANSWERED, Undone, endings, recorded_steps, undone_effects
 from planwright.graph.canonical import sha256
 from planwright.graph.errors import RunError
 from planwright.graph.plan import CheckedStep
-
-Undone = Literal["", "done", "in_doubt"]
-_UNANSWERED = "status = 'failed' AND effect = 'idempotent' AND code = 'unavailable'"
 
 
 @dataclass(frozen=True)
@@ -58,7 +54,7 @@ class Undos:
         """List the verified steps of all plans of a run, without the calls of agents and chains."""
 
         def job(connection: sqlite3.Connection) -> list[CheckedStep]:
-            return [step for step, kind in _steps(connection, run_id).values() if kind == "plan"]
+            return [step for step, kind in recorded_steps(connection, run_id).values() if kind == "plan"]
 
         return await self._database.run("read", job)
 
@@ -76,7 +72,7 @@ class Undos:
                 return None
             query = "SELECT run_id, step_id FROM compensations WHERE effect_key = ?"
             tried = connection.execute(query, (row[0],)).fetchall()
-            refused = sum("failed" in _endings(connection, run)[step] for run, step in tried)
+            refused = sum("failed" in endings(connection, run)[step] for run, step in tried)
             return sha256(["undo", row[0], refused])
 
         return await self._database.run("read", job)
@@ -84,18 +80,14 @@ class Undos:
     async def begin(self, run: Run, fork: Fork, undoes: Mapping[str, str], at: datetime) -> None:
         """Write a run down that undoes effects of another, by key, each in a step, in one transaction.
 
-        Raises RunError when another does so now, or has done meanwhile.
+        Raises RunError when another does so now, or has done meanwhile, or a fork goes on with its results.
         """
 
         def job(connection: sqlite3.Connection) -> None:
-            query = (
-                "SELECT r.run_id, r.thread_id FROM runs r JOIN forks f USING (run_id)"
-                " WHERE f.source_run = ? AND f.undo AND r.ended_at IS NULL"
-            )
-            if other := connection.execute(query, (fork.source_run,)).fetchone():
-                cause = f"run {other[0]} is undoing {fork.source_run}, and has not ended"
-                raise RunError(cause, f"go on with it: planwright resume {other[1]}")
-            undone = _undone(connection, fork.source_run)
+            if by := open_undo(connection, fork.source_run):
+                raise being_undone(fork.source_run, *by)
+            _check_built_on(connection, fork.source_run)
+            undone = undone_effects(connection, fork.source_run)
             if undoes.keys() & undone.keys():
                 raise RunError(f"some of run {fork.source_run} was undone meanwhile", "look, and try again")
             begin_run(connection, run)
@@ -109,10 +101,21 @@ class Undos:
         await self._database.run("undo", job)
 
 
+def _check_built_on(connection: sqlite3.Connection, run_id: str) -> None:
+    """Raise RunError while a fork that has not ended keeps results of a run: it takes them for done."""
+    query = (
+        "SELECT r.run_id, r.thread_id FROM runs r JOIN forks f USING (run_id) JOIN steps s USING (run_id)"
+        " WHERE r.ended_at IS NULL AND json_extract(s.result, '$.kept_from') = ?"
+    )
+    if row := connection.execute(query, (run_id,)).fetchone():
+        cause = f"run {row[0]} is a fork that goes on with what {run_id} has done, and has not ended"
+        raise RunError(cause, f"end it first: planwright cancel {row[1]}")
+
+
 def _effects(connection: sqlite3.Connection, run_id: str) -> list[PastEffect]:
-    steps, undone = _steps(connection, run_id), _undone(connection, run_id)
+    steps, undone = recorded_steps(connection, run_id), undone_effects(connection, run_id)
     rows = connection.execute(
-        f"SELECT * FROM effects WHERE run_id = ? AND (status != 'failed' OR {_UNANSWERED})"
+        f"SELECT * FROM effects WHERE run_id = ? AND (status != 'failed' OR {UNANSWERED})"
         " ORDER BY intended_at, rowid",
         (run_id,),
     )
@@ -139,46 +142,3 @@ def _effect(
         undone=how,
         undone_by=by,
     )
-
-
-def _steps(connection: sqlite3.Connection, run_id: str) -> dict[str, tuple[CheckedStep, str]]:
-    """Map the uids of all steps and calls of a run to what was verified, and to the kind of their plan."""
-    query = "SELECT checked, kind FROM plans WHERE run_id = ? ORDER BY created_at, rowid"
-    rows = connection.execute(query, (run_id,)).fetchall()
-    checked = ((CheckedStep.model_validate(entry), row[1]) for row in rows for entry in json.loads(row[0]))
-    return {step.uid: (step, kind) for step, kind in checked}
-
-
-def _undone(connection: sqlite3.Connection, source_run: str) -> dict[str, tuple[Undone, str]]:
-    """Map the keys of effects that were undone, or may have been, to how that ended and in which run."""
-    query = "SELECT run_id, effect_key, step_id FROM compensations WHERE source_run = ? ORDER BY rowid"
-    by_run: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for run_id, key, step_id in connection.execute(query, (source_run,)).fetchall():
-        by_run[run_id].append((key, step_id))
-    found: dict[str, tuple[Undone, str]] = {}
-    for run_id, pairs in by_run.items():
-        told = _endings(connection, run_id)
-        for key, step_id in pairs:
-            if (how := _how(told[step_id])) and found.get(key, ("", ""))[0] != "done":
-                found[key] = how, run_id
-    return found
-
-
-def _endings(connection: sqlite3.Connection, run_id: str) -> defaultdict[str, set[str]]:
-    """Gather by step id how the effects and steps of a run ended, over all its attempts."""
-    ids = {uid: step.step.id for uid, (step, _) in _steps(connection, run_id).items()}
-    told: defaultdict[str, set[str]] = defaultdict(set)
-    status = f"CASE WHEN {_UNANSWERED} THEN 'unanswered' ELSE status END"
-    effects = f"SELECT step_uid, {status} FROM effects WHERE run_id = ?"
-    for uid, status in connection.execute(effects, (run_id,)):
-        told[ids.get(uid, "")].add(status)
-    settled = "SELECT step_id, status FROM steps WHERE run_id = ?"
-    for step_id, status in connection.execute(settled, (run_id,)):
-        told[step_id].add("done" if status == "completed" else "")
-    return told
-
-
-def _how(endings: Collection[str]) -> Undone:
-    if "done" in endings:
-        return "done"
-    return "in_doubt" if {"in_doubt", "intent"} & set(endings) else ""

@@ -21,7 +21,15 @@ from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
 from planwright.graph.errors import RunError
 from planwright.graph.invocation import Clock
-from planwright.graph.kept import carried, check_certain, check_rerun, done_again, kept_steps, up_to_request
+from planwright.graph.kept import (
+    carried,
+    check_certain,
+    check_rerun,
+    check_undone,
+    done_again,
+    kept_steps,
+    up_to_request,
+)
 from planwright.graph.plan import Plan
 from planwright.graph.results import StepResult
 from planwright.graph.run_context import RunContext
@@ -67,9 +75,10 @@ class _Moment:
         return self.state.values.get(name) if self.state else None
 
     def done(self, source: Source) -> dict[str, StepResult]:
-        """Choose what was done at this moment, by the record and not by the state."""
+        """Choose what was done at this moment, by the record and not by the state; what was undone is not."""
         then = (self.values("results") or {}) if self.past else source.results
-        return {uid: r for uid, r in source.results.items() if r.status == "completed" and uid in then}
+        holds = (source.results.keys() & then.keys()) - source.undone
+        return {uid: r for uid, r in source.results.items() if r.status == "completed" and uid in holds}
 
 
 class Forking:
@@ -100,6 +109,7 @@ class Forking:
             raise RunError(f"run {run.run_id} undoes {came.source_run}: it is not forked", again)
         source = await self._stores.forks.source(run.run_id, moment.plan_hash)
         check_rerun(run.run_id, source, rerun)
+        check_undone(run.run_id, source, rerun)
         kept = kept_steps(source.checked, moment.done(source), rerun)
         check_certain(run.run_id, source, kept, rerun)
         new = self._new_run(moment, thread_id or str(uuid.uuid4()), context)

@@ -71,6 +71,15 @@ def check_certain(run_id: str, source: Source, kept: list[CheckedStep], rerun: C
         )
 
 
+def check_undone(run_id: str, source: Source, rerun: Collection[str]) -> None:
+    """Raise RunError for steps that a person has had undone, and that would run again without being named."""
+    if undone := [e.step.id for e in source.checked if e.uid in source.undone and e.step.id not in rerun]:
+        raise RunError(
+            f"step {', '.join(undone)} of run {run_id} was undone, or may have been: it is not kept",
+            f"to do it again: {' '.join(f'--rerun {id_}' for id_ in undone)}",
+        )
+
+
 def up_to_request(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
     """Leave out what came after the newest message of the user's."""
     last = max((n for n, message in enumerate(messages) if message.type == "human"), default=-1)
