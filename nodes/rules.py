@@ -21,13 +21,21 @@ from planwright.graph.settings import Settings
 
 
 def check(
-    plan: Plan, registry: Registry, settings: Settings, world: CallContext, *, can_call: bool = True
+    plan: Plan,
+    registry: Registry,
+    settings: Settings,
+    world: CallContext,
+    *,
+    can_call: bool = True,
+    fixed: bool = False,
 ) -> list[Finding]:
     """Find everything that is wrong with a plan; an empty list means it may run.
 
-    `can_call` says whether the run's model can call tools; if not, it cannot do agentic steps.
+    `can_call` says whether the run's model can call tools; if not, it cannot do agentic steps. A plan
+    that is `fixed` was made by no model, and has as many steps as it needs.
     """
-    findings = [*_shape(plan, settings.planning.max_steps), *_graph(plan), *_secrets(plan, registry, world)]
+    most = len(plan.steps) if fixed else settings.planning.max_steps
+    findings = [*_shape(plan, most), *_graph(plan), *_secrets(plan, registry, world)]
     for step in plan.steps:
         if step.agentic:
             findings += _agentic(step, registry, world, can_call)

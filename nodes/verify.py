@@ -57,11 +57,12 @@ def verify(
         spent = await budgets.spent(invocation.run_id, invocation.clock())
         asked = world.on_behalf_of(invocation.context.tenant, invocation.profile.agent)
         surface = await surface_in_run(registry, world.chains, invocation.run_id, invocation.profile)
-        rules = Rules(surface, settings, asked, state["route"], invocation.profile)
+        attempts = state.get("attempts", Attempts())
+        rules = Rules(surface, settings, asked, state["route"], invocation.profile, attempts.fixed)
         checked, findings, needed = await asyncio.to_thread(  # a preflight may read files
             examine, plan, rules, invocation.run_id, results, spent
         )
-        attempts, spent_all = state.get("attempts", Attempts()), spent.calls == rules.calls
+        spent_all = spent.calls == rules.calls
         outcome: Outcome = "reject" if findings and spent_all else judge(findings, attempts, settings)
         data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended, "policy": world.policy.hash}
         if outcome != "ok":
@@ -92,7 +93,7 @@ def verify(
 class Rules:
     """What a plan is measured by; `registry` is what its run may use, chains it has made among it.
 
-    `route` is the model of its run, None when there is none yet.
+    `route` is the model of its run, None when there is none yet. A `fixed` plan has no limit of steps.
     """
 
     registry: Registry
@@ -100,6 +101,7 @@ class Rules:
     world: CallContext
     route: ModelRoute | None
     profile: Profile
+    fixed: bool = False
 
     @property
     def calls(self) -> int | None:
@@ -118,7 +120,7 @@ def examine(
     """Check a closed plan by all the rules, and fix its steps if it holds, within what its run has left."""
     settings, world = rules.settings, rules.world
     registry, findings = with_planned_chains(plan, rules.registry, world)
-    findings += check(plan, registry, settings, world, can_call=rules.can_call)
+    findings += check(plan, registry, settings, world, can_call=rules.can_call, fixed=rules.fixed)
     findings += unmet_hints(plan, rules.route, settings.providers)
     checked = [] if findings else check_steps(plan, registry, world, run_id, results, settings)
     findings += resource_conflicts(checked, results, registry, world)

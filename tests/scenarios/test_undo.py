@@ -358,6 +358,17 @@ def test_the_calls_of_an_agent_are_undone_in_reverse(scene: Scene) -> None:
     assert undone(scene) == ["uny 1", "unx 1"]
 
 
+def test_more_is_undone_than_a_model_may_plan_at_once(scene: Scene) -> None:
+    names = [f"n{n}" for n in range(25)]
+    calls = scene.calls(*(("work__book", {"name": name}) for name in names))
+    agent = scene.agent(calls, "done", planning={"mode": "auto"})
+    scene.ask(agent, "Book")
+    config, card = begin(agent, scene)
+    assert len(card["steps"]) == 25
+    assert decide(agent, config)["status"] == "completed"
+    assert sorted(undone(scene)) == sorted(f"un{name} 1" for name in names)
+
+
 def test_the_calls_of_a_chain_are_undone_in_reverse_and_what_cannot_be_is_named(scene: Scene) -> None:
     calls = [{"toolName": "work.book", "arguments": {"name": name}} for name in ("x", "y")]
     chain = {"name": "book_both", "description": "Book both", "steps": calls}
