@@ -11,7 +11,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from planwright.checkpoints.gates import ArgumentRule, Gate, RememberScope
+from planwright.checkpoints.gates import Gate
+from planwright.checkpoints.remember import ArgumentRule, RememberScope
 from planwright.graph.errors import SetupError
 from planwright.graph.risk import Risk, at_least
 

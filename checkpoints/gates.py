@@ -6,19 +6,18 @@ import json
 import sqlite3
 from collections.abc import Mapping
 from datetime import datetime
-from fnmatch import fnmatchcase
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planwright.checkpoints.approvers import Approval, approvers_of, check_approver, check_person, quorum_of
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.remember import Remember
 from planwright.graph.canonical import canonical_json, sha256
 from planwright.graph.errors import GateError
 from planwright.graph.plan import Plan
 
 GateKind = Literal["plan", "step", "info", "escalation"]
-RememberScope = Literal["run", "session", "always"]
 GateStatus = Literal["open", "approved", "rejected", "expired", "cancelled", "edited", "responded"]
 Answer = Literal["approve", "edit", "reject", "respond"]
 STATUS_AFTER: dict[Answer, GateStatus] = {
@@ -27,37 +26,6 @@ STATUS_AFTER: dict[Answer, GateStatus] = {
     "reject": "rejected",
     "respond": "responded",
 }
-
-
-class ArgumentRule(BaseModel):
-    """What one argument may be: exactly a value, a text that fits a glob, or anything."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    equals: JsonValue = None
-    glob: str | None = None
-    any: Literal[True] | None = None
-
-    @model_validator(mode="after")
-    def _one_form(self) -> ArgumentRule:
-        if len(self.model_fields_set) != 1:
-            raise ValueError("say one of equals, glob and any")
-        return self
-
-    def fits(self, value: JsonValue) -> bool:
-        """Say whether an argument is allowed."""
-        if self.any:
-            return True
-        if self.glob is not None:
-            return isinstance(value, str) and fnmatchcase(value, self.glob)
-        return canonical_json(value) == canonical_json(self.equals)
-
-
-class Remember(BaseModel):
-    """That an approval holds for the same call again; `args` says which arguments may differ, and how."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    scope: RememberScope
-    args: dict[str, ArgumentRule] = {}
 
 
 class Gate(BaseModel):

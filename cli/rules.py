@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from planwright.checkpoints.allow_rules import AllowRule, AllowRules
-from planwright.checkpoints.gates import ArgumentRule
+from planwright.checkpoints.remember import ArgumentRule
 from planwright.cli import views
 from planwright.graph.errors import SetupError
 from planwright.graph.settings import load

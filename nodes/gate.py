@@ -10,7 +10,8 @@ from typing import Any, get_args
 
 from langgraph.types import interrupt
 
-from planwright.checkpoints.gates import Answer, Gate, Gates, RememberScope
+from planwright.checkpoints.gates import Answer, Gate, Gates
+from planwright.checkpoints.remember import RememberScope
 from planwright.graph.invocation import Invocation
 
 _EDITED_ACTION: dict[str, Any] = {

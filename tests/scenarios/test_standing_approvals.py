@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from planwright.checkpoints.gates import Decision, Remember
+from planwright.checkpoints.gates import Decision
+from planwright.checkpoints.remember import Remember
 from planwright.graph.agent import Agent
 from planwright.graph.errors import GateError, SetupError
 from planwright.graph.invocation import utc_now
