@@ -55,6 +55,21 @@ SHAPES: dict[str, Shape] = {
     "base64 for URLs, two in": _base64("u:", base64.urlsafe_b64encode),
     "base64 in lines": lambda secret: base64.encodebytes(f"{'x' * 40}{secret}".encode()).decode(),
     "basic authorization": lambda secret: f"Authorization: Basic {_base64('user:')(secret)}",
+    "base64, backwards": lambda secret: _base64("")(secret)[::-1],
+    "base64 of its URL form": lambda secret: base64.b64encode(quote(secret, safe="").encode()).decode(),
+    "hex with spaces": lambda secret: secret.encode().hex(" "),
+    "hex, backwards": lambda secret: secret.encode().hex()[::-1],
+    "all \\x escapes": lambda secret: "".join(f"\\x{byte:02x}" for byte in secret.encode()),
+    "all \\u escapes, upper case": lambda secret: "".join(f"\\u{ord(c):04X}" for c in secret),
+    "as HTML hex numbers": lambda secret: "".join(f"&#x{ord(c):x};" for c in secret),
+    "as HTML hex numbers, upper case": lambda secret: "".join(f"&#x{ord(c):X};" for c in secret),
+    "all percent escapes, lower case": lambda secret: "".join(f"%{byte:02x}" for byte in secret.encode()),
+    "in a URL in a URL": lambda secret: quote(quote(secret, safe=""), safe=""),
+    "in a CSV cell": lambda secret: '"' + secret.replace('"', '""') + '"',
+    "as a bearer": lambda secret: f"Authorization: Bearer {secret}",
+    "inside a word": lambda secret: f"xx{secret}yy",
+    "in two lines": lambda secret: f"{secret[:18]}\n{secret[18:]}",
+    "cut off in front": lambda secret: secret[6:],
     "backwards": lambda secret: secret[::-1],
     "backwards, in JSON": lambda secret: json.dumps(secret[::-1]),
     "cut short": lambda secret: secret[:-6],
@@ -105,12 +120,18 @@ def _views(text: str) -> Iterator[tuple[str, str]]:
         unescaped = _unescaped(unescaped)
         yield f"unescaped {depth + 1}", unescaped
         yield f"unescaped {depth + 1}, backwards", unescaped[::-1]
+    yield "joined", text.replace("\n", "")
+    yield "unescaped, joined", unescaped.replace("\n", "")
+    yield "CSV", text.replace('""', '"')
     yield "URL", unquote_plus(text)
+    yield "URL twice", unquote_plus(unquote_plus(text))
     yield "URL, plus kept", unquote_plus(text.replace("+", "%2B"))
     yield "HTML", html.unescape(text)
     yield "hex", "\n".join(_hex(text))
-    for name, read in (("base64", text), ("base64 unescaped", unescaped)):
-        yield name, "\n".join(_unbase64(read))
+    yield "hex, backwards", "\n".join(_hex(text[::-1]))
+    for name, read in (("base64", text), ("base64 unescaped", unescaped), ("base64, backwards", text[::-1])):
+        yield name, (seen := "\n".join(_unbase64(read)))
+        yield f"{name}, URL", unquote_plus(seen)
 
 
 def _unescaped(text: str) -> str:
