@@ -21,7 +21,7 @@ demo: setup  ## Run the main job on a demo workspace
 	$(BIN)/planwright demo
 
 test: setup  ## Run the tests
-	$(BIN)/pytest -n 3 --dist worksteal
+	$(BIN)/pytest -n 4 --dist worksteal
 
 check: setup  ## Lint, format, types, layers
 	$(BIN)/ruff check .
