@@ -183,7 +183,7 @@ def three(fixtures: Sequence[Fixture], folder: Path, seed: int) -> Iterator[list
 def main() -> None:
     """Play all cases, the traffic and the runs, and say what came of it."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--requests", type=int, default=3000)
+    parser.add_argument("--requests", type=int, default=10_000)
     parser.add_argument("--runs", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
