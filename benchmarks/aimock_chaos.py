@@ -34,7 +34,7 @@ from benchmarks.aimock_faults import (
     model_of,
 )
 from benchmarks.aimock_server import Aimock, Fixture, Sent, aimock
-from benchmarks.model_desk import NAMES, Desk, desk_at
+from benchmarks.model_desk import NAMES, Desk, Traffic, desk_at
 from planwright.graph.errors import ModelError
 
 SURFACES = ("v1", "api/v1", "api/v3")
@@ -114,29 +114,15 @@ def _astray(case: Case, sent: Sequence[Sent]) -> str:
 
 
 @dataclass(frozen=True)
-class Traffic:
-    """What came of many requests while servers rolled dice: replies, whole ones sent twice, calls sent."""
+class DicedTraffic(Traffic):
+    """What came of many requests while servers rolled dice; `spoiled` replies were not what was asked for."""
 
-    requests: int
-    succeeded: int
     spoiled: int
-    twice: int
-    sent: int
-
-    @property
-    def succeeded_share(self) -> float:
-        """The share of requests that were answered."""
-        return self.succeeded / self.requests
-
-    @property
-    def sent_per_request(self) -> float:
-        """How many calls one request took."""
-        return self.sent / self.requests
 
 
 async def traffic(
     count: int, seed: int, servers: Sequence[Aimock], folder: Path, at_once: int = 16
-) -> Traffic:
+) -> DicedTraffic:
     """Make requests of servers that roll dice, and one that is down: another every few hundred requests."""
     chance, slots = random.Random(seed), asyncio.Semaphore(at_once)
     succeeded = spoiled = 0
@@ -157,7 +143,7 @@ async def traffic(
         await asyncio.gather(*(one(desk, number, chance.random() < 0.5) for number in range(count)))
     sent = by_number(one for server in servers for one in server.journal())
     twice = sum(max(0, sum(one.answered for one in calls) - 1) for calls in sent.values())
-    return Traffic(count, succeeded, spoiled, twice, sum(map(len, sent.values())))
+    return DicedTraffic(count, succeeded, twice, sum(map(len, sent.values())), spoiled)
 
 
 def take_down(servers: Sequence[Aimock], down: Aimock, rates: dict[str, float]) -> None:

@@ -24,7 +24,7 @@ from pathlib import Path
 from langchain_core.messages import AIMessage
 
 from benchmarks.fault_server import FAULTS
-from benchmarks.model_desk import NAMES, Desk, desk_at
+from benchmarks.model_desk import NAMES, Desk, Traffic, desk_at
 from planwright.graph.errors import ModelError
 
 TURNS = (0, 1, 2)
@@ -132,26 +132,6 @@ async def play_all(
 
     ended = await asyncio.gather(*(one(index, case) for index, case in enumerate(chosen)))
     return len(ended), [wrong for wrong in ended if wrong]
-
-
-@dataclass(frozen=True)
-class Traffic:
-    """What came of many requests while providers went down: replies, calls made twice, calls sent."""
-
-    requests: int
-    succeeded: int
-    twice: int
-    sent: int
-
-    @property
-    def succeeded_share(self) -> float:
-        """The share of requests that were answered."""
-        return self.succeeded / self.requests
-
-    @property
-    def sent_per_request(self) -> float:
-        """How many calls one request took."""
-        return self.sent / self.requests
 
 
 async def traffic(count: int, seed: int, port: int, folder: Path, at_once: int = 16) -> Traffic:

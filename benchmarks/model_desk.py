@@ -97,3 +97,23 @@ async def desk_at(
     finally:
         await router.close()
         records.close()
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What came of many requests while providers went down: replies, those sent twice, calls sent."""
+
+    requests: int
+    succeeded: int
+    twice: int
+    sent: int
+
+    @property
+    def succeeded_share(self) -> float:
+        """The share of requests that were answered."""
+        return self.succeeded / self.requests
+
+    @property
+    def sent_per_request(self) -> float:
+        """How many calls one request took."""
+        return self.sent / self.requests

@@ -52,11 +52,14 @@ def respond(models: Models, stores: Stores) -> Node[AgentState]:
             prompt = Prompt(role="respond", system=render("respond"), user=results_told, aloud=True)
             return await models.complete(state["route"], prompt, invocation, "respond")
 
-        try:
+        async def words() -> str:
             try:
-                text = await ask(told)
+                return await ask(told)
             except ContextOverflow:
-                text = await ask([entry | {"output": clip(entry["output"], *BRIEFLY)} for entry in told])
+                return await ask([entry | {"output": clip(entry["output"], *BRIEFLY)} for entry in told])
+
+        try:
+            text = await words()
         except ModelError as error:
             if not told:
                 raise
