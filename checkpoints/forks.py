@@ -10,7 +10,8 @@ from datetime import datetime
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.runs import RecordedPlan, Run, begin_run, run_of
+from planwright.checkpoints.plans import RecordedPlan
+from planwright.checkpoints.runs import Run, begin_run, run_of
 from planwright.checkpoints.undone import CALLS, undone_steps
 from planwright.graph.chains import CREATE_CHAIN
 from planwright.graph.errors import RunError

@@ -20,6 +20,7 @@ from planwright.checkpoints.journal import Journal
 from planwright.checkpoints.ledger import Ledger
 from planwright.checkpoints.memory import Memories
 from planwright.checkpoints.migrations import MIGRATIONS
+from planwright.checkpoints.plans import Plans
 from planwright.checkpoints.proposals import Proposals
 from planwright.checkpoints.runs import Runs
 from planwright.checkpoints.undos import Undos
@@ -34,6 +35,7 @@ class Records:
 
     database: Database
     runs: Runs
+    plans: Plans
     forks: Forks
     undos: Undos
     gates: Gates
@@ -68,6 +70,7 @@ def open_records(
     return Records(
         database=database,
         runs=Runs(database),
+        plans=Plans(database),
         forks=Forks(database),
         undos=Undos(database),
         gates=Gates(database),

@@ -183,7 +183,12 @@ class PolicyEvidence(BaseModel):
 
 
 class CheckedStep(BaseModel):
-    """What verification found out about a step that may run; `chain` is what it calls, where that is one."""
+    """What verification found out about a step that may run; `chain` is what it calls, where that is one.
+
+    `asks`: a person has to approve it, with its plan or, where it is `gated`, at a gate of its own.
+    `tainted`: its arguments may hold what others wrote. `pin` names what it calls, and the policy, as they
+    were then.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -198,3 +203,6 @@ class CheckedStep(BaseModel):
     cascade: Cascade = "partial"
     policy: PolicyEvidence | None = None
     chain: Chain | None = None
+    asks: bool = False
+    tainted: bool = False
+    pin: str = ""
