@@ -212,24 +212,24 @@ class Stage:
                 self.tool_fails = False
                 raise ValueError("the tool broke")
 
-        @capability("notes.add", mode="local_write", effect="idempotent")
+        @capability("notes.add", trusted_result=True, mode="local_write", effect="idempotent")
         def add(text: str) -> str:
             """Add a note."""
             touch()
             return f"added {text}"
 
-        @capability("notes.wipe", mode="destructive", effect="idempotent")
+        @capability("notes.wipe", trusted_result=True, mode="destructive", effect="idempotent")
         def wipe(text: str) -> str:
             """Wipe a note; a person has to agree."""
             touch()
             return f"wiped {text}"
 
-        @capability("notes.fail", mode="read_only")
+        @capability("notes.fail", trusted_result=True, mode="read_only")
         def fail(text: str) -> str:
             """Fail for good."""
             raise ValueError(f"{text} is broken")
 
-        @capability("notes.long", mode="read_only")
+        @capability("notes.long", trusted_result=True, mode="read_only")
         def long(text: str) -> list[str]:
             """Read many notes."""
             touch()

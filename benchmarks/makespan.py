@@ -38,14 +38,14 @@ RESULTS = Path("bench.json")
 SCRATCH = Path(".planwright")
 
 
-@capability("bench.nap", mode="read_only")
+@capability("bench.nap", trusted_result=True, mode="read_only")
 async def nap(ms: int) -> str:
     """Sleep for some milliseconds."""
     await asyncio.sleep(ms / 1000)
     return "ok"
 
 
-@capability("bench.nap_recorded", mode="local_write", effect="idempotent")
+@capability("bench.nap_recorded", trusted_result=True, mode="local_write", effect="idempotent")
 async def nap_recorded(ms: int) -> str:
     """Sleep for some milliseconds, as an effect that the ledger records."""
     await asyncio.sleep(ms / 1000)

@@ -35,7 +35,7 @@ LEVELS, WIDTH, TURNS = 3, 3, 30
 MODEL_S, TOOL_S = 0.5, 0.2
 
 
-@capability("bench.work", mode="read_only")
+@capability("bench.work", trusted_result=True, mode="read_only")
 async def work(level: int, lane: int) -> str:
     """Work for a while."""
     await asyncio.sleep(TOOL_S if lane >= 0 else 0)

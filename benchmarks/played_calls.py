@@ -39,6 +39,10 @@ FLAGS: dict[str, Any] = {
     "tools": {"top_k": 100},
     "execution": {"max_tool_iterations": 500},
     "loop_guard": {"window": 1},
+    "approval": {"risk": "Critical"},
+    "budgets": {
+        "run": {"tool_calls": "unlimited", "effects": "unlimited", "effects_per_minute": "unlimited"}
+    },
 }
 _LOOP = LoopTask(lane="main", goal="Go", route=ModelRoute(provider="scripted", model="scripted"), tools=())
 _SPELLED = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -47,37 +51,37 @@ _SPELLED = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 def recording(ran: Ran) -> list[Capability]:
     """Declare tools that only write down that they ran, by the name a model calls them."""
 
-    @capability("notes.add", mode="local_write", effect="idempotent")
+    @capability("notes.add", trusted_result=True, mode="local_write", effect="idempotent")
     def add(text: str, times: int = 1) -> str:
         """Add a note."""
         ran.append(("notes__add", {"text": text, "times": times}))
         return "added"
 
-    @capability("notes.read_all", mode="read_only")
+    @capability("notes.read_all", trusted_result=True, mode="read_only")
     def read_all(folder: str) -> str:
         """Read all notes of a folder."""
         ran.append(("notes__read_all", {"folder": folder}))
         return "nothing"
 
-    @capability("sums.total", mode="read_only")
+    @capability("sums.total", trusted_result=True, mode="read_only")
     def total(numbers: list[float]) -> float:
         """Add numbers up."""
         ran.append(("sums__total", {"numbers": numbers}))
         return sum(numbers)
 
-    @capability("box.put", mode="local_write", effect="idempotent")
+    @capability("box.put", trusted_result=True, mode="local_write", effect="idempotent")
     def put(value: JsonValue) -> str:
         """Put any value into a box."""
         ran.append(("box__put", {"value": value}))
         return "put"
 
-    @capability("shelf.open", mode="read_only", preflight=inside)
+    @capability("shelf.open", trusted_result=True, mode="read_only", preflight=inside)
     def open_(path: str) -> str:
         """Open a file of the workspace."""
         ran.append(("shelf__open", {"path": path}))
         return "opened"
 
-    @capability("disk.wipe", mode="destructive")
+    @capability("disk.wipe", trusted_result=True, mode="destructive")
     def wipe(name: str) -> str:
         """Wipe a disk; a person has to agree."""
         ran.append(("disk__wipe", {"name": name}))

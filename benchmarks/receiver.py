@@ -135,12 +135,12 @@ SCENARIOS = (
 def receiving(fault: Fault = "none") -> list[Capability]:
     """Declare the capabilities of the benchmark, with receivers that have a defect or none."""
 
-    @capability("bench.book", mode="local_write", risk="Medium", effect="idempotent")
+    @capability("bench.book", trusted_result=True, mode="local_write", risk="Medium", effect="idempotent")
     def book(name: str, call: CallContext) -> Receipt:
         """Book an entry with a receiver that honours the idempotency key."""
         return receive(call.settings.workspace, name, call.idempotency_key, fault)
 
-    @capability("bench.notify", mode="local_write", risk="Medium", effect="idempotent")
+    @capability("bench.notify", trusted_result=True, mode="local_write", risk="Medium", effect="idempotent")
     async def notify(name: str, call: CallContext) -> Receipt:
         """Notify a receiver that honours the idempotency key."""
         return receive(call.settings.workspace, name, call.idempotency_key, fault)
@@ -149,7 +149,14 @@ def receiving(fault: Fault = "none") -> list[Capability]:
         known = fault != "denies" and arrived(call.settings.workspace, call.idempotency_key)
         return Receipt(name=name) if known else None
 
-    @capability("bench.transfer", mode="local_write", risk="Medium", effect="queryable", lookup=transferred)
+    @capability(
+        "bench.transfer",
+        trusted_result=True,
+        mode="local_write",
+        risk="Medium",
+        effect="queryable",
+        lookup=transferred,
+    )
     def transfer(name: str, call: CallContext) -> Receipt:
         """Transfer to a receiver that does all that arrives, and can be asked what did."""
         with _receiver(call.settings.workspace) as database:
@@ -157,13 +164,13 @@ def receiving(fault: Fault = "none") -> list[Capability]:
             database.execute("INSERT INTO arrivals (key, name) VALUES (?,?)", (key, name))
         return Receipt(name=name)
 
-    @capability("bench.stamp", mode="local_write", risk="Medium", effect="blind")
+    @capability("bench.stamp", trusted_result=True, mode="local_write", risk="Medium", effect="blind")
     def stamp(name: str, call: CallContext) -> Receipt:
         """Append a line to a file that knows no keys."""
         append(_stamps(call.settings.workspace), name)
         return Receipt(name=name)
 
-    @capability("bench.pay", mode="destructive", effect="idempotent")
+    @capability("bench.pay", trusted_result=True, mode="destructive", effect="idempotent")
     def pay(name: str, call: CallContext) -> Receipt:
         """Pay by a receiver that honours the idempotency key; a person decides over every call."""
         return receive(call.settings.workspace, name, call.idempotency_key, fault)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pydantic import JsonValue, ValidationError
 
@@ -67,6 +68,14 @@ class Site:
     lanes: tuple[LaneBudget, ...] = ()
 
 
+class Admitted(NamedTuple):
+    """A call that may be made: narrowed to its arguments, and whether a person decided over it."""
+
+    capability: Capability
+    args: dict[str, JsonValue]
+    asked: bool
+
+
 class Gateway:
     """Carry out capability calls for verified steps."""
 
@@ -84,7 +93,7 @@ class Gateway:
         Raises CapabilityRejected (final), CapabilityUnavailable (after all retries),
         EffectInDoubt, BudgetExceeded, LedgerConflict or RunError.
         """
-        found, args = await self.admit(name, params, site)
+        found, args, asked = await self.admit(name, params, site)
         if found.chain:
             raise CapabilityForbidden(f"{name} is a chain: it is called step by step")
         call = EffectCall(
@@ -98,19 +107,20 @@ class Gateway:
             lease_token=site.lease_token,
             attempt=site.attempt,
             undo_key=await self._stores.undos.key_of(site.run_id, site.checked.step.id),
+            unasked=not asked,
         )
         attempts = self._attempts(found, args, call.sent_key, site, told)
         async with self._locks.hold(found.overwrites(args, self.world)):
             reservation = await self._reserve(name, site, call.key)
             try:
-                return await (attempts.make() if found.effect == "pure" else self._recorded(call, attempts))
+                return await (
+                    attempts.make() if found.effect == "pure" else self._recorded(call, attempts, site)
+                )
             finally:
                 if reservation:
                     await self._stores.budgets.settle(reservation, Amount(calls=1))
 
-    async def admit(
-        self, name: str, params: dict[str, JsonValue], site: Site
-    ) -> tuple[Capability, dict[str, JsonValue]]:
+    async def admit(self, name: str, params: dict[str, JsonValue], site: Site) -> Admitted:
         """Let a call pass surface, plan, pins, schema, policy and gate; return it with all its arguments.
 
         Raises CapabilityRejected. Nothing is called, and nothing is written down.
@@ -122,8 +132,7 @@ class Gateway:
         self.check_pin(site.checked)
         args = await self._arguments(found, params)
         found = found.given(args, self.world)
-        await self._permit(found, args, site, plan)
-        return found, args
+        return Admitted(found, args, await self._permit(found, args, site, plan))
 
     async def runnable(self, run_id: str, plan_hash: str, lease_token: int, uid: str) -> RunnablePlan:
         """Read the approved plan on record that holds a step; what the state says is not trusted.
@@ -188,23 +197,27 @@ class Gateway:
 
     async def _permit(
         self, found: Capability, args: dict[str, JsonValue], site: Site, plan: RunnablePlan
-    ) -> None:
+    ) -> bool:
+        """Raise CapabilityForbidden for a call that nobody approved; say whether a person decided over it."""
         judged = self.judge(found, args, site, plan.kind)
         if found.varies and found.graver_than(site.checked.risk, site.checked.effect):
             raise CapabilityForbidden(f"{found.name} was not approved as {found.risk}, {found.effect}")
         own_gate = judged.own_gate or site.checked.gated
         if not (own_gate or judged.asks) or (plan.approved and not own_gate):
-            return
+            return plan.approved
         try:
             gate = await self._stores.gates.read(
-                gate_id(site.run_id, "step", site.checked.uid), self.world.now()
+                gate_id(site.run_id, "step", site.checked.gate_subject), self.world.now()
             )
-            if not opens(gate, args, site.checked.pin):
-                raise CapabilityForbidden(f"nobody approved {found.name} with these arguments")
+        except GateError as error:
+            raise CapabilityForbidden(f"{found.name} needs a person: {judged.reason}") from error
+        if not opens(gate, args, site.checked):
+            raise CapabilityForbidden(f"nobody approved {found.name} with these arguments")
+        try:
             check_approvals(gate.gate_id, gate.approvals, judged.ruling.approvers, judged.ruling.quorum)
         except GateError as error:
-            why = error.cause if site.checked.gated else f"{found.name} needs a person: {judged.reason}"
-            raise CapabilityForbidden(why) from error
+            raise CapabilityForbidden(error.cause) from error
+        return gate.channel not in ("rule", "policy")
 
     async def _reserve(self, name: str, site: Site, key: str) -> str | None:
         limits = site.profile.limits
@@ -215,10 +228,10 @@ class Gateway:
             site.run_id, site.tenant, name, "tool", one, limits, now, key, lanes=site.lanes
         )
 
-    async def _recorded(self, call: EffectCall, attempts: Attempts) -> JsonValue:
+    async def _recorded(self, call: EffectCall, attempts: Attempts, site: Site) -> JsonValue:
         """Run an effect between its intent and its record, or answer from the record."""
         ledger, now = self._stores.ledger, self.world.now
-        known = await ledger.intend(call, now())
+        known = await ledger.intend(call, now(), site.profile.limits)
         if not known.fresh and (answer := from_record(call, known)) is not None:
             return answer[0]
         try:
@@ -242,9 +255,10 @@ class Gateway:
         return Attempts(found, args, context, timeout_s, execution, told)
 
 
-def opens(gate: Gate, args: dict[str, JsonValue], pin: str) -> bool:
+def opens(gate: Gate, args: dict[str, JsonValue], checked: CheckedStep) -> bool:
     """Say whether a gate lets a call pass: approved as it was shown, with these arguments, as it is now."""
     card = sha256(gate.shown)
-    as_shown = gate.card_hash == card and all(given.card == card for given in gate.approvals)
-    shown = (gate.shown.get("args"), gate.shown.get("pin"))
-    return gate.status == "approved" and as_shown and shown == (args, pin)
+    as_shown = gate.card_hash == card and all(approval.card == card for approval in gate.approvals)
+    shown = (call for call in gate.calls if call.get("uid", checked.uid) == checked.uid)
+    exact = any(call.get("args") == args and call.get("pin") == checked.pin for call in shown)
+    return gate.status == "approved" and as_shown and exact

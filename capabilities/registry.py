@@ -6,7 +6,7 @@ import importlib
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType, ModuleType
@@ -96,8 +96,8 @@ class Registry:
         found = process.extract(wanted, spelled, scorer=fuzz.token_sort_ratio, limit=limit, score_cutoff=45)
         return tuple(str(match[2]) for match in found)
 
-    def rank(self, text: str, limit: int) -> list[str]:
-        """Name the capabilities that fit a text best (S1 tool filter).
+    def rank(self, text: str, limit: int, fits: Callable[[Capability], bool] = lambda _: True) -> list[str]:
+        """Name the capabilities that fit a text best (S1 tool filter), of those that `fits` lets pass.
 
         A tag that occurs in the text counts 1.0, a word of the description 0.5; ties go by
         name. `datetime.now` and `memory.search` are always among them, and never what is offered
@@ -105,7 +105,7 @@ class Registry:
         """
         always = [name for name in ALWAYS if name in self._by_name]
         apart = {*always, WHOLE}
-        ranked = (name for name in self._by_score(text) if name not in apart)
+        ranked = (n for n in self._by_score(text) if n not in apart and fits(self._by_name[n]))
         return [*islice(ranked, max(0, limit - len(always))), *always]
 
     def _by_score(self, text: str) -> Iterator[str]:

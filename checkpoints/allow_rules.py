@@ -9,10 +9,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from planwright.checkpoints.gates import Gate
-from planwright.checkpoints.remember import ArgumentRule, RememberScope
+from planwright.checkpoints.gates import Gate, free_in
+from planwright.checkpoints.remember import ArgumentRule, Remember, RememberScope
 from planwright.graph.errors import SetupError
 from planwright.graph.risk import Risk, at_least
 
@@ -38,9 +38,8 @@ class AllowRule(BaseModel):
     given_at: str
     definition: str = ""
 
-    def covers(self, gate: Gate) -> bool:
-        """Say whether a call that asks is one that this rule allows. Never a destructive one."""
-        shown = gate.shown
+    def covers(self, gate: Gate, shown: Mapping[str, JsonValue]) -> bool:
+        """Say whether a call that a gate shows is one that this rule allows. Never a destructive one."""
         args, risk = shown.get("args"), shown.get("risk")
         where = {"run": gate.run_id == self.run_id, "session": gate.thread_id == self.thread_id}
         return (
@@ -79,19 +78,19 @@ class AllowRules:
                 raise SetupError(cause, "mend or delete that line; until then every call asks") from error
         return rules
 
-    def covering(self, gate: Gate) -> AllowRule | None:
-        """Find a rule that opens a gate; none while the file cannot be read."""
+    def covering(self, gate: Gate, call: Mapping[str, JsonValue]) -> AllowRule | None:
+        """Find a rule that allows a call which a gate shows; none while the file cannot be read."""
         try:
-            return next((rule for rule in self.read() if rule.covers(gate)), None)
+            return next((rule for rule in self.read() if rule.covers(gate, call)), None)
         except SetupError:
             return None
 
     def remember(self, gate: Gate) -> None:
-        """Write down the rule that was given with the answer to a gate, once."""
-        rule = rule_of(gate)
-        if rule is None or (self.path.exists() and f'"{rule.id}"' in self.path.read_text("utf-8")):
+        """Write down the rules that were given with the answer to a gate, one a call, once."""
+        rules = rules_of(gate)
+        if not rules or (self.path.exists() and f'"{rules[0].id}"' in self.path.read_text("utf-8")):
             return
-        line = rule.model_dump_json(exclude_unset=True) + "\n"
+        line = "".join(rule.model_dump_json(exclude_unset=True) + "\n" for rule in rules)
         with self.path.open("a", encoding="utf-8") as file:  # one write: processes do not mix lines
             file.write(line)
             file.flush()
@@ -110,25 +109,36 @@ class AllowRules:
         return found
 
 
-def rule_of(gate: Gate) -> AllowRule | None:
-    """Make the rule that a person gave with an approval: these arguments, or what they may be instead."""
-    given, args = gate.remembered, gate.shown.get("args")
+def rules_of(gate: Gate) -> list[AllowRule]:
+    """Make the rules that a person gave with an approval, one for each call that it shows.
+
+    They hold for these arguments, or for what the answer says they may be; for the rest of a run they are as
+    wide as the card shows.
+    """
+    given = gate.remembered
     if given is None or gate.status != "approved" or not gate.may_be_remembered:
-        return None
+        return []
+    return [_rule(gate, call, given, number) for number, call in enumerate(gate.calls)]
+
+
+def _rule(gate: Gate, call: Mapping[str, JsonValue], given: Remember, number: int) -> AllowRule:
+    args = call.get("args")
     assert isinstance(args, Mapping)
     exact = {name: ArgumentRule(equals=value) for name, value in args.items()}
+    free = free_in(call) if given.scope == "run" and not given.args else ()
+    suffix = f"_{number}" if number else ""
     return AllowRule.model_validate(
         {
-            "id": "allow_" + gate.gate_id.removeprefix("gate_"),
-            "capability": gate.shown["capability"],
-            "args": {**exact, **given.args},
-            "max_risk": gate.shown["risk"],
+            "id": f"allow_{gate.gate_id.removeprefix('gate_')}{suffix}",
+            "capability": call["capability"],
+            "args": {**exact, **dict.fromkeys(free, ArgumentRule(any=True)), **given.args},
+            "max_risk": call["risk"],
             "scope": given.scope,
             "tenant": gate.tenant,
             "run_id": gate.run_id,
             "thread_id": gate.thread_id,
             "given_by": gate.decided_by or "",
             "given_at": gate.decided_at.isoformat() if gate.decided_at else "",
-            **({"definition": gate.shown["definition"]} if "definition" in gate.shown else {}),
+            **({"definition": call["definition"]} if "definition" in call else {}),
         }
     )

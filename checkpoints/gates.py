@@ -56,6 +56,14 @@ class Gate(BaseModel):
     approvals: tuple[Approval, ...] = ()
 
     @property
+    def calls(self) -> list[dict[str, JsonValue]]:
+        """The cards of the calls that it asks about: its own, or those of a reply."""
+        listed = self.shown.get("calls")
+        return (
+            [call for call in listed if isinstance(call, dict)] if isinstance(listed, list) else [self.shown]
+        )
+
+    @property
     def quorum(self) -> int:
         """How many people have to approve."""
         return quorum_of(self.shown)
@@ -208,13 +216,26 @@ def _rememberable(gate: Gate, remember: Remember) -> None:
     if not gate.may_be_remembered:
         why = "such a call is asked for every time" if gate.kind == "step" else "it is no call"
         raise GateError(f"gate {gate.gate_id} cannot be remembered: {why}", "approve it without `remember`")
-    args = gate.shown.get("args")
+    args = gate.shown.get("args") if len(gate.calls) == 1 else None
     unknown = remember.args.keys() - (args.keys() if isinstance(args, dict) else ())
     if unknown:
         raise GateError(
             f"`remember` names arguments the call does not have: {', '.join(sorted(unknown))}",
             f"look at the call: planwright show {gate.thread_id}",
         )
+    free = free_in(gate.shown)
+    if wider := [name for name, rule in remember.args.items() if not rule.exact and name not in free]:
+        raise GateError(
+            f"`remember` is wider than the card shows: {', '.join(wider)} may not differ there",
+            "remember it with these arguments, or write a rule into policy.toml",
+        )
+
+
+def free_in(call: Mapping[str, JsonValue]) -> tuple[str, ...]:
+    """Name the arguments that the card of a call shows as free, when it is approved for its run."""
+    width = call.get("width")
+    free = width.get("free") if isinstance(width, dict) else None
+    return tuple(map(str, free)) if isinstance(free, list) else ()
 
 
 def close_gates(connection: sqlite3.Connection, run_id: str, at: datetime, by: str) -> None:

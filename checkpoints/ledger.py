@@ -9,24 +9,29 @@ from __future__ import annotations
 import json
 import sqlite3
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Literal
 
 from pydantic import JsonValue
 
 from planwright.checkpoints.database import Database
+from planwright.graph.agent_settings import RunBudget
 from planwright.graph.canonical import canonical_json, sha256
-from planwright.graph.errors import LedgerConflict, RunError
+from planwright.graph.errors import BudgetExceeded, LedgerConflict, RunError
 from planwright.graph.results import StepResult
 from planwright.graph.risk import Effect
 
+UNLIMITED = RunBudget()
 Status = Literal["intent", "done", "failed", "in_doubt"]
 
 
 @dataclass(frozen=True)
 class EffectCall:
-    """One capability call that changes something, by all that makes it this call and no other."""
+    """One capability call that changes something, by all that makes it this call and no other.
+
+    `unasked`: no person decided over it in this run, because its risk is low, or a rule allows it.
+    """
 
     tenant: str
     thread_id: str
@@ -39,6 +44,7 @@ class EffectCall:
     attempt: int = 1
     ordinal: int = 1
     undo_key: str | None = None
+    unasked: bool = False
 
     @cached_property
     def key(self) -> str:
@@ -75,13 +81,13 @@ class Ledger:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def intend(self, call: EffectCall, at: datetime) -> Recorded:
+    async def intend(self, call: EffectCall, at: datetime, limits: RunBudget = UNLIMITED) -> Recorded:
         """Write down an effect before it happens, or return what is recorded of it.
 
-        Raises LedgerConflict for a key seen with other arguments, and RunError when the run was
-        taken over by another process (fencing token).
+        Raises LedgerConflict for a key seen with other arguments, BudgetExceeded for one effect more than its
+        run may have, and RunError when the run was taken over by another process (fencing token).
         """
-        return await self._database.run("intent", lambda c: _intend(c, call, at))
+        return await self._database.run("intent", lambda c: _intend(c, call, at, limits))
 
     async def settle(
         self,
@@ -172,7 +178,7 @@ class Ledger:
         return await self._database.run("read", job)
 
 
-def _intend(connection: sqlite3.Connection, call: EffectCall, at: datetime) -> Recorded:
+def _intend(connection: sqlite3.Connection, call: EffectCall, at: datetime, limits: RunBudget) -> Recorded:
     run = connection.execute("SELECT lease_token FROM runs WHERE run_id = ?", (call.run_id,)).fetchone()
     if run is None or run[0] != call.lease_token:
         raise RunError(
@@ -180,11 +186,14 @@ def _intend(connection: sqlite3.Connection, call: EffectCall, at: datetime) -> R
         )
     row = connection.execute("SELECT * FROM effects WHERE key = ?", (call.key,)).fetchone()
     if row is None:
+        _refuse_more(connection, call, at, limits)
         connection.execute(
             "INSERT INTO effects (key, tenant, thread_id, run_id, step_uid, attempt, ordinal, capability,"
-            " effect, args_hash, args, status, intended_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,'intent',?)",
+            " effect, args_hash, args, status, intended_at, unasked)"
+            " VALUES (?,?,?,?,?,?,?,?,?,?,?,'intent',?,?)",
             (call.key, call.tenant, call.thread_id, call.run_id, call.step_uid, call.attempt, call.ordinal)
-            + (call.capability, call.effect, call.args_hash, canonical_json(call.args), at.isoformat()),
+            + (call.capability, call.effect, call.args_hash, canonical_json(call.args), at.isoformat())
+            + (call.unasked,),
         )
         return Recorded("intent", fresh=True)
     if row["args_hash"] != call.args_hash:
@@ -194,3 +203,28 @@ def _intend(connection: sqlite3.Connection, call: EffectCall, at: datetime) -> R
         )
     result = json.loads(row["result"]) if row["result"] else None
     return Recorded(row["status"], fresh=False, result=result, error=row["error"] or "")
+
+
+def _refuse_more(connection: sqlite3.Connection, call: EffectCall, at: datetime, limits: RunBudget) -> None:
+    """Raise BudgetExceeded when a run has had all its effects, or a minute all that nobody was asked about."""
+    if call.undo_key is not None:
+        return  # a person approved the plan of an undoing, effect by effect
+    query = "SELECT count(*) FROM effects WHERE run_id = ?"
+    had = connection.execute(query, (call.run_id,)).fetchone()[0] if limits.effects is not None else 0
+    if limits.effects is not None and had >= limits.effects:
+        raise _too_many(limits, "effects", f"the run has had {had} effects")
+    if limits.effects_per_minute is None or not call.unasked:
+        return
+    since = (at - timedelta(minutes=1)).isoformat()
+    had = connection.execute(f"{query} AND unasked AND intended_at > ?", (call.run_id, since)).fetchone()[0]
+    if had >= limits.effects_per_minute:
+        raise _too_many(limits, "effects_per_minute", f"{had} effects in a minute, and nobody was asked")
+
+
+def _too_many(limits: RunBudget, name: str, what: str) -> BudgetExceeded:
+    setting = limits.setting(name)
+    return BudgetExceeded(
+        setting,
+        f"{what}; {setting} allows {getattr(limits, name)}",
+        f"raise {setting} in planwright.toml, then run again",
+    )

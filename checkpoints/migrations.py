@@ -120,6 +120,7 @@ CREATE INDEX compensations_of_run ON compensations (source_run);
 ALTER TABLE plans ADD COLUMN card TEXT;
 ALTER TABLE gates ADD COLUMN card_hash TEXT;
 CREATE INDEX gates_of_thread ON gates (thread_id, status);
+ALTER TABLE effects ADD COLUMN unasked INTEGER NOT NULL DEFAULT 0;
 """,
 )
 

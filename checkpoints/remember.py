@@ -26,6 +26,11 @@ class ArgumentRule(BaseModel):
             raise ValueError("say one of equals, glob and any")
         return self
 
+    @property
+    def exact(self) -> bool:
+        """Whether only one value fits."""
+        return self.any is None and self.glob is None
+
     def fits(self, value: JsonValue) -> bool:
         """Say whether an argument is allowed."""
         if self.any:

@@ -16,8 +16,8 @@ def _unlimited(value: object) -> object:
     return None if value == "unlimited" else value
 
 
-Count = Annotated[int | None, BeforeValidator(_unlimited), Field(ge=0)]
-Seconds = Annotated[float | None, BeforeValidator(_unlimited), Field(ge=0)]
+Count = Annotated[Annotated[int, Field(ge=0)] | None, BeforeValidator(_unlimited)]
+Seconds = Annotated[Annotated[float, Field(ge=0)] | None, BeforeValidator(_unlimited)]
 
 
 class RunBudget(BaseModel):

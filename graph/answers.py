@@ -54,6 +54,7 @@ def bind(answer: Any, gates: Sequence[Gate], interrupts: Mapping[str, str], chan
         )
     if isinstance(answer, Mapping) and (named := _named(answer, gates, interrupts)):
         return [_bound(gate, form, channel) for gate, form in named]
+    answer = one_for_all(answer, gates)
     read(answer, channel)
     wanted = gate_meant(answer)
     if wanted is not None:
@@ -168,12 +169,29 @@ def _edited_plan(form: Mapping[str, Any]) -> object:
     return args["plan"]
 
 
+def one_for_all(answer: Any, gates: Sequence[Gate]) -> Any:
+    """Take the same decision over each call of a gate for one over the gate; GateError where they differ.
+
+    Clients that follow LangChain's form send a decision for each action that is asked for.
+    """
+    listed = answer.get("decisions") if isinstance(answer, Mapping) else None
+    if not isinstance(listed, list) or len(listed) < 2 or len(listed) not in {len(g.calls) for g in gates}:
+        return answer
+    if any(one != listed[0] for one in listed):
+        raise GateError(
+            "the calls of a reply are decided together, and the decisions differ",
+            "approve them all, or reject them and say which ones you want",
+        )
+    return {**answer, "decisions": listed[:1]}
+
+
 def _bound(gate: Gate, answer: Any, channel: str) -> Bound:
+    answer = one_for_all(answer, [gate])
     decision, edit = read(answer, channel)
     acceptable(gate, decision)
     brought = _one(answer).get("args")
     if decision.answer == "approve" and not (brought is None or isinstance(brought, str)):
-        (action,) = request(gate)["action_requests"]
+        action = request(gate)["action_requests"][0]
         if brought != {"action": action["name"], "args": action["args"]}:
             raise GateError(
                 "the answer is `approve` and brings other arguments than are shown",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -14,7 +15,16 @@ from planwright.checkpoints.stores import Stores
 from planwright.graph.errors import CapabilityChanged, SetupError
 from planwright.graph.invocation import invocation_of
 from planwright.graph.lane_state import LaneState
-from planwright.graph.loop_state import CallTask, LoopInput, LoopOutcome, LoopOutput, LoopState, LoopTask
+from planwright.graph.loop_state import (
+    ApprovalTask,
+    CallTask,
+    LoopInput,
+    LoopOutcome,
+    LoopOutput,
+    LoopState,
+    LoopTask,
+    ToolCall,
+)
 from planwright.graph.plan import CLOSING
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState
@@ -58,7 +68,7 @@ def build_loop(
     graph.add_node("llm_invoker", llm_invoker(models, reader, grants, taint, stores.plans, shortening))
     graph.add_node("compaction", compaction(shortening))
     graph.add_node("loop_guard", loop_guard(settings.loop_guard))
-    graph.add_node("tool_approval", tool_approval(gates, runner.gateway), input_schema=CallTask)
+    graph.add_node("tool_approval", tool_approval(gates, runner.gateway), input_schema=ApprovalTask)
     graph.add_node("parallel_execution", parallel_execution(gates))
     calling = tool_execution(runner, settings.tools.result_limit)
     graph.add_node("tool_execution", calling, input_schema=CallTask)
@@ -105,15 +115,27 @@ def _connect(graph: StateGraph[Any, Any, Any, Any], settings: Settings) -> None:
 
 def after_guard(state: LoopState) -> list[Send] | str:
     """Ask for every call that needs a person, before any runs; else run them all."""
-    asking = [call for call in state["calls"] if call.waits]
-    if asking:
-        batch = state["batch"]
-        return [
-            Send("tool_approval", CallTask(loop=state["loop"], batch=batch, call=call)) for call in asking
-        ]
+    if asking := [call for call in state["calls"] if call.waits]:
+        return [Send("tool_approval", task) for task in approval_tasks(state, asking)]
     if any(call.error for call in state["calls"]):
         return "parallel_execution"
     return runnable(state)
+
+
+def approval_tasks(state: LoopState, asking: list[ToolCall]) -> list[ApprovalTask]:
+    """Group the calls that ask by their gate; each gate shows the other calls of the reply beside its own."""
+    groups: dict[str, list[ToolCall]] = defaultdict(list)
+    for call in asking:
+        groups[call.checked.gate_subject if call.checked else call.call_id].append(call)
+    return [
+        ApprovalTask(
+            loop=state["loop"],
+            batch=state["batch"],
+            calls=calls,
+            others=[call.signature for call in state["calls"] if call not in calls],
+        )
+        for calls in groups.values()
+    ]
 
 
 def supersteps(settings: Settings) -> int:

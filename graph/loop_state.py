@@ -112,8 +112,17 @@ class LoopState(TypedDict, total=False):
 
 
 class CallTask(TypedDict):
-    """What is sent to the node that asks for, or makes, one call."""
+    """What is sent to the node that makes one call."""
 
     loop: LoopTask
     batch: str
     call: ToolCall
+
+
+class ApprovalTask(TypedDict):
+    """What is sent to the node that asks: the calls that share a gate, and the others of the same reply."""
+
+    loop: LoopTask
+    batch: str
+    calls: list[ToolCall]
+    others: list[str]

@@ -187,7 +187,7 @@ class CheckedStep(BaseModel):
 
     `asks`: a person has to approve it, with its plan or, where it is `gated`, at a gate of its own.
     `tainted`: its arguments may hold what others wrote. `pin` names what it calls, and the policy, as they
-    were then.
+    were then. `asked_with` names the reply whose one gate shows this call and others.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -206,3 +206,9 @@ class CheckedStep(BaseModel):
     asks: bool = False
     tainted: bool = False
     pin: str = ""
+    asked_with: str = ""
+
+    @property
+    def gate_subject(self) -> str:
+        """What its gate is about: the call itself, or the reply that asks for several at once."""
+        return self.asked_with or self.uid

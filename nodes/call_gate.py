@@ -68,8 +68,9 @@ class CallGates:
     async def _open(
         self, kind: GateKind, checked: CheckedStep, shown: dict[str, Any], invocation: Invocation
     ) -> tuple[Gate, str]:
-        id_ = gate_id(invocation.run_id, kind, checked.uid)
-        asked = open_gate(invocation, self._settings, id_, sha256(shown), shown, checked.uid, kind)
+        subject = checked.gate_subject
+        id_ = gate_id(invocation.run_id, kind, subject)
+        asked = open_gate(invocation, self._settings, id_, sha256(shown), shown, subject, kind)
         gate = await self._gates.open(asked)
         data = {"gate_id": id_, "kind": kind, "step_id": checked.step.id, "plan_hash": gate.shown_hash}
         invocation.emit("approval_requested", {**data, "expires_at": gate.expires_at.isoformat()}, id_)
@@ -83,10 +84,14 @@ class CallGates:
             nameless = gate.quorum > 1 and plan.decided_by == plan.channel
             if plan.status == "approved" and includes(plan.shown, checked) and not nameless:
                 return approval(plan.decided_by or "", "plan", f"with the plan, at {plan_gate}")
-        rule = await asyncio.to_thread(self._rules.covering, gate) if gate.quorum == 1 else None
-        if rule is None:
+        if gate.quorum > 1:
             return None
-        return approval(rule.given_by, "rule", f"by rule {rule.id} of {rule.given_at[:10]}")
+        rules = [await asyncio.to_thread(self._rules.covering, gate, call) for call in gate.calls]
+        covering = [rule for rule in rules if rule is not None]
+        if len(covering) < len(gate.calls):
+            return None
+        first, names = covering[0], ", ".join(dict.fromkeys(rule.id for rule in covering))
+        return approval(first.given_by, "rule", f"by rule {names} of {first.given_at[:10]}")
 
 
 def includes(shown: dict[str, Any], checked: CheckedStep) -> bool:

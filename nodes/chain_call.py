@@ -36,7 +36,7 @@ def chain_call(run_chain: RunChain, runner: StepRunner, settings: Settings) -> N
                 checked=checked,
                 plan_hash=state["batch"],
                 args=step.params,
-                gate_id=gate_id(invocation.run_id, "step", checked.uid) if checked.gated else "",
+                gate_id=gate_id(invocation.run_id, "step", checked.gate_subject) if checked.gated else "",
                 ask_from=settings.approval.of_tool,
                 budgets=loop.budgets,
             )

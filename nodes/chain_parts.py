@@ -12,6 +12,7 @@ from planwright.capabilities.capability import Capability
 from planwright.capabilities.chains import complete, is_known
 from planwright.capabilities.policy import evidence
 from planwright.capabilities.redacted import refuse_secrets
+from planwright.capabilities.width import width_of
 from planwright.checkpoints.gates import Decision
 from planwright.checkpoints.plans import RecordedPlan
 from planwright.checkpoints.stores import Stores
@@ -84,7 +85,7 @@ class _Run:
         chain = task.checked.chain
         assert chain is not None
         site = site_of(task.checked, task.plan_hash, self.invocation, task.budgets)
-        _, args = await gateway.admit(chain.name, task.args, site)
+        args = (await gateway.admit(chain.name, task.args, site)).args
         chains = gateway.world.chains
         if chains is None or not await chains.has(self.invocation.run_id, chain):
             raise CapabilityRejected(f"this run has not made the chain {chain.name} as it was verified")
@@ -152,6 +153,7 @@ class _Run:
             "chain": chain.hash,
             "policy": evidence(judged.ruling, gateway.world).model_dump(mode="json"),
             "pin": part.pin,
+            "width": width_of(found, args),
         }
         with_plan = None if judged.own_gate else await self._with_plan(chain)
         return await self.gates.open(part, shown, invocation, task.gate_id if known else "", with_plan)

@@ -6,6 +6,7 @@ scalar answer left over from another gate of the same superstep would otherwise 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, get_args
 
 from langgraph.types import interrupt
@@ -28,8 +29,8 @@ _EDITED_ACTION: dict[str, Any] = {
 }
 
 
-def _response_schema(*answers: Answer) -> dict[str, Any]:
-    """Describe LangChain's HITLResponse with exactly one decision."""
+def _response_schema(*answers: Answer, most: int = 1) -> dict[str, Any]:
+    """Describe LangChain's HITLResponse: one decision, or the same one for each of `most` calls."""
     message = {"type": "string"}
     fields: dict[Answer, dict[str, Any]] = {
         "approve": {"remember": {"enum": list(get_args(RememberScope))}} if "edit" not in answers else {},
@@ -46,7 +47,7 @@ def _response_schema(*answers: Answer) -> dict[str, Any]:
         }
         for name in answers
     ]
-    decisions = {"type": "array", "minItems": 1, "maxItems": 1, "items": {"anyOf": forms}}
+    decisions = {"type": "array", "minItems": 1, "maxItems": most, "items": {"anyOf": forms}}
     return {"type": "object", "properties": {"decisions": decisions}, "required": ["decisions"]}
 
 
@@ -61,7 +62,11 @@ async def wait_for_decision(gates: Gates, gate_id: str, invocation: Invocation) 
     refused = ""
     while (gate := await gates.read(gate_id, invocation.clock())).status == "open":
         _tell_approvals(gate, invocation)
-        schema = RESPONSE_SCHEMA if len(gate.allowed) == 4 else _response_schema(*gate.allowed)
+        schema = (
+            RESPONSE_SCHEMA
+            if len(gate.allowed) == 4
+            else _response_schema(*gate.allowed, most=len(gate.calls))
+        )
         asked = request(gate) | ({"refused": refused} if refused else {})
         answer = interrupt(asked, response_schema=schema)
         if invocation.answered is not None:
@@ -84,11 +89,12 @@ def _tell_approvals(gate: Gate, invocation: Invocation) -> None:
 
 def request(gate: Gate) -> dict[str, Any]:
     """Phrase a gate as LangChain's HITLRequest, with our keys beside it."""
-    action = "approve_plan" if gate.kind == "plan" else str(gate.shown["capability"])
-    args: dict[str, Any] = {"plan": gate.shown} if gate.kind == "plan" else {"args": gate.shown["args"]}
+    actions = _actions(gate)
+    reviewed = dict.fromkeys(str(action["name"]) for action in actions)
+    allowed = list(gate.allowed)
     return {
-        "action_requests": [{"name": action, "args": args, "description": _describe(gate)}],
-        "review_configs": [{"action_name": action, "allowed_decisions": list(gate.allowed)}],
+        "action_requests": actions,
+        "review_configs": [{"action_name": name, "allowed_decisions": allowed} for name in reviewed],
         "gate_id": gate.gate_id,
         "kind": gate.kind,
         "shown": gate.shown,
@@ -97,8 +103,35 @@ def request(gate: Gate) -> dict[str, Any]:
         "plan_hash": gate.shown_hash,
         "expires_at": gate.expires_at.isoformat(),
         **({"remember": list(get_args(RememberScope))} if gate.may_be_remembered else {}),
+        **({"width": words} if (words := _width(gate)) else {}),
         **({"approvals": [given.by for given in gate.approvals]} if gate.quorum > 1 else {}),
     }
+
+
+def _actions(gate: Gate) -> list[dict[str, Any]]:
+    """List what is asked for: the plan, or each call that the gate shows."""
+    if gate.kind == "plan":
+        return [{"name": "approve_plan", "args": {"plan": gate.shown}, "description": _describe(gate)}]
+    if len(gate.calls) == 1:
+        asked = {"args": gate.shown["args"]}
+        return [{"name": str(gate.shown["capability"]), "args": asked, "description": _describe(gate)}]
+    return [
+        {"name": str(call["capability"]), "args": {"args": call["args"]}, "description": describe_call(call)}
+        for call in gate.calls
+    ]
+
+
+def _width(gate: Gate) -> list[str]:
+    """Say in words how far an approval for the rest of the run goes, call by call."""
+    if not gate.may_be_remembered:
+        return []
+    widths = (call.get("width") for call in gate.calls)
+    return [str(width["words"]) for width in widths if isinstance(width, dict)]
+
+
+def describe_call(call: Mapping[str, Any]) -> str:
+    """Say on one line which call is asked for, and why."""
+    return f"Approve {call['capability']}: {call['description']} ({call['reason']})"
 
 
 def _describe(gate: Gate) -> str:
@@ -110,4 +143,4 @@ def _describe(gate: Gate) -> str:
         return f"Decide over {gate.shown['step_id']}: {gate.shown['description']} ({gate.shown['reason']})"
     if gate.kind == "info":
         return f"Answer, for: {gate.shown['description']}"
-    return f"Approve {gate.shown['capability']}: {gate.shown['description']} ({gate.shown['reason']})"
+    return describe_call(gate.shown)

@@ -31,7 +31,7 @@ class Grants:
         if loop.lane == "main":
             return () if await self._has_plan(run_id, token) else loop.tools
         found = await self._gateway.approved(run_id, loop.plan_hash, token, loop.lane)
-        if found is None or (found.gated and not await self._decided(run_id, found.uid, invocation)):
+        if found is None or (found.gated and not await self._decided(run_id, found.gate_subject, invocation)):
             return ()
         granted = granted_by(found)
         return tuple(name for name in loop.tools if name in granted)

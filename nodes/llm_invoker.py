@@ -18,7 +18,7 @@ from planwright.nodes.history import normalise, repair
 from planwright.nodes.node import Node, Update, ended_by
 from planwright.nodes.shortening import Shortening
 from planwright.nodes.taint import Taint
-from planwright.nodes.tool_calls import CallReader, batch_of, schemas
+from planwright.nodes.tool_calls import CallReader, batch_of, schemas, with_shared_gate
 from planwright.nodes.truncation import offered_whole
 from planwright.prompts import instructed
 
@@ -61,6 +61,7 @@ def llm_invoker(
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
         tainted = bool(clean.tool_calls) and await taint.of_lane(loop, invocation)
         calls = await reader.read(clean, wrong, tools, key, reader.asking(invocation, tainted=tainted))
+        calls = with_shared_gate(calls, key)
         batch = batch_of(calls, loop.goal, key)
         if batch.steps:
             await _record(batch, calls, plans, invocation)

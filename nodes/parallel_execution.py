@@ -26,7 +26,7 @@ def parallel_execution(gates: CallGates) -> Node[LoopState]:
                 calls.append(call)
                 continue
             kind: GateKind = "info" if call.asks else "step"
-            gate = await gates.read(gate_id(invocation.run_id, kind, call.checked.uid), invocation)
+            gate = await gates.read(gate_id(invocation.run_id, kind, call.checked.gate_subject), invocation)
             calls.append(call.model_copy(update=outcome(gate)))
         return {"calls": calls, "conversation": [said(call) for call in calls if call.error or call.answer]}
 

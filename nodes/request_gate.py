@@ -15,6 +15,7 @@ from planwright.capabilities.chains import find
 from planwright.capabilities.consent import Judgement
 from planwright.capabilities.policy import evidence
 from planwright.capabilities.redacted import refuse_secrets
+from planwright.capabilities.width import width_of
 from planwright.checkpoints.gates import Decision
 from planwright.graph.errors import CapabilityError, CapabilityRejected
 from planwright.graph.invocation import Invocation, invocation_of
@@ -47,6 +48,7 @@ def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState]:
             return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
         why = judged.reason if judged.asks else task["checked"].reason
         shown = step_card(task, args, evidence(judged.ruling, runner.gateway.world), why) | parts
+        shown |= {"width": width_of(found, args)}
         decided = allowed(task["checked"], judged)
         opened = await gates.open(task["checked"], shown, invocation, task["plan_gate"], decided)
         return {"gate_id": opened}

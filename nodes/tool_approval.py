@@ -1,4 +1,4 @@
-"""tool_approval: a person decides over one call, or answers its question, before any call is made."""
+"""tool_approval: a person decides over the calls of a reply that ask, before any call of it is made."""
 
 from __future__ import annotations
 
@@ -7,32 +7,50 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 
 from planwright.capabilities.gateway import Gateway
+from planwright.capabilities.width import width_of
 from planwright.graph.errors import CapabilityError
-from planwright.graph.invocation import invocation_of
-from planwright.graph.loop_state import CallTask
+from planwright.graph.invocation import Invocation, invocation_of
+from planwright.graph.loop_state import ApprovalTask, LoopTask, ToolCall
 from planwright.graph.plan import CheckedStep
+from planwright.graph.risk import EFFECTS, MODES, highest_risk
 from planwright.nodes.call_gate import CallGates
 from planwright.nodes.chain_plan import shown_parts
 from planwright.nodes.node import Node, Update
 
 
-def tool_approval(gates: CallGates, gateway: Gateway) -> Node[CallTask]:
-    """Open the gate of a call and wait for its decision; one node a call, so all are open at once."""
+def tool_approval(gates: CallGates, gateway: Gateway) -> Node[ApprovalTask]:
+    """Open one gate for the calls that share it, and wait; all gates of a reply are open at once."""
 
-    async def tool_approval(state: CallTask, config: RunnableConfig) -> Update:
-        invocation, checked = invocation_of(config), state["call"].checked
-        assert checked is not None
-        shown = call_card(checked, state["loop"].goal, state["batch"])
-        try:
-            args, settled = checked.step.params, invocation.board.settled
-            shown |= shown_parts(invocation.run_id, checked, args, gateway, settled)
-        except CapabilityError as error:  # a part is gone since it was verified: nothing will be called
-            shown |= {"steps": [], "reason": error.cause}
-        put = gates.ask if state["call"].asks else gates.open
-        await gates.wait(await put(checked, shown, invocation), invocation)
+    async def tool_approval(state: ApprovalTask, config: RunnableConfig) -> Update:
+        invocation, loop = invocation_of(config), state["loop"]
+        cards = [_card(call, loop, state["batch"], gateway, invocation) for call in state["calls"]]
+        card = cards[0] if len(cards) == 1 else reply_card(cards, loop.goal, state["batch"])
+        if state["others"]:
+            card |= {"others": state["others"]}
+        first = state["calls"][0]
+        assert first.checked is not None
+        put = gates.ask if first.asks else gates.open
+        await gates.wait(await put(first.checked, card, invocation), invocation)
         return {}
 
     return tool_approval
+
+
+def _card(
+    call: ToolCall, loop: LoopTask, batch: str, gateway: Gateway, invocation: Invocation
+) -> dict[str, Any]:
+    checked = call.checked
+    assert checked is not None
+    shown = call_card(checked, loop.goal, batch)
+    if call.asks:
+        return shown
+    try:
+        args, settled = checked.step.params, invocation.board.settled
+        shown |= shown_parts(invocation.run_id, checked, args, gateway, settled)
+    except CapabilityError as error:  # a part is gone since it was verified: nothing will be called
+        shown |= {"steps": [], "reason": error.cause}
+    found = gateway.registry.get(checked.step.capability or "")
+    return shown if found is None else shown | {"width": width_of(found, checked.step.params)}
 
 
 def call_card(checked: CheckedStep, goal: str, batch: str) -> dict[str, Any]:
@@ -40,6 +58,7 @@ def call_card(checked: CheckedStep, goal: str, batch: str) -> dict[str, Any]:
     return {
         "capability": checked.step.capability,
         "step_id": checked.step.id,
+        "uid": checked.uid,
         "description": f"{checked.step.description} For: {goal}",
         "args": checked.step.params,
         "risk": checked.risk,
@@ -49,4 +68,21 @@ def call_card(checked: CheckedStep, goal: str, batch: str) -> dict[str, Any]:
         "plan_hash": batch,
         "policy": checked.policy and checked.policy.model_dump(mode="json"),
         "pin": checked.pin,
+    }
+
+
+def reply_card(cards: list[dict[str, Any]], goal: str, batch: str) -> dict[str, Any]:
+    """List several calls of one reply, with the gravest risk, mode and effect among them."""
+    return {
+        "capability": ", ".join(dict.fromkeys(str(card["capability"]) for card in cards)),
+        "step_id": ", ".join(str(card["step_id"]) for card in cards),
+        "description": f"{len(cards)} calls at once. For: {goal}",
+        "args": {str(card["step_id"]): card["args"] for card in cards},
+        "calls": cards,
+        "risk": highest_risk(*(card["risk"] for card in cards)),
+        "mode": max((card["mode"] for card in cards), key=MODES.index),
+        "effect": max((card["effect"] for card in cards), key=EFFECTS.index),
+        "reason": "; ".join(dict.fromkeys(str(card["reason"]) for card in cards)),
+        "plan_hash": batch,
+        "policy": None,
     }

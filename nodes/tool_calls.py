@@ -177,6 +177,27 @@ class CallReader:
         return {**args, "tools": [tool.name for tool in chosen]}, surface
 
 
+def with_shared_gate(calls: list[ToolCall], key: str) -> list[ToolCall]:
+    """Let the calls of a reply that ask, and that anybody may approve for good, share one gate."""
+    sharing = [call.index for call in calls if call.checked and _shares(call)]
+    if len(sharing) < 2:
+        return calls
+    return [
+        call.model_copy(update={"checked": call.checked.model_copy(update={"asked_with": key})})
+        if call.checked and call.index in sharing
+        else call
+        for call in calls
+    ]
+
+
+def _shares(call: ToolCall) -> bool:
+    """Say whether a call may share a gate: a destructive one, a question, or one for some people may not."""
+    checked = call.checked
+    if checked is None or not call.waits or call.asks or checked.mode == "destructive" or checked.chain:
+        return False
+    return checked.policy is None or (not checked.policy.approvers and checked.policy.quorum == 1)
+
+
 def batch_of(calls: Sequence[ToolCall], goal: str, key: str) -> Plan:
     """Put the calls of one reply on record as a plan: only what is on record can be executed."""
     steps = tuple(call.checked.step for call in calls if call.checked is not None)

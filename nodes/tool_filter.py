@@ -2,19 +2,54 @@
 
 from __future__ import annotations
 
+import re
+
 from langchain_core.runnables import RunnableConfig
 
+from planwright.capabilities.capability import Capability
 from planwright.capabilities.registry import Registry
 from planwright.graph.invocation import invocation_of
 from planwright.graph.state import AgentState
 from planwright.nodes.node import Node, Update
 
+_POLITE = re.compile(r"^(?:(?:please|hi|hello|hey|ok|so|(?:can|could|would|will) you(?: please)?)\b[\s,]*)+")
+_WORD = re.compile(r"[a-z']+")
+_ASKS = frozenset(
+    "what what's which who who's whom whose when where where's why how how's is are was were am do does did"
+    " has have had list show find search look read tell summarize summarise compare count explain describe"
+    " translate check analyze analyse".split()
+)
+_ACTS = frozenset(
+    "write save store put create make add append draft compose send mail email forward reply post publish"
+    " share notify message remember memorize note forget delete remove drop clear erase update change edit"
+    " set rename move copy upload insert execute run schedule book order buy pay refund transfer cancel close"
+    " open assign approve submit file register record log".split()
+)
+
 
 def tool_filter(registry: Registry, top_k: int) -> Node[AgentState]:
-    """Keep the `top_k` best capabilities, `datetime.now` and `memory.search` among them."""
+    """Keep the `top_k` best capabilities, `datetime.now` and `memory.search` among them.
+
+    A question is offered nothing that only changes something.
+    """
 
     async def tool_filter(state: AgentState, config: RunnableConfig) -> Update:
         surface = registry.within(invocation_of(config).profile)
-        return {"tools": surface.rank(state["request"], top_k)}
+        request = state["request"]
+        if not only_asks(request):
+            return {"tools": surface.rank(request, top_k)}
+        return {"tools": surface.rank(request, top_k, lambda found: not only_changes(found))}
 
     return tool_filter
+
+
+def only_asks(request: str) -> bool:
+    """Say whether an English request asks and looks up, and names nothing to do; others are taken to act."""
+    plain = _POLITE.sub("", request.strip().lower())
+    words = _WORD.findall(plain)
+    return bool(words) and words[0] in _ASKS and _ACTS.isdisjoint(words)
+
+
+def only_changes(capability: Capability) -> bool:
+    """Say whether no call of a capability is a mere look."""
+    return capability.effect != "pure" and capability.varies is None

@@ -70,7 +70,7 @@ class Made(BaseModel):
 @capability(
     CREATE_CHAIN,
     mode="local_write",
-    risk="Medium",
+    risk="None",  # it does nothing by itself, and is gone with its run; each of its calls is judged
     effect="idempotent",
     tags=("chain", "tool"),
     guide=Guide(

@@ -123,6 +123,7 @@ def make_bench(stores: Stores, make_world: Callable[..., CallContext]) -> Callab
         **flags: Any,
     ) -> Bench:
         fast = {"execution": {"retry_base_ms": 1, **flags.pop("execution", {})}}
+        flags.setdefault("approval", {"plan": "never"})  # what asks by its risk is tested apart
         world = make_world(**fast, **flags)
         run = Run(
             run_id="run_1",
@@ -141,7 +142,7 @@ def make_bench(stores: Stores, make_world: Callable[..., CallContext]) -> Callab
         checked = [_checked(step, one, gated) for step, one in zip(steps, found, strict=True)]
         checked = pinned(checked, registry, world.policy.hash)
         if recorded:
-            row = RecordedPlan(plan=plan, checked=checked, gate_id=gate_id)
+            row = RecordedPlan(plan=plan, checked=checked, gate_id=gate_id, card=gate_id and {"steps": []})
             await stores.plans.record("run_1", "acme", row, NOW)
         profile = in_force(world.settings, RunContext(agent=agent))
         sites = {

@@ -19,6 +19,7 @@ from planwright.capabilities.capability import check_arguments
 from planwright.capabilities.egress.network import Network
 from planwright.capabilities.policy import decide
 from planwright.checkpoints.gates import Decision, Gate, gate_id
+from planwright.checkpoints.plans import RunnablePlan
 from planwright.graph.egress_settings import Egress
 from planwright.graph.errors import (
     CapabilityError,
@@ -297,7 +298,7 @@ async def test_a_call_that_is_graver_than_what_was_approved_is_not_made(make_ben
     milder = site.checked.model_copy(update={"risk": "Low", "effect": "pure"})
     with pytest.raises(CapabilityForbidden, match="was not approved as High, blind"):
         await bench.gateway._permit(
-            request, args(method="POST"), type(site)(**{**vars(site), "checked": milder})
+            request, args(method="POST"), replace(site, checked=milder), RunnablePlan()
         )
 
 
@@ -312,7 +313,7 @@ async def approve(bench: Any, shown: dict[str, Any]) -> None:
         kind="step",
         step_uid=uid,
         shown_hash="a" * 64,
-        shown={"args": shown},
+        shown={"args": shown, "pin": bench.sites["http.request"].checked.pin},
         requested_at=NOW,
         expires_at=NOW + timedelta(hours=1),
         status="open",

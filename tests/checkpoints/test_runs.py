@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from planwright.checkpoints.gates import Decision, Gate
 from planwright.checkpoints.plans import RecordedPlan
@@ -23,6 +24,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MakeRun = Callable[..., Run]
 Begin = Callable[..., Awaitable[int]]
 STEP = PlanStep(id="s1", capability="a.b")
+CARD: dict[str, JsonValue] = {"steps": []}
 PLAN = Plan(plan_id="plan_1", goal="g", steps=(STEP,))
 CHECKED = CheckedStep(
     step=STEP, uid="uid_1", needs=(), effect="pure", mode="read_only", risk="None", gated=False, reason="r"
@@ -152,7 +154,9 @@ async def test_a_recorded_plan_may_run_when_nobody_has_to_approve_it_or_somebody
     stores: Stores, begin: Begin, gate: bool, answer: str | None, may_run: bool
 ) -> None:
     await begin()
-    recorded = RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id="gate_1" if gate else None)
+    recorded = RecordedPlan(
+        plan=PLAN, checked=[CHECKED], gate_id="gate_1" if gate else None, card=CARD if gate else None
+    )
     await stores.plans.record("run_1", "acme", recorded, NOW)
     await stores.gates.open(_gate(PLAN.plan_hash))
     if answer:
@@ -164,7 +168,7 @@ async def test_a_recorded_plan_may_run_when_nobody_has_to_approve_it_or_somebody
 
 async def test_a_plan_whose_gate_showed_something_else_may_not_run(stores: Stores, begin: Begin) -> None:
     await begin()
-    recorded = RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id="gate_1")
+    recorded = RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id="gate_1", card=CARD)
     await stores.plans.record("run_1", "acme", recorded, NOW)
     await stores.gates.open(_gate("0" * 64))
     await stores.gates.decide("gate_1", Decision(answer="approve", decided_by="s", channel="x"), NOW)
@@ -188,7 +192,7 @@ async def test_a_plan_that_is_asked_for_anew_may_run_by_its_newest_gate_only(
 ) -> None:
     await begin()
     for gate in ("gate_1", "gate_2"):
-        recorded = RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id=gate)
+        recorded = RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id=gate, card=CARD)
         await stores.plans.record("run_1", "acme", recorded, NOW)
         await stores.gates.open(_gate(PLAN.plan_hash).model_copy(update={"gate_id": gate}))
     approved = Decision(answer="approve", decided_by="sam", channel="x")
@@ -201,7 +205,7 @@ async def test_a_plan_that_is_asked_for_anew_may_run_by_its_newest_gate_only(
 async def test_a_plan_never_loses_the_gate_it_had(stores: Stores, begin: Begin) -> None:
     await begin()
     for gate in ("gate_1", None):
-        recorded = RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id=gate)
+        recorded = RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id=gate, card=CARD)
         await stores.plans.record("run_1", "acme", recorded, NOW)
     assert (await stores.plans.runnable("run_1", PLAN.plan_hash)).steps == {}
 
@@ -223,7 +227,7 @@ def _gate(shown_hash: str) -> Gate:
         kind="plan",
         step_uid=None,
         shown_hash=shown_hash,
-        shown={},
+        shown=CARD,
         requested_at=NOW,
         expires_at=NOW.replace(hour=13),
         status="open",

@@ -135,17 +135,17 @@ class Watch:
 
 
 def capabilities_of(watch: Watch) -> list[Capability]:
-    @capability("bench.look", mode="read_only")
+    @capability("bench.look", trusted_result=True, mode="read_only")
     async def look(name: str, fails: bool) -> str:
         """Look at something."""
         return await watch.call(name, fails)
 
-    @capability("bench.write", mode="local_write")
+    @capability("bench.write", trusted_result=True, mode="local_write")
     async def write(name: str, fails: bool) -> str:
         """Write something, blindly."""
         return await watch.call(name, fails)
 
-    @capability("bench.wipe", mode="destructive")
+    @capability("bench.wipe", trusted_result=True, mode="destructive")
     async def wipe(name: str, fails: bool) -> str:
         """Wipe something."""
         return await watch.call(name, fails)

@@ -54,7 +54,7 @@ DEEDS: dict[str, Callable[[], Any]] = {
 
 
 def sibling(started: threading.Event) -> Capability:
-    @capability("good.write", mode="local_write")
+    @capability("good.write", trusted_result=True, mode="local_write")
     async def write() -> str:
         """Write something, slowly."""
         started.set()
@@ -134,14 +134,14 @@ def hosts(args: Mapping[str, JsonValue], call: CallContext) -> list[str]:
 def test_a_check_that_breaks_at_the_call_fails_its_step_alone(
     make_agent: MakeAgent, new_thread: MakeConfig, mode: str
 ) -> None:
-    @capability("seed.name", mode="read_only")
+    @capability("seed.name", trusted_result=True, mode="read_only")
     def seed() -> str:
         """Return a name."""
         return "boom"
 
     declared: dict[str, Any] = {"preflight": (lambda args, call: None) if mode == "network" else forbid}
 
-    @capability("bad.check", mode=mode, hosts=hosts, **declared)  # type: ignore[arg-type]
+    @capability("bad.check", trusted_result=True, mode=mode, hosts=hosts, **declared)  # type: ignore[arg-type]
     def bad(name: str) -> str:
         """Do something with a name."""
         return name
@@ -163,7 +163,7 @@ def test_a_check_that_breaks_at_the_call_fails_its_step_alone(
 def test_a_check_that_breaks_at_verification_refuses_the_plan(
     make_agent: MakeAgent, new_thread: MakeConfig
 ) -> None:
-    @capability("bad.check", mode="read_only", preflight=forbid)
+    @capability("bad.check", trusted_result=True, mode="read_only", preflight=forbid)
     def bad(name: str) -> str:
         """Do something with a name."""
         return name
@@ -178,7 +178,7 @@ def test_a_check_that_breaks_at_verification_refuses_the_plan(
 def test_a_plan_that_no_store_can_hold_ends_the_run_with_an_answer(
     make_agent: MakeAgent, new_thread: MakeConfig, value: Any
 ) -> None:
-    @capability("good.read", mode="read_only")
+    @capability("good.read", trusted_result=True, mode="read_only")
     def read(value: str | int) -> str:
         """Read something."""
         return "read"

@@ -88,9 +88,13 @@ class Scene:
         return {"content": text, "tool_calls": listed}
 
     def agent(self, *replies: str | dict[str, Any], **options: Any) -> Agent:
-        """Build an agent with a scripted model over this workspace; it is closed with the scene."""
+        """Build an agent with a scripted model over this workspace; it is closed with the scene.
+
+        A model's call asks from High on, unless `approval` says otherwise.
+        """
         mine = {name: options.pop(name) for name in ("model", "clock", "tools") if name in options}
         mine.setdefault("model", ScriptedModel(replies=list(replies or ("never asked",))))
+        options["approval"] = {"tool_risk": "High", **options.get("approval", {})}
         agent = build_graph(load(self.workspace, **options), **mine)
         self.agents.append(agent)
         return agent

@@ -52,14 +52,14 @@ def answer_if_not_told(call: CallContext, name: str) -> None:
         raise CapabilityRejected("not today")
 
 
-@capability("work.read", mode="read_only", tags=("read",))
+@capability("work.read", trusted_result=True, mode="read_only", tags=("read",))
 def read(name: str, call: CallContext) -> Done:
     """Read something."""
     turn = note(call, name)
     return Done(text=f"{name}, reading {turn}", turn=turn)
 
 
-@capability("work.write", mode="local_write", effect="idempotent", tags=("write",))
+@capability("work.write", trusted_result=True, mode="local_write", effect="idempotent", tags=("write",))
 def write(name: str, call: CallContext, text: str = "") -> Done:
     """Write something down."""
     die_if_told(call, name)
@@ -67,7 +67,7 @@ def write(name: str, call: CallContext, text: str = "") -> Done:
     return Done(text=f"{name} written", turn=turn)
 
 
-@capability("work.destroy", mode="destructive", tags=("destroy",))
+@capability("work.destroy", trusted_result=True, mode="destructive", tags=("destroy",))
 def destroy(name: str, call: CallContext, text: str = "") -> Done:
     """Destroy something; nobody can ask afterwards whether it happened."""
     die_if_told(call, name)
@@ -83,7 +83,14 @@ def transferred(name: str, call: CallContext) -> Done | None:
     return Done(text=f"{name} transferred", turn=1) if known else None
 
 
-@capability("work.transfer", mode="local_write", effect="queryable", tags=("transfer",), lookup=transferred)
+@capability(
+    "work.transfer",
+    trusted_result=True,
+    mode="local_write",
+    effect="queryable",
+    tags=("transfer",),
+    lookup=transferred,
+)
 def transfer(name: str, call: CallContext) -> Done:
     """Transfer something to where it can be looked for afterwards."""
     die_if_told(call, name)
@@ -94,6 +101,7 @@ def transfer(name: str, call: CallContext) -> Done:
 
 @capability(
     "work.book",
+    trusted_result=True,
     mode="local_write",
     effect="idempotent",
     tags=("book",),
@@ -107,7 +115,7 @@ def book(name: str, call: CallContext) -> Done:
     return Done(text=f"{name} booked", turn=note(call, name))
 
 
-@capability("work.unbook", mode="local_write", effect="idempotent")
+@capability("work.unbook", trusted_result=True, mode="local_write", effect="idempotent")
 def unbook(name: str, call: CallContext, turn: int = 0) -> Done:
     """Take back what was booked."""
     if (call.settings.workspace / f"keep-{name}").exists():
@@ -118,6 +126,7 @@ def unbook(name: str, call: CallContext, turn: int = 0) -> Done:
 
 @capability(
     "work.engrave",
+    trusted_result=True,
     mode="local_write",
     tags=("engrave",),
     compensation=Compensation(capability="work.unbook", params={"name": "{{input.name}}"}),
@@ -131,6 +140,7 @@ def engrave(name: str, call: CallContext) -> Done:
 
 @capability(
     "work.engrave_numbered",
+    trusted_result=True,
     mode="local_write",
     compensation=Compensation(
         capability="work.unbook", params={"name": "{{input.name}}", "turn": "{{output.turn}}"}
@@ -144,6 +154,7 @@ def engrave_numbered(name: str, call: CallContext) -> Done:
 
 @capability(
     "work.pay",
+    trusted_result=True,
     mode="local_write",
     effect="idempotent",
     compensation=Compensation(capability="work.refund", params={"name": "{{input.name}}"}),
@@ -155,7 +166,7 @@ def pay(name: str, call: CallContext) -> Done:
     return Done(text=f"{name} paid", turn=turn)
 
 
-@capability("work.refund", mode="local_write", effect="idempotent")
+@capability("work.refund", trusted_result=True, mode="local_write", effect="idempotent")
 def refund(name: str, call: CallContext) -> Done:
     """Pay back."""
     turn = note(call, f"refund {name} {call.idempotency_key}")
@@ -163,7 +174,7 @@ def refund(name: str, call: CallContext) -> Done:
     return Done(text=f"{name} paid back", turn=turn)
 
 
-@capability("work.break", mode="destructive", effect="idempotent", tags=("break",))
+@capability("work.break", trusted_result=True, mode="destructive", effect="idempotent", tags=("break",))
 def break_(name: str, call: CallContext) -> Done:
     """Break down the first time, destroy the second time."""
     turn = note(call, name)
@@ -172,20 +183,20 @@ def break_(name: str, call: CallContext) -> Done:
     return Done(text=f"{name} destroyed", turn=turn)
 
 
-@capability("work.wipe", mode="destructive", effect="idempotent", tags=("wipe",))
+@capability("work.wipe", trusted_result=True, mode="destructive", effect="idempotent", tags=("wipe",))
 def wipe(name: str, call: CallContext) -> Done:
     """Wipe something; doing it twice is doing it once."""
     die_if_told(call, name)
     return Done(text=f"{name} wiped", turn=note(call, name))
 
 
-@capability("work.send", mode="network", effect="idempotent", tags=("send",))
+@capability("work.send", trusted_result=True, mode="network", effect="idempotent", tags=("send",))
 def send(name: str, call: CallContext, to: str = "nobody") -> Done:
     """Send something to a host that nobody listed."""
     return Done(text=f"{name} sent", turn=note(call, f"{name}>{to}"))
 
 
-@capability("work.slow", mode="read_only", tags=("slow",))
+@capability("work.slow", trusted_result=True, mode="read_only", tags=("slow",))
 async def slow(name: str, call: CallContext) -> Done:
     """Take two seconds, longer than it takes to notice that a run was cancelled."""
     note(call, f"began {name}")
@@ -193,21 +204,21 @@ async def slow(name: str, call: CallContext) -> Done:
     return Done(text=f"{name} at last", turn=note(call, name))
 
 
-@capability("work.fail", mode="read_only", tags=("fail",))
+@capability("work.fail", trusted_result=True, mode="read_only", tags=("fail",))
 def fail(name: str, call: CallContext) -> Done:
     """Fail for good."""
     note(call, name)
     raise ValueError(f"{name} is broken")
 
 
-@capability("work.spoil", mode="local_write", effect="idempotent", tags=("spoil",))
+@capability("work.spoil", trusted_result=True, mode="local_write", effect="idempotent", tags=("spoil",))
 def spoil(name: str, call: CallContext) -> Done:
     """Fail to write something down."""
     note(call, name)
     raise ValueError(f"{name} is spoilt")
 
 
-@capability("work.flaky", mode="read_only", tags=("flaky",))
+@capability("work.flaky", trusted_result=True, mode="read_only", tags=("flaky",))
 def flaky(name: str, failures: int, call: CallContext) -> Done:
     """Be unavailable some times, then work."""
     turn = note(call, name)

@@ -151,7 +151,7 @@ def test_each_part_has_the_approvers_and_the_quorum_of_its_own_rule(scene: Scene
 def vault() -> Capability:
     """Declare a capability whose result holds the secret."""
 
-    @capability("vault.read", mode="read_only", tags=("vault", "read"))
+    @capability("vault.read", trusted_result=True, mode="read_only", tags=("vault", "read"))
     def read() -> str:
         """Read what is in the vault."""
         return f"token = {SECRET}"

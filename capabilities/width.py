@@ -1,0 +1,31 @@
+"""The width of an approval that holds for more than one call: which arguments may differ, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import JsonValue
+
+from planwright.capabilities.capability import Capability
+from planwright.graph.canonical import spelled
+
+LONGEST = 60  # characters of an argument in words
+
+
+def width_of(capability: Capability, args: Mapping[str, JsonValue]) -> dict[str, Any]:
+    """Say which arguments may be anything when a call is approved for the rest of its run.
+
+    Those are all but its destinations; none, where it declares no destinations. Returns `free`, their names,
+    and `words`, as on the card: `channel.post, channel "team", any text`.
+    """
+    fixed = capability.destinations or tuple(args)
+    free = [name for name in args if name not in fixed]
+    exact = {name: args[name] for name in fixed if args.get(name) != capability.defaults.get(name)}
+    named = [f"{name} {_short(value)}" for name, value in exact.items()]
+    return {"free": free, "words": ", ".join([capability.name, *named, *(f"any {name}" for name in free)])}
+
+
+def _short(value: JsonValue) -> str:
+    text = f'"{value}"' if isinstance(value, str) else spelled(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
