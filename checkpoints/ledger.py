@@ -206,7 +206,7 @@ def _intend(connection: sqlite3.Connection, call: EffectCall, at: datetime, limi
 
 
 def _refuse_more(connection: sqlite3.Connection, call: EffectCall, at: datetime, limits: RunBudget) -> None:
-    """Raise BudgetExceeded when a run has had all its effects, or a minute all that nobody was asked about."""
+    """Raise BudgetExceeded when a run, or a minute without a person, has had all its effects."""
     if call.undo_key is not None:
         return  # a person approved the plan of an undoing, effect by effect
     query = "SELECT count(*) FROM effects WHERE run_id = ?"

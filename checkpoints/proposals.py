@@ -44,6 +44,15 @@ class Proposals:
 
         return await self._database.run("propose", job)
 
+    async def add(self, run_id: str, thread_id: str, tenant: str, one: Candidate, at: datetime) -> str:
+        """Write down one more candidate of a run, if it is new, and return the id of its proposal."""
+
+        def job(connection: sqlite3.Connection) -> None:
+            _add(connection, run_id, thread_id, tenant, one, at)
+
+        await self._database.run("propose", job)
+        return content_id(one.text)
+
     async def settle(self, run_id: str, tenant: str, at: datetime) -> list[Proposal]:
         """Mark what a run has written to memory as accepted, and return the proposals that became so."""
 

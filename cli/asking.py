@@ -66,7 +66,7 @@ def choices(waiting: Mapping[str, Any]) -> str:
     """Say what can be typed at a gate."""
     more = ""
     if waiting.get("remember"):
-        more = "   [a] always, with these arguments"
+        more = "   [r] for the rest of this run   [a] always, with these arguments"
     elif waiting["kind"] == "escalation" and "respond" in _allowed(waiting):
         doubtful = waiting["shown"]["in_doubt"]
         more = "   or type what came of it" if doubtful else "   or type what to do instead"
@@ -81,6 +81,8 @@ def read(typed: str, waiting: Mapping[str, Any]) -> dict[str, Any] | None:
     word, allowed = typed.lower(), _allowed(waiting)
     if word in ("y", "yes") and "approve" in allowed:
         return {"type": "approve"}
+    if word in ("r", "run") and waiting.get("remember"):
+        return {"type": "approve", "remember": "run"}
     if word in ("a", "always") and waiting.get("remember"):
         return {"type": "approve", "remember": "always"}
     if word in ("n", "no"):

@@ -117,6 +117,7 @@ def plan_view(card: Mapping[str, Any]) -> RenderableType:
         hint = {"model hint": hint_text(step["model_hint"])} if "model_hint" in step else {}
         shown = {**task, **step["params"], **hint}
         rows += [_argument(name, value, 8, "dim") for name, value in shown.items()]
+        rows += [_argument("look", mark, 8, "yellow") for mark in step.get("marks", ())]
         if back := step.get("compensation"):
             rows.append(_argument("undone by", {back["capability"]: back["params"]}, 8, "dim"))
         calls = step["chain"]["calls"] if "chain" in step else ()
@@ -208,7 +209,15 @@ def call_view(card: Mapping[str, Any]) -> RenderableType:
         rows.append(label("approvers", f"{', '.join(approvers)} ({card['policy']['rule']})"))
     if (quorum := (card.get("policy") or {}).get("quorum", 1)) > 1:
         rows.append(label("quorum", f"{quorum} different people have to approve ({card['policy']['rule']})"))
-    rows += [_argument(name, value, 11) for name, value in card["args"].items()]
+    if "calls" in card:
+        listed = [{**call, "id": str(number)} for number, call in enumerate(card["calls"], 1)]
+        rows += [row for call in listed for row in _part(call, call["args"], call["risk"])]
+    else:
+        rows += [_argument(name, value, 11) for name, value in card["args"].items()]
+    rows += [label("look", mark, "yellow") for mark in card.get("marks", ())]
+    rows += [label("beside", other) for other in card.get("others", ())]
+    if width := card.get("width"):
+        rows.append(label("for run", f"{width['words']}"))
     if "definition" in card:
         rows.append(label("chain", f"{card['definition'][:12]}: this call of it, with what is known by now"))
         rows += [row for step in card["steps"] for row in _part(step, step["args"], step["risk"])]

@@ -69,7 +69,7 @@ def build_loop(
     graph.add_node("compaction", compaction(shortening))
     graph.add_node("loop_guard", loop_guard(settings.loop_guard))
     graph.add_node("tool_approval", tool_approval(gates, runner.gateway), input_schema=ApprovalTask)
-    graph.add_node("parallel_execution", parallel_execution(gates))
+    graph.add_node("parallel_execution", parallel_execution(gates, stores.proposals))
     calling = tool_execution(runner, settings.tools.result_limit)
     graph.add_node("tool_execution", calling, input_schema=CallTask)
     graph.add_node("chain_call", chain_call(run_chain, runner, settings), input_schema=CallTask)
@@ -117,7 +117,7 @@ def after_guard(state: LoopState) -> list[Send] | str:
     """Ask for every call that needs a person, before any runs; else run them all."""
     if asking := [call for call in state["calls"] if call.waits]:
         return [Send("tool_approval", task) for task in approval_tasks(state, asking)]
-    if any(call.error for call in state["calls"]):
+    if any(call.error or call.proposed for call in state["calls"]):
         return "parallel_execution"
     return runnable(state)
 

@@ -34,7 +34,10 @@ class LoopTask(BaseModel):
 
 
 class ToolCall(BaseModel):
-    """One call of a model's reply: verified, or with the reason why it will not be made."""
+    """One call of a model's reply: verified, or with the reason why it will not be made.
+
+    A text that it would remember, and that does not stand in the user's own words, is `proposed` instead.
+    """
 
     model_config = ConfigDict(frozen=True)
     call_id: str
@@ -43,6 +46,7 @@ class ToolCall(BaseModel):
     checked: CheckedStep | None = None
     error: str = ""
     answer: str = ""
+    proposed: str = ""
 
     @property
     def made(self) -> str:
@@ -62,7 +66,7 @@ class ToolCall(BaseModel):
     @property
     def signature(self) -> str:
         """The tool and its arguments, as one text that is the same for the same call."""
-        said = canonical_json(self.checked.step.params) if self.checked else self.error
+        said = canonical_json(self.checked.step.params) if self.checked else self.error or self.proposed
         short = said if len(said) <= 300 else f"{said[:200]}… {sha256(said)[:16]}"
         return f"{self.name}({short})"
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from planwright.graph.lookalikes import lookalikes
 from planwright.graph.plan import CheckedStep, Plan, PlanStep, PolicyEvidence
 from planwright.graph.references import has_reference
 from planwright.graph.results import StepResult
@@ -43,6 +44,7 @@ def plan_card(
             "own_gate": entry.gated,
             **({"tainted": True} if entry.tainted and entry.effect != "pure" else {}),
             "pin": entry.pin,
+            **marked(entry.step.params),
             **({"gate_included": entry.uid} if with_gates and _known_gate(entry) else {}),
             **_hint(entry.step),
             **_chain(entry),
@@ -112,4 +114,10 @@ def step_card(task: StepTask, args: dict[str, JsonValue], policy: PolicyEvidence
         "plan_hash": task["plan_hash"],
         "policy": policy.model_dump(mode="json"),
         "pin": checked.pin,
+        **marked(args),
     }
+
+
+def marked(args: dict[str, JsonValue]) -> dict[str, Any]:
+    """Mark letters that look like others, where arguments hold any."""
+    return {"marks": marks} if (marks := lookalikes(args)) else {}

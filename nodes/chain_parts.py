@@ -24,6 +24,7 @@ from planwright.graph.plan import CheckedStep
 from planwright.graph.references import resolve
 from planwright.graph.results import StepResult
 from planwright.nodes.call_gate import CallGates, approval, shows_chain
+from planwright.nodes.card import marked
 from planwright.nodes.chain_plan import parts_of, parts_plan
 from planwright.nodes.gated_call import refused
 from planwright.nodes.node import Node, Update
@@ -154,6 +155,7 @@ class _Run:
             "policy": evidence(judged.ruling, gateway.world).model_dump(mode="json"),
             "pin": part.pin,
             "width": width_of(found, args),
+            **marked(args),
         }
         with_plan = None if judged.own_gate else await self._with_plan(chain)
         return await self.gates.open(part, shown, invocation, task.gate_id if known else "", with_plan)

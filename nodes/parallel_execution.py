@@ -7,21 +7,28 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Send
 
 from planwright.checkpoints.gates import Gate, GateKind, gate_id
-from planwright.graph.invocation import invocation_of
+from planwright.checkpoints.proposals import Proposals
+from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.loop_state import CallTask, LoopState, ToolCall
 from planwright.graph.plan import DELEGATE
+from planwright.graph.proposal import Candidate
 from planwright.nodes.call_gate import CallGates
 from planwright.nodes.node import Node, Update
 from planwright.prompts.fence import OURS
 
+WHY = "a model wants to remember it, and you did not say it in these words"
 
-def parallel_execution(gates: CallGates) -> Node[LoopState]:
+
+def parallel_execution(gates: CallGates, proposals: Proposals) -> Node[LoopState]:
     """Read how the gates were decided, and answer every call that will not be made with the reason."""
 
     async def parallel_execution(state: LoopState, config: RunnableConfig) -> Update:
         invocation = invocation_of(config)
         calls = []
         for call in state["calls"]:
+            if call.proposed:
+                calls.append(await _proposed(call, proposals, invocation))
+                continue
             if not call.waits or call.checked is None:
                 calls.append(call)
                 continue
@@ -31,6 +38,16 @@ def parallel_execution(gates: CallGates) -> Node[LoopState]:
         return {"calls": calls, "conversation": [said(call) for call in calls if call.error or call.answer]}
 
     return parallel_execution
+
+
+async def _proposed(call: ToolCall, proposals: Proposals, invocation: Invocation) -> ToolCall:
+    """Propose what a model would remember by itself: nothing is kept before a person accepts it."""
+    one = Candidate(said=call.proposed, text=call.proposed, why=WHY)
+    whose = (invocation.run_id, invocation.thread_id, invocation.context.tenant)
+    id_ = await proposals.add(*whose, one, invocation.clock())
+    data = {**one.model_dump(mode="json", include={"text", "said", "tags", "why"}), "id": id_}
+    invocation.emit("memory_proposed", data, id_)
+    return call.model_copy(update={"answer": f"not remembered yet: proposed to the user as {id_}"})
 
 
 def outcome(gate: Gate) -> dict[str, str]:

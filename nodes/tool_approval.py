@@ -14,6 +14,7 @@ from planwright.graph.loop_state import ApprovalTask, LoopTask, ToolCall
 from planwright.graph.plan import CheckedStep
 from planwright.graph.risk import EFFECTS, MODES, highest_risk
 from planwright.nodes.call_gate import CallGates
+from planwright.nodes.card import marked
 from planwright.nodes.chain_plan import shown_parts
 from planwright.nodes.node import Node, Update
 
@@ -68,6 +69,7 @@ def call_card(checked: CheckedStep, goal: str, batch: str) -> dict[str, Any]:
         "plan_hash": batch,
         "policy": checked.policy and checked.policy.model_dump(mode="json"),
         "pin": checked.pin,
+        **marked(checked.step.params),
     }
 
 

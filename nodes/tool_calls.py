@@ -23,8 +23,10 @@ from planwright.graph.chains import CREATE_CHAIN
 from planwright.graph.errors import CapabilityRejected
 from planwright.graph.invocation import Invocation
 from planwright.graph.loop_state import ToolCall
+from planwright.graph.own_words import holds, own_words
 from planwright.graph.plan import DELEGATE, CheckedStep, Plan, PlanStep
 from planwright.graph.profile import Profile
+from planwright.graph.proposal import WRITE
 from planwright.graph.risk import Risk
 from planwright.nodes.call_arguments import flaw_of
 from planwright.nodes.surface import Surface, surface_of
@@ -85,13 +87,15 @@ class CallReader:
         calls = []
         for index, call in enumerate(reply.tool_calls):
             made = {"call_id": str(call["id"]), "index": index, "name": call["name"]}
-            step, error = None, wrong.get(index, "")
+            step, error, proposed = None, wrong.get(index, ""), ""
             if not error:
                 try:
                     step = await self._verify(call["name"], call["args"], tools, f"{turn}.{index}", context)
                 except CapabilityRejected as refused:
                     error = str(refused)
-            calls.append(ToolCall(**made, checked=step, error=error))
+            if step is not None and (proposed := to_propose(step, context)):
+                step = None
+            calls.append(ToolCall(**made, checked=step, error=error, proposed=proposed))
         return calls
 
     async def _verify(
@@ -175,6 +179,14 @@ class CallReader:
         chosen = list({tool.name: tool for tool in chosen if tool.name != "clarify"}.values())
         surface = surface_of(tool for tool in chosen if tool.name != DELEGATE)
         return {**args, "tools": [tool.name for tool in chosen]}, surface
+
+
+def to_propose(step: CheckedStep, context: CallContext) -> str:
+    """Find the text that a call would remember and the user did not write; empty where there is none."""
+    if step.step.capability != WRITE:
+        return ""
+    text = str(step.step.params.get("text", ""))
+    return "" if holds(own_words(context.request), text) else text
 
 
 def with_shared_gate(calls: list[ToolCall], key: str) -> list[ToolCall]:
