@@ -12,6 +12,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from planwright.checkpoints.gates import Gate, free_in
+from planwright.checkpoints.private_files import open_private, write_private
 from planwright.checkpoints.remember import ArgumentRule, Remember, RememberScope
 from planwright.graph.errors import SetupError
 from planwright.graph.risk import Risk, at_least
@@ -91,7 +92,7 @@ class AllowRules:
         if not rules or (self.path.exists() and f'"{rules[0].id}"' in self.path.read_text("utf-8")):
             return
         line = "".join(rule.model_dump_json(exclude_unset=True) + "\n" for rule in rules)
-        with self.path.open("a", encoding="utf-8") as file:  # one write: processes do not mix lines
+        with open_private(self.path, "a", encoding="utf-8") as file:  # one write: processes do not mix lines
             file.write(line)
             file.flush()
             os.fsync(file.fileno())
@@ -104,7 +105,7 @@ class AllowRules:
             raise SetupError(f"there is no rule {id_}", "list them: planwright rules ls")
         kept = "".join(rule.model_dump_json(exclude_unset=True) + "\n" for rule in rules if rule != found)
         written = self.path.with_suffix(".new")
-        written.write_text(kept, "utf-8")
+        write_private(written, kept)
         written.replace(self.path)
         return found
 

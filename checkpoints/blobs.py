@@ -7,6 +7,7 @@ import os
 import uuid
 from pathlib import Path
 
+from planwright.checkpoints.private_files import open_private
 from planwright.graph.errors import RunError
 from planwright.graph.redaction import Redactor
 
@@ -25,9 +26,8 @@ class Blobs:
         path = self._path(digest)
         if path.exists():
             return digest
-        path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_name(f".{uuid.uuid4().hex}")
-        with draft.open("wb") as file:
+        with open_private(draft, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

@@ -20,6 +20,7 @@ from typing import Any, TypeVar, Union
 
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
+from planwright.checkpoints.private_files import private_database
 from planwright.checkpoints.redacted_connection import RedactedConnection
 from planwright.graph.errors import SetupError
 from planwright.graph.redaction import Redactor
@@ -108,7 +109,7 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            private_database(self.path)
             connection = sqlite3.connect(
                 self.path,
                 timeout=self._busy_timeout_s,

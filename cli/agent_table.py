@@ -14,6 +14,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from planwright.checkpoints.private_files import write_private
 from planwright.cli import views
 from planwright.cli.agent_views import open_checked, show_agent
 from planwright.cli.editing import by_hand, noted, plain
@@ -48,8 +49,7 @@ def edit_agent(agent: str, workspace: Path) -> int:
             draft.unlink(missing_ok=True)  # emptied: the next time begins with the table again
         views.console(stderr=True).print(views.label("edit", "nothing was saved, so nothing is changed"))
         return 0
-    draft.parent.mkdir(parents=True, exist_ok=True)
-    draft.write_text(typed, "utf-8")
+    write_private(draft, typed)
     try:
         _save(path, before, replaced(text, spans, "\n".join([*plain(typed), ""])), typed, agent)
     except PlanwrightError as error:

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from planwright.checkpoints.private_files import write_private
 from planwright.cli import plan_text
 from planwright.cli.inspect import find_plan
 from planwright.graph.errors import GateError, PlanwrightError, SetupError
@@ -46,8 +47,7 @@ class Drafts:
             if typed is not None:
                 path.unlink(missing_ok=True)  # emptied: the next time begins with the plan again
             return None
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(redactor_of(self._settings).text(typed), "utf-8")
+        write_private(path, redactor_of(self._settings).text(typed))
         try:
             return decision(plan_text.read(typed), plan_hash)
         except GateError as error:

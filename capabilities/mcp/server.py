@@ -25,6 +25,7 @@ from pydantic import JsonValue
 
 from planwright.capabilities.mcp.standing import Standing
 from planwright.capabilities.mcp.tools import Tool, read_tool
+from planwright.checkpoints.private_files import open_private
 from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable
 
 PAGES = 100  # of a list of tools
@@ -156,8 +157,7 @@ class Server:
             timeout = httpx2.Timeout(CONNECT_S, read=READ_S)
             http = httpx2.AsyncClient(headers=entry.headers, timeout=timeout, trust_env=False)
             return streamable_http_client(entry.url, http_client=await stack.enter_async_context(http))
-        self._log.parent.mkdir(parents=True, exist_ok=True)
-        log = stack.enter_context(self._log.open("w", encoding="utf-8"))
+        log = stack.enter_context(open_private(self._log, "w", encoding="utf-8"))
         folder = self._standing.listed.folder(entry)
         command = entry.command or ""
         command = str(folder / command) if "/" in command else command

@@ -13,6 +13,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from planwright.capabilities.mcp.entries import Listed
+from planwright.checkpoints.private_files import write_private
 
 FILE_NAME = "mcp_trust.json"
 
@@ -69,7 +70,6 @@ class Trust:
 
     def _write(self, trusted: dict[str, Given]) -> None:
         content = {name: given.model_dump() for name, given in trusted.items()}
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         written = self.path.with_suffix(".new")
-        written.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_private(written, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
         written.replace(self.path)

@@ -1,0 +1,76 @@
+"""Files that only their owner may read or write, whatever the umask: the store and all that is in it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from pathlib import Path
+from typing import IO, Any
+
+FOLDER_MODE = 0o700
+FILE_MODE = 0o600
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def private_folder(folder: Path) -> Path:
+    """Make a folder for its owner alone. One that was open to others is closed, with all that is in it.
+
+    Raises OSError.
+    """
+    if not folder.is_dir():
+        for one in reversed((folder, *folder.parents)):
+            if not one.exists():
+                one.mkdir(FOLDER_MODE, exist_ok=True)
+    if folder.stat().st_mode & OTHERS:
+        folder.chmod(FOLDER_MODE)
+        close_to_others(folder)
+    return folder
+
+
+def close_to_others(folder: Path) -> None:
+    """Take the rights of everybody but the owner from all that is in a folder.
+
+    What goes away meanwhile, or is not ours, stays as it is: nobody else gets into the folder.
+    """
+    for place, folders, files in os.walk(folder):
+        for path in (Path(place, name) for name in (*folders, *files)):
+            with contextlib.suppress(OSError):
+                mode = path.lstat().st_mode
+                if mode & OTHERS and not stat.S_ISLNK(mode):
+                    path.chmod(stat.S_IMODE(mode) & ~OTHERS)
+
+
+def open_private(path: Path, mode: str, **options: Any) -> IO[Any]:
+    """Open a file as `open` does, in a private folder and for its owner alone. Raises OSError."""
+    private_folder(path.parent)
+    file: IO[Any] = open(path, mode, opener=_opener, **options)  # noqa: SIM115 - the caller closes it
+    return file
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a text file, in a private folder and for its owner alone. Raises OSError."""
+    with open_private(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def private_database(path: Path) -> None:
+    """Make the file of a database, and close one that was open to others. Raises OSError.
+
+    SQLite gives `-wal` and `-shm` the mode of the database (sqlite.org/wal.html). A file that is there is not
+    opened: closing it would drop the locks that this process holds on it (sqlite.org/howtocorrupt.html, 2.2).
+    """
+    private_folder(path.parent)
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE))
+    for one in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+        with contextlib.suppress(FileNotFoundError):
+            if one.stat().st_mode & OTHERS:
+                one.chmod(FILE_MODE)
+
+
+def _opener(path: str, flags: int) -> int:
+    descriptor = os.open(path, flags, FILE_MODE)
+    if os.fstat(descriptor).st_mode & OTHERS:
+        os.fchmod(descriptor, FILE_MODE)
+    return descriptor
