@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pwd
 import sys
 import termios
 from collections.abc import Callable, Mapping
@@ -14,6 +12,7 @@ from langgraph.types import Command
 from planwright.cli import views
 from planwright.cli.editing import NOTHING_SAVED, Drafts
 from planwright.cli.terminal import Terminal, Watch
+from planwright.graph.credentials import login_name
 from planwright.graph.errors import GateError, PlanwrightError, SetupError
 
 Approver = Callable[[Mapping[str, Any], Terminal], dict[str, Any]]
@@ -29,10 +28,7 @@ ASKS = {"info": "answer", "escalation": "what now?"}
 
 def who() -> str:
     """Name the person at the terminal, as the system knows them."""
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return f"uid {os.getuid()}"
+    return login_name()
 
 
 def asker(drafts: Drafts, watch: Watch) -> Approver:

@@ -140,7 +140,9 @@ def follow(
     """Stream a run; at a gate ask whoever is there, or say how to answer later."""
     watch, undoable = Watch(terminal, settings.budgets.run), 0
     if given is None or isinstance(given, Command):
-        watch.recall(recorded_events(settings, find_run(settings, thread)["run_id"]))
+        run = find_run(settings, thread)
+        watch.recall(recorded_events(settings, run["run_id"]))
+        context = replace(context or RunContext(), tenant=run["tenant"])
     agent, drafts = build_graph(settings), Drafts(settings)
     config: RunnableConfig = {"configurable": {"thread_id": thread}}
     for line in mcp_views.missing(agent.servers):

@@ -1,12 +1,14 @@
 """`planwright studio`: LangGraph's development server over a workspace, for Studio and the SDKs.
 
-The server is a process of its own, in the workspace folder and on 127.0.0.1; it ends with the command.
+The server is a process of its own on 127.0.0.1; it ends with the command. Each start makes a token, and
+nobody gets in without it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib.util
+import secrets
 import signal
 import socket
 import subprocess
@@ -20,10 +22,13 @@ from typing import Any
 
 import httpx
 
+from planwright.checkpoints.private_files import close_to_others, open_private, private_folder
 from planwright.cli import views
 from planwright.cli.agent_views import open_checked
 from planwright.cli.inspect import recorded_runs
+from planwright.graph.credentials import Caller, read_credentials
 from planwright.graph.errors import SetupError
+from planwright.graph.server_settings import START_TOKEN, WORKSPACE
 from planwright.graph.settings import Settings, child_environment, load
 
 CONFIG = Path(__file__).with_name("langgraph.json")
@@ -31,6 +36,7 @@ GRAPH = "planwright"
 HOST, PORT = "127.0.0.1", 2024
 START_S, STOP_S = 60, 10
 LOG_LINES = 12
+SERVER_FOLDER = "server"
 ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STUDIO = "https://smith.langchain.com/studio/?baseUrl="
 QUIET = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "true"}
@@ -41,13 +47,15 @@ def open_studio(workspace: Path, port: int | None, browser: bool) -> int:
     _check_installed()
     settings = load(workspace)
     open_checked(settings)
+    token = secrets.token_urlsafe(32)
+    read_credentials(settings, token)
     chosen = _port(port)
     url = f"http://{HOST}:{chosen}"
     log = settings.store_folder / "studio.log"
     try:
-        with _server(settings, chosen, log) as process:
+        with _server(settings, chosen, log, token) as process:
             _await_answer(process, url, log)
-            _say(url, log, register(settings, url))
+            _say(url, token, log, register(settings, url, token))
             if browser:
                 webbrowser.open(STUDIO + url)
             process.wait()
@@ -57,13 +65,15 @@ def open_studio(workspace: Path, port: int | None, browser: bool) -> int:
     raise _ended(process, log)
 
 
-def register(settings: Settings, url: str) -> list[tuple[str, bool]]:
-    """Make the threads that wait for a decision known to a server.
+def register(settings: Settings, url: str, token: str) -> list[tuple[str, bool]]:
+    """Make the threads of the token's tenant that wait for a decision known to a server.
 
     Returns their ids, and whether the server took them: it knows no ids but UUIDs.
     """
-    waiting = [(str(run["thread_id"]), str(run["title"])) for run in recorded_runs(settings, waiting=True)]
-    with httpx.Client(base_url=url, trust_env=False, timeout=30) as client:
+    runs = [run for run in recorded_runs(settings, waiting=True) if run["tenant"] == Caller("").tenant]
+    waiting = [(str(run["thread_id"]), str(run["title"])) for run in runs]
+    headers = {"Authorization": f"Bearer {token}"}
+    with httpx.Client(base_url=url, headers=headers, trust_env=False, timeout=30) as client:
         for thread_id, title in waiting:
             if _is_uuid(thread_id):
                 metadata = {"graph_id": GRAPH, "title": title}
@@ -98,25 +108,28 @@ def _port(wanted: int | None) -> int:
 
 
 @contextlib.contextmanager
-def _server(settings: Settings, port: int, log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Run `langgraph dev` in the workspace folder; it has ended when the block is left.
+def _server(settings: Settings, port: int, log: Path, token: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run `langgraph dev` over the workspace; it has ended when the block is left.
 
-    -P: a json.py of the workspace must not stand in for the real one. A session of its own: Ctrl-C
-    is for this program, which then ends the server by its pid. Blocking calls of the user's
-    capabilities are allowed, as they are in the terminal.
+    It runs in a folder of its own, because it puts its folder on the import path, and reads its list of
+    threads there as pickles. -P: nor does Python put it there, first. A session of its own: Ctrl-C is for
+    this program, which then ends the server by its pid. Blocking calls of the user's capabilities are
+    allowed, as they are in the terminal.
     """
     command = [sys.executable, "-P", "-m", "langgraph_cli", "dev", "--config", str(CONFIG)]
     options = ["--host", HOST, "--port", str(port), "--no-browser", "--no-reload", "--allow-blocking"]
-    log.parent.mkdir(parents=True, exist_ok=True)
+    folder = private_folder(settings.store_folder / SERVER_FOLDER)
+    close_to_others(folder)
+    handed = {WORKSPACE: str(settings.workspace), START_TOKEN: token}
     early: list[int] = []
     for name in ENDS:  # an exception in the middle of Popen would lose the process
         signal.signal(name, lambda number, _: early.append(number))
     with (
-        log.open("wb") as output,
+        open_private(log, "wb") as output,
         subprocess.Popen(
             [*command, *options],
-            cwd=settings.workspace,
-            env=child_environment(QUIET),
+            cwd=folder,
+            env={**child_environment(QUIET), **handed},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -135,6 +148,7 @@ def _server(settings: Settings, port: int, log: Path) -> Iterator[subprocess.Pop
                 process.wait(STOP_S)
             except subprocess.TimeoutExpired:
                 process.kill()  # an open stream keeps it; what runs is recorded
+            close_to_others(folder)
 
 
 def _await_answer(process: subprocess.Popen[Any], url: str, log: Path) -> None:
@@ -157,11 +171,13 @@ def _ended(process: subprocess.Popen[Any], log: Path) -> SetupError:
     )
 
 
-def _say(url: str, log: Path, waiting: Sequence[tuple[str, bool]]) -> None:
+def _say(url: str, token: str, log: Path, waiting: Sequence[tuple[str, bool]]) -> None:
     screen = views.console()
     screen.print(views.label("studio", STUDIO + url))
-    screen.print(views.label("api", f"{url} (graph {GRAPH}, no key)"))
-    screen.print(views.label("docs", f"{url}/docs"))
+    screen.print(views.label("api", f"{url} (graph {GRAPH})"))
+    screen.print(views.label("token", token))
+    screen.print(views.label("", "send it as Authorization: Bearer …, or as api_key of the SDKs;"))
+    screen.print(views.label("", "in Studio: connect with this URL and that header, under Advanced settings"))
     screen.print(views.label("log", str(log)))
     for thread_id, taken in waiting:
         hint = "" if taken else ": no UUID, so not in Studio; answer it with planwright approve"

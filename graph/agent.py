@@ -108,6 +108,7 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         with self.door.redactor.errors():
             merged = await self._newest(config)
             thread = thread_of(merged)
+            await self.door.check_tenant(thread, context)
             options = {"durability": durability or "sync", **kwargs}
             if nested(merged) and resuming(merged):
                 input = None

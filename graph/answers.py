@@ -100,6 +100,37 @@ def read(answer: Any, channel: str) -> tuple[Decision, object]:
     return decision, _edited_plan(form) if word == "edit" else None
 
 
+def signed(answer: Any, person: str) -> Any:
+    """Put a person's name to each decision of an answer, in whatever form of `bind` it came.
+
+    Raises GateError when the answer names one itself: at a door that knows who asks, that counts for nothing.
+    """
+    if isinstance(answer, Mapping) and not answer.keys() & {"type", "decisions"}:
+        return {key: _signed(form, person) for key, form in answer.items()}
+    return _signed(answer, person)
+
+
+def _signed(form: Any, person: str) -> Any:
+    if isinstance(form, Mapping) and isinstance(form.get("decisions"), list):
+        return {
+            **_signature(form, person),
+            "decisions": [_signature(one, person) for one in form["decisions"]],
+        }
+    if isinstance(form, list):
+        return [_signature(one, person) for one in form]
+    return _signature(form, person)
+
+
+def _signature(form: Any, person: str) -> Any:
+    if isinstance(form, bool | str):
+        return {"type": form, "decided_by": person}
+    if not isinstance(form, Mapping):
+        return form
+    if "decided_by" in form:
+        raise GateError("an answer does not say who gives it: the credential does", "leave decided_by out")
+    return {**form, "decided_by": person}
+
+
 def _word(given: bool | str) -> Answer:
     """Read the word of a decision. Letters that only look like it, or become it in small, are not it."""
     said = str(given).strip(" \t\r\n")

@@ -25,6 +25,7 @@ from planwright.graph.answering import Answering
 from planwright.graph.board import Board
 from planwright.graph.entry import (
     check_same_options,
+    check_tenant,
     foreign,
     nested,
     not_begun,
@@ -112,6 +113,10 @@ class Door:
                 self._keep_time(entered.invocation)
             await self.stores.runs.release(run.run_id, token)
 
+    async def check_tenant(self, thread_id: str, context: Any) -> None:
+        """Raise RunError when a thread belongs to another tenant than the caller's."""
+        check_tenant(await self.stores.runs.latest(thread_id), context)
+
     async def ended(self, thread_id: str, snapshot: StateSnapshot) -> bool:
         """Say whether a thread's newest run has ended and nothing of it is left to write.
 
@@ -150,6 +155,7 @@ class Door:
 
     async def _run_for(self, given: Any, thread_id: str, context: Any) -> tuple[Run, bool]:
         run = await self.stores.runs.latest(thread_id)
+        check_tenant(run, context)
         if given is None or isinstance(given, Command):
             if isinstance(given, Command) and (given.goto or given.update or given.resume is None):
                 raise GateError(

@@ -61,6 +61,18 @@ def foreign(messages: Iterable[Mapping[str, Any]]) -> bool:
     return any(message.get("type") not in ("human", "system") for message in messages)
 
 
+def check_tenant(run: Run | None, context: Any) -> None:
+    """Raise RunError when a thread is another tenant's than the caller's: it belongs to that of its runs.
+
+    A caller who names no options at all goes on as the run began.
+    """
+    if run is not None and read_context(context or run.context).tenant != run.tenant:
+        raise RunError(
+            f"thread {run.thread_id} belongs to another tenant",
+            "name its tenant in the run context, or take a thread of your own",
+        )
+
+
 def check_same_options(context: Any, run: Run) -> None:
     """Raise RunError when a caller who goes on with a run asks for other options than it began with.
 

@@ -1,7 +1,8 @@
 """What is secret in a workspace: every value that its settings know as such, by name.
 
 Keys of providers, whatever is typed `SecretStr`, passwords in addresses, the variables listed in
-`[secrets] env`, and what `.mcp.json` hands to servers in headers and under names that sound secret.
+`[secrets] env`, the tokens of the server, and what `.mcp.json` hands to servers in headers and under names
+that sound secret.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import BaseModel, SecretStr
 
 from planwright.graph.redaction import Redactor
+from planwright.graph.server_settings import START_TOKEN
 from planwright.graph.settings import Settings, from_environment
 
 MCP_FILE = ".mcp.json"
@@ -35,6 +37,8 @@ def known_secrets(settings: Settings) -> dict[str, str]:
     pairs += [(name, from_environment(name)) for name in settings.secrets.env]
     if settings.mail.password_env:
         pairs.append((settings.mail.password_env, from_environment(settings.mail.password_env)))
+    doors = (START_TOKEN, *(token.token_env for token in settings.server.tokens.values() if token.token_env))
+    pairs += [(name, from_environment(name)) for name in doors]
     pairs += _of_mcp(settings.workspace / MCP_FILE)
     named: dict[str, str] = {}
     for name, value in pairs:

@@ -1,18 +1,40 @@
-"""What the LangGraph server and Studio load (`langgraph.json`), over the folder they were started in."""
+"""What the LangGraph server and Studio load (`langgraph.json`): the agent of a workspace, behind its doors.
+
+The workspace is the folder the server was started in, or the one `PLANWRIGHT_WORKSPACE` names. Whoever asks
+is known by a token (`graph/credentials.py`): one of `[server.tokens]`, or on this machine that of this start.
+"""
 
 from __future__ import annotations
 
+import logging
+import secrets
+import sys
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command
 
+from planwright.checkpoints.private_files import private_folder, write_private
 from planwright.checkpoints.saver import Saver
-from planwright.graph.agent import Agent, open_agent
+from planwright.graph.agent import Agent, build_graph
+from planwright.graph.answers import signed
+from planwright.graph.credentials import read_credentials
+from planwright.graph.errors import RunError, SetupError
+from planwright.graph.server_auth import build_auth, caller_in
+from planwright.graph.server_middleware import build_app
+from planwright.graph.server_settings import START_TOKEN, WORKSPACE
+from planwright.graph.settings import Settings, from_environment, load
+
+TOKEN_FILE = "server.token"
+SERVER_LISTS = ".langgraph_api"  # where the development server keeps its lists, under its own folder
+PREFIXES = ("MOUNT_PREFIX", "LANGGRAPH_MOUNT_PREFIX")
 
 
 class ServedAgent(Agent):
-    """An agent behind the server's API.
+    """An agent behind the server's API: who asks, and for which tenant, is what their token says.
 
     The server runs with durability `async` unless its client says otherwise; here an effect has
     to be on record before it happens, so every run is `sync`.
@@ -27,13 +49,66 @@ class ServedAgent(Agent):
         durability: Any = None,
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
-        """Stream a run or an answer that came through the server."""
-        told = {**(context or {}), "channel": "server"}
-        return super().astream(input, config, context=told, durability="sync", **kwargs)
+        """Stream a run or an answer that came through the server.
+
+        Raises RunError for another tenant than the caller's, GateError for an answer in another's name.
+        """
+        caller = caller_in((config or {}).get("configurable", {}))
+        if caller is not None:
+            context = _own(context, caller.tenant)
+            if isinstance(input, Command):
+                input = replace(input, resume=signed(input.resume, caller.person))
+        elif input is not None:  # without input it is `acancel`, which leads a run to its end
+            raise SetupError("nobody is known to have asked", "send the token of this server")
+        return super().astream(input, config, context=context, durability="sync", **kwargs)
 
 
-graph = open_agent()
-graph.__class__ = ServedAgent
+def _own(context: Any, tenant: str) -> dict[str, Any]:
+    """Make the options of a run the caller's own."""
+    options = dict(context or {})
+    if options.get("tenant", tenant) != tenant:
+        raise RunError(f"the tenant of a run is that of the token: {tenant}", "leave tenant out")
+    return {**options, "tenant": tenant, "channel": "server"}
+
+
+def _start_token(settings: Settings) -> str:
+    """Take the token of this start, or make one for those who can read the store's files."""
+    if handed := from_environment(START_TOKEN):
+        return handed
+    token, path = secrets.token_urlsafe(32), settings.store_folder / TOKEN_FILE
+    try:
+        write_private(path, token)
+    except OSError as error:
+        raise SetupError(f"cannot write {path}: {error.strerror}", "make its folder writable") from error
+    logging.getLogger(__name__).warning("the token of this start, for this machine, is in %s", path)
+    return token
+
+
+def _close_import_path(workspace: Path) -> None:
+    """Take the workspace, and the folder of the server, off the import path: what a run writes is data.
+
+    `langgraph dev` puts the folder it is started in there (langgraph_cli 0.4.40, `dev`).
+    """
+    closed = {workspace.resolve(), Path.cwd().resolve()}
+    sys.path[:] = [entry for entry in sys.path if entry and Path(entry).resolve() not in closed]
+
+
+def _open(settings: Settings) -> Agent:
+    if any(map(from_environment, PREFIXES)):
+        raise SetupError(f"{' and '.join(PREFIXES)} put routes outside of the doors", "unset them")
+    private_folder(Path(SERVER_LISTS))
+    _close_import_path(settings.workspace)
+    agent = build_graph(settings)
+    _close_import_path(settings.workspace)  # the modules of capabilities are loaded by now
+    agent.__class__ = ServedAgent
+    return agent
+
+
+_settings = load(from_environment(WORKSPACE) or ".")
+_credentials = read_credentials(_settings, _start_token(_settings))
+graph = _open(_settings)
+auth = build_auth(_credentials, graph.stores.runs)
+app = build_app(_settings.server, _credentials)
 
 
 def saver() -> Saver:

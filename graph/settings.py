@@ -33,6 +33,7 @@ from planwright.graph.plan import Cascade
 from planwright.graph.provider_settings import Breaker, Failover, Provider
 from planwright.graph.run_context import PlanningMode
 from planwright.graph.secret_settings import Secrets
+from planwright.graph.server_settings import Server
 from planwright.graph.settings_file import explain, unfilled
 from planwright.graph.variables import VariableError, filled
 
@@ -175,6 +176,7 @@ class Settings(BaseSettings):
     memory: MemoryProposals = MemoryProposals()
     threads: Threads = Threads()
     secrets: Secrets = Secrets()
+    server: Server = Server()
 
     @property
     def store_folder(self) -> Path:

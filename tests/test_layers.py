@@ -15,7 +15,7 @@ FOLDERS = ("graph", "nodes", "capabilities", "prompts", "models", "checkpoints",
 FLOORS = (
     ("cli",),
     ("demo",),
-    ("graph.server",),
+    ("graph.server", "graph.server_auth", "graph.server_middleware"),
     ("graph.agent",),
     (
         "graph.door",

@@ -1,8 +1,9 @@
-"""`langgraph dev` and `planwright studio` over workspaces, on 127.0.0.1, without a key; ended by pid."""
+"""`langgraph dev` and `planwright studio` over workspaces on 127.0.0.1, each with its token; ended by pid."""
 
 from __future__ import annotations
 
 import fcntl
+import secrets
 import shutil
 import signal
 import socket
@@ -38,14 +39,26 @@ async def refund(order: str, amount: str, call: CallContext) -> str:
     return f"refunded {amount} for {order}"
 '''
 
+SETTINGS = """
+[capabilities]
+modules = ["payments"]
+
+[server.tokens.ada]
+person = "ada@example.com"
+tenant = "acme"
+token_env = "ADA_TOKEN"
+"""
+
 
 @dataclass(frozen=True)
 class Server:
-    """A server that runs, and the workspace it serves."""
+    """A server that runs, the workspace it serves, the token of its start, and that of ada of acme."""
 
     url: str
     desk: Desk
     pid: int
+    token: str
+    ada: str
 
 
 def free_port() -> int:
@@ -69,7 +82,7 @@ def served_desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     folder = tmp_path_factory.mktemp("served") / "desk"
     write_workspace(folder)
     (folder / "payments.py").write_text(PAYMENTS, "utf-8")
-    (folder / "planwright.toml").write_text('[capabilities]\nmodules = ["payments"]\n', "utf-8")
+    (folder / "planwright.toml").write_text(SETTINGS, "utf-8")
     return Desk(folder)
 
 
@@ -77,13 +90,14 @@ def served_desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
 def server(served_desk: Desk, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """`langgraph dev` with the repository's own langgraph.json, as a user starts it."""
     port, log = free_port(), tmp_path_factory.mktemp("log") / "server.log"
+    ada = secrets.token_urlsafe(32)
     dev = [sys.executable, "-P", "-m", "langgraph_cli", "dev", "--config", str(ROOT / "langgraph.json")]
     with (
         log.open("wb") as output,
         subprocess.Popen(
             [*dev, "--no-browser", "--no-reload", "--port", str(port)],
             cwd=served_desk.folder,
-            env=environment(QUIET),
+            env=environment({**QUIET, "ADA_TOKEN": ada}),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -94,7 +108,8 @@ def server(served_desk: Desk, tmp_path_factory: pytest.TempPathFactory) -> Itera
             wait_until(lambda: answers(url) or process.poll() is not None, START_S)
             assert process.poll() is None, log.read_text("utf-8")
             assert answers(url), log.read_text("utf-8")
-            yield Server(url, served_desk, process.pid)
+            token = (served_desk.folder / ".planwright" / "server.token").read_text("utf-8")
+            yield Server(url, served_desk, process.pid, token, ada)
             assert "BlockingError" not in log.read_text("utf-8")
         finally:
             process.terminate()
@@ -110,6 +125,17 @@ class Studio:
     desk: Desk
     said: str
     thread: str
+
+    @property
+    def token(self) -> str:
+        """The token it printed."""
+        return token_in(self.said)
+
+
+def token_in(said: str) -> str:
+    """Find the token in what `planwright studio` prints."""
+    (line,) = [line for line in said.splitlines() if line.startswith("token")]
+    return line.split()[1]
 
 
 def open_studio(desk: Desk, port: int) -> subprocess.Popen[str]:
@@ -176,7 +202,7 @@ def read_until(process: subprocess.Popen[str], start: str) -> str:
 def client(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[SyncLangGraphClient]:
     """The Python SDK, connected to the server and out of reach of any proxy."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with get_sync_client(url=server.url, api_key=None) as connected:
+    with get_sync_client(url=server.url, api_key=server.token) as connected:
         yield connected
 
 

@@ -17,11 +17,11 @@ pytestmark = pytest.mark.enable_socket
 LIMIT_S = 60
 
 
-def converse(folder: Path, url: str, errand: Errand, decision: Decision) -> dict[str, Any]:
+def converse(folder: Path, server: Server, errand: Errand, decision: Decision) -> dict[str, Any]:
     """Hold one conversation and return what the SDK saw of it."""
     job = json.dumps({"request": errand.request, "resume": decision.resume})
     done = subprocess.run(
-        ["node", "converse.mjs", url, job],
+        ["node", "converse.mjs", server.url, server.token, job],
         cwd=folder,
         env=environment(),
         capture_output=True,
@@ -37,7 +37,7 @@ def converse(folder: Path, url: str, errand: Errand, decision: Decision) -> dict
 @pytest.mark.parametrize("decision", DECISIONS, ids=str)
 def test_a_run_is_begun_answered_and_ended(javascript: Path, server: Server, decision: Decision) -> None:
     errand = Errand()
-    seen = converse(javascript, server.url, errand, decision)
+    seen = converse(javascript, server, errand, decision)
     (asked,) = seen["asked"]
     assert asked["value"]["action_requests"][0]["name"] == "approve_plan"
     assert decision.name in asked["value"]["review_configs"][0]["allowed_decisions"]

@@ -239,11 +239,11 @@ def test_every_superstep_is_on_disk_whatever_durability_the_client_asks_for(
 
 def test_options_of_a_run_are_taken_from_the_context(client: SyncLangGraphClient, server: Server) -> None:
     errand = Errand()
-    thread, planned = begin(client, errand.input, context={"dry_run": True, "tenant": "acme"})
+    thread, planned = begin(client, errand.input, context={"dry_run": True, "channel": "cli"})
     assert planned["status"] == "planned"
     ((kept,),) = server.desk.rows(f"SELECT context FROM runs WHERE thread_id = '{thread}'")
     assert json.loads(kept)["channel"] == "server"
-    assert json.loads(kept)["tenant"] == "acme"
+    assert json.loads(kept)["tenant"] == "default"
 
 
 def test_a_breakpoint_stops_a_run_and_it_goes_on(client: SyncLangGraphClient, server: Server) -> None:

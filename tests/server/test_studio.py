@@ -27,12 +27,12 @@ def desk(tmp_path: Path) -> Desk:
 def test_it_prints_what_to_open_and_serves_the_threads_that_wait(
     studio: Studio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for text in (f"/studio/?baseUrl={studio.url}", f"{studio.url} (", f"{studio.url}/docs"):
+    for text in (f"/studio/?baseUrl={studio.url}", f"{studio.url} ("):
         assert text in studio.said
     assert f"thread {studio.thread}\n" in studio.said
     assert "thread monday-1: no UUID" in studio.said
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with get_sync_client(url=studio.url, api_key=None) as client:
+    with get_sync_client(url=studio.url, api_key=studio.token) as client:
         output: Any = client.runs.wait(studio.thread, "planwright", command={"resume": APPROVE})
     assert output["status"] == "completed"
     assert trace(studio.desk, studio.thread).executions == [1, 1]

@@ -1,10 +1,10 @@
 // One conversation through the JavaScript SDK: ask, read what waits, answer, read the end.
-// node converse.mjs URL '{"request": …, "resume": …}' prints one JSON object.
+// node converse.mjs URL TOKEN '{"request": …, "resume": …}' prints one JSON object.
 import { Client } from "@langchain/langgraph-sdk";
 
-const [url, job] = process.argv.slice(2);
+const [url, token, job] = process.argv.slice(2);
 const { request, resume } = JSON.parse(job);
-const client = new Client({ apiUrl: url, apiKey: null });
+const client = new Client({ apiUrl: url, apiKey: token });
 
 const { thread_id } = await client.threads.create();
 const events = [];

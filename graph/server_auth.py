@@ -1,0 +1,70 @@
+"""What LangGraph's server asks before it touches anything: who is it, and is it theirs?
+
+A thread belongs to the tenant of its runs. Where it has none yet, its metadata say whose it is. A pair of
+resource and action that has no rule here is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from langgraph_sdk import Auth
+
+from planwright.checkpoints.runs import Runs
+from planwright.graph.credentials import Caller, Credentials
+from planwright.graph.server_middleware import caller_of
+
+WRITES = frozenset(("create", "update", "create_run"))
+USER_KEY = "langgraph_auth_user"  # where the server puts who asks, in a run's `configurable`
+
+
+def caller_in(configurable: Mapping[str, Any]) -> Caller | None:
+    """Read who asks out of the config of a run; the server lets no client write there."""
+    user = configurable.get(USER_KEY)
+    return Caller(user["identity"], user["tenant"]) if user else None
+
+
+def build_auth(credentials: Credentials, runs: Runs) -> Auth:
+    """Build what `auth` in `langgraph.json` names."""
+    auth = Auth()
+
+    @auth.authenticate
+    async def authenticate(scope: dict[str, Any]) -> Auth.types.MinimalUserDict:
+        caller = caller_of(scope, credentials)
+        if caller is None:
+            raise Auth.exceptions.HTTPException(status_code=401, detail="this is no token of this server")
+        return {"identity": caller.person, "tenant": caller.tenant}  # type: ignore[typeddict-unknown-key]
+
+    @auth.on
+    async def nothing_else(ctx: Auth.types.AuthContext, value: Any) -> bool:
+        return False
+
+    @auth.on.threads
+    async def threads(ctx: Auth.types.AuthContext, value: dict[str, Any]) -> Any:
+        return await _threads(ctx.user["tenant"], ctx.action, value, runs)
+
+    @auth.on.assistants
+    async def assistants(ctx: Auth.types.AuthContext, value: dict[str, Any]) -> Any:
+        return _assistants(ctx.user["tenant"], ctx.action, value)
+
+    return auth
+
+
+async def _threads(tenant: str, action: str, value: dict[str, Any], runs: Runs) -> dict[str, str] | None:
+    """Let a tenant at its threads. The run rows decide; without any, the thread's metadata do."""
+    named = [value["thread_id"]] if value.get("thread_id") else [*(value.get("thread_ids") or ())]
+    begun = [run for thread in named if (run := await runs.latest(str(thread)))]
+    if any(run.tenant != tenant for run in begun):
+        raise Auth.exceptions.HTTPException(status_code=404, detail="there is no such thread")
+    if action in WRITES and isinstance(value.get("metadata"), dict):
+        value["metadata"]["tenant"] = tenant
+    return None if named and len(begun) == len(named) else {"tenant": tenant}
+
+
+def _assistants(tenant: str, action: str, value: dict[str, Any]) -> dict[str, Any]:
+    """Let a tenant at its own assistants, and read those that come with the server."""
+    if action in WRITES and isinstance(value.get("metadata"), dict):
+        value["metadata"].update(tenant=tenant, created_by="user")
+    own = {"tenant": tenant}
+    return {"$or": [own, {"created_by": "system"}]} if action in ("read", "search") else own

@@ -1,0 +1,142 @@
+"""What every request to the server has to be, on every route, before LangGraph sees it.
+
+A page in a browser on this machine can reach the loopback interface. It is kept out by the `Host` it names
+(DNS rebinding), by its `Origin`, by the type of its body (what a page may send unasked is no JSON: Fetch
+standard, "CORS-safelisted request-header") and, whatever it sends, by the token it does not have.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from planwright.graph.credentials import Caller, Credentials
+from planwright.graph.server_settings import Server
+
+OPEN_PATHS = frozenset(("/ok",))  # says that the server is up, and nothing else
+# Routes of the development server that skip its own authentication: they show any thread, drop all, deploy.
+CLOSED_PATHS = re.compile(r"/(internal|deploy)(/|$)")
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
+READABLE_HEADERS = ("x-pagination-total", "x-pagination-next", "content-location")
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+POLICY_VIOLATION = 1008  # RFC 6455, 7.4.1
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a request is not answered, as an HTTP status and a sentence."""
+
+    status: int
+    detail: str
+
+
+Rule = Callable[[Scope], Refusal | None]
+
+
+class Refusing:
+    """Pass on the requests that a rule has nothing against."""
+
+    def __init__(self, app: ASGIApp, rule: Rule) -> None:
+        self._app = app
+        self._rule = rule
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection of ASGI."""
+        refusal = None if scope["type"] == "lifespan" else self._rule(scope)
+        if refusal is None:
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": POLICY_VIOLATION, "reason": refusal.detail})
+        else:
+            challenge = {"WWW-Authenticate": "Bearer"} if refusal.status == 401 else {}
+            answer = JSONResponse({"detail": refusal.detail}, refusal.status, headers=challenge)
+            await answer(scope, receive, send)
+
+
+def build_app(server: Server, credentials: Credentials) -> Starlette:
+    """Build what `http.app` in `langgraph.json` names: its middleware goes around all routes."""
+    cors = Middleware(
+        CORSMiddleware,
+        allow_origins=server.origins,
+        allow_methods=METHODS,
+        allow_headers=("*",),
+        allow_private_network=True,
+        expose_headers=READABLE_HEADERS,
+    )
+    return Starlette(
+        middleware=[
+            Middleware(Refusing, rule=lambda scope: misdirected(scope, server)),
+            cors,
+            Middleware(Refusing, rule=lambda scope: unauthenticated(scope, credentials)),
+        ]
+    )
+
+
+def misdirected(scope: Scope, server: Server) -> Refusal | None:
+    """Refuse another host, another origin, a body that is not JSON, and routes that nobody needs."""
+    headers = Headers(scope=scope)
+    hosts, origins = headers.getlist("host"), headers.getlist("origin")
+    if len(hosts) != 1 or hosts[0].lower() not in _hosts(scope, server):
+        return Refusal(
+            403, "this server does not go by that Host; names it goes by are listed in [server] hosts"
+        )
+    allowed = (*server.origins, f"http://{hosts[0].lower()}", f"https://{hosts[0].lower()}")
+    if len(origins) > 1 or any(origin not in allowed for origin in origins):
+        return Refusal(403, "this web page may not use the server; those that may are in [server] origins")
+    if not _is_json(headers):
+        return Refusal(415, "send the body as JSON, with Content-Type: application/json")
+    if CLOSED_PATHS.match(scope["path"]):
+        return Refusal(404, "there is no such route")
+    return None
+
+
+def unauthenticated(scope: Scope, credentials: Credentials) -> Refusal | None:
+    """Refuse a request without a token of ours, but for the one that asks whether the server is up."""
+    if scope["path"] in OPEN_PATHS or caller_of(scope, credentials):
+        return None
+    return Refusal(401, "send the token of this server: Authorization: Bearer … (or x-api-key)")
+
+
+def caller_of(scope: Scope, credentials: Credentials) -> Caller | None:
+    """Find who sent a request: by the bearer token (RFC 6750), or the API key that LangGraph's SDKs send."""
+    headers = Headers(scope=scope)
+    scheme, _, bearer = headers.get("authorization", "").partition(" ")
+    tokens = [bearer.strip()] if scheme.lower() == "bearer" else []
+    tokens += headers.getlist("x-api-key")
+    callers = (credentials.caller(token, loopback=on_loopback(scope)) for token in tokens if token)
+    return next((caller for caller in callers if caller), None)
+
+
+def on_loopback(scope: Scope) -> bool:
+    """Say whether a connection came in over the loopback interface, by the server's own address."""
+    address = (scope.get("server") or ("", None))[0]
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def _hosts(scope: Scope, server: Server) -> tuple[str, ...]:
+    """List the values of Host that are ours: configured ones, and on the loopback interface its names."""
+    if not on_loopback(scope):
+        return server.hosts
+    port = scope["server"][1]
+    ours = [f"{name}:{port}" for name in LOOPBACK_NAMES]
+    return (*server.hosts, *ours, *(LOOPBACK_NAMES if port == 80 else ()))
+
+
+def _is_json(headers: Headers) -> bool:
+    """Say whether a request has no body, or one that says it is JSON (RFC 8259)."""
+    types = [value.partition(";")[0].strip().lower() for value in headers.getlist("content-type")]
+    if types:
+        return all(one == "application/json" for one in types)
+    return "transfer-encoding" not in headers and headers.get("content-length", "0") == "0"
