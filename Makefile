@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test check bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs lock clean budgets jail
+.PHONY: setup demo test check bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs lock clean budgets jail intruder
 
 setup: $(STAMP)
 
@@ -70,6 +70,10 @@ eval-offline: setup  ## The embedded planner on written requests -> eval.json
 jail: setup  ## Hostile paths and swapped links through every capability that takes a path -> jail.json
 	$(BIN)/python -m benchmarks.jail
 
+intruder: setup  ## Intruders at every route of planwright studio, and pages in Chromium -> intruder.json
+	@command -v chromium > /dev/null || [ "$$(id -u)" != 0 ] || apt-get install -y -qq --no-install-recommends chromium
+	$(BIN)/python -m benchmarks.intruder
+
 docs: setup  ## Draw the graph into docs/architecture.md
 	$(BIN)/python docs/draw_graph.py
 
@@ -78,4 +82,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json

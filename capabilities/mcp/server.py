@@ -157,7 +157,7 @@ class Server:
             timeout = httpx2.Timeout(CONNECT_S, read=READ_S)
             http = httpx2.AsyncClient(headers=entry.headers, timeout=timeout, trust_env=False)
             return streamable_http_client(entry.url, http_client=await stack.enter_async_context(http))
-        log = stack.enter_context(open_private(self._log, "w", encoding="utf-8"))
+        log: Any = stack.enter_context(open_private(self._log, "w", encoding="utf-8"))
         folder = self._standing.listed.folder(entry)
         command = entry.command or ""
         command = str(folder / command) if "/" in command else command
