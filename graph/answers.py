@@ -111,13 +111,10 @@ def signed(answer: Any, person: str) -> Any:
 
 
 def _signed(form: Any, person: str) -> Any:
-    if isinstance(form, Mapping) and isinstance(form.get("decisions"), list):
-        return {
-            **_signature(form, person),
-            "decisions": [_signature(one, person) for one in form["decisions"]],
-        }
-    if isinstance(form, list):
+    if isinstance(form, list | tuple):
         return [_signature(one, person) for one in form]
+    if isinstance(form, Mapping) and isinstance(listed := form.get("decisions"), list | tuple):
+        return {**_signature(form, person), "decisions": [_signature(one, person) for one in listed]}
     return _signature(form, person)
 
 

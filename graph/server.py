@@ -30,6 +30,7 @@ from planwright.graph.settings import Settings, from_environment, load
 
 TOKEN_FILE = "server.token"
 SERVER_LISTS = ".langgraph_api"  # where the development server keeps its lists, under its own folder
+_LOG = logging.getLogger(__name__)
 PREFIXES = ("MOUNT_PREFIX", "LANGGRAPH_MOUNT_PREFIX")
 
 
@@ -80,7 +81,7 @@ def _start_token(settings: Settings) -> str:
         write_private(path, token)
     except OSError as error:
         raise SetupError(f"cannot write {path}: {error.strerror}", "make its folder writable") from error
-    logging.getLogger(__name__).warning("the token of this start, for this machine, is in %s", path)
+    _LOG.warning("the token of this start, for this machine, is in %s", path)
     return token
 
 
@@ -90,6 +91,8 @@ def _close_import_path(workspace: Path) -> None:
     `langgraph dev` puts the folder it is started in there (langgraph_cli 0.4.40, `dev`).
     """
     closed = {workspace.resolve(), Path.cwd().resolve()}
+    if any(entry and Path(entry).resolve() == workspace.resolve() for entry in sys.path):
+        _LOG.warning("%s was on the import path until now; planwright studio never puts it there", workspace)
     sys.path[:] = [entry for entry in sys.path if entry and Path(entry).resolve() not in closed]
 
 
@@ -99,7 +102,7 @@ def _open(settings: Settings) -> Agent:
     private_folder(Path(SERVER_LISTS))
     _close_import_path(settings.workspace)
     agent = build_graph(settings)
-    _close_import_path(settings.workspace)  # the modules of capabilities are loaded by now
+    _close_import_path(settings.workspace)  # again: the registry loads modules of capabilities from there
     agent.__class__ = ServedAgent
     return agent
 

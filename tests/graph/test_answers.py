@@ -9,7 +9,7 @@ import pytest
 from pydantic import JsonValue
 
 from planwright.checkpoints.gates import Gate, GateKind
-from planwright.graph.answers import bind
+from planwright.graph.answers import bind, signed
 from planwright.graph.errors import GateError
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -78,6 +78,36 @@ REFUSED: list[Any] = [
 def test_a_form_that_approves(form: Any) -> None:
     (bound,) = bind(form, ONE, INTERRUPTS, "terminal")
     assert (bound.gate.gate_id, bound.decision.answer) == ("gate_a", "approve")
+
+
+@pytest.mark.parametrize("form", APPROVALS + REJECTIONS, ids=repr)
+def test_a_signed_answer_is_the_same_answer_given_by_that_person(form: Any) -> None:
+    (before,) = bind(form, ONE, INTERRUPTS, "server")
+    (after,) = bind(signed(form, "ada"), ONE, INTERRUPTS, "server")
+    assert after.decision == before.decision.model_copy(update={"decided_by": "ada"})
+
+
+@pytest.mark.parametrize("form", REFUSED, ids=repr)
+def test_what_is_no_answer_is_none_when_it_is_signed(form: Any) -> None:
+    with pytest.raises(GateError):
+        bind(signed(form, "ada"), ONE, INTERRUPTS, "server")
+
+
+NAMED: dict[str, Any] = {"type": "approve", "decided_by": "boss"}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        NAMED, [NAMED], {"decisions": [NAMED]}, {"decisions": (NAMED,)}, {"int_a": NAMED},
+        {"gate_a": [NAMED]}, {"gate_a": {"decisions": [NAMED]}}, {"decisions": ["approve"], "decided_by": "boss"},
+        {"decisions": [{"type": "approve"}], "decided_by": "ada"}, {"type": "approve", "decided_by": None},
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_an_answer_that_says_itself_who_gives_it_is_not_signed(form: Any) -> None:
+    with pytest.raises(GateError, match="does not say who gives it"):
+        signed(form, "ada")
 
 
 @pytest.mark.parametrize("form", REJECTIONS, ids=repr)

@@ -1,0 +1,84 @@
+"""Whatever the umask, and however open it was: the store and all that is in it is its owner's alone."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from planwright.checkpoints.private_files import open_private, private_database, private_folder, write_private
+from planwright.checkpoints.stores import open_stores
+from planwright.graph.agent import open_agent
+
+
+@pytest.fixture(autouse=True)
+def open_umask() -> Iterator[None]:
+    """Give everybody all rights to new files."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def open_to_others(folder: Path) -> list[str]:
+    """Name what somebody else may touch, under a folder and itself."""
+    return [str(path) for path in (folder, *folder.rglob("*")) if path.stat().st_mode & 0o077]
+
+
+def test_a_run_leaves_nothing_open_to_others(tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text("frost alert " * 1000, "utf-8")
+    agent = open_agent(tmp_path)
+    given = {"messages": [{"role": "user", "content": "Read long.txt and summarize it"}]}
+    assert agent.invoke(given, {"configurable": {"thread_id": "t"}})["status"] == "completed"
+    store = tmp_path / ".planwright"
+    names = {path.name for path in store.rglob("*")}
+    assert {"planwright.db", "planwright.db-wal", "planwright.db-shm", "checkpoints.db", "blobs"} <= names
+    assert open_to_others(store) == []
+    agent.close()
+    assert open_to_others(store) == []
+
+
+def test_a_store_that_was_open_is_closed_when_it_is_opened(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    stores = open_stores(folder)
+    digest = stores.blobs.put("secret")
+    stores.database.call("open", lambda connection: None)
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o777 if path.is_dir() else 0o666)
+    stores.close()
+    again = open_stores(folder)
+    again.database.call("open", lambda connection: None)
+    assert open_to_others(folder) == []
+    assert again.blobs.get(digest) == "secret"
+    again.close()
+
+
+def test_a_link_out_of_the_store_is_not_followed(tmp_path: Path) -> None:
+    outside, folder = tmp_path / "outside.txt", tmp_path / "store"
+    outside.write_text("mine", "utf-8")
+    folder.mkdir()
+    (folder / "link").symlink_to(outside)
+    private_folder(folder)
+    assert stat.S_IMODE(outside.stat().st_mode) == 0o666
+
+
+def test_a_database_is_made_once_and_never_emptied(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "a.db"
+    private_database(path)
+    path.write_text("rows", "utf-8")
+    path.chmod(0o644)
+    private_database(path)
+    assert path.read_text("utf-8") == "rows"
+    assert open_to_others(tmp_path / "deep") == []
+
+
+def test_a_file_that_was_open_is_closed_when_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "store" / "allow.jsonl"
+    write_private(path, "one\n")
+    path.chmod(0o666)
+    with open_private(path, "a", encoding="utf-8") as file:
+        file.write("two\n")
+    assert path.read_text("utf-8") == "one\ntwo\n"
+    assert open_to_others(path.parent) == []
