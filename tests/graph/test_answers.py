@@ -100,8 +100,9 @@ NAMED: dict[str, Any] = {"type": "approve", "decided_by": "boss"}
     "form",
     [
         NAMED, [NAMED], {"decisions": [NAMED]}, {"decisions": (NAMED,)}, {"int_a": NAMED},
-        {"gate_a": [NAMED]}, {"gate_a": {"decisions": [NAMED]}}, {"decisions": ["approve"], "decided_by": "boss"},
-        {"decisions": [{"type": "approve"}], "decided_by": "ada"}, {"type": "approve", "decided_by": None},
+        {"gate_a": [NAMED]}, {"gate_a": {"decisions": [NAMED]}},
+        {"decisions": ["approve"], "decided_by": "boss"}, {"type": "approve", "decided_by": None},
+        {"decisions": [{"type": "approve"}], "decided_by": "ada"},
     ],
     ids=repr,
 )  # fmt: skip
