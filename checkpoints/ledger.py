@@ -151,29 +151,28 @@ class Ledger:
 
     async def called_in(self, run_id: str, prefix: str) -> set[str]:
         """Name the capabilities whose calls have ended in a run, in steps whose id begins with `prefix`."""
-
-        def job(connection: sqlite3.Connection) -> set[str]:
-            query = (
-                "SELECT DISTINCT json_extract(result, '$.capability') FROM steps"
-                " WHERE run_id = ? AND substr(step_id, 1, ?) = ? AND status <> 'skipped'"
-            )
-            return {str(row[0]) for row in connection.execute(query, (run_id, len(prefix), prefix))}
-
-        return await self._database.run("read", job)
+        where = "s.run_id = :run AND substr(s.step_id, 1, length(:prefix)) = :prefix"
+        return await self._called(where, {"run": run_id, "prefix": prefix})
 
     async def called_before(self, run_id: str, thread_id: str) -> set[str]:
         """Name the capabilities called in other runs of a thread, and of the one that a fork came from."""
+        where = (
+            "s.run_id <> :run AND r.thread_id IN (:thread, (SELECT o.thread_id FROM forks f"
+            " JOIN runs o ON o.run_id = f.source_run WHERE f.run_id = :run))"
+        )
+        return await self._called(where, {"run": run_id, "thread": thread_id})
+
+    async def _called(self, where: str, values: dict[str, str]) -> set[str]:
+        """Name what was called; a chain is not, for its parts are on record beside it."""
+        query = (
+            "SELECT DISTINCT json_extract(s.result, '$.capability') FROM steps s JOIN runs r USING (run_id)"
+            f" WHERE s.status <> 'skipped' AND {where}"
+            " AND json_extract(s.result, '$.capability') NOT IN"
+            " (SELECT name FROM chains c WHERE c.run_id = s.run_id)"
+        )
 
         def job(connection: sqlite3.Connection) -> set[str]:
-            query = (
-                "SELECT DISTINCT json_extract(s.result, '$.capability')"
-                " FROM steps s JOIN runs r USING (run_id)"
-                " WHERE s.status <> 'skipped' AND r.run_id <> :run AND r.thread_id IN (:thread,"
-                " (SELECT o.thread_id FROM forks f JOIN runs o ON o.run_id = f.source_run"
-                " WHERE f.run_id = :run))"
-            )
-            rows = connection.execute(query, {"run": run_id, "thread": thread_id})
-            return {str(row[0]) for row in rows}
+            return {str(row[0]) for row in connection.execute(query, values)}
 
         return await self._database.run("read", job)
 

@@ -13,7 +13,7 @@ from planwright.capabilities.registry import Registry
 from planwright.checkpoints.ledger import Ledger
 from planwright.graph.invocation import Invocation
 from planwright.graph.loop_state import LoopTask
-from planwright.graph.plan import Plan, PlanStep
+from planwright.graph.plan import AGENT, DELEGATE, Plan, PlanStep
 
 MAIN = "main"
 
@@ -36,6 +36,8 @@ class Taint:
         if opened:
             return True
         called = await self._ledger.called_in(invocation.run_id, f"{loop.lane}.")
+        if DELEGATE in called:  # what its lane has called is on record under the name of that lane
+            called |= await self._ledger.called_in(invocation.run_id, "")
         return untrusted(called, self._gateway.registry)
 
     async def of_thread(self, invocation: Invocation) -> bool:
@@ -52,8 +54,12 @@ class Taint:
 
 
 def untrusted(names: Iterable[str], registry: Registry) -> bool:
-    """Say whether one of some capabilities may have returned what others wrote; one that is gone may."""
-    return any((found := registry.get(name)) is None or not found.trusted_result for name in names)
+    """Say whether one of some capabilities may have returned what others wrote; one that is gone may.
+
+    An agent returns what its own calls did, and they are on record beside it.
+    """
+    read = (registry.get(name) for name in names if name not in (AGENT, DELEGATE))
+    return any(found is None or not found.trusted_result for found in read)
 
 
 def tainted_steps(plan: Plan, registry: Registry, opening: bool) -> frozenset[str]:

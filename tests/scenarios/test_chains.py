@@ -94,7 +94,7 @@ def test_every_part_has_a_row_of_its_own_in_the_ledger(scene: Scene) -> None:
 
 
 def test_a_plan_makes_a_chain_and_calls_it(scene: Scene) -> None:
-    agent = scene.agent(planned(scene), "done")
+    agent = scene.agent(planned(scene), "done", approval={"plan": "always"})
     scene.ask(agent)
     card = shown(agent, scene)["steps"][1]
     assert [call["capability"] for call in card["chain"]["calls"]] == [
@@ -184,7 +184,7 @@ def test_a_plan_approved_with_its_gates_includes_those_of_its_chains(scene: Scen
 @pytest.mark.parametrize("place", ["copy", "end"])
 def test_a_chain_killed_in_the_middle_goes_on_and_repeats_nothing(scene: Scene, place: str) -> None:
     (scene.workspace / f"die-{place}").touch()
-    agent = scene.agent(planned(scene), "never asked")
+    agent = scene.agent(planned(scene), "never asked", approval={"plan": "always"})
     scene.ask(agent)
     approve = scene.entry(resume={"decisions": [{"type": "approve"}]})
     scene.child(approve, replies=["never asked"], dies=True)
@@ -319,7 +319,7 @@ def test_a_changed_chain_of_the_same_name_needs_a_new_approval(scene: Scene) -> 
 
 
 def test_an_edit_that_changes_a_chain_is_asked_for_again(scene: Scene) -> None:
-    agent = scene.agent(planned(scene), "done")
+    agent = scene.agent(planned(scene), "done", approval={"plan": "always"})
     output = scene.ask(agent)
     plan = output["__interrupt__"][0].value["shown"]
     echoed = json.loads(json.dumps(plan))
@@ -360,7 +360,7 @@ def test_a_step_has_to_wait_for_the_chain_it_calls(scene: Scene) -> None:
 
 
 def test_a_fork_has_the_chains_of_the_steps_it_keeps(scene: Scene) -> None:
-    agent = scene.agent(planned(scene), "done")
+    agent = scene.agent(planned(scene), "done", approval={"plan": "always"})
     scene.ask(agent)
     scene.decide(agent, "approve")
     config = agent.fork(scene.thread, rerun=["s2"])
@@ -372,7 +372,7 @@ def test_a_fork_has_the_chains_of_the_steps_it_keeps(scene: Scene) -> None:
 
 def test_a_chain_that_is_not_on_record_calls_nothing_more(scene: Scene) -> None:
     (scene.workspace / "die-copy").touch()
-    agent = scene.agent(planned(scene), "never asked")
+    agent = scene.agent(planned(scene), "never asked", approval={"plan": "always"})
     scene.ask(agent)
     approve = scene.entry(resume={"decisions": [{"type": "approve"}]})
     scene.child(approve, replies=["never asked"], dies=True)

@@ -79,7 +79,6 @@ def test_a_rule_for_memory_accepts_through_gateway_and_ledger(scene: Scene) -> N
         pytest.param('[[rule]]\ndecide = "allow"\n', {}, id="all is allowed, memory by no name"),
         pytest.param(POLICY.replace('"memory.write"', '["memory.write", "*"]'), {}, id="a name and all else"),
         pytest.param(POLICY, {"approval": {"plan": "always"}}, id="a person sees every plan"),
-        pytest.param(POLICY, {"approval": {"tool_risk": "Low"}}, id="a person sees every call"),
         pytest.param(POLICY, {"budgets": {"run": {"tool_calls": 0}}}, id="no call is left"),
     ],
 )

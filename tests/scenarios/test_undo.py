@@ -361,7 +361,8 @@ def test_the_calls_of_an_agent_are_undone_in_reverse(scene: Scene) -> None:
 def test_more_is_undone_than_a_model_may_plan_at_once(scene: Scene) -> None:
     names = [f"n{n}" for n in range(25)]
     calls = scene.calls(*(("work__book", {"name": name}) for name in names))
-    agent = scene.agent(calls, "done", planning={"mode": "auto"})
+    budgets = {"run": {"effects": 25, "effects_per_minute": "unlimited"}}
+    agent = scene.agent(calls, "done", planning={"mode": "auto"}, budgets=budgets)
     scene.ask(agent, "Book")
     config, card = begin(agent, scene)
     assert len(card["steps"]) == 25
