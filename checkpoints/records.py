@@ -21,6 +21,7 @@ from planwright.checkpoints.ledger import Ledger
 from planwright.checkpoints.memory import Memories
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.proposals import Proposals
+from planwright.checkpoints.refusals import Refusals
 from planwright.checkpoints.runs import Runs
 from planwright.checkpoints.undos import Undos
 from planwright.checkpoints.whole_results import WholeResults
@@ -37,6 +38,7 @@ class Records:
     forks: Forks
     undos: Undos
     gates: Gates
+    refusals: Refusals
     ledger: Ledger
     journal: Journal
     budgets: Budgets
@@ -71,6 +73,7 @@ def open_records(
         forks=Forks(database),
         undos=Undos(database),
         gates=Gates(database),
+        refusals=Refusals(database),
         ledger=Ledger(database),
         journal=Journal(database),
         budgets=Budgets(database),

@@ -143,7 +143,7 @@ def _add_execution(graph: Pipeline, parts: Parts) -> None:
     gates, router = CallGates(stores.gates, stores.allow_rules, settings), parts.models.router
     run_chain = chain_runner(runner, gates, stores)
     loop = build_loop(parts.models, runner, stores, settings, run_chain)
-    graph.add_node("agentic_loop", agentic_loop(loop, settings))
+    graph.add_node("agentic_loop", agentic_loop(loop, stores, settings))
     graph.add_edge("agentic_loop", "consolidate")
     proposing = Proposing(parts.models, stores.memories, settings.memory)
     remembering = Remembering(gateway, stores.runs, settings)

@@ -21,7 +21,8 @@ def plan_approval(gates: Gates, replan_budget: int) -> Node[AgentState]:
         invocation, plan = invocation_of(config), state["plan"]
         assert plan is not None
         gate = await wait_for_decision(gates, state["gate_id"], invocation)
-        update = rule(gate, plan, state.get("attempts", Attempts()), replan_budget)
+        begun = bool(state.get("results"))
+        update = rule(gate, plan, state.get("attempts", Attempts()), replan_budget, begun=begun)
         if gate.edited is not None:
             _tell(invocation, gate, gate.edited, update["changes"])
         return update
@@ -29,8 +30,12 @@ def plan_approval(gates: Gates, replan_budget: int) -> Node[AgentState]:
     return plan_approval
 
 
-def rule(gate: Gate, plan: Plan, attempts: Attempts, replan_budget: int) -> Update:
-    """Turn a decision into what happens next. Nothing but an approval leads to execution."""
+def rule(gate: Gate, plan: Plan, attempts: Attempts, replan_budget: int, *, begun: bool = False) -> Update:
+    """Turn a decision into what happens next. Nothing but an approval leads to execution.
+
+    A run has `begun` when steps of an earlier plan were run.
+    """
+    nothing = "nothing more was run" if begun else "nothing was run"
     if gate.status == "approved":
         return {"approved": True, "draft": None}
     if gate.status == "edited" and gate.edited is not None:
@@ -39,9 +44,9 @@ def rule(gate: Gate, plan: Plan, attempts: Attempts, replan_budget: int) -> Upda
         return {**revised, "attempts": tried, "approved": False}
     if gate.status == "expired":
         when = f"{gate.expires_at:%Y-%m-%d %H:%M:%S} UTC"
-        return {"status": "expired", "answer": f"Nobody decided before {when}; nothing was run."}
+        return {"status": "expired", "answer": f"Nobody decided before {when}; {nothing}."}
     if gate.status == "cancelled":
-        return {"status": "cancelled", "answer": f"Cancelled by {gate.decided_by}; nothing was run."}
+        return {"status": "cancelled", "answer": f"Cancelled by {gate.decided_by}; {nothing}."}
     reason = gate.reason or ""
     if reason and attempts.replans_left(replan_budget):
         return _again(gate, plan, attempts, reason)
@@ -49,7 +54,7 @@ def rule(gate: Gate, plan: Plan, attempts: Attempts, replan_budget: int) -> Upda
     what = "sent back" if gate.status == "responded" else "rejected"
     return {
         "status": "rejected",
-        "answer": f"The plan was {what} by {gate.decided_by}{because}. Nothing was run.",
+        "answer": f"The plan was {what} by {gate.decided_by}{because}; {nothing}.",
     }
 
 
@@ -58,7 +63,7 @@ def _again(gate: Gate, plan: Plan, attempts: Attempts, reason: str) -> Update:
     rejected = gate.status == "rejected"
     finding = Finding(
         code="rejected" if rejected else "feedback",
-        message=reason,
+        message=f"by {gate.decided_by}: {reason}" if rejected else reason,
         fix="plan what the person wants instead" if rejected else "change the draft as the person says",
     )
     tried = {"replans": attempts.replans + 1, "responses": attempts.responses + (not rejected)}

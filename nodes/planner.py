@@ -208,7 +208,8 @@ def _timeout(score: int, classes: tuple[float, float, float]) -> float:
 def _refusal(state: AgentState, reason: str, registry: Registry) -> Update:
     rejected = next((f.message for f in state.get("findings", []) if f.code == "rejected"), None)
     if rejected is not None:
-        return {"status": "rejected", "answer": f"The plan was rejected ({rejected}), and there is no other."}
+        said = f"The plan was rejected {rejected}. Nothing of it was run, and there is no other plan."
+        return {"status": "rejected", "answer": said}
     if feedback := next((f.message for f in state.get("findings", []) if f.code == "feedback"), None):
         said = f"I have no plan that follows what you said ({feedback}): {reason}."
         return {"status": "rejected", "answer": said}

@@ -7,6 +7,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
+from planwright.checkpoints.refusals import ends_with
 from planwright.checkpoints.stores import Stores
 from planwright.graph.errors import ContextOverflow, LimitExceeded, ModelError
 from planwright.graph.invocation import invocation_of
@@ -23,6 +24,7 @@ from planwright.prompts import as_data, render
 
 CLIP_TEXT, CLIP_LIST = 1500, 20
 BRIEFLY = (200, 5)
+DONE = ("completed", "completed_with_skips")
 
 
 def respond(models: Models, stores: Stores) -> Node[AgentState]:
@@ -42,6 +44,9 @@ def respond(models: Models, stores: Stores) -> Node[AgentState]:
             status = final_status(results, state.get("verdict"))
         else:
             status = "completed"
+        refused = await stores.refusals.of_all_effects(invocation.run_id) if status in DONE else []
+        if refused:
+            status = ends_with(refused)
         if status == "cancelled":
             return {"answer": f"Cancelled by {invocation.cancelled_by}.\n{answer(told)}", "status": status}
 
@@ -60,6 +65,8 @@ def respond(models: Models, stores: Stores) -> Node[AgentState]:
 
         try:
             text = await words()
+            if refused and not state["route"].embedded:  # that one tells of every result by itself
+                text = "\n".join([*map(str, refused), text])
         except ModelError as error:
             if not told:
                 raise
