@@ -75,7 +75,7 @@ def build_pipeline(parts: Parts) -> Pipeline:
     _add_plan_zone(graph, parts, shortening)
     _add_execution(graph, parts)
     graph.add_node("respond", ends_run(respond(parts.models, parts.stores)))
-    graph.add_node("clarify", clarify())
+    graph.add_node("clarify", ends_run(clarify(parts.stores)))
     graph.add_node("session_close", session_close(parts.stores))
     graph.add_edge("respond", "consolidate")
     graph.add_edge("clarify", "consolidate")

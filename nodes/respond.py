@@ -7,12 +7,12 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
-from planwright.checkpoints.refusals import ends_with
+from planwright.checkpoints.refusals import Refusal, ends_with
 from planwright.checkpoints.stores import Stores
 from planwright.graph.errors import ContextOverflow, LimitExceeded, ModelError
 from planwright.graph.invocation import invocation_of
 from planwright.graph.plan import CheckedStep
-from planwright.graph.results import StepResult
+from planwright.graph.results import RunStatus, StepResult
 from planwright.graph.state import AgentState
 from planwright.models.calling import Models, Prompt
 from planwright.models.offline.answering import answer
@@ -32,21 +32,8 @@ def respond(models: Models, stores: Stores) -> Node[AgentState]:
 
     async def respond(state: AgentState, config: RunnableConfig) -> Update:
         invocation = invocation_of(config)
-        checked = state.get("checked", [])
-        found = state.get("results", {})
-        results = {entry.uid: found[entry.uid] for entry in checked if entry.uid in found}
-        told = [
-            tell(entry, results[entry.uid], checked, await full_output(stores, results[entry.uid]))
-            for entry in checked
-            if entry.uid in results
-        ]
-        if state["decision"].planned or told:
-            status = final_status(results, state.get("verdict"))
-        else:
-            status = "completed"
-        refused = await stores.refusals.of_all_effects(invocation.run_id) if status in DONE else []
-        if refused:
-            status = ends_with(refused)
+        told = await told_results(state, stores)
+        status, refused = await how_it_ended(state, stores, told, invocation.run_id)
         if status == "cancelled":
             return {"answer": f"Cancelled by {invocation.cancelled_by}.\n{answer(told)}", "status": status}
 
@@ -65,8 +52,6 @@ def respond(models: Models, stores: Stores) -> Node[AgentState]:
 
         try:
             text = await words()
-            if refused and not state["route"].embedded:  # that one tells of every result by itself
-                text = "\n".join([*map(str, refused), text])
         except ModelError as error:
             if not told:
                 raise
@@ -75,9 +60,32 @@ def respond(models: Models, stores: Stores) -> Node[AgentState]:
             if not told:
                 raise
             return {"answer": f"{error}\n{answer(told)}", "status": ended_by(error)}
-        return {"answer": text if text.strip() else answer(told) or NOTHING, "status": status}
+        text = text if text.strip() else answer(told) or NOTHING
+        if refused and not state["route"].embedded:  # that one tells of every result by itself
+            text = "\n".join([*map(str, refused), text])
+        return {"answer": text, "status": status}
 
     return respond
+
+
+async def told_results(state: AgentState, stores: Stores) -> list[dict[str, Any]]:
+    """Describe the results of a run's plan, in the order of its steps."""
+    checked, found = state.get("checked", []), state.get("results", {})
+    pairs = [(entry, found[entry.uid]) for entry in checked if entry.uid in found]
+    return [tell(entry, result, checked, await full_output(stores, result)) for entry, result in pairs]
+
+
+async def how_it_ended(
+    state: AgentState, stores: Stores, told: list[dict[str, Any]], run_id: str
+) -> tuple[RunStatus, list[Refusal]]:
+    """Name how a run ends, and list what was refused where nothing else but reading was done."""
+    if not (state["decision"].planned or told):
+        return "completed", []
+    found = state.get("results", {})
+    results = {entry.uid: found[entry.uid] for entry in state.get("checked", []) if entry.uid in found}
+    status = final_status(results, state.get("verdict"))
+    refused = await stores.refusals.of_all_effects(run_id) if status in DONE else []
+    return (ends_with(refused), refused) if refused else (status, [])
 
 
 def tell(
