@@ -80,7 +80,9 @@ class AllowRules:
         return rules
 
     def covering(self, gate: Gate) -> AllowRule | None:
-        """Find a rule that opens a gate; none while the file cannot be read."""
+        """Find a rule that opens a gate; none while the file cannot be read, nor for what was done before."""
+        if gate.shown.get("done_before"):
+            return None
         try:
             return next((rule for rule in self.read() if rule.covers(gate)), None)
         except SetupError:

@@ -54,7 +54,7 @@ def build_loop(
     grants = Grants(runner.gateway, stores.runs, stores.gates)
     graph = StateGraph(LoopState, input_schema=LoopInput, output_schema=LoopOutput)
     shortening = Shortening(models, settings.context)
-    graph.add_node("llm_invoker", llm_invoker(models, reader, grants, stores.runs, shortening))
+    graph.add_node("llm_invoker", llm_invoker(models, reader, grants, stores.runs, stores.forks, shortening))
     graph.add_node("compaction", compaction(shortening))
     graph.add_node("loop_guard", loop_guard(settings.loop_guard))
     graph.add_node("tool_approval", tool_approval(gates, runner.gateway), input_schema=CallTask)

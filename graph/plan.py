@@ -183,7 +183,10 @@ class PolicyEvidence(BaseModel):
 
 
 class CheckedStep(BaseModel):
-    """What verification found out about a step that may run; `chain` is what it calls, where that is one."""
+    """What verification found out about a step that may run; `chain` is what it calls, where that is one.
+
+    `done_before` says which earlier run has done the like, where that is why a person is asked.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -198,3 +201,4 @@ class CheckedStep(BaseModel):
     cascade: Cascade = "partial"
     policy: PolicyEvidence | None = None
     chain: Chain | None = None
+    done_before: str = ""

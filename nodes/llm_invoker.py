@@ -5,6 +5,7 @@ from __future__ import annotations
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
+from planwright.checkpoints.forks import Forks
 from planwright.checkpoints.runs import RecordedPlan, Runs
 from planwright.graph.compaction import within
 from planwright.graph.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted, SetupError
@@ -12,6 +13,7 @@ from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.loop_state import LoopOutcome, LoopState, ToolCall
 from planwright.graph.plan import Plan
 from planwright.models.calling import Models
+from planwright.nodes.asking_again import asking_again
 from planwright.nodes.closing_words import closing_words
 from planwright.nodes.grants import Grants
 from planwright.nodes.history import normalise, repair
@@ -25,7 +27,7 @@ PROGRESS_EVERY = 10
 
 
 def llm_invoker(
-    models: Models, reader: CallReader, grants: Grants, runs: Runs, shortening: Shortening
+    models: Models, reader: CallReader, grants: Grants, runs: Runs, forks: Forks, shortening: Shortening
 ) -> Node[LoopState]:
     """Ask the model, verify the calls of its reply, and put them on record."""
 
@@ -60,9 +62,9 @@ def llm_invoker(
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
         whose = (invocation.context.tenant, profile.agent)
         calls = await reader.read(clean, wrong, tools, invocation.run_id, key, *whose)
+        calls = await asking_again(calls, forks, invocation.run_id)
         batch = batch_of(calls, loop.goal, key)
-        if batch.steps:
-            await _record(batch, calls, runs, invocation)
+        await _record(batch, calls, runs, invocation)
         return {
             "conversation": [*steering, clean],
             "turn": turn,
@@ -78,6 +80,8 @@ def llm_invoker(
 
 async def _record(batch: Plan, calls: list[ToolCall], runs: Runs, invocation: Invocation) -> None:
     """Put the calls of a reply where the gateway looks."""
+    if not batch.steps:
+        return
     checked = [call.checked for call in calls if call.checked is not None]
     recorded = RecordedPlan(plan=batch, checked=checked, gate_id=None, kind="calls")
     await runs.record_plan(invocation.run_id, invocation.context.tenant, recorded, invocation.clock())
