@@ -116,6 +116,8 @@ CREATE TABLE compensations (
 CREATE INDEX compensations_of_run ON compensations (source_run);
 """,
     "ALTER TABLE effects ADD COLUMN code TEXT",
+    "CREATE TABLE own_parts (run_id TEXT NOT NULL, tenant TEXT NOT NULL, name TEXT NOT NULL,"
+    " PRIMARY KEY (run_id, name))",
 )
 
 CHECKPOINT_MIGRATIONS: tuple[str, ...] = (

@@ -20,6 +20,7 @@ from planwright.checkpoints.journal import Journal
 from planwright.checkpoints.ledger import Ledger
 from planwright.checkpoints.memory import Memories
 from planwright.checkpoints.migrations import MIGRATIONS
+from planwright.checkpoints.own_parts import OwnParts
 from planwright.checkpoints.proposals import Proposals
 from planwright.checkpoints.refusals import Refusals
 from planwright.checkpoints.runs import Runs
@@ -50,6 +51,7 @@ class Records:
     whole_results: WholeResults
     work_times: WorkTimes
     chains: MadeChains
+    own_parts: OwnParts
 
     def close(self) -> None:
         """Finish what is being written and close the file."""
@@ -85,4 +87,5 @@ def open_records(
         whole_results=WholeResults(database, blobs),
         work_times=WorkTimes(database),
         chains=MadeChains(database),
+        own_parts=OwnParts(database),
     )

@@ -21,7 +21,7 @@ from planwright.cli.memory_views import invitation, proposals
 from planwright.cli.terminal import Terminal as Terminal
 from planwright.cli.terminal import Watch
 from planwright.graph.agent import build_graph
-from planwright.graph.errors import GateError, SetupError
+from planwright.graph.errors import GateError, PartsElsewhere, SetupError
 from planwright.graph.results import RunStatus
 from planwright.graph.run_context import RunContext, read_context
 from planwright.graph.settings import Settings, load
@@ -187,6 +187,11 @@ def follow(
             given, answered = Command(resume={mine.id: answer}), True
             edited = edited_gate(Command(resume=answer))
         undoable = 0 if waiting else agent.loop.call(lambda: agent.undoing.count(thread))
+    except PartsElsewhere as error:
+        if not terminal.as_json:
+            raise
+        print_report(settings, find_run(settings, thread)["run_id"])
+        return error.exit_code
     except EOFError:
         terminal.screen.print()  # nobody answered: the gate stays open
     except KeyboardInterrupt:
@@ -199,6 +204,11 @@ def follow(
         agent.close()
     asked = [found.value for found in waiting]
     return finish(settings, find_run(settings, thread), asked, terminal, watch, undoable)
+
+
+def print_report(settings: Settings, run_id: str) -> None:
+    """Print all that is recorded of a run, as JSON."""
+    print(json.dumps(report(settings, run_id), ensure_ascii=False, indent=2))
 
 
 def finish(
@@ -216,7 +226,7 @@ def finish(
     status: RunStatus = run["status"]
     where = f" -w {settings.workspace}" if settings.workspace != Path.cwd() else ""
     if terminal.as_json:
-        print(json.dumps(report(settings, run["run_id"]), ensure_ascii=False, indent=2))
+        print_report(settings, run["run_id"])
     elif waiting:
         for asked in waiting:
             say_how_to_answer(asked, where, terminal, watch)

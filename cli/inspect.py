@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 _RUNS = """SELECT r.*, coalesce(t.title, substr(r.request, 1, 60)) AS title,
-    CASE r.status WHEN 'needs_input' THEN 'question' ELSE (SELECT group_concat(gate_id, ' ') FROM gates g
-        WHERE g.run_id = r.run_id AND g.status = 'open') END AS gates
+    CASE r.status WHEN 'needs_input' THEN 'question' ELSE coalesce((SELECT group_concat(gate_id, ' ')
+        FROM gates g WHERE g.run_id = r.run_id AND g.status = 'open'), 'decided') END AS gates
     FROM runs r LEFT JOIN threads t ON t.thread_id = r.thread_id
     WHERE (:waiting = 0 OR r.status = 'waiting' OR (r.status = 'needs_input' AND r.ended_at >= :since
         AND NOT EXISTS (SELECT 1 FROM runs n WHERE n.thread_id = r.thread_id AND n.rowid > r.rowid)))

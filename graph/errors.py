@@ -23,6 +23,7 @@ PlanwrightError
 │   └── TimeLimit           the run's wall clock is used up: end with an answer
 ├── GateError               the answer was refused, and nothing has changed
 ├── RunError                the thread or run cannot take this call now
+│   ├── PartsElsewhere      what it needs is in another process: resume it there
 │   └── PastCheckpoint      nothing goes on from an old checkpoint: begin a fork there
 └── LedgerConflict          one key, two different calls: a bug or a tampered store
 """
@@ -175,6 +176,12 @@ class RunError(PlanwrightError):
     """The thread or run is unknown, busy, or waiting for something else."""
 
     exit_code = 2
+
+
+class PartsElsewhere(RunError):
+    """The run waits for a process that has its tools or its model; a decision that was taken is on record."""
+
+    exit_code = 3
 
 
 class PastCheckpoint(RunError, ValueError):
