@@ -188,10 +188,7 @@ def follow(
             edited = edited_gate(Command(resume=answer))
         undoable = 0 if waiting else agent.loop.call(lambda: agent.undoing.count(thread))
     except PartsElsewhere as error:
-        if not terminal.as_json:
-            raise
-        print_report(settings, find_run(settings, thread)["run_id"])
-        return error.exit_code
+        return left_to_another(error, settings, thread, terminal)
     except EOFError:
         terminal.screen.print()  # nobody answered: the gate stays open
     except KeyboardInterrupt:
@@ -204,6 +201,14 @@ def follow(
         agent.close()
     asked = [found.value for found in waiting]
     return finish(settings, find_run(settings, thread), asked, terminal, watch, undoable)
+
+
+def left_to_another(error: PartsElsewhere, settings: Settings, thread: str, terminal: Terminal) -> int:
+    """Say that a run goes on in another process, in words or by its report. Returns the exit code."""
+    if not terminal.as_json:
+        raise error
+    print_report(settings, find_run(settings, thread)["run_id"])
+    return error.exit_code
 
 
 def print_report(settings: Settings, run_id: str) -> None:

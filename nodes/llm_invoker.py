@@ -14,7 +14,7 @@ from planwright.graph.loop_state import LoopOutcome, LoopState, ToolCall
 from planwright.graph.plan import Plan
 from planwright.models.calling import Models
 from planwright.nodes.asking_again import asking_again
-from planwright.nodes.closing_words import closing_words
+from planwright.nodes.closing_words import closing_words, part
 from planwright.nodes.grants import Grants
 from planwright.nodes.history import normalise, repair
 from planwright.nodes.node import Node, Update, ended_by
@@ -72,7 +72,7 @@ def llm_invoker(
             "batch": batch.plan_hash,
             "made": [*state.get("made", []), *(call.signature for call in calls)],
             "steering": "",
-            **({} if calls else {"outcome": _completed(reply, clean)}),
+            **({} if calls else {"outcome": closing_words(reply, clean.text)}),
         }
 
     return llm_invoker
@@ -85,11 +85,6 @@ async def _record(batch: Plan, calls: list[ToolCall], runs: Runs, invocation: In
     checked = [call.checked for call in calls if call.checked is not None]
     recorded = RecordedPlan(plan=batch, checked=checked, gate_id=None, kind="calls")
     await runs.record_plan(invocation.run_id, invocation.context.tenant, recorded, invocation.clock())
-
-
-def _completed(reply: AIMessage, clean: AIMessage) -> LoopOutcome:
-    """End a loop whose model calls no more tools with what it said."""
-    return LoopOutcome(status="completed", text=closing_words(reply, clean.text))
 
 
 def _stopped(turn: int, most: int, invocation: Invocation) -> LoopOutcome | None:
@@ -108,8 +103,7 @@ def without_reply(error: LimitExceeded | ModelError | SetupError) -> LoopOutcome
     if isinstance(error, LimitExceeded):
         return LoopOutcome(status=ended_by(error), code=error.limit, text=str(error))
     if isinstance(error, ModelInterrupted):
-        text = f"{error.partial} […]\n(This is only a part: {error})"
-        return LoopOutcome(status="failed", code="model", text=text)
+        return LoopOutcome(status="failed", code="model", text=part(error.partial, str(error)))
     return LoopOutcome(status="failed", code="model", text=str(error))
 
 

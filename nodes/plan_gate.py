@@ -22,7 +22,7 @@ def plan_gate(gates: Gates, settings: Settings) -> Node[AgentState]:
         invocation, plan = invocation_of(config), state["plan"]
         assert plan is not None
         attempts = state.get("attempts", Attempts())
-        left = attempts.replans_left(settings.planning.replan_budget)
+        left = 0 if state["route"].embedded else attempts.replans_left(settings.planning.replan_budget)
         deep, results = settings.approval.depth == "plan_and_gates", state.get("results", {})
         known, changes = state.get("estimate", {}), state.get("changes", ())
         card = plan_card(plan, state["checked"], changes, results, estimate=known, with_gates=deep)

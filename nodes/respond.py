@@ -9,14 +9,14 @@ from pydantic import JsonValue
 
 from planwright.checkpoints.refusals import Refusal, ends_with
 from planwright.checkpoints.stores import Stores
-from planwright.graph.errors import ContextOverflow, LimitExceeded, ModelError
+from planwright.graph.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted
 from planwright.graph.invocation import invocation_of
 from planwright.graph.plan import CheckedStep
 from planwright.graph.results import RunStatus, StepResult
 from planwright.graph.state import AgentState
 from planwright.models.calling import Models, Prompt
 from planwright.models.offline.answering import answer
-from planwright.nodes.closing_words import NOTHING
+from planwright.nodes.closing_words import NOTHING, part
 from planwright.nodes.node import Node, Update, ended_by
 from planwright.nodes.score import final_status
 from planwright.nodes.step_runner import full_output
@@ -28,7 +28,10 @@ DONE = ("completed", "completed_with_skips")
 
 
 def respond(models: Models, stores: Stores) -> Node[AgentState]:
-    """Write the answer with one model call; when that fails, the results speak for themselves."""
+    """Write the answer with one model call; when that fails or is cut off, the results speak for themselves.
+
+    Where there are none, a run without a whole answer has failed.
+    """
 
     async def respond(state: AgentState, config: RunnableConfig) -> Update:
         invocation = invocation_of(config)
@@ -54,18 +57,25 @@ def respond(models: Models, stores: Stores) -> Node[AgentState]:
             text = await words()
         except ModelError as error:
             if not told:
-                raise
+                return {"answer": without_words(error), "status": "failed"}
             text = f"{answer(told)}\n(The model could not put this into words: {error.cause})"
         except LimitExceeded as error:
             if not told:
                 raise
             return {"answer": f"{error}\n{answer(told)}", "status": ended_by(error)}
-        text = text if text.strip() else answer(told) or NOTHING
+        if not text.strip() and not told:
+            return {"answer": NOTHING, "status": "failed"}
+        text = text if text.strip() else answer(told)
         if refused and not state["route"].embedded:  # that one tells of every result by itself
             text = "\n".join([*map(str, refused), text])
         return {"answer": text, "status": status}
 
     return respond
+
+
+def without_words(error: ModelError) -> str:
+    """Say why there is no answer; what was heard of one is told as a part."""
+    return part(error.partial, error.cause) if isinstance(error, ModelInterrupted) else str(error)
 
 
 async def told_results(state: AgentState, stores: Stores) -> list[dict[str, Any]]:
