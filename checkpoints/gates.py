@@ -191,11 +191,11 @@ def acceptable(gate: Gate, decision: Decision) -> None:
 
 
 _WHY_NOT = {
-    "plan": "feedback needs a model that makes another plan, and a re-plan that is left",
+    "plan": "no re-plan is left, or none can be made: feedback needs a model",
     "fixed": "what undoes a run is not edited; reject it, and ask for what you want in its place",
     "step": "it asks about one call, not about a plan",
     "info": "it asks a question: answer it in words",
-    "escalation": "feedback needs a model that makes another plan, and a re-plan that is left",
+    "escalation": "no re-plan is left, or none can be made: feedback needs a model",
 }
 
 
