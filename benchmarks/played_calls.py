@@ -123,6 +123,7 @@ class Player:
     def __init__(self, capabilities: Iterable[Capability], world: CallContext) -> None:
         registry = Registry(capabilities)
         self._reader = CallReader(registry, world, "High")
+        self._context = world.for_call("default", "run_1", "")
         self._tools = tools_of([found.name for found in registry], registry)
         self.begin()
 
@@ -136,7 +137,7 @@ class Player:
         self.turn += 1
         key = f"main.{self.turn}"
         clean, wrong = normalise(reply, f"main_{self.turn}", call_ids(self.conversation))
-        calls = await self._reader.read(clean, wrong, self._tools, "run_1", key)
+        calls = await self._reader.read(clean, wrong, self._tools, key, self._context)
         batch = batch_of(calls, "Go", key)
         batch.model_dump_json()
         state = LoopState(loop=_LOOP, calls=calls, batch=batch.plan_hash)

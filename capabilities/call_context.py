@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CallContext:
-    """The world as one call may see it: its workspace, network, memory, clock and key."""
+    """The world as one call may see it: its workspace, network, memory, clock and key.
+
+    `request` is what the user wrote in this thread; `tainted` says whether what others wrote was read before
+    the call. Both are for the policy and for consent.
+    """
 
     settings: Settings
     workspace: Jail
@@ -35,6 +39,8 @@ class CallContext:
     run_id: str = ""
     idempotency_key: str = ""
     agent: str = ""
+    request: str = ""
+    tainted: bool = False
     policy: Policy = field(default_factory=default_policy)
     network: Network | None = None
     redactor: Redactor = field(default_factory=Redactor)
@@ -56,9 +62,11 @@ class CallContext:
         """What a call may reach on the network."""
         return self.network or Network(self.settings.egress)
 
-    def on_behalf_of(self, tenant: str, agent: str | None) -> CallContext:
-        """Bind the context to whom the policy is asked about."""
-        return replace(self, tenant=tenant, agent=agent or "")
+    def on_behalf_of(
+        self, tenant: str, agent: str | None, request: str = "", *, tainted: bool = False
+    ) -> CallContext:
+        """Bind the context to whom the policy is asked about, what they wrote, and what was read since."""
+        return replace(self, tenant=tenant, agent=agent or "", request=request, tainted=tainted)
 
     def for_call(self, tenant: str, run_id: str, key: str) -> CallContext:
         """Bind the context to one call."""

@@ -18,6 +18,8 @@ from pydantic_core import to_jsonable_python
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.compensation import check_compensation
 from planwright.capabilities.signature import Function, check_lookup, check_told, signature
+from planwright.capabilities.source_code import code_hash
+from planwright.graph.canonical import sha256
 from planwright.graph.chains import Chain
 from planwright.graph.errors import CapabilityRejected, PlanwrightError, SetupError
 from planwright.graph.plan import Compensation
@@ -69,6 +71,9 @@ class Capability:
 
     A chain names the calls that it makes of its arguments, as far as they are known beforehand. The
     `lookup` of a queryable effect tells whether it has happened. Raises SetupError when that is missing.
+    `destinations` names the arguments that say where an effect goes (a path, a recipient, an address); a
+    `trusted_result` holds nothing but what the program itself, or whoever called, has written. `source` is
+    what its code is in, where that is not `function` (the tool behind a wrapper).
     """
 
     name: str
@@ -93,6 +98,9 @@ class Capability:
     calls: Callable[[Mapping[str, JsonValue] | None], Sequence[PartCall]] | None = None
     lookup: Capability | None = None
     compensation: Compensation | None = None
+    destinations: tuple[str, ...] = ()
+    trusted_result: bool = False
+    source: Callable[..., Any] | type | None = None
 
     def __post_init__(self) -> None:
         looked_up, varies = self.lookup is not None, self.varies is not None
@@ -175,6 +183,11 @@ class Capability:
         riskier = RISKS.index(self.risk) > RISKS.index(risk)
         return riskier or EFFECTS.index(self.effect) > EFFECTS.index(effect)
 
+    @cached_property
+    def digest(self) -> str:
+        """Name declaration and code of the capability by 16 hex digits: others when either changes."""
+        return sha256([*self.fingerprint(), code_hash(self.source or self.function)])[:16]
+
     def fingerprint(self) -> list[object]:
         """List what of the declaration decides how a plan runs; the registry hashes it."""
         declared = [self.name, self.description, self.mode, self.risk, self.effect]
@@ -197,13 +210,16 @@ def capability(
     varies: Varies | None = None,
     lookup: Lookup | None = None,
     compensation: Compensation | None = None,
+    destinations: Sequence[str] = (),
+    trusted_result: bool = False,
 ) -> Callable[[Function], Capability]:
     """Declare a function as a capability.
 
     Left out, `mode` is `destructive` (a person decides every call), `risk` follows the mode, and
     `effect` is `pure` for `read_only`, else `blind`; with `varies`, both are the gravest that a call
     can have. A queryable effect has to have a `lookup`, and no other may. `compensation` undoes it.
-    Raises SetupError when the declaration is incomplete.
+    `destinations` are arguments that say where an effect goes: a value that came from elsewhere is shown
+    before it is one. Raises SetupError when the declaration is incomplete.
     """
 
     def declare(function: Function) -> Capability:
@@ -225,8 +241,12 @@ def capability(
             declared=mode is not None,
             lookup=None if lookup is None else _lookup_of(found, lookup),
             compensation=compensation,
+            destinations=tuple(destinations),
+            trusted_result=trusted_result,
         )
         check_compensation(found)
+        if strange := [name for name in destinations if name not in found.args.model_fields]:
+            raise SetupError(f"{name} has no argument `{strange[0]}`", "mend its destinations")
         return found
 
     return declare

@@ -12,19 +12,21 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from planwright.graph.own_words import holds, own_words
+
 if TYPE_CHECKING:
     import cel
 
 Verdict = Literal["yes", "no", "unknown", "error"]
 
-NAMES = frozenset(("args", "capability", "mode", "risk", "tenant", "agent", "host", "hosts"))
+NAMES = frozenset(("args", "capability", "mode", "risk", "tenant", "agent", "host", "hosts", "tainted"))
 FROM_ARGS = frozenset(("host", "hosts"))  # a capability works its hosts out from the arguments
 LONGEST = 2000
 # Those of cel-rust 0.14, which cannot be asked: it says "undefined function" of wrong arguments, too.
 FUNCTIONS = frozenset(
     "size contains startsWith endsWith matches int uint double string bytes timestamp duration type dyn"
     " getFullYear getMonth getDayOfMonth getDate getDayOfWeek getDayOfYear getHours getMinutes getSeconds"
-    " getMilliseconds of none ofNonZeroValue hasValue value orValue or".split()
+    " getMilliseconds of none ofNonZeroValue hasValue value orValue or from_user".split()
 )
 # What CEL itself calls variables: its types, and the namespace of optional values.
 _BUILT_IN = frozenset("int uint double string bytes bool list map null_type type optional".split())
@@ -36,16 +38,25 @@ _FAILURES = (ValueError, TypeError, LookupError, RuntimeError, ArithmeticError)
 
 @dataclass(frozen=True)
 class Facts:
-    """What rules may ask about one call, turned into CEL's own values once: it is most of the work."""
+    """What rules may ask about one call, turned into CEL's own values once: it is most of the work.
+
+    `request` is what the user wrote: `from_user(args.x)` looks an argument up in it.
+    """
 
     values: dict[str, object]
+    request: str = ""
 
     @cached_property
     def context(self) -> cel.Context:
         """The values as CEL has them. Raises ValueError for what it cannot hold, e.g. half a surrogate"""
         import cel
 
-        return cel.Context(self.values)
+        context = cel.Context(self.values)
+        context.add_function("from_user", self._from_user)
+        return context
+
+    def _from_user(self, value: object) -> bool:
+        return holds(own_words(self.request), str(value))
 
 
 @dataclass(frozen=True)

@@ -11,21 +11,25 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue, ValidationError
 
-from planwright.capabilities import policy
 from planwright.capabilities.attempts import Attempts, Told
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, check_arguments, explain
 from planwright.capabilities.chains import find
+from planwright.capabilities.consent import Judgement, judge
+from planwright.capabilities.pins import GONE, pin_now
 from planwright.capabilities.recorded_effect import from_record, in_doubt
 from planwright.capabilities.redacted import refuse_secrets
 from planwright.capabilities.registry import Registry
 from planwright.capabilities.resource_locks import ResourceLocks
 from planwright.checkpoints.approvers import check_approvals
 from planwright.checkpoints.budgets import Amount
-from planwright.checkpoints.gates import gate_id
+from planwright.checkpoints.gates import Gate, gate_id
 from planwright.checkpoints.ledger import EffectCall
+from planwright.checkpoints.plans import PlanKind, RunnablePlan
 from planwright.checkpoints.stores import Stores
+from planwright.graph.canonical import sha256
 from planwright.graph.errors import (
+    CapabilityChanged,
     CapabilityForbidden,
     CapabilityRejected,
     CapabilityUnavailable,
@@ -36,6 +40,7 @@ from planwright.graph.errors import (
 from planwright.graph.lane_budget import LaneBudget
 from planwright.graph.plan import CheckedStep
 from planwright.graph.profile import Profile
+from planwright.graph.risk import Risk
 from planwright.graph.settings import Settings
 
 KEPT_PLANS = 64
@@ -43,7 +48,11 @@ KEPT_PLANS = 64
 
 @dataclass(frozen=True)
 class Site:
-    """Where a call stands: whose run, by which profile, which verified plan, which step."""
+    """Where a call stands: whose run, by which profile, which verified plan, which step.
+
+    `words` is what the user wrote on the thread. `ask_from` is the threshold for the parts of a chain, which
+    is that of the plan or of the reply it is called in; for all others the record says which one counts.
+    """
 
     tenant: str
     thread_id: str
@@ -52,6 +61,8 @@ class Site:
     checked: CheckedStep
     lease_token: int
     profile: Profile
+    words: str = ""
+    ask_from: Risk | None = None
     attempt: int = 1
     lanes: tuple[LaneBudget, ...] = ()
 
@@ -65,7 +76,7 @@ class Gateway:
         self._stores = stores
         self._settings = settings
         self._locks = ResourceLocks()
-        self._plans: dict[tuple[str, str, int], asyncio.Future[dict[str, CheckedStep]]] = {}
+        self._plans: dict[tuple[str, str, int], asyncio.Future[RunnablePlan]] = {}
 
     async def call(self, name: str, params: dict[str, JsonValue], site: Site, told: Told) -> JsonValue:
         """Make one call and return its result, recorded or new.
@@ -100,44 +111,56 @@ class Gateway:
     async def admit(
         self, name: str, params: dict[str, JsonValue], site: Site
     ) -> tuple[Capability, dict[str, JsonValue]]:
-        """Let a call pass surface, plan, schema, policy and gate, and return it with its whole arguments.
+        """Let a call pass surface, plan, pins, schema, policy and gate; return it with all its arguments.
 
         Raises CapabilityRejected. Nothing is called, and nothing is written down.
         """
         found = find(self.registry, name, site.checked, site.profile)
-        key = (site.run_id, site.plan_hash, site.lease_token)
-        if await self.approved(*key, site.checked.uid) != site.checked:
+        plan = await self.runnable(site.run_id, site.plan_hash, site.lease_token, site.checked.uid)
+        if plan.steps.get(site.checked.uid) != site.checked:
             raise CapabilityForbidden(f"{name} is not a step of an approved plan of this run")
+        self.check_pin(site.checked)
         args = await self._arguments(found, params)
         found = found.given(args, self.world)
-        await self._permit(found, args, site)
+        await self._permit(found, args, site, plan)
         return found, args
 
-    async def approved(self, run_id: str, plan_hash: str, lease_token: int, uid: str) -> CheckedStep | None:
-        """Look a step up in the approved plan on record; what the state says is not trusted.
+    async def runnable(self, run_id: str, plan_hash: str, lease_token: int, uid: str) -> RunnablePlan:
+        """Read the approved plan on record that holds a step; what the state says is not trusted.
 
         The steps of a plan ask together, and read it once. One that is missing reads it anew: the
         same plan again has other uids where a step had failed.
         """
         key = (run_id, plan_hash, lease_token)
-        steps = await self.approved_steps(*key)
-        if uid not in steps:
+        plan = await self.runnable_plan(*key)
+        if uid not in plan.steps:
             self._plans.pop(key, None)
-            steps = await self.approved_steps(*key)
-        return steps.get(uid)
+            plan = await self.runnable_plan(*key)
+        return plan
 
-    async def approved_steps(self, run_id: str, plan_hash: str, lease_token: int) -> dict[str, CheckedStep]:
-        """Read an approved plan by uid, from the record and once; empty when nobody approved it."""
+    async def approved(self, run_id: str, plan_hash: str, lease_token: int, uid: str) -> CheckedStep | None:
+        """Look a step up in the approved plan on record."""
+        return (await self.runnable(run_id, plan_hash, lease_token, uid)).steps.get(uid)
+
+    async def runnable_plan(self, run_id: str, plan_hash: str, lease_token: int) -> RunnablePlan:
+        """Read a plan from the record, once; without steps when nobody approved it."""
         key = (run_id, plan_hash, lease_token)
         if key not in self._plans:
             while len(self._plans) >= KEPT_PLANS:
                 del self._plans[next(iter(self._plans))]
-            self._plans[key] = asyncio.ensure_future(self._stores.runs.runnable_steps(run_id, plan_hash))
+            self._plans[key] = asyncio.ensure_future(self._stores.plans.runnable(run_id, plan_hash))
         try:
             return await asyncio.shield(self._plans[key])
         except PlanwrightError:
             self._plans.pop(key, None)
             raise
+
+    def check_pin(self, checked: CheckedStep) -> None:
+        """Raise CapabilityChanged for a step that would call something else than was verified."""
+        now = pin_now(checked, self.registry, self.world.policy.hash)
+        if now not in (checked.pin, GONE):
+            what = "the policy" if now.split(".")[0] == checked.pin.split(".")[0] else checked.step.shown_name
+            raise CapabilityChanged(f"{what} has changed since it was shown", "it is asked for again")
 
     async def _arguments(self, found: Capability, params: dict[str, JsonValue]) -> dict[str, JsonValue]:
         try:
@@ -149,32 +172,39 @@ class Gateway:
             await asyncio.to_thread(found.check, args, self.world)
         return args
 
-    def ruling(
-        self, found: Capability, args: dict[str, JsonValue], tenant: str, profile: Profile
-    ) -> policy.Ruling:
-        """Ask the policy about a call whose arguments are known. Raises CapabilityForbidden for a deny."""
-        ruled = policy.decide(found, args, self.world.on_behalf_of(tenant, profile.agent))
-        if ruled.answer == "deny":
-            raise CapabilityForbidden(f"the policy denies {found.name}: {ruled.why}")
-        return ruled
+    def judge(self, found: Capability, args: dict[str, JsonValue], site: Site, kind: PlanKind) -> Judgement:
+        """Judge a call whose arguments are known, narrowed to them. Raises CapabilityForbidden for a deny."""
+        approval = self._settings.approval
+        ask_from = approval.of_plan if kind in ("plan", "alternative") else approval.of_tool
+        if kind == "chain":
+            ask_from = site.ask_from
+        context = self.world.on_behalf_of(
+            site.tenant, site.profile.agent, site.words, tainted=site.checked.tainted
+        )
+        judged = judge(found, args, context, ask_from)
+        if judged.denied:
+            raise CapabilityForbidden(f"the policy denies {found.name}: {judged.ruling.why}")
+        return judged
 
-    async def _permit(self, found: Capability, args: dict[str, JsonValue], site: Site) -> None:
-        ruling = self.ruling(found, args, site.tenant, site.profile)
+    async def _permit(
+        self, found: Capability, args: dict[str, JsonValue], site: Site, plan: RunnablePlan
+    ) -> None:
+        judged = self.judge(found, args, site, plan.kind)
         if found.varies and found.graver_than(site.checked.risk, site.checked.effect):
             raise CapabilityForbidden(f"{found.name} was not approved as {found.risk}, {found.effect}")
-        if ruling.answer == "ask" or found.mode == "destructive" or site.checked.gated:
-            try:
-                gate = await self._stores.gates.read(
-                    gate_id(site.run_id, "step", site.checked.uid), self.world.now()
-                )
-            except GateError as error:
-                raise CapabilityForbidden(f"{found.name} needs a person: {ruling.reason}") from error
-            if gate.status != "approved" or gate.shown.get("args") != args:
+        own_gate = judged.own_gate or site.checked.gated
+        if not (own_gate or judged.asks) or (plan.approved and not own_gate):
+            return
+        try:
+            gate = await self._stores.gates.read(
+                gate_id(site.run_id, "step", site.checked.uid), self.world.now()
+            )
+            if not opens(gate, args, site.checked.pin):
                 raise CapabilityForbidden(f"nobody approved {found.name} with these arguments")
-            try:
-                check_approvals(gate.gate_id, gate.approvals, ruling.approvers, ruling.quorum)
-            except GateError as error:
-                raise CapabilityForbidden(error.cause) from error
+            check_approvals(gate.gate_id, gate.approvals, judged.ruling.approvers, judged.ruling.quorum)
+        except GateError as error:
+            why = error.cause if site.checked.gated else f"{found.name} needs a person: {judged.reason}"
+            raise CapabilityForbidden(why) from error
 
     async def _reserve(self, name: str, site: Site, key: str) -> str | None:
         limits = site.profile.limits
@@ -210,3 +240,11 @@ class Gateway:
         execution = self._settings.execution
         timeout_s = site.checked.step.timeout_s or found.timeout_s or execution.step_timeout_s
         return Attempts(found, args, context, timeout_s, execution, told)
+
+
+def opens(gate: Gate, args: dict[str, JsonValue], pin: str) -> bool:
+    """Say whether a gate lets a call pass: approved as it was shown, with these arguments, as it is now."""
+    card = sha256(gate.shown)
+    as_shown = gate.card_hash == card and all(given.card == card for given in gate.approvals)
+    shown = (gate.shown.get("args"), gate.shown.get("pin"))
+    return gate.status == "approved" and as_shown and shown == (args, pin)

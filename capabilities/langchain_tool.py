@@ -51,6 +51,7 @@ def from_tool(tool: BaseTool) -> Capability:
         tags=tuple(tool.tags or ()),
         declared=said is not None,
         result_schema=_RESULT.json_schema(),
+        source=getattr(tool, "coroutine", None) or getattr(tool, "func", None) or type(tool),
     )
 
 

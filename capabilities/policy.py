@@ -31,7 +31,8 @@ STRICTNESS: tuple[Answer, ...] = ("allow", "ask", "deny")
 class Ruling:
     """What the policy answers, and why; `rule` is where the rule stands, empty when the mode decided.
 
-    `undecided` when a rule asks only because it needs an argument that is not known yet.
+    `undecided` when a rule asks only because it needs an argument that is not known yet; `named` when a rule
+    allows the capability by its very name, not by a pattern, a mode or a risk.
     """
 
     answer: Answer
@@ -40,6 +41,7 @@ class Ruling:
     approvers: tuple[str, ...] = ()
     quorum: int = 1
     undecided: bool = False
+    named: bool = False
 
     @property
     def why(self) -> str:
@@ -115,7 +117,8 @@ def _strictest(calls: Sequence[PartCall], context: CallContext, references: bool
     speaker = next(named, None) or max(agreeing, key=lambda one: one.ruling.quorum)
     undecided = all(one.ruling.undecided for one in agreeing)
     looks = tuple(look for one in each for look in one.looks)
-    return Explanation(replace(speaker.ruling, undecided=undecided), looks, speaker.floor)
+    ruling = replace(speaker.ruling, undecided=undecided, named=all(one.ruling.named for one in each))
+    return Explanation(ruling, looks, speaker.floor)
 
 
 def _part(call: PartCall, context: CallContext, references: bool) -> Explanation:
@@ -156,16 +159,17 @@ def _by_rules(policy: Policy, call: _Call, looks: list[Look]) -> Ruling:
         look = call.look(rule)
         looks.append(look)
         if look.verdict != "no":
-            ruled = _ruling(look, rule.decide if look.verdict == "yes" else "ask")
+            ruled = _ruling(look, rule.decide if look.verdict == "yes" else "ask", call.name)
             return doubt if doubt and ruled.answer == "allow" else ruled
     raise AssertionError("the last rule matches everything")
 
 
-def _ruling(look: Look, answer: Answer) -> Ruling:
+def _ruling(look: Look, answer: Answer, name: str = "") -> Ruling:
     rule = look.rule
+    named = answer == "allow" and name in (rule.match.capability or ())
     said = f"{rule.where}: {look.note}" if look.note else rule.reason
     asked = (rule.approvers, rule.quorum) if answer == "ask" else ((), 1)
-    return Ruling(answer, said, rule.where, *asked, look.verdict == "unknown")
+    return Ruling(answer, said, rule.where, *asked, look.verdict == "unknown", named)
 
 
 def _stricter(ruled: Ruling, floor: Ruling) -> Ruling:
@@ -179,6 +183,7 @@ def _stricter(ruled: Ruling, floor: Ruling) -> Ruling:
         ruled.rule if ruled in speakers else "",
         *((ruled.approvers, ruled.quorum) if ruled in speakers else ((), 1)),
         ruled.undecided and floor.answer == "allow",
+        ruled.named and answer == "allow",
     )
 
 
@@ -197,6 +202,11 @@ class _Call:
         self._context = context
         self._unknown = self._not_yet_known(references)
         self._settled = self._args is not None and not self._unknown
+
+    @property
+    def name(self) -> str:
+        """The capability that is called."""
+        return self._capability.name
 
     def look(self, rule: Rule) -> Look:
         """Find out whether a rule matches this call."""
@@ -251,7 +261,9 @@ class _Call:
                 "risk": capability.risk,
                 "tenant": context.tenant,
                 "agent": context.agent,
-            }
+                "tainted": context.tainted,
+            },
+            context.request,
         )
 
     @cached_property
@@ -265,7 +277,7 @@ class _Call:
         if hosts is None:
             return self._facts
         host = {"host": hosts[0].rpartition(":")[0]} if len(hosts) == 1 else {}
-        return Facts({**self._facts.values, "hosts": list(hosts), **host})
+        return Facts({**self._facts.values, "hosts": list(hosts), **host}, self._context.request)
 
 
 def listed(host: str, allow: Sequence[str]) -> bool:

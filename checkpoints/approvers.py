@@ -14,12 +14,13 @@ CHANNEL = "channel:"
 
 
 class Approval(BaseModel):
-    """One approval: whose, and through which channel."""
+    """One approval: whose, through which channel, and the hash of the card it was given to."""
 
     model_config = ConfigDict(frozen=True)
     by: str
     channel: str
     at: datetime
+    card: str = ""
 
 
 def approvers_of(shown: Mapping[str, JsonValue]) -> tuple[str, ...]:

@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.done_before import DoneBefore, done_before
-from planwright.checkpoints.runs import RecordedPlan, Run, begin_run, run_of
+from planwright.checkpoints.plans import RecordedPlan
+from planwright.checkpoints.runs import Run, begin_run, run_of
 from planwright.checkpoints.undone import CALLS, undone_steps
 from planwright.graph.canonical import sha256
 from planwright.graph.chains import CREATE_CHAIN

@@ -29,7 +29,10 @@ STATUS_AFTER: dict[Answer, GateStatus] = {
 
 
 class Gate(BaseModel):
-    """One decision a person is asked for; `shown_hash` is the hash of what was shown."""
+    """One decision a person is asked for; `shown` is its card, and `card_hash` the hash of all of that.
+
+    `shown_hash` is the hash that an answer may name: that of the plan, or of the card of a call.
+    """
 
     model_config = ConfigDict(frozen=True)
     gate_id: str
@@ -40,6 +43,7 @@ class Gate(BaseModel):
     step_uid: str | None
     shown_hash: str
     shown: dict[str, JsonValue]
+    card_hash: str | None = None
     requested_at: datetime
     expires_at: datetime
     status: GateStatus
@@ -110,9 +114,10 @@ class Gates:
         def job(connection: sqlite3.Connection) -> Gate:
             connection.execute(
                 "INSERT OR IGNORE INTO gates (gate_id, thread_id, run_id, tenant, kind, step_uid,"
-                " shown_hash, shown, requested_at, expires_at, status) VALUES (?,?,?,?,?,?,?,?,?,?,'open')",
+                " shown_hash, shown, card_hash, requested_at, expires_at, status)"
+                " VALUES (?,?,?,?,?,?,?,?,?,?,?,'open')",
                 (gate.gate_id, gate.thread_id, gate.run_id, gate.tenant, gate.kind, gate.step_uid)
-                + (gate.shown_hash, canonical_json(gate.shown))
+                + (gate.shown_hash, canonical_json(gate.shown), sha256(gate.shown))
                 + (gate.requested_at.isoformat(), gate.expires_at.isoformat()),
             )
             return _read(connection, gate.gate_id)
@@ -234,7 +239,8 @@ def _decide(connection: sqlite3.Connection, gate_id: str, decision: Decision, at
     if (decision.answer == "edit") != (decision.plan is not None):
         raise GateError(f"gate {gate_id}: an edit and only an edit brings a plan", "send the edited plan")
     if decision.answer == "approve":
-        given = Approval(by=decision.decided_by, channel=decision.channel, at=at)
+        card = gate.card_hash or ""
+        given = Approval(by=decision.decided_by, channel=decision.channel, at=at, card=card)
         approvals = [entry.model_dump(mode="json") for entry in (*gate.approvals, given)]
         connection.execute(
             "UPDATE gates SET approvals=? WHERE gate_id=?", (canonical_json(approvals), gate_id)

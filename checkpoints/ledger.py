@@ -143,6 +143,34 @@ class Ledger:
 
         return [StepResult.model_validate_json(row) for row in await self._database.run("read", job)]
 
+    async def called_in(self, run_id: str, prefix: str) -> set[str]:
+        """Name the capabilities whose calls have ended in a run, in steps whose id begins with `prefix`."""
+
+        def job(connection: sqlite3.Connection) -> set[str]:
+            query = (
+                "SELECT DISTINCT json_extract(result, '$.capability') FROM steps"
+                " WHERE run_id = ? AND substr(step_id, 1, ?) = ? AND status <> 'skipped'"
+            )
+            return {str(row[0]) for row in connection.execute(query, (run_id, len(prefix), prefix))}
+
+        return await self._database.run("read", job)
+
+    async def called_before(self, run_id: str, thread_id: str) -> set[str]:
+        """Name the capabilities called in other runs of a thread, and of the one that a fork came from."""
+
+        def job(connection: sqlite3.Connection) -> set[str]:
+            query = (
+                "SELECT DISTINCT json_extract(s.result, '$.capability')"
+                " FROM steps s JOIN runs r USING (run_id)"
+                " WHERE s.status <> 'skipped' AND r.run_id <> :run AND r.thread_id IN (:thread,"
+                " (SELECT o.thread_id FROM forks f JOIN runs o ON o.run_id = f.source_run"
+                " WHERE f.run_id = :run))"
+            )
+            rows = connection.execute(query, {"run": run_id, "thread": thread_id})
+            return {str(row[0]) for row in rows}
+
+        return await self._database.run("read", job)
+
 
 def _intend(connection: sqlite3.Connection, call: EffectCall, at: datetime) -> Recorded:
     run = connection.execute("SELECT lease_token FROM runs WHERE run_id = ?", (call.run_id,)).fetchone()

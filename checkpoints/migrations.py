@@ -116,6 +116,11 @@ CREATE TABLE compensations (
 CREATE INDEX compensations_of_run ON compensations (source_run);
 """,
     "ALTER TABLE effects ADD COLUMN code TEXT",
+    """
+ALTER TABLE plans ADD COLUMN card TEXT;
+ALTER TABLE gates ADD COLUMN card_hash TEXT;
+CREATE INDEX gates_of_thread ON gates (thread_id, status);
+""",
     "CREATE TABLE own_parts (run_id TEXT NOT NULL, tenant TEXT NOT NULL, name TEXT NOT NULL,"
     " PRIMARY KEY (run_id, name))",
 )

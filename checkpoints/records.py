@@ -21,6 +21,7 @@ from planwright.checkpoints.ledger import Ledger
 from planwright.checkpoints.memory import Memories
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.own_parts import OwnParts
+from planwright.checkpoints.plans import Plans
 from planwright.checkpoints.proposals import Proposals
 from planwright.checkpoints.refusals import Refusals
 from planwright.checkpoints.runs import Runs
@@ -36,6 +37,7 @@ class Records:
 
     database: Database
     runs: Runs
+    plans: Plans
     forks: Forks
     undos: Undos
     gates: Gates
@@ -72,6 +74,7 @@ def open_records(
     return Records(
         database=database,
         runs=Runs(database),
+        plans=Plans(database),
         forks=Forks(database),
         undos=Undos(database),
         gates=Gates(database),

@@ -1,4 +1,4 @@
-"""Runs and their plans: what was asked, by whom it is being worked on, and how it ended.
+"""Runs: what was asked, by whom it is being worked on, and how it ended.
 
 The run row is the truth about whether a run has ended; LangGraph's `next == ()` is not.
 A run is worked on by one process at a time: a lease with a fencing token, which the ledger
@@ -12,7 +12,6 @@ import os
 import sqlite3
 import uuid
 from datetime import datetime
-from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
@@ -20,7 +19,6 @@ from planwright.checkpoints.database import Database
 from planwright.checkpoints.gates import close_gates
 from planwright.checkpoints.processes import alive, started_at
 from planwright.graph.errors import RunError
-from planwright.graph.plan import CheckedStep, Plan
 from planwright.graph.results import TERMINAL, RunStatus
 
 
@@ -47,20 +45,6 @@ class Run(BaseModel):
     def ended(self) -> bool:
         """Whether nothing more will happen in this run."""
         return self.status in TERMINAL
-
-
-class RecordedPlan(BaseModel):
-    """A plan that passed verification; `gate_id` when a person has to approve it first.
-
-    The calls of one reply in an agentic loop are kept the same way, as kind `calls`, and what is remembered
-    by a rule as kind `memory`.
-    """
-
-    model_config = ConfigDict(frozen=True)
-    plan: Plan
-    checked: list[CheckedStep]
-    gate_id: str | None
-    kind: Literal["plan", "calls", "alternative", "chain", "memory"] = "plan"
 
 
 class Runs:
@@ -170,83 +154,18 @@ class Runs:
 
         await self._database.run("title", job)
 
-    async def record_plan(self, run_id: str, tenant: str, recorded: RecordedPlan, at: datetime) -> None:
-        """Keep a verified plan; only plans kept here can be executed.
+    async def words_of(self, thread_id: str) -> str:
+        """Join what the user wrote on a thread, requests and answers to questions, the newest first."""
 
-        A plan that comes back, after an edit was undone, is asked for at its newest gate; one that
-        had a gate never loses it.
-        """
-        plan, checked = recorded.plan, json.dumps([c.model_dump(mode="json") for c in recorded.checked])
-
-        def job(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                "INSERT INTO plans (run_id, tenant, plan_hash, revision, plan, checked, gate_id, created_at,"
-                " kind) VALUES (?,?,?,?,?,?,?,?,?)"
-                " ON CONFLICT (run_id, plan_hash) DO UPDATE SET checked = excluded.checked,"
-                " plan = excluded.plan, revision = excluded.revision, created_at = excluded.created_at,"
-                " gate_id = coalesce(excluded.gate_id, gate_id)",
-                (run_id, tenant, plan.plan_hash, plan.revision, plan.model_dump_json(), checked)
-                + (recorded.gate_id, at.isoformat(), recorded.kind),
-            )
-
-        await self._database.run("plan", job)
-
-    async def plan_on_record(self, run_id: str, plan_hash: str) -> Plan | None:
-        """Read a plan that was verified, as it was; whether it may run is another question."""
-
-        def job(connection: sqlite3.Connection) -> str | None:
-            query = "SELECT plan FROM plans WHERE run_id = ? AND plan_hash = ?"
-            row = connection.execute(query, (run_id, plan_hash)).fetchone()
-            return None if row is None else str(row[0])
-
-        found = await self._database.run("read", job)
-        plan = None if found is None else Plan.model_validate_json(found)
-        return plan if plan and plan.plan_hash == plan_hash else None
-
-    async def was_asked_for(self, run_id: str, plan_hash: str) -> bool:
-        """Say whether a person was asked to approve a plan of this run, whatever they answered.
-
-        A plan that a fork took over counts as asked for where it was: that answer itself never counts.
-        One that undoes a run is always asked for.
-        """
-
-        def job(connection: sqlite3.Connection) -> bool:
+        def job(connection: sqlite3.Connection) -> list[str]:
             query = (
-                "SELECT 1 FROM plans WHERE plan_hash = ? AND gate_id IS NOT NULL"
-                " AND run_id IN (?, (SELECT source_run FROM forks WHERE run_id = ?))"
-                " UNION SELECT 1 FROM forks WHERE run_id = ? AND undo"
+                "SELECT request, started_at FROM runs WHERE thread_id = :thread UNION ALL"
+                " SELECT reason, decided_at FROM gates WHERE thread_id = :thread AND status = 'responded'"
+                " ORDER BY 2 DESC"
             )
-            return connection.execute(query, (plan_hash, run_id, run_id, run_id)).fetchone() is not None
+            return [row[0] for row in connection.execute(query, {"thread": thread_id}) if row[0]]
 
-        return await self._database.run("read", job)
-
-    async def has_plan(self, run_id: str) -> bool:
-        """Say whether a run has a plan on record, approved or not."""
-
-        def job(connection: sqlite3.Connection) -> bool:
-            query = "SELECT 1 FROM plans WHERE run_id = ? AND kind = 'plan'"
-            return connection.execute(query, (run_id,)).fetchone() is not None
-
-        return await self._database.run("read", job)
-
-    async def runnable_steps(self, run_id: str, plan_hash: str) -> dict[str, CheckedStep]:
-        """Read the steps of a plan that was verified and, where a person had to approve it, approved.
-
-        Maps uids to steps; empty when the plan may not run.
-        """
-
-        def job(connection: sqlite3.Connection) -> str | None:
-            row = connection.execute(
-                "SELECT p.checked, p.gate_id IS NULL OR g.status = 'approved' FROM plans p"
-                " LEFT JOIN gates g ON g.gate_id = p.gate_id AND g.shown_hash = p.plan_hash"
-                " WHERE p.run_id = ? AND p.plan_hash = ?",
-                (run_id, plan_hash),
-            ).fetchone()
-            return str(row[0]) if row and row[1] else None
-
-        checked = await self._database.run("read", job)
-        steps = [CheckedStep.model_validate(entry) for entry in json.loads(checked or "[]")]
-        return {step.uid: step for step in steps}
+        return "\n\n".join(await self._database.run("read", job))
 
 
 def begin_run(connection: sqlite3.Connection, run: Run) -> None:

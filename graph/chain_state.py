@@ -15,7 +15,7 @@ class ChainTask(BaseModel):
     """One call of a chain, with the arguments it is called with.
 
     `plan_hash` is that of the plan, or the calls, it is on record in; `gate_id` its own gate, if it has
-    one. Parts from the risk `ask_from` on ask for themselves, too; None leaves that to the policy.
+    one; `plan_gate` that of its plan. `ask_from` is the lowest risk from which its parts ask, None for none.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -23,6 +23,7 @@ class ChainTask(BaseModel):
     plan_hash: str
     args: dict[str, JsonValue]
     gate_id: str = ""
+    plan_gate: str = ""
     ask_from: Risk | None = None
     budgets: tuple[LaneBudget, ...] = ()
 

@@ -25,6 +25,7 @@ from planwright.graph.answering import Answering
 from planwright.graph.board import Board
 from planwright.graph.entry import (
     check_same_options,
+    foreign,
     nested,
     not_begun,
     profile_of,
@@ -266,6 +267,8 @@ class Door:
             record=lambda event, key: self.stores.journal.append(event, key, run.tenant),
             lease_token=token,
             request=run.request,
+            words=await self.stores.runs.words_of(run.thread_id),
+            foreign=foreign(run.messages),
             clock=self._clock,
             cancelled_by=run.cancelled_by or "",
             seq=itertools.count(await self.stores.journal.last_seq(run.run_id) + 1),

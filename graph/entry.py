@@ -56,6 +56,11 @@ def read_messages(given: Any) -> list[BaseMessage]:
     return messages
 
 
+def foreign(messages: Iterable[Mapping[str, Any]]) -> bool:
+    """Say whether messages that came in hold what neither the user wrote nor whoever built the agent."""
+    return any(message.get("type") not in ("human", "system") for message in messages)
+
+
 def check_same_options(context: Any, run: Run) -> None:
     """Raise RunError when a caller who goes on with a run asks for other options than it began with.
 

@@ -127,6 +127,12 @@ class CapabilityForbidden(CapabilityRejected):
     code = "forbidden"
 
 
+class CapabilityChanged(CapabilityForbidden):
+    """What would be called, or the policy, is not what was verified and shown: it is asked for again."""
+
+    code = "changed"
+
+
 class EffectInDoubt(CapabilityError):
     """The process died, or the time ran out, between sending an effect and hearing of it.
 

@@ -32,7 +32,11 @@ Record = Callable[[Event, str], None]
 
 @dataclass
 class Invocation:
-    """One call of the graph for one run of one thread."""
+    """One call of the graph for one run of one thread.
+
+    `words` is what the user wrote on the thread, the newest first; `foreign` says whether messages came in
+    that neither the user nor a run of ours wrote. The door sets both, from the record.
+    """
 
     run_id: str
     thread_id: str
@@ -42,6 +46,8 @@ class Invocation:
     record: Record
     lease_token: int
     request: str = ""
+    words: str = ""
+    foreign: bool = False
     clock: Clock = utc_now
     seq: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     cancelled_by: str = ""

@@ -12,7 +12,7 @@ from langgraph.types import Send
 
 from planwright.checkpoints.refusals import ends_with
 from planwright.checkpoints.stores import Stores
-from planwright.graph.errors import SetupError
+from planwright.graph.errors import CapabilityChanged, SetupError
 from planwright.graph.invocation import invocation_of
 from planwright.graph.lane_state import LaneState
 from planwright.graph.loop_state import CallTask, LoopInput, LoopOutcome, LoopOutput, LoopState, LoopTask
@@ -33,8 +33,9 @@ from planwright.nodes.node import Node, Update, describe
 from planwright.nodes.parallel_execution import parallel_execution, runnable
 from planwright.nodes.shortening import Shortening
 from planwright.nodes.step_routing import routed, unmet
-from planwright.nodes.step_runner import StepRunner
+from planwright.nodes.step_runner import StepRunner, ended
 from planwright.nodes.sub_agent import sub_agent
+from planwright.nodes.taint import Taint
 from planwright.nodes.tool_approval import tool_approval
 from planwright.nodes.tool_calls import CallReader
 from planwright.nodes.tool_execution import tool_execution
@@ -50,11 +51,13 @@ def build_loop(
     Nodes with nothing to do are skipped: a superstep costs a checkpoint. A sub_agent runs the same loop.
     """
     gates = CallGates(stores.gates, stores.allow_rules, settings)
-    reader = CallReader(runner.gateway.registry, runner.gateway.world, settings.approval.tool_risk)
-    grants = Grants(runner.gateway, stores.runs, stores.gates)
+    reader = CallReader(runner.gateway.registry, runner.gateway.world, settings.approval.of_tool)
+    grants = Grants(runner.gateway, stores.plans, stores.gates)
+    taint = Taint(runner.gateway, stores.ledger)
     graph = StateGraph(LoopState, input_schema=LoopInput, output_schema=LoopOutput)
     shortening = Shortening(models, settings.context)
-    graph.add_node("llm_invoker", llm_invoker(models, reader, grants, stores.runs, stores.forks, shortening))
+    reading = llm_invoker(models, reader, grants, taint, stores.plans, stores.forks, shortening)
+    graph.add_node("llm_invoker", reading)
     graph.add_node("compaction", compaction(shortening))
     graph.add_node("loop_guard", loop_guard(settings.loop_guard))
     graph.add_node("tool_approval", tool_approval(gates, runner.gateway), input_schema=CallTask)
@@ -155,17 +158,21 @@ def agentic_step(subgraph: Loop, runner: StepRunner, router: Router, settings: S
         results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
         missing = runner.begin(task, results, invocation)
         try:
+            runner.gateway.check_pin(task["checked"])
             route = routed(router, task, invocation)
         except SetupError as error:
             failed = unmet(task["checked"], error)
             return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
+        except CapabilityChanged as error:
+            failed = ended(task["checked"], "failed", code=error.code, error=error.cause)
+            return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
         opening = step_opening(task, route, await runner.outputs(results), missing)
         try:
-            ended = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
+            closed = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
         except GraphInterrupt:
             invocation.board.wait_on_gate(task["checked"].uid)
             raise
-        result = step_result(task["checked"], ended["outcome"]).model_copy(update={"missing": missing})
+        result = step_result(task["checked"], closed["outcome"]).model_copy(update={"missing": missing})
         return {"results": {result.uid: await runner.settle(task, result, invocation)}}
 
     return agentic_step

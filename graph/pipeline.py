@@ -47,6 +47,7 @@ from planwright.nodes.session_close import session_close
 from planwright.nodes.session_event import session_event
 from planwright.nodes.shortening import Shortening
 from planwright.nodes.step_runner import StepRunner
+from planwright.nodes.taint import Taint
 from planwright.nodes.task_extraction import task_extraction
 from planwright.nodes.tool_filter import tool_filter
 from planwright.nodes.verify import verify
@@ -71,9 +72,10 @@ def build_pipeline(parts: Parts) -> Pipeline:
         AgentState, context_schema=RunContext, input_schema=InputState, output_schema=OutputState
     )
     shortening = Shortening(parts.models, parts.settings.context)
+    gateway = Gateway(parts.registry, parts.stores, parts.settings, parts.world)
     _add_outer_zone(graph, parts, shortening)
-    _add_plan_zone(graph, parts, shortening)
-    _add_execution(graph, parts)
+    _add_plan_zone(graph, parts, shortening, gateway)
+    _add_execution(graph, parts, gateway)
     graph.add_node("respond", ends_run(respond(parts.models, parts.stores)))
     graph.add_node("clarify", ends_run(clarify(parts.stores)))
     graph.add_node("session_close", session_close(parts.stores))
@@ -111,18 +113,19 @@ def _add_outer_zone(graph: Pipeline, parts: Parts, shortening: Shortening) -> No
     graph.add_conditional_edges("planning", routes.after_planning)
 
 
-def _add_plan_zone(graph: Pipeline, parts: Parts, shortening: Shortening) -> None:
-    stores, settings = parts.stores, parts.settings
+def _add_plan_zone(graph: Pipeline, parts: Parts, shortening: Shortening, gateway: Gateway) -> None:
+    stores, settings, taint = parts.stores, parts.settings, Taint(gateway, parts.stores.ledger)
     extracts = task_extraction(parts.models, stores.memories)
     graph.add_node("task_extraction", ends_run(shortening.once(extracts)))
     graph.add_node("classification", classification(parts.registry))
     asks = planner(parts.models, parts.registry, stores.blobs, settings, parts.world)
     graph.add_node("planner", ends_run(shortening.once(asks)))
-    graph.add_node(
-        "verify", ends_run(verify(parts.registry, stores.runs, stores.budgets, settings, parts.world))
-    )
-    graph.add_node("plan_gate", plan_gate(stores.gates, settings))
-    graph.add_node("plan_approval", plan_approval(stores.gates, settings.planning.replan_budget))
+    verifying = verify(parts.registry, stores.plans, stores.budgets, settings, parts.world, taint)
+    graph.add_node("verify", ends_run(verifying))
+    graph.add_node("plan_gate", plan_gate(stores.gates, stores.plans, settings))
+    pins = (parts.registry, parts.world.policy.hash)
+    replans = settings.planning.replan_budget
+    graph.add_node("plan_approval", plan_approval(stores.gates, stores.plans, *pins, replans))
     graph.add_conditional_edges("task_extraction", routes.after_task)
     graph.add_conditional_edges("classification", routes.after_classification)
     graph.add_conditional_edges("planner", routes.after_planner)
@@ -131,9 +134,8 @@ def _add_plan_zone(graph: Pipeline, parts: Parts, shortening: Shortening) -> Non
     graph.add_conditional_edges("plan_approval", routes.after_approval)
 
 
-def _add_execution(graph: Pipeline, parts: Parts) -> None:
+def _add_execution(graph: Pipeline, parts: Parts, gateway: Gateway) -> None:
     stores, settings = parts.stores, parts.settings
-    gateway = Gateway(parts.registry, stores, settings, parts.world)
     alternative = Alternative(parts.models, parts.registry, stores, settings, parts.world)
     runner = StepRunner(gateway, stores, settings, alternative)
 
@@ -146,7 +148,7 @@ def _add_execution(graph: Pipeline, parts: Parts) -> None:
     graph.add_node("agentic_loop", agentic_loop(loop, stores, settings))
     graph.add_edge("agentic_loop", "consolidate")
     proposing = Proposing(parts.models, stores.memories, settings.memory)
-    remembering = Remembering(gateway, stores.runs, settings)
+    remembering = Remembering(gateway, stores.plans, settings)
     memory = (proposing, remembering, parts.registry, settings.memory)
     graph.add_node("consolidate", consolidate(stores.runs, stores.proposals, *memory))
     graph.add_node("dispatch", dispatch(gateway))

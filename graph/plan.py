@@ -185,6 +185,9 @@ class PolicyEvidence(BaseModel):
 class CheckedStep(BaseModel):
     """What verification found out about a step that may run; `chain` is what it calls, where that is one.
 
+    `asks`: a person has to approve it, with its plan or, where it is `gated`, at a gate of its own.
+    `tainted`: its arguments may hold what others wrote. `pin` names what it calls, and the policy, as they
+    were then.
     `done_before` says which earlier run has done the like, where that is why a person is asked.
     """
 
@@ -201,4 +204,7 @@ class CheckedStep(BaseModel):
     cascade: Cascade = "partial"
     policy: PolicyEvidence | None = None
     chain: Chain | None = None
+    asks: bool = False
+    tainted: bool = False
+    pin: str = ""
     done_before: str = ""

@@ -84,7 +84,7 @@ def in_force(settings: Settings, context: RunContext) -> Profile:
         given["planning"] = "the request"
     if context.provider is not None:
         given["model"] = "the request"
-    own = agent.limits.model_dump(exclude_none=True)
+    own = agent.limits.model_dump(exclude_unset=True)
     return Profile(
         agent=context.agent,
         planning=context.planning_mode or agent.planning or settings.planning.mode,

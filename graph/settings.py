@@ -22,6 +22,7 @@ from pydantic_settings import (
 )
 
 from planwright.graph.agent_settings import Agent, AgentId, Budgets
+from planwright.graph.approval_settings import Approval as Approval
 from planwright.graph.context_settings import Context
 from planwright.graph.egress_settings import Egress
 from planwright.graph.errors import SetupError
@@ -30,7 +31,6 @@ from planwright.graph.mcp_settings import McpServer
 from planwright.graph.memory_settings import MemoryProposals
 from planwright.graph.plan import Cascade
 from planwright.graph.provider_settings import Breaker, Failover, Provider
-from planwright.graph.risk import Risk
 from planwright.graph.run_context import PlanningMode
 from planwright.graph.secret_settings import Secrets
 from planwright.graph.settings_file import explain, unfilled
@@ -99,17 +99,6 @@ class Tools(_Section):
 
     top_k: int = Field(10, ge=1)
     result_limit: int = Field(8000, ge=100)
-
-
-class Approval(_Section):
-    """Which plans a person has to approve, how deep that goes, and for how long a terminal waits."""
-
-    plan: Literal["risk", "always", "never"] = "risk"
-    depth: Literal["plan", "plan_and_gates"] = "plan"
-    plan_risk: Risk = "Medium"
-    tool_risk: Risk = "High"
-    plan_timeout_s: int = Field(600, ge=1)
-    tool_timeout_s: int = Field(300, ge=1)
 
 
 class Channel(_Section):

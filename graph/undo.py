@@ -25,7 +25,7 @@ from planwright.graph.invocation import Clock
 from planwright.graph.plan import CheckedStep, Compensation, Plan, PlanStep
 from planwright.graph.run_context import RunContext
 from planwright.graph.state import Task
-from planwright.nodes.verify import close_plan
+from planwright.nodes.verification import close_plan
 
 MOST_ID = 56  # of the 64 characters of a step id; the rest is for a number
 

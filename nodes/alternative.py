@@ -11,12 +11,13 @@ from collections.abc import Iterable
 
 from pydantic import JsonValue, ValidationError
 
-from planwright.capabilities import policy
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, check_arguments
+from planwright.capabilities.consent import judge
+from planwright.capabilities.pins import pin_now
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.alternatives import plan_id
-from planwright.checkpoints.runs import RecordedPlan
+from planwright.checkpoints.plans import RecordedPlan
 from planwright.checkpoints.stores import Stores
 from planwright.graph.canonical import sha256
 from planwright.graph.chains import CREATE_CHAIN
@@ -77,7 +78,7 @@ class Alternative:
         plan = Plan(plan_id=plan_id(checked.uid), goal=f"instead of {checked.uid}", steps=(chosen.step,))
         recorded = RecordedPlan(plan=plan, checked=[chosen], gate_id=None, kind="alternative")
         tenant, now = invocation.context.tenant, invocation.clock()
-        await self._stores.runs.record_plan(invocation.run_id, tenant, recorded, now)
+        await self._stores.plans.record(invocation.run_id, tenant, recorded, now)
         return plan, chosen
 
     def _prompt(
@@ -119,14 +120,16 @@ class Alternative:
         if found.preflight:
             await asyncio.to_thread(found.check, args, self._world)
         found = found.given(args, self._world)
-        whose = (invocation.context.tenant, invocation.profile.agent)
-        ruling = policy.decide(found, args, self._world.on_behalf_of(*whose))
-        if ruling.answer != "allow":
-            raise CapabilityRejected(ruling.reason)
+        whose = (invocation.context.tenant, invocation.profile.agent, invocation.words)
+        tainted = failed.tainted or failed.effect == "pure"  # what it failed with may be others' words
+        context = self._world.on_behalf_of(*whose, tainted=tainted)
+        judged = judge(found, args, context, self._settings.approval.of_plan)
+        if judged.denied or judged.asks:
+            raise CapabilityRejected(judged.reason)
         step = PlanStep(
             id=failed.step.id, capability=found.name, params=args, description=failed.step.description
         )
-        return CheckedStep(
+        chosen = CheckedStep(
             step=step,
             uid=f"step_{sha256([invocation.run_id, failed.uid, 'instead', found.name, args])[:16]}",
             needs=failed.needs,
@@ -134,8 +137,10 @@ class Alternative:
             mode=found.mode,
             risk=found.risk,
             gated=False,
-            reason=ruling.reason,
+            reason=judged.reason,
+            tainted=tainted,
         )
+        return chosen.model_copy(update={"pin": pin_now(chosen, self._registry, self._world.policy.hash)})
 
 
 def candidates(failed: CheckedStep, tools: Iterable[Capability], approval: Approval) -> list[Capability]:
@@ -155,8 +160,9 @@ def within(failed: CheckedStep, tool: Capability, approval: Approval) -> bool:
         return failed.effect == tool.effect == "pure" and tool.mode == "read_only" and tool.risk == "None"
     milder = MODES.index(tool.mode) <= MODES.index(failed.mode) and tool.mode in MODES[:3]
     milder = milder and RISKS.index(tool.risk) <= RISKS.index(failed.risk)
-    unseen = approval.plan == "risk" and not at_least(tool.risk, approval.plan_risk)
-    return milder and (unseen or approval.plan == "never")
+    seen_from = approval.of_plan
+    unseen = approval.plan != "always" and (seen_from is None or not at_least(tool.risk, seen_from))
+    return milder and unseen
 
 
 def read(reply: str, listed: list[Capability]) -> tuple[Capability, dict[str, JsonValue]]:

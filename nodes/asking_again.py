@@ -26,6 +26,6 @@ async def gated_again(checked: CheckedStep, forks: Forks, run_id: str) -> Checke
     made = [(part.capability, part.arguments) for part in parts] or [(name, checked.step.params)]
     for capability, args in made:
         if past := await forks.done_before(run_id, capability, args):
-            why = {"gated": True, "reason": past.reason, "done_before": past.run_id}
+            why = {"gated": True, "asks": True, "reason": past.reason, "done_before": past.run_id}
             return checked.model_copy(update=why)
     return checked

@@ -13,6 +13,7 @@ from typing import Any
 from planwright.checkpoints.allow_rules import AllowRules
 from planwright.checkpoints.gates import Decision, Gate, GateKind, Gates, gate_id
 from planwright.graph.canonical import sha256
+from planwright.graph.chains import Chain
 from planwright.graph.errors import GateError
 from planwright.graph.invocation import Invocation
 from planwright.graph.plan import CheckedStep
@@ -81,11 +82,11 @@ class CallGates:
             plan = await self._gates.read(plan_gate, invocation.clock())
             nameless = gate.quorum > 1 and plan.decided_by == plan.channel
             if plan.status == "approved" and includes(plan.shown, checked) and not nameless:
-                return _approval(plan.decided_by or "", "plan", f"with the plan, at {plan_gate}")
+                return approval(plan.decided_by or "", "plan", f"with the plan, at {plan_gate}")
         rule = await asyncio.to_thread(self._rules.covering, gate) if gate.quorum == 1 else None
         if rule is None:
             return None
-        return _approval(rule.given_by, "rule", f"by rule {rule.id} of {rule.given_at[:10]}")
+        return approval(rule.given_by, "rule", f"by rule {rule.id} of {rule.given_at[:10]}")
 
 
 def includes(shown: dict[str, Any], checked: CheckedStep) -> bool:
@@ -93,5 +94,15 @@ def includes(shown: dict[str, Any], checked: CheckedStep) -> bool:
     return any(step.get("gate_included") == checked.uid for step in shown["steps"])
 
 
-def _approval(by: str, channel: str, reason: str) -> Decision:
+def shows_chain(shown: dict[str, Any], checked: CheckedStep, chain: Chain) -> bool:
+    """Say whether the card of a plan showed the definition of the chain that one of its steps calls."""
+    for step in shown["steps"]:
+        defined = step.get("chain")
+        if step["id"] == checked.step.id and defined and defined["definition"] == chain.hash:
+            return True
+    return False
+
+
+def approval(by: str, channel: str, reason: str) -> Decision:
+    """Make the decision of a gate that follows from one given before."""
     return Decision(answer="approve", decided_by=by, channel=channel, reason=reason)

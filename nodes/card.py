@@ -41,6 +41,8 @@ def plan_card(
             "mode": entry.mode,
             "effect": entry.effect,
             "own_gate": entry.gated,
+            **({"tainted": True} if entry.tainted and entry.effect != "pure" else {}),
+            "pin": entry.pin,
             **({"gate_included": entry.uid} if with_gates and _known_gate(entry) else {}),
             **_hint(entry.step),
             **_chain(entry),
@@ -109,4 +111,5 @@ def step_card(task: StepTask, args: dict[str, JsonValue], policy: PolicyEvidence
         "reason": why,
         "plan_hash": task["plan_hash"],
         "policy": policy.model_dump(mode="json"),
+        "pin": checked.pin,
     }

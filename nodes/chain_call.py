@@ -37,7 +37,7 @@ def chain_call(run_chain: RunChain, runner: StepRunner, settings: Settings) -> N
                 plan_hash=state["batch"],
                 args=step.params,
                 gate_id=gate_id(invocation.run_id, "step", checked.uid) if checked.gated else "",
-                ask_from=settings.approval.tool_risk,
+                ask_from=settings.approval.of_tool,
                 budgets=loop.budgets,
             )
             result = await run_chain(opening, config)

@@ -12,16 +12,17 @@ from planwright.capabilities.capability import Capability
 from planwright.capabilities.chains import complete, is_known
 from planwright.capabilities.policy import evidence
 from planwright.capabilities.redacted import refuse_secrets
-from planwright.checkpoints.runs import RecordedPlan
+from planwright.checkpoints.gates import Decision
+from planwright.checkpoints.plans import RecordedPlan
 from planwright.checkpoints.stores import Stores
 from planwright.graph.chain_state import ChainState, ChainTask
+from planwright.graph.chains import Chain
 from planwright.graph.errors import CapabilityError, CapabilityRejected, PlanwrightError
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.plan import CheckedStep
 from planwright.graph.references import resolve
 from planwright.graph.results import StepResult
-from planwright.graph.risk import at_least
-from planwright.nodes.call_gate import CallGates
+from planwright.nodes.call_gate import CallGates, approval, shows_chain
 from planwright.nodes.chain_plan import parts_of, parts_plan
 from planwright.nodes.gated_call import refused
 from planwright.nodes.node import Node, Update
@@ -93,7 +94,7 @@ class _Run:
         plan = parts_plan(self.task.checked, parts)
         recorded = RecordedPlan(plan=plan, checked=parts, gate_id=None, kind="chain")
         tenant, now = self.invocation.context.tenant, self.invocation.clock()
-        await self.stores.runs.record_plan(self.invocation.run_id, tenant, recorded, now)
+        await self.stores.plans.record(self.invocation.run_id, tenant, recorded, now)
         return plan.plan_hash
 
     async def _next(
@@ -127,33 +128,42 @@ class _Run:
 
         Returns its id; empty when nobody has to be asked. Raises CapabilityRejected.
         """
-        gateway, invocation, floor = self.runner.gateway, self.invocation, self.task.ask_from
+        gateway, invocation, task = self.runner.gateway, self.invocation, self.task
         found = found.given(args, gateway.world)
-        ruling = gateway.ruling(found, args, invocation.context.tenant, invocation.profile)
-        risky = floor is not None and at_least(found.risk, floor)
-        if ruling.answer == "allow" and found.mode != "destructive" and not risky:
+        site = site_of(part, plan_hash, invocation, task.budgets, task.ask_from)
+        judged = gateway.judge(found, args, site, "chain")
+        if not judged.asks:
             return ""
         refuse_secrets(found, args, gateway.world.redactor)  # what could never be called is not put
         if found.preflight:  # before a person
             await asyncio.to_thread(found.check, args, gateway.world)
-        reason = ruling.reason if ruling.answer != "allow" else f"risk {found.risk}"
-        chain = self.task.checked.chain
+        chain = task.checked.chain
         assert chain is not None
         shown = {
             "capability": found.name,
             "step_id": part.step.id,
-            "description": f"{part.step.description} {self.task.checked.step.description}".strip(),
+            "description": f"{part.step.description} {task.checked.step.description}".strip(),
             "args": args,
             "risk": found.risk,
             "mode": found.mode,
             "effect": found.effect,
-            "reason": reason,
+            "reason": judged.reason,
             "plan_hash": plan_hash,
             "chain": chain.hash,
-            "policy": evidence(ruling, gateway.world).model_dump(mode="json"),
+            "policy": evidence(judged.ruling, gateway.world).model_dump(mode="json"),
+            "pin": part.pin,
         }
-        covering = self.task.gate_id if known else ""
-        return await self.gates.open(part, shown, invocation, covering)
+        with_plan = None if judged.own_gate else await self._with_plan(chain)
+        return await self.gates.open(part, shown, invocation, task.gate_id if known else "", with_plan)
+
+    async def _with_plan(self, chain: Chain) -> Decision | None:
+        """Approve a part with the plan that shows its chain, where a person approved that plan."""
+        if not self.task.plan_gate:
+            return None
+        gate = await self.gates.read(self.task.plan_gate, self.invocation)
+        if gate.status != "approved" or not shows_chain(gate.shown, self.task.checked, chain):
+            return None
+        return approval(gate.decided_by or "", "plan", f"with the plan, at {gate.gate_id}")
 
     async def _called(self, part: CheckedStep, args: dict[str, JsonValue], plan_hash: str) -> StepResult:
         invocation = self.invocation
@@ -166,7 +176,7 @@ class _Run:
         invocation.emit("tool_call_start", {**about, "args": args}, part.uid)
         async with invocation.board.slots:
             result = await self.runner.attempt(
-                part, plan_hash, arguments, about, invocation, self.task.budgets
+                part, plan_hash, arguments, about, invocation, self.task.budgets, self.task.ask_from
             )
         how = {"status": result.status, "seconds": result.seconds, "error": result.error}
         invocation.emit("tool_call_end", {**about, **how}, part.uid)

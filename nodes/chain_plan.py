@@ -10,12 +10,14 @@ from pydantic import JsonValue
 from planwright.capabilities.capability import Capability
 from planwright.capabilities.chains import complete, is_known, known
 from planwright.capabilities.gateway import Gateway
+from planwright.capabilities.pins import pin_of
 from planwright.graph.canonical import sha256
 from planwright.graph.chains import Chain
 from planwright.graph.errors import CapabilityRejected
 from planwright.graph.plan import CheckedStep, Plan, PlanStep
 from planwright.graph.results import StepResult
-from planwright.nodes.verify import uid_of
+from planwright.nodes.step_identity import uid_of
+from planwright.nodes.taint import untrusted
 
 MOST_ATTEMPTS = 100
 Settled = Callable[[str], StepResult | None]
@@ -48,7 +50,10 @@ def parts_of(
             description=f"Step {number} of the chain {chain.name}.",
             timeout_s=checked.step.timeout_s,
         )
-        parts.append(_checked(step, next(done, uids[-1]), found, parts))
+        pin = pin_of(gateway.registry.get(call.capability) or found, gateway.world.policy.hash)
+        read = {part.step.capability or "" for part in parts}
+        tainted = checked.tainted or untrusted(read, gateway.registry)
+        parts.append(_checked(step, next(done, uids[-1]), found, parts, tainted=tainted, pin=pin))
     return parts
 
 
@@ -92,7 +97,9 @@ def _part_uid(base: str, chain: Chain, number: int, again: int) -> str:
     return "step_" + sha256([base, chain.hash, number, again])[:16]
 
 
-def _checked(step: PlanStep, uid: str, found: Capability, before: list[CheckedStep]) -> CheckedStep:
+def _checked(
+    step: PlanStep, uid: str, found: Capability, before: list[CheckedStep], *, tainted: bool, pin: str
+) -> CheckedStep:
     return CheckedStep(
         step=step,
         uid=uid,
@@ -102,4 +109,6 @@ def _checked(step: PlanStep, uid: str, found: Capability, before: list[CheckedSt
         risk=found.risk,
         gated=False,
         reason="a part of a chain",
+        tainted=tainted,
+        pin=pin,
     )

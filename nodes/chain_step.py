@@ -34,7 +34,14 @@ def chain_step(run_chain: RunChain, runner: StepRunner, gates: CallGates) -> Nod
         missing = runner.begin(task, results, invocation)
         try:
             args = await runner.arguments(task, results, invocation)
-            opening = ChainTask(checked=checked, plan_hash=task["plan_hash"], args=args, gate_id=gate_id)
+            opening = ChainTask(
+                checked=checked,
+                plan_hash=task["plan_hash"],
+                args=args,
+                gate_id=gate_id,
+                plan_gate=task["plan_gate"],
+                ask_from=runner.approval.of_plan,
+            )
             result = await run_chain(opening, config)
         except CapabilityError as error:
             result = ended(checked, "failed", code=error.code, error=error.cause)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planwright.capabilities.gateway import Gateway
 from planwright.checkpoints.gates import Gates, gate_id
-from planwright.checkpoints.runs import Runs
+from planwright.checkpoints.plans import Plans
 from planwright.graph.errors import GateError
 from planwright.graph.invocation import Invocation
 from planwright.graph.loop_state import LoopTask
@@ -16,10 +16,10 @@ KEPT_RUNS = 64
 class Grants:
     """Look up what a loop may use: LangGraph lets anybody with the graph write into the state."""
 
-    def __init__(self, gateway: Gateway, runs: Runs, gates: Gates) -> None:
+    def __init__(self, gateway: Gateway, plans: Plans, gates: Gates) -> None:
         self._gateway = gateway
         self._gates = gates
-        self._runs = runs
+        self._plans = plans
         self._planned: dict[tuple[str, int], bool] = {}
 
     async def tools(self, loop: LoopTask, invocation: Invocation) -> tuple[str, ...]:
@@ -48,7 +48,7 @@ class Grants:
         if key not in self._planned:
             while len(self._planned) >= KEPT_RUNS:
                 del self._planned[next(iter(self._planned))]
-            self._planned[key] = await self._runs.has_plan(run_id)
+            self._planned[key] = await self._plans.any_of(run_id)
         return self._planned[key]
 
 

@@ -6,7 +6,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langchain_core.runnables import RunnableConfig
 
 from planwright.checkpoints.forks import Forks
-from planwright.checkpoints.runs import RecordedPlan, Runs
+from planwright.checkpoints.plans import Plans, RecordedPlan
 from planwright.graph.compaction import within
 from planwright.graph.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted, SetupError
 from planwright.graph.invocation import Invocation, invocation_of
@@ -19,6 +19,7 @@ from planwright.nodes.grants import Grants
 from planwright.nodes.history import normalise, repair
 from planwright.nodes.node import Node, Update, ended_by
 from planwright.nodes.shortening import Shortening
+from planwright.nodes.taint import Taint
 from planwright.nodes.tool_calls import CallReader, batch_of, schemas
 from planwright.nodes.truncation import offered_whole
 from planwright.prompts import instructed
@@ -27,7 +28,13 @@ PROGRESS_EVERY = 10
 
 
 def llm_invoker(
-    models: Models, reader: CallReader, grants: Grants, runs: Runs, forks: Forks, shortening: Shortening
+    models: Models,
+    reader: CallReader,
+    grants: Grants,
+    taint: Taint,
+    plans: Plans,
+    forks: Forks,
+    shortening: Shortening,
 ) -> Node[LoopState]:
     """Ask the model, verify the calls of its reply, and put them on record."""
 
@@ -60,11 +67,11 @@ def llm_invoker(
         except (LimitExceeded, ModelError, SetupError) as error:
             return {"outcome": without_reply(error)}
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
-        whose = (invocation.context.tenant, profile.agent)
-        calls = await reader.read(clean, wrong, tools, invocation.run_id, key, *whose)
-        calls = await asking_again(calls, forks, invocation.run_id)
+        tainted = bool(clean.tool_calls) and await taint.of_lane(loop, invocation)
+        read = await reader.read(clean, wrong, tools, key, reader.asking(invocation, tainted=tainted))
+        calls = await asking_again(read, forks, invocation.run_id)
         batch = batch_of(calls, loop.goal, key)
-        await _record(batch, calls, runs, invocation)
+        await _record(batch, calls, plans, invocation)
         return {
             "conversation": [*steering, clean],
             "turn": turn,
@@ -78,13 +85,13 @@ def llm_invoker(
     return llm_invoker
 
 
-async def _record(batch: Plan, calls: list[ToolCall], runs: Runs, invocation: Invocation) -> None:
+async def _record(batch: Plan, calls: list[ToolCall], plans: Plans, invocation: Invocation) -> None:
     """Put the calls of a reply where the gateway looks."""
     if not batch.steps:
         return
     checked = [call.checked for call in calls if call.checked is not None]
     recorded = RecordedPlan(plan=batch, checked=checked, gate_id=None, kind="calls")
-    await runs.record_plan(invocation.run_id, invocation.context.tenant, recorded, invocation.clock())
+    await plans.record(invocation.run_id, invocation.context.tenant, recorded, invocation.clock())
 
 
 def _stopped(turn: int, most: int, invocation: Invocation) -> LoopOutcome | None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from langchain_core.runnables import RunnableConfig
 
+from planwright.capabilities.pins import changed_since
+from planwright.capabilities.registry import Registry
 from planwright.checkpoints.gates import Gate, Gates
+from planwright.checkpoints.plans import Plans
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.plan import Plan
 from planwright.graph.results import Finding
@@ -14,20 +17,33 @@ from planwright.nodes.gate import wait_for_decision
 from planwright.nodes.node import Node, Update
 
 
-def plan_approval(gates: Gates, replan_budget: int) -> Node[AgentState]:
-    """Interrupt while the gate is open; then approve, verify an edit, plan again, or end the run."""
+def plan_approval(
+    gates: Gates, plans: Plans, registry: Registry, policy_hash: str, replan_budget: int
+) -> Node[AgentState]:
+    """Interrupt while the gate is open; then approve, verify again, plan again, or end the run."""
 
     async def plan_approval(state: AgentState, config: RunnableConfig) -> Update:
         invocation, plan = invocation_of(config), state["plan"]
         assert plan is not None
         gate = await wait_for_decision(gates, state["gate_id"], invocation)
-        begun = bool(state.get("results"))
-        update = rule(gate, plan, state.get("attempts", Attempts()), replan_budget, begun=begun)
+        attempts = state.get("attempts", Attempts())
+        if gate.status == "approved":
+            steps = await plans.recorded_steps(invocation.run_id, gate.shown_hash)
+            done = (uid for uid in steps if invocation.board.settled(uid))
+            if changed := changed_since(steps, registry, policy_hash, done):
+                return asked_again(attempts, changed)
+        update = rule(gate, plan, attempts, replan_budget, begun=bool(state.get("results")))
         if gate.edited is not None:
             _tell(invocation, gate, gate.edited, update["changes"])
         return update
 
     return plan_approval
+
+
+def asked_again(attempts: Attempts, changed: list[str]) -> Update:
+    """Verify a plan once more, and ask for it again, because what it calls has changed since it was shown."""
+    tried = attempts.model_copy(update={"edits": attempts.edits + 1})
+    return {"changes": changed, "checked": [], "findings": [], "attempts": tried, "approved": False}
 
 
 def rule(gate: Gate, plan: Plan, attempts: Attempts, replan_budget: int, *, begun: bool = False) -> Update:

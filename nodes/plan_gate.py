@@ -8,28 +8,22 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 
 from planwright.checkpoints.gates import Gate, GateKind, Gates
+from planwright.checkpoints.plans import Plans
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.settings import Settings
-from planwright.graph.state import AgentState, Attempts
-from planwright.nodes.card import plan_card
+from planwright.graph.state import AgentState
 from planwright.nodes.node import Node, Update
 
 
-def plan_gate(gates: Gates, settings: Settings) -> Node[AgentState]:
-    """Open the plan's gate, once, with exactly what will be shown."""
+def plan_gate(gates: Gates, plans: Plans, settings: Settings) -> Node[AgentState]:
+    """Open the plan's gate, once, with the card of the plan on record; the state is not trusted."""
 
     async def plan_gate(state: AgentState, config: RunnableConfig) -> Update:
-        invocation, plan = invocation_of(config), state["plan"]
-        assert plan is not None
-        attempts = state.get("attempts", Attempts())
-        left = 0 if state["route"].embedded else attempts.replans_left(settings.planning.replan_budget)
-        deep, results = settings.approval.depth == "plan_and_gates", state.get("results", {})
-        known, changes = state.get("estimate", {}), state.get("changes", ())
-        card = plan_card(plan, state["checked"], changes, results, estimate=known, with_gates=deep)
-        shown = {**card, "replans_left": left, **({"fixed": True} if attempts.fixed else {})}
-        gate = open_gate(invocation, settings, state["gate_id"], plan.plan_hash, shown)
+        invocation = invocation_of(config)
+        plan_hash, card = await plans.card(invocation.run_id, state["gate_id"])
+        gate = open_gate(invocation, settings, state["gate_id"], plan_hash, card)
         await gates.open(gate)
-        data = {"gate_id": gate.gate_id, "kind": "plan", "plan_hash": plan.plan_hash}
+        data = {"gate_id": gate.gate_id, "kind": "plan", "plan_hash": plan_hash}
         invocation.emit(
             "approval_requested", {**data, "expires_at": gate.expires_at.isoformat()}, gate.gate_id
         )

@@ -8,25 +8,26 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from planwright.capabilities.attempts import Told
+from planwright.capabilities.consent import judge
 from planwright.capabilities.gateway import Gateway, Site
+from planwright.capabilities.pins import pin_now
 from planwright.capabilities.policy_file import DEFAULT, Policy
-from planwright.checkpoints.runs import RecordedPlan, Runs
+from planwright.checkpoints.plans import Plans, RecordedPlan
 from planwright.graph.canonical import sha256
 from planwright.graph.errors import CapabilityError, LimitExceeded
 from planwright.graph.invocation import Invocation
 from planwright.graph.own_words import says
 from planwright.graph.plan import CheckedStep, Plan, PlanStep
 from planwright.graph.proposal import WRITE, Proposal
-from planwright.graph.risk import at_least
 from planwright.graph.settings import Settings
 
 
 class Remembering:
     """Write to memory what a rule of the workspace's own policy allows by name."""
 
-    def __init__(self, gateway: Gateway, runs: Runs, settings: Settings) -> None:
+    def __init__(self, gateway: Gateway, plans: Plans, settings: Settings) -> None:
         self._gateway = gateway
-        self._runs = runs
+        self._plans = plans
         self._settings = settings
 
     async def by_rule(self, proposal: Proposal, request: str, invocation: Invocation) -> None:
@@ -40,7 +41,7 @@ class Remembering:
             tenant, run_id = invocation.context.tenant, invocation.run_id
             plan = Plan(plan_id=f"remember_{proposal.id}", goal="Remember", steps=(checked.step,))
             recorded = RecordedPlan(plan=plan, checked=[checked], gate_id=None, kind="memory")
-            await self._runs.record_plan(run_id, tenant, recorded, invocation.clock())
+            await self._plans.record(run_id, tenant, recorded, invocation.clock())
             site = Site(
                 tenant=tenant,
                 thread_id=invocation.thread_id,
@@ -49,6 +50,7 @@ class Remembering:
                 checked=checked,
                 lease_token=invocation.lease_token,
                 profile=invocation.profile,
+                words=invocation.words,
             )
             await self._gateway.call(
                 WRITE, checked.step.params, site, Told(lambda *_: False, lambda *_: None)
@@ -59,13 +61,15 @@ class Remembering:
     def _allowed(self, proposal: Proposal, invocation: Invocation) -> CheckedStep | None:
         """Make the step that writes a proposal; None where a person is asked. Raises CapabilityError."""
         found, approval = self._gateway.registry.get(WRITE), self._settings.approval
-        if found is None or approval.plan == "always" or at_least(found.risk, approval.tool_risk):
+        if found is None or approval.plan == "always":
             return None
         args: dict[str, JsonValue] = {"text": proposal.text, "tags": list(proposal.tags)}
-        ruling = self._gateway.ruling(found, args, invocation.context.tenant, invocation.profile)
-        if ruling.answer != "allow" or not names_memory(self._gateway.world.policy, ruling.rule):
+        world = self._gateway.world
+        whose = (invocation.context.tenant, invocation.profile.agent, invocation.words)
+        judged = judge(found, args, world.on_behalf_of(*whose), approval.of_tool)
+        if judged.asks or judged.denied or not names_memory(world.policy, judged.ruling.rule):
             return None
-        return CheckedStep(
+        checked = CheckedStep(
             step=PlanStep(id="remember", capability=WRITE, params=args, description="Remember what was said"),
             uid=f"step_{sha256([invocation.run_id, 'remember', proposal.id])[:16]}",
             needs=(),
@@ -73,8 +77,9 @@ class Remembering:
             mode=found.mode,
             risk=found.risk,
             gated=False,
-            reason=ruling.reason,
+            reason=judged.reason,
         )
+        return checked.model_copy(update={"pin": pin_now(checked, self._gateway.registry, world.policy.hash)})
 
 
 def names_memory(rules: Policy, where: str) -> bool:

@@ -12,7 +12,8 @@ from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.capability import Capability, check_arguments, explain
 from planwright.capabilities.chains import find
-from planwright.capabilities.policy import Ruling, evidence
+from planwright.capabilities.consent import Judgement
+from planwright.capabilities.policy import evidence
 from planwright.capabilities.redacted import refuse_secrets
 from planwright.checkpoints.gates import Decision
 from planwright.graph.errors import CapabilityError, CapabilityRejected
@@ -24,7 +25,7 @@ from planwright.nodes.call_gate import CallGates
 from planwright.nodes.card import step_card
 from planwright.nodes.chain_plan import shown_parts
 from planwright.nodes.node import Node, Update
-from planwright.nodes.step_runner import StepRunner, ended
+from planwright.nodes.step_runner import StepRunner, ended, site_of
 
 
 def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState]:
@@ -35,27 +36,31 @@ def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState]:
         results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
         try:
             given = await runner.arguments(task, results, invocation)
+            runner.gateway.check_pin(task["checked"])
             found, args = await _checked(runner, task, given, invocation)
-            ruling = runner.gateway.ruling(found, args, invocation.context.tenant, invocation.profile)
+            site = site_of(task["checked"], task["plan_hash"], invocation)
+            judged = runner.gateway.judge(found.given(args, runner.gateway.world), args, site, "plan")
             settled = invocation.board.settled
             parts = shown_parts(invocation.run_id, task["checked"], args, runner.gateway, settled)
         except CapabilityError as error:
             failed = ended(task["checked"], "failed", code=error.code, error=error.cause)
             return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
-        why = ruling.reason if ruling.answer == "ask" else task["checked"].reason
-        shown = step_card(task, args, evidence(ruling, runner.gateway.world), why) | parts
-        decided = allowed(task["checked"], ruling)
+        why = judged.reason if judged.asks else task["checked"].reason
+        shown = step_card(task, args, evidence(judged.ruling, runner.gateway.world), why) | parts
+        decided = allowed(task["checked"], judged)
         opened = await gates.open(task["checked"], shown, invocation, task["plan_gate"], decided)
         return {"gate_id": opened}
 
     return request_gate
 
 
-def allowed(checked: CheckedStep, ruling: Ruling) -> Decision | None:
-    """Approve by policy what it asked about only as long as an argument was unknown, and allows now."""
-    if ruling.answer != "allow" or checked.policy is None or not checked.policy.undecided:
+def allowed(checked: CheckedStep, judged: Judgement) -> Decision | None:
+    """Approve by policy what asked only as long as an argument was unknown, and does not ask now."""
+    if judged.asks or checked.policy is None or not checked.policy.undecided:
         return None
-    return Decision(answer="approve", decided_by=ruling.rule, channel="policy", reason=ruling.reason)
+    ruling = judged.ruling
+    by = ruling.rule or "the rule of consent"
+    return Decision(answer="approve", decided_by=by, channel="policy", reason=ruling.reason)
 
 
 async def _checked(

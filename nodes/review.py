@@ -21,7 +21,7 @@ from planwright.graph.revision import changes
 from planwright.graph.run_context import read_context
 from planwright.graph.settings import Settings
 from planwright.graph.state import ModelRoute
-from planwright.nodes.verify import Rules, close_plan, examine
+from planwright.nodes.verification import Rules, close_plan, examine
 
 Review = Callable[[Gate, object, datetime, ModelRoute | None], Awaitable[Plan]]
 
@@ -34,7 +34,7 @@ def review(registry: Registry, stores: Stores, settings: Settings, world: CallCo
 
         `route` is the model of the gate's run.
         """
-        base = await stores.runs.plan_on_record(gate.run_id, gate.shown_hash)
+        base = await stores.plans.read(gate.run_id, gate.shown_hash)
         if base is None:
             raise GateError(f"the plan of gate {gate.gate_id} is not on record", "reject it, then ask again")
         edited, _ = close_plan(read_edit(edit, base, gate.shown))

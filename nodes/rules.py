@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from dataclasses import replace
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability
@@ -28,19 +29,22 @@ def check(
     *,
     can_call: bool = True,
     fixed: bool = False,
+    tainted: Container[str] = frozenset(),
 ) -> list[Finding]:
     """Find everything that is wrong with a plan; an empty list means it may run.
 
     `can_call` says whether the run's model can call tools; if not, it cannot do agentic steps. A plan
-    that is `fixed` was made by no model, and has as many steps as it needs.
+    that is `fixed` was made by no model, and has as many steps as it needs. `tainted` are the ids of steps
+    whose arguments may hold what others wrote.
     """
     most = len(plan.steps) if fixed else settings.planning.max_steps
     findings = [*_shape(plan, most), *_graph(plan), *_secrets(plan, registry, world)]
     for step in plan.steps:
+        asked = replace(world, tainted=step.id in tainted)
         if step.agentic:
-            findings += _agentic(step, registry, world, can_call)
+            findings += _agentic(step, registry, asked, can_call)
         else:
-            findings += _step(plan, step, registry, world)
+            findings += _step(plan, step, registry, asked)
         for said in step_flaws(step, registry):
             fix = "leave `compensation` out"
             findings.append(Finding(code="bad_arguments", step_id=step.id, message=said, fix=fix))

@@ -9,7 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
 from planwright.checkpoints.stores import Stores
-from planwright.graph.errors import BudgetExceeded, RunError
+from planwright.graph.errors import BudgetExceeded, CapabilityChanged, RunError
 from planwright.graph.events import EventType
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.plan import CheckedStep, Plan
@@ -18,6 +18,7 @@ from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState, Attempts
 from planwright.nodes.escalation_gate import unsettled
 from planwright.nodes.node import Node, Update, ending
+from planwright.nodes.plan_approval import asked_again
 from planwright.nodes.step_runner import full_output
 
 FINAL_CODES = frozenset(
@@ -41,6 +42,10 @@ def score(stores: Stores, settings: Settings) -> Node[AgentState]:
         results = [settled[entry.uid] for entry in checked]
         round_ = f":{attempts.escalations}" if attempts.escalations else ""
         _tell_end(invocation, plan, results, f"{plan.plan_id}{round_}")
+        changed = [r.error for r in results if r.code == CapabilityChanged.code]
+        if changed and not invocation.cancelled_by:
+            again = asked_again(attempts, changed if state["gate_id"] else [])
+            return {"verdict": None, "results": settled, "status": "running", **again}
         outputs = {r.uid: await full_output(stores, r) for r in results if r.status == "completed"}
         timeout_s = settings.execution.step_timeout_s
         pairs = list(zip(checked, results, strict=True))

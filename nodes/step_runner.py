@@ -13,12 +13,13 @@ from planwright.capabilities.gateway import Gateway, Site
 from planwright.checkpoints.stores import Stores
 from planwright.graph.canonical import spelled
 from planwright.graph.cascade import fate
-from planwright.graph.errors import CapabilityError, LimitExceeded, PlanwrightError
+from planwright.graph.errors import CapabilityChanged, CapabilityError, LimitExceeded, PlanwrightError
 from planwright.graph.invocation import Invocation
 from planwright.graph.lane_budget import LaneBudget
 from planwright.graph.plan import CheckedStep
 from planwright.graph.references import resolve
 from planwright.graph.results import StepResult, StepStatus
+from planwright.graph.risk import Risk
 from planwright.graph.settings import Settings
 from planwright.graph.state import StepTask
 from planwright.models.warning import warn
@@ -37,6 +38,7 @@ class StepRunner:
         self.gateway = gateway
         self._alternative = alternative
         self._stores = stores
+        self.approval = settings.approval
         self._limit = settings.tools.result_limit
         self._run_retries = settings.execution.run_retries
 
@@ -51,6 +53,10 @@ class StepRunner:
         decision, missing = fate(checked.needs, results, checked.cascade)
         if invocation.cancelled_by:
             return await self.settle(task, cancelled(checked, invocation), invocation), {}
+        if waits := [r.step_id for r in results.values() if r.code == CapabilityChanged.code]:
+            reason = f"it builds on {', '.join(waits)}, which is asked for again"
+            again = ended(checked, "skipped", code=CapabilityChanged.code, error=reason)
+            return await self.settle(task, again, invocation), {}
         if decision == "skip":
             reason = f"it needs {', '.join(missing)}, which did not succeed"
             skipped = ended(checked, "skipped", code="dependency_failed", error=reason, missing=missing)
@@ -142,6 +148,7 @@ class StepRunner:
         about: dict[str, JsonValue],
         invocation: Invocation,
         lanes: tuple[LaneBudget, ...] = (),
+        ask_from: Risk | None = None,
     ) -> StepResult:
         """Make a call, with its retries, and say how it ended; nothing is settled yet."""
         tries, started = [1], invocation.clock()
@@ -158,7 +165,7 @@ class StepRunner:
             data = {**about, "outcome": outcome, "error": cause, "idempotency_key": key}
             invocation.emit("effect_lookup", data, f"{checked.uid}:{invocation.lease_token}:{times}")
 
-        site, name = site_of(checked, plan_hash, invocation, lanes), checked.step.capability or ""
+        site, name = site_of(checked, plan_hash, invocation, lanes, ask_from), checked.step.capability or ""
         try:
             invocation.check_time()
             output = await self.gateway.call(name, await arguments(), site, Told(may_retry, looked_up))
@@ -237,7 +244,11 @@ def cancelled(checked: CheckedStep, invocation: Invocation) -> StepResult:
 
 
 def site_of(
-    checked: CheckedStep, plan_hash: str, invocation: Invocation, lanes: tuple[LaneBudget, ...]
+    checked: CheckedStep,
+    plan_hash: str,
+    invocation: Invocation,
+    lanes: tuple[LaneBudget, ...] = (),
+    ask_from: Risk | None = None,
 ) -> Site:
     """Say where a call stands."""
     return Site(
@@ -248,6 +259,8 @@ def site_of(
         checked=checked,
         lease_token=invocation.lease_token,
         profile=invocation.profile,
+        words=invocation.words,
+        ask_from=ask_from,
         lanes=lanes,
     )
 

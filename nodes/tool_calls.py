@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from langchain_core.messages import AIMessage
 from pydantic import JsonValue, ValidationError
@@ -14,15 +14,18 @@ from planwright.capabilities import policy
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, check_arguments, explain
 from planwright.capabilities.chains import compose, surface_in_run
+from planwright.capabilities.consent import Judgement, judge
+from planwright.capabilities.pins import pin_now
 from planwright.capabilities.redacted import refuse_secrets
 from planwright.capabilities.registry import Registry
 from planwright.graph.canonical import sha256
 from planwright.graph.chains import CREATE_CHAIN
 from planwright.graph.errors import CapabilityRejected
+from planwright.graph.invocation import Invocation
 from planwright.graph.loop_state import ToolCall
-from planwright.graph.plan import DELEGATE, CheckedStep, Plan, PlanStep, PolicyEvidence
+from planwright.graph.plan import DELEGATE, CheckedStep, Plan, PlanStep
 from planwright.graph.profile import Profile
-from planwright.graph.risk import Risk, at_least
+from planwright.graph.risk import Risk
 from planwright.nodes.call_arguments import flaw_of
 from planwright.nodes.surface import Surface, surface_of
 
@@ -64,42 +67,40 @@ class CallReader:
         whole = [found.name for found in chains if found.chain and found.chain.needs <= {*granted}]
         return tools_of(list(dict.fromkeys([*granted, *whole])), surface)
 
+    def asking(self, invocation: Invocation, *, tainted: bool) -> CallContext:
+        """Bind the context of the calls of a reply: whose they are, what the user wrote, what was read."""
+        whose = (invocation.context.tenant, invocation.profile.agent, invocation.words)
+        context = self._world.on_behalf_of(*whose, tainted=tainted)
+        return context.for_call(context.tenant, invocation.run_id, "")
+
     async def read(
         self,
         reply: AIMessage,
         wrong: Mapping[int, str],
         tools: Mapping[str, Capability],
-        run_id: str,
         turn: str,
-        tenant: str = "default",
-        agent: str | None = None,
+        context: CallContext,
     ) -> list[ToolCall]:
         """Verify every call of a reply; `turn` names the reply within its run, `wrong` what cannot be."""
-        world, read = self._world.on_behalf_of(tenant, agent), []
+        calls = []
         for index, call in enumerate(reply.tool_calls):
             made = {"call_id": str(call["id"]), "index": index, "name": call["name"]}
-            error = wrong.get(index, "")
-            try:
-                step = (
-                    None
-                    if error
-                    else await self._verify(
-                        call["name"], call["args"], tools, run_id, f"{turn}.{index}", world
-                    )
-                )
-            except CapabilityRejected as refused:
-                step, error = None, str(refused)
-            read.append(ToolCall(**made, checked=step, error=error))
-        return read
+            step, error = None, wrong.get(index, "")
+            if not error:
+                try:
+                    step = await self._verify(call["name"], call["args"], tools, f"{turn}.{index}", context)
+                except CapabilityRejected as refused:
+                    error = str(refused)
+            calls.append(ToolCall(**made, checked=step, error=error))
+        return calls
 
     async def _verify(
         self,
         name: str,
         args: dict[str, JsonValue],
         tools: Mapping[str, Capability],
-        run_id: str,
         id_: str,
-        world: CallContext,
+        context: CallContext,
     ) -> CheckedStep:
         found = tools.get(name)
         if found is None:
@@ -115,29 +116,54 @@ class CallReader:
             raise CapabilityRejected(cause, "mend them") from error
         if flaw := flaw_of(checked):
             raise CapabilityRejected(flaw, "mend them")
-        refuse_secrets(found, checked, world.redactor)
+        refuse_secrets(found, checked, context.redactor)
         if found.name == CREATE_CHAIN:
             mine = Registry(tools.values())
-            await asyncio.to_thread(compose, checked, mine, self.registry, world)
+            await asyncio.to_thread(compose, checked, mine, self.registry, context)
         if found.preflight and found.name != DELEGATE:  # that of a delegation refuses steps of a plan
-            await asyncio.to_thread(found.check, checked, world)
-        found = found.given(checked, world)
-        ruling = policy.decide(found, checked, world)
-        if ruling.answer == "deny":
-            raise CapabilityRejected(f"the policy denies {found.name}: {ruling.why}")
-        judged = _Judged(found, run_id, id_, ruling, policy.evidence(ruling, world))
-        if found.name == DELEGATE:
-            return self._delegation(judged, checked, tools)
-        asks = ruling.answer == "ask" or found.mode == "destructive"
-        risky = at_least(found.risk, self._ask_from)
-        reason = ruling.reason if asks or not risky else f"risk {found.risk}"
+            await asyncio.to_thread(found.check, checked, context)
+        found = found.given(checked, context)
+        judged = judge(found, checked, context, self._ask_from)
+        if judged.denied:
+            raise CapabilityRejected(f"the policy denies {found.name}: {judged.ruling.why}")
         surface = Surface(found.effect, found.mode, found.risk)
-        return judged.step(checked, surface, gated=asks or risky, reason=reason)
+        if found.name == DELEGATE:
+            checked, surface = self._delegation(checked, tools)
+        return self._step(found, id_, checked, surface, judged, context)
+
+    def _step(
+        self,
+        found: Capability,
+        id_: str,
+        args: dict[str, JsonValue],
+        surface: Surface,
+        judged: Judgement,
+        context: CallContext,
+    ) -> CheckedStep:
+        """Name a call for good, by its place in the run and its arguments."""
+        checked = CheckedStep(
+            step=PlanStep(id=id_, capability=found.name, params=args, description=found.description),
+            uid=f"step_{sha256([context.run_id, id_, found.name, args])[:16]}",
+            needs=(),
+            effect=surface.effect,
+            mode=surface.mode,
+            risk=surface.risk,
+            gated=judged.asks,
+            asks=judged.asks,
+            reason=judged.reason,
+            policy=policy.evidence(judged.ruling, context) if judged.asks else None,
+            chain=found.chain,
+            tainted=context.tainted,
+        )
+        return checked.model_copy(update={"pin": pin_now(checked, self.registry, context.policy.hash)})
 
     def _delegation(
-        self, judged: _Judged, args: dict[str, JsonValue], tools: Mapping[str, Capability]
-    ) -> CheckedStep:
-        """Judge a call that opens a lane by the gravest of its tools, none of which the caller lacks."""
+        self, args: dict[str, JsonValue], tools: Mapping[str, Capability]
+    ) -> tuple[dict[str, JsonValue], Surface]:
+        """Name the tools of a lane, none of which the caller lacks, and the gravest of them.
+
+        Opening a lane changes nothing: its calls ask for themselves.
+        """
         offered = {tool.name: tool for tool in tools.values() if tool.name != "clarify"}
         offered |= {wire_name(name): tool for name, tool in offered.items()}
         wanted = args["tools"] if isinstance(args["tools"], list) else []
@@ -145,41 +171,10 @@ class CallReader:
         if lacking:
             cause = f"an agent cannot be given what you do not have: {', '.join(lacking)}"
             raise CapabilityRejected(cause, f"choose from: {', '.join(sorted(tools))}")
-        given = [offered[str(name)] for name in wanted] or [*tools.values()]
-        given = list({tool.name: tool for tool in given if tool.name != "clarify"}.values())
-        surface = surface_of(tool for tool in given if tool.name != DELEGATE)
-        asks = judged.ruling.answer == "ask"
-        risky = surface.mode == "destructive" or at_least(surface.risk, self._ask_from)
-        may = f"an agent of its own may do up to {surface.mode}, risk {surface.risk}"
-        reason = f"{judged.ruling.reason}; {may}" if asks else may
-        args = {**args, "tools": [tool.name for tool in given]}
-        return judged.step(args, surface, gated=asks or risky, reason=reason)
-
-
-class _Judged(NamedTuple):
-    """A call that policy does not deny, on its way to be a step."""
-
-    found: Capability
-    run_id: str
-    id: str
-    ruling: policy.Ruling
-    evidence: PolicyEvidence
-
-    def step(self, args: dict[str, JsonValue], surface: Surface, *, gated: bool, reason: str) -> CheckedStep:
-        """Name the call for good, by its place in the run and its arguments."""
-        found = self.found
-        return CheckedStep(
-            step=PlanStep(id=self.id, capability=found.name, params=args, description=found.description),
-            uid=f"step_{sha256([self.run_id, self.id, found.name, args])[:16]}",
-            needs=(),
-            effect=surface.effect,
-            mode=surface.mode,
-            risk=surface.risk,
-            gated=gated,
-            reason=reason,
-            policy=self.evidence if gated else None,
-            chain=found.chain,
-        )
+        chosen = [offered[str(name)] for name in wanted] or [*tools.values()]
+        chosen = list({tool.name: tool for tool in chosen if tool.name != "clarify"}.values())
+        surface = surface_of(tool for tool in chosen if tool.name != DELEGATE)
+        return {**args, "tools": [tool.name for tool in chosen]}, surface
 
 
 def batch_of(calls: Sequence[ToolCall], goal: str, key: str) -> Plan:

@@ -59,6 +59,7 @@ def _listed_only(args: Mapping[str, JsonValue], call: CallContext) -> None:
     preflight=_listed_only,
     hosts=_hosts,
     timeout_s=20,
+    destinations=("channel",),
 )
 async def post(
     text: Annotated[str, Field(description="the message", min_length=1, max_length=8000)],

@@ -26,6 +26,7 @@ class Moment(BaseModel):
     mode="read_only",
     tags=("time", "date", "day", "today", "clock", "now", "weekday"),
     guide=Guide("Tells the current time and date.", ("What time is it?", "What day is today?"), 10),
+    trusted_result=True,
 )
 def now(call: CallContext, timezone: str = "UTC") -> Moment:
     """Tell the current date, time and weekday in a time zone."""

@@ -60,6 +60,8 @@ def _writable(args: Mapping[str, JsonValue], call: CallContext) -> None:
     ),
     preflight=_writable,
     writes=file_of,
+    destinations=("path",),
+    trusted_result=True,
 )
 def create(
     path: PathArgument,

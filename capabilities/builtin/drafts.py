@@ -39,6 +39,8 @@ class Draft(BaseModel):
         42,
     ),
     preflight=attached_files,
+    destinations=("to", "cc", "attachments"),
+    trusted_result=True,
 )
 def draft(
     text: Text,

@@ -115,6 +115,8 @@ def read(path: PathArgument, call: CallContext) -> FileText:
     guide=Guide("Writes a text file, replacing it if it is there.", ("Save the summary to summary.md",), 30),
     preflight=writable,
     writes=file_of,
+    destinations=("path",),
+    trusted_result=True,
 )
 def write(path: PathArgument, text: str, call: CallContext) -> Written:
     """Write a text into a file of the workspace, replacing what is there."""

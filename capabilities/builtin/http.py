@@ -108,6 +108,7 @@ def _check_header(name: str, value: str) -> None:
     preflight=_sound,
     hosts=_hosts,
     varies=_varies,
+    destinations=("url", "method", "headers"),
 )
 async def request(
     url: Annotated[

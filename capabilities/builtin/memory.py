@@ -49,6 +49,7 @@ async def search(
     tags=("memory", "remember", "memorize", "note"),
     guide=Guide("Keeps one fact for later.", ("Remember that the Berlin office closes at six",), 20),
     compensation=Compensation(capability="memory.forget", params={"id": "{{output.id}}"}),
+    trusted_result=True,
 )
 async def write(
     text: Annotated[str, Field(description="the fact to keep, as the user said it", min_length=1)],
@@ -71,6 +72,7 @@ async def write(
         ("Forget that the Berlin office closes at six",),
         22,
     ),
+    trusted_result=True,
 )
 async def forget(
     call: CallContext,

@@ -68,6 +68,7 @@ def _hosts(args: Mapping[str, JsonValue], call: CallContext) -> Sequence[str]:
     preflight=_sendable,
     hosts=_hosts,
     timeout_s=180,
+    destinations=("to", "cc", "bcc", "attachments"),
 )
 async def send(
     to: Recipients,

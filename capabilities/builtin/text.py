@@ -59,6 +59,7 @@ class Summary(BaseModel):
         ("What is the amount of the invoice?", "Extract the due date from the email"),
         70,
     ),
+    trusted_result=True,
 )
 def extract(
     text: Annotated[str, Field(description="the text to look in")],
@@ -78,6 +79,7 @@ def extract(
     mode="read_only",
     tags=("summarize", "summary", "summarise", "shorten", "gist"),
     guide=Guide("Picks the most telling sentences of a text.", ("Summarize roadmap.md",), 70),
+    trusted_result=True,
 )
 def summarize(
     text: Annotated[str, Field(description="the text to shorten")],

@@ -51,6 +51,7 @@ class Tickets(BaseModel):
         ("Create a ticket to review the quarterly report",),
         50,
     ),
+    trusted_result=True,
 )
 def create(
     title: Annotated[str, Field(description="what the ticket is about, in one line", min_length=1)],

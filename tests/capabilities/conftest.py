@@ -17,13 +17,15 @@ from planwright.capabilities.capability import Capability, capability
 from planwright.capabilities.gateway import Gateway, Site
 from planwright.capabilities.jail import Jail
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.runs import RecordedPlan, Run
+from planwright.checkpoints.plans import RecordedPlan
+from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.demo.workspace import write_workspace
 from planwright.graph.plan import CheckedStep, Plan, PlanStep
 from planwright.graph.profile import in_force
 from planwright.graph.run_context import RunContext
 from planwright.graph.settings import Settings, load
+from planwright.nodes.verification import pinned
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -135,16 +137,18 @@ def make_bench(stores: Stores, make_world: Callable[..., CallContext]) -> Callab
         token = await stores.runs.lease(run, 3600, NOW.timestamp())
         steps = [PlanStep(id=f"s{n}", capability=one.name) for n, one in enumerate(found)]
         plan = Plan(plan_id="plan_1", goal="g", steps=tuple(steps))
+        registry = Registry(found)
         checked = [_checked(step, one, gated) for step, one in zip(steps, found, strict=True)]
+        checked = pinned(checked, registry, world.policy.hash)
         if recorded:
             row = RecordedPlan(plan=plan, checked=checked, gate_id=gate_id)
-            await stores.runs.record_plan("run_1", "acme", row, NOW)
+            await stores.plans.record("run_1", "acme", row, NOW)
         profile = in_force(world.settings, RunContext(agent=agent))
         sites = {
             one.name: Site("acme", "thread_1", "run_1", plan.plan_hash, entry, token, profile)
             for one, entry in zip(found, checked, strict=True)
         }
-        gateway = Gateway(Registry(found), stores, world.settings, world)
+        gateway = Gateway(registry, stores, world.settings, world)
         return Bench(gateway, stores, world.settings, sites)
 
     return make

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from planwright.checkpoints.gates import Decision, Gate
-from planwright.checkpoints.runs import RecordedPlan, Run, Runs
+from planwright.checkpoints.plans import RecordedPlan
+from planwright.checkpoints.runs import Run, Runs
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.errors import RunError
 from planwright.graph.plan import CheckedStep, Plan, PlanStep
@@ -152,31 +153,29 @@ async def test_a_recorded_plan_may_run_when_nobody_has_to_approve_it_or_somebody
 ) -> None:
     await begin()
     recorded = RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id="gate_1" if gate else None)
-    await stores.runs.record_plan("run_1", "acme", recorded, NOW)
+    await stores.plans.record("run_1", "acme", recorded, NOW)
     await stores.gates.open(_gate(PLAN.plan_hash))
     if answer:
         decision = Decision.model_validate({"answer": answer, "decided_by": "sam", "channel": "x"})
         await stores.gates.decide("gate_1", decision, NOW)
-    steps = await stores.runs.runnable_steps("run_1", PLAN.plan_hash)
+    steps = (await stores.plans.runnable("run_1", PLAN.plan_hash)).steps
     assert steps == ({"uid_1": CHECKED} if may_run else {})
 
 
 async def test_a_plan_whose_gate_showed_something_else_may_not_run(stores: Stores, begin: Begin) -> None:
     await begin()
     recorded = RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id="gate_1")
-    await stores.runs.record_plan("run_1", "acme", recorded, NOW)
+    await stores.plans.record("run_1", "acme", recorded, NOW)
     await stores.gates.open(_gate("0" * 64))
     await stores.gates.decide("gate_1", Decision(answer="approve", decided_by="s", channel="x"), NOW)
-    assert await stores.runs.runnable_steps("run_1", PLAN.plan_hash) == {}
+    assert (await stores.plans.runnable("run_1", PLAN.plan_hash)).steps == {}
 
 
 async def test_a_plan_that_is_not_recorded_for_this_run_may_not_run(stores: Stores, begin: Begin) -> None:
     await begin()
-    await stores.runs.record_plan(
-        "run_1", "acme", RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id=None), NOW
-    )
-    assert await stores.runs.runnable_steps("run_2", PLAN.plan_hash) == {}
-    assert await stores.runs.runnable_steps("run_1", "0" * 64) == {}
+    await stores.plans.record("run_1", "acme", RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id=None), NOW)
+    assert (await stores.plans.runnable("run_2", PLAN.plan_hash)).steps == {}
+    assert (await stores.plans.runnable("run_1", "0" * 64)).steps == {}
 
 
 def test_opening_the_stores_touches_no_file(tmp_path: Path) -> None:
@@ -190,29 +189,29 @@ async def test_a_plan_that_is_asked_for_anew_may_run_by_its_newest_gate_only(
     await begin()
     for gate in ("gate_1", "gate_2"):
         recorded = RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id=gate)
-        await stores.runs.record_plan("run_1", "acme", recorded, NOW)
+        await stores.plans.record("run_1", "acme", recorded, NOW)
         await stores.gates.open(_gate(PLAN.plan_hash).model_copy(update={"gate_id": gate}))
     approved = Decision(answer="approve", decided_by="sam", channel="x")
     await stores.gates.decide("gate_1", approved, NOW)
-    assert await stores.runs.runnable_steps("run_1", PLAN.plan_hash) == {}
+    assert (await stores.plans.runnable("run_1", PLAN.plan_hash)).steps == {}
     await stores.gates.decide("gate_2", approved, NOW)
-    assert list(await stores.runs.runnable_steps("run_1", PLAN.plan_hash)) == ["uid_1"]
+    assert list((await stores.plans.runnable("run_1", PLAN.plan_hash)).steps) == ["uid_1"]
 
 
 async def test_a_plan_never_loses_the_gate_it_had(stores: Stores, begin: Begin) -> None:
     await begin()
     for gate in ("gate_1", None):
         recorded = RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id=gate)
-        await stores.runs.record_plan("run_1", "acme", recorded, NOW)
-    assert await stores.runs.runnable_steps("run_1", PLAN.plan_hash) == {}
+        await stores.plans.record("run_1", "acme", recorded, NOW)
+    assert (await stores.plans.runnable("run_1", PLAN.plan_hash)).steps == {}
 
 
 async def test_a_plan_on_record_is_read_by_its_hash(stores: Stores, begin: Begin) -> None:
     await begin()
     recorded = RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id=None)
-    await stores.runs.record_plan("run_1", "acme", recorded, NOW)
-    assert await stores.runs.plan_on_record("run_1", PLAN.plan_hash) == PLAN
-    assert await stores.runs.plan_on_record("run_2", PLAN.plan_hash) is None
+    await stores.plans.record("run_1", "acme", recorded, NOW)
+    assert await stores.plans.read("run_1", PLAN.plan_hash) == PLAN
+    assert await stores.plans.read("run_2", PLAN.plan_hash) is None
 
 
 def _gate(shown_hash: str) -> Gate:

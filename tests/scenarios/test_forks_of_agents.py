@@ -17,7 +17,10 @@ MAKING = {
     "description": "Write",
     "steps": [{"toolName": "work.write", "arguments": {"name": "{{input.what}}"}}],
 }
-CHAIN = (("tool__create_chain", MAKING), ("write_it", {"what": "w"}))
+CHAIN: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("tool__create_chain", MAKING),
+    ("write_it", {"what": "w"}),
+)
 
 
 def through(scene: Scene, agent: Agent, out: dict[str, Any]) -> list[str]:
@@ -57,7 +60,7 @@ def test_an_agent_step_that_failed_asks_before_it_repeats_an_effect(scene: Scene
 def test_a_chain_asks_for_the_effects_it_would_repeat(scene: Scene) -> None:
     with (scene.workspace / "planwright.toml").open("a") as file:
         file.write("[tools]\ntop_k = 40\n")
-    replies = [*map(scene.calls, CHAIN), "written"]
+    replies: list[Any] = [*(scene.calls(call) for call in CHAIN), "written"]
     agent = scene.agent(*replies, *replies, planning={"mode": "never"})
     through(scene, agent, scene.ask(agent, "Make a chain of tools that writes, and write"))
     asked = again(through(scene, agent, fork(scene, agent)))

@@ -1,0 +1,26 @@
+"""The name of a step: the same while its plan leaves it unchanged, another where it failed before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from planwright.graph.canonical import sha256
+from planwright.graph.plan import PlanStep
+from planwright.graph.results import StepResult
+
+
+def step_uid(run_id: str, step: PlanStep, needs: tuple[str, ...], results: Mapping[str, StepResult]) -> str:
+    """Name a step of a run for good, by what it does and needs; anew where that has failed before."""
+    for again in range(100):
+        uid = uid_of(run_id, step, needs, again)
+        if uid not in results or results[uid].status == "completed":
+            return uid
+    raise AssertionError("a step cannot fail a hundred times within its budgets")
+
+
+def uid_of(run_id: str, step: PlanStep, needs: tuple[str, ...], again: int) -> str:
+    """Name one attempt at a step; `again` counts those that failed before it."""
+    agent = [step.description, list(step.tool_hints)] if step.agentic else []
+    hint = [step.routed_by.model_dump(mode="json")] if step.routed_by else []
+    content = [run_id, step.id, step.capability, step.params, list(needs), again, *agent, *hint]
+    return "step_" + sha256(content)[:16]
