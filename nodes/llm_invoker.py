@@ -5,8 +5,8 @@ from __future__ import annotations
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
-from planwright.checkpoints.forks import Forks
 from planwright.checkpoints.plans import Plans, RecordedPlan
+from planwright.checkpoints.stores import Stores
 from planwright.graph.compaction import within
 from planwright.graph.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted, SetupError
 from planwright.graph.invocation import Invocation, invocation_of
@@ -28,13 +28,7 @@ PROGRESS_EVERY = 10
 
 
 def llm_invoker(
-    models: Models,
-    reader: CallReader,
-    grants: Grants,
-    taint: Taint,
-    plans: Plans,
-    forks: Forks,
-    shortening: Shortening,
+    models: Models, reader: CallReader, grants: Grants, taint: Taint, stores: Stores, shortening: Shortening
 ) -> Node[LoopState]:
     """Ask the model, verify the calls of its reply, and put them on record."""
 
@@ -69,9 +63,9 @@ def llm_invoker(
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
         tainted = bool(clean.tool_calls) and await taint.of_lane(loop, invocation)
         read = await reader.read(clean, wrong, tools, key, reader.asking(invocation, tainted=tainted))
-        calls = await asking_again(read, forks, invocation.run_id)
+        calls = await asking_again(read, stores.forks, invocation.run_id)
         batch = batch_of(calls, loop.goal, key)
-        await _record(batch, calls, plans, invocation)
+        await _record(batch, calls, stores.plans, invocation)
         return {
             "conversation": [*steering, clean],
             "turn": turn,
