@@ -80,7 +80,12 @@ class AllowRules:
         return rules
 
     def covering(self, gate: Gate, call: Mapping[str, JsonValue]) -> AllowRule | None:
-        """Find a rule that allows a call which a gate shows; none while the file cannot be read."""
+        """Find a rule that allows a call which a gate shows; none for what an earlier run has done.
+
+        There is none while the file cannot be read.
+        """
+        if call.get("done_before"):
+            return None
         try:
             return next((rule for rule in self.read() if rule.covers(gate, call)), None)
         except SetupError:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.done_before import DoneBefore, done_before
 from planwright.checkpoints.plans import RecordedPlan
 from planwright.checkpoints.runs import Run, begin_run, run_of
 from planwright.checkpoints.undone import CALLS, undone_steps
+from planwright.graph.canonical import sha256
 from planwright.graph.chains import CREATE_CHAIN
 from planwright.graph.errors import RunError
 from planwright.graph.plan import CheckedStep, Plan
@@ -131,6 +134,16 @@ class Forks:
                 )
 
         await self._database.run("fork", job)
+
+    async def done_before(
+        self, run_id: str, capability: str, args: Mapping[str, JsonValue]
+    ) -> DoneBefore | None:
+        """Find what the runs that a fork comes from have done of a capability; None when that is nothing.
+
+        `args` are the whole arguments of the call, as the ledger would record them.
+        """
+        hash_ = sha256(args)
+        return await self._database.run("read", lambda c: done_before(c, run_id, capability, hash_))
 
     async def of(self, run_id: str) -> Fork | None:
         """Read where a run comes from; None when it is no fork."""

@@ -204,11 +204,11 @@ def acceptable(gate: Gate, decision: Decision) -> None:
 
 
 _WHY_NOT = {
-    "plan": "no re-plan is left",
+    "plan": "no re-plan is left, or none can be made: feedback needs a model",
     "fixed": "what undoes a run is not edited; reject it, and ask for what you want in its place",
     "step": "it asks about one call, not about a plan",
     "info": "it asks a question: answer it in words",
-    "escalation": "it asks what to do about steps that failed",
+    "escalation": "no re-plan is left, or none can be made: feedback needs a model",
 }
 
 

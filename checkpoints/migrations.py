@@ -122,6 +122,8 @@ ALTER TABLE gates ADD COLUMN card_hash TEXT;
 CREATE INDEX gates_of_thread ON gates (thread_id, status);
 ALTER TABLE effects ADD COLUMN unasked INTEGER NOT NULL DEFAULT 0;
 """,
+    "CREATE TABLE own_parts (run_id TEXT NOT NULL, tenant TEXT NOT NULL, name TEXT NOT NULL,"
+    " PRIMARY KEY (run_id, name))",
 )
 
 CHECKPOINT_MIGRATIONS: tuple[str, ...] = (

@@ -20,8 +20,10 @@ from planwright.checkpoints.journal import Journal
 from planwright.checkpoints.ledger import Ledger
 from planwright.checkpoints.memory import Memories
 from planwright.checkpoints.migrations import MIGRATIONS
+from planwright.checkpoints.own_parts import OwnParts
 from planwright.checkpoints.plans import Plans
 from planwright.checkpoints.proposals import Proposals
+from planwright.checkpoints.refusals import Refusals
 from planwright.checkpoints.runs import Runs
 from planwright.checkpoints.undos import Undos
 from planwright.checkpoints.whole_results import WholeResults
@@ -39,6 +41,7 @@ class Records:
     forks: Forks
     undos: Undos
     gates: Gates
+    refusals: Refusals
     ledger: Ledger
     journal: Journal
     budgets: Budgets
@@ -50,6 +53,7 @@ class Records:
     whole_results: WholeResults
     work_times: WorkTimes
     chains: MadeChains
+    own_parts: OwnParts
 
     def close(self) -> None:
         """Finish what is being written and close the file."""
@@ -74,6 +78,7 @@ def open_records(
         forks=Forks(database),
         undos=Undos(database),
         gates=Gates(database),
+        refusals=Refusals(database),
         ledger=Ledger(database),
         journal=Journal(database),
         budgets=Budgets(database),
@@ -85,4 +90,5 @@ def open_records(
         whole_results=WholeResults(database, blobs),
         work_times=WorkTimes(database),
         chains=MadeChains(database),
+        own_parts=OwnParts(database),
     )

@@ -16,14 +16,14 @@ from langgraph.types import Command
 from planwright.cli import mcp_views, views
 from planwright.cli.asking import Approver, asker, edited_gate, say_how_to_answer, say_refused, who
 from planwright.cli.editing import NOTHING_SAVED, Drafts, from_file
-from planwright.cli.inspect import find_gate, find_run, recorded_events, report
+from planwright.cli.inspect import find_gate, find_run, open_gates, questions, recorded_events, report
 from planwright.cli.memory_views import invitation, proposals
 from planwright.cli.terminal import Terminal as Terminal
 from planwright.cli.terminal import Watch
 from planwright.graph.agent import build_graph
-from planwright.graph.errors import GateError, SetupError
+from planwright.graph.errors import GateError, PartsElsewhere, SetupError
 from planwright.graph.results import RunStatus
-from planwright.graph.run_context import RunContext
+from planwright.graph.run_context import RunContext, read_context
 from planwright.graph.settings import Settings, load
 from planwright.models.router import Router
 
@@ -34,6 +34,7 @@ EXIT: dict[RunStatus, int] = {
     "failed": 1,
     "running": 1,
     "waiting": 3,
+    "needs_input": 3,
     "rejected": 4,
     "expired": 4,
     "escalated": 5,
@@ -42,6 +43,9 @@ EXIT: dict[RunStatus, int] = {
     "cancelled": 8,
     "timeout": 124,
 }
+
+
+COLOURS = {0: "green", 3: "yellow"}
 
 
 def start(
@@ -56,15 +60,13 @@ def start(
     Router(settings).route(options.provider)  # one that is not there begins no run
     patience = settings.approval.plan_timeout_s if terminal.interactive else None
     context = replace(options, channel="cli", gate_ttl_s=patience)
-    message = {"messages": [{"role": "user", "content": request}]}
-    return follow(settings, message, thread or str(uuid.uuid4()), context, terminal)
+    return follow(settings, begun_with(request), thread or str(uuid.uuid4()), context, terminal)
 
 
 def dry_run(request: str, workspace: Path, options: RunContext, terminal: Terminal) -> int:
     """Plan and verify a request, and run nothing."""
     context = replace(options, dry_run=True, channel="cli", planning_mode="always")
-    message = {"messages": [{"role": "user", "content": request}]}
-    return follow(load(workspace), message, str(uuid.uuid4()), context, terminal)
+    return follow(load(workspace), begun_with(request), str(uuid.uuid4()), context, terminal)
 
 
 def answer(which: str | None, decision: Mapping[str, Any], workspace: Path, terminal: Terminal) -> int:
@@ -74,6 +76,26 @@ def answer(which: str | None, decision: Mapping[str, Any], workspace: Path, term
     given = {**decision, "gate_id": gate["gate_id"], "decided_by": who()}
     answering = RunContext(channel="cli")
     return follow(settings, Command(resume=given), str(gate["thread_id"]), answering, terminal)
+
+
+def reply(which: str | None, words: str, workspace: Path, terminal: Terminal) -> int:
+    """Respond at a gate, or answer the question a run has ended with: the next run of its thread."""
+    settings = load(workspace)
+    gates, asking = open_gates(settings, which), questions(settings, which)
+    if not asking:
+        return answer(which, {"type": "respond", "message": words}, workspace, terminal)
+    if gates or len(asking) > 1:
+        listed = [row["gate_id"] for row in gates] + [row["thread_id"] for row in asking]
+        raise GateError(f"there are several to answer: {', '.join(listed[:5])}", "name the one you mean")
+    patience = settings.approval.plan_timeout_s if terminal.interactive else None
+    options = read_context(json.loads(asking[0]["context"]))
+    context = replace(options, channel="cli", gate_ttl_s=patience)
+    return follow(settings, begun_with(words), str(asking[0]["thread_id"]), context, terminal)
+
+
+def begun_with(request: str) -> dict[str, Any]:
+    """Spell what a run begins with."""
+    return {"messages": [{"role": "user", "content": request}]}
 
 
 def edit_plan(
@@ -167,6 +189,8 @@ def follow(
             given, answered = Command(resume={mine.id: answer}), True
             edited = edited_gate(Command(resume=answer))
         undoable = 0 if waiting else agent.loop.call(lambda: agent.undoing.count(thread))
+    except PartsElsewhere as error:
+        return left_to_another(error, settings, thread, terminal)
     except EOFError:
         terminal.screen.print()  # nobody answered: the gate stays open
     except KeyboardInterrupt:
@@ -179,6 +203,19 @@ def follow(
         agent.close()
     asked = [found.value for found in waiting]
     return finish(settings, find_run(settings, thread), asked, terminal, watch, undoable)
+
+
+def left_to_another(error: PartsElsewhere, settings: Settings, thread: str, terminal: Terminal) -> int:
+    """Say that a run goes on in another process, in words or by its report. Returns the exit code."""
+    if not terminal.as_json:
+        raise error
+    print_report(settings, find_run(settings, thread)["run_id"])
+    return error.exit_code
+
+
+def print_report(settings: Settings, run_id: str) -> None:
+    """Print all that is recorded of a run, as JSON."""
+    print(json.dumps(report(settings, run_id), ensure_ascii=False, indent=2))
 
 
 def finish(
@@ -196,14 +233,16 @@ def finish(
     status: RunStatus = run["status"]
     where = f" -w {settings.workspace}" if settings.workspace != Path.cwd() else ""
     if terminal.as_json:
-        print(json.dumps(report(settings, run["run_id"]), ensure_ascii=False, indent=2))
+        print_report(settings, run["run_id"])
     elif waiting:
         for asked in waiting:
             say_how_to_answer(asked, where, terminal, watch)
     else:
         sys.stdout.write(views.safe(run["answer"] or "") + "\n")
         sys.stdout.flush()
-        terminal.screen.print(views.label("status", status, "green" if EXIT[status] == 0 else "red"))
+        terminal.screen.print(views.label("status", status, COLOURS.get(EXIT[status], "red")))
+        if status == "needs_input":
+            terminal.screen.print(views.label("respond", views.how_to_reply(run["thread_id"], where)))
         if proposed := proposals(settings, run["tenant"], run_id=run["run_id"]):
             terminal.screen.print(views.label("memory", invitation(proposed, where)))
         again = f"planwright show {run['thread_id']}{where}"

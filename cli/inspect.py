@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,17 +19,20 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 _RUNS = """SELECT r.*, coalesce(t.title, substr(r.request, 1, 60)) AS title,
-    (SELECT group_concat(gate_id, ' ') FROM gates g
-        WHERE g.run_id = r.run_id AND g.status = 'open') AS gates
+    CASE r.status WHEN 'needs_input' THEN 'question' ELSE coalesce((SELECT group_concat(gate_id, ' ')
+        FROM gates g WHERE g.run_id = r.run_id AND g.status = 'open'), 'decided') END AS gates
     FROM runs r LEFT JOIN threads t ON t.thread_id = r.thread_id
-    WHERE (:waiting = 0 OR r.status = 'waiting') ORDER BY r.started_at DESC LIMIT 200"""
+    WHERE (:waiting = 0 OR r.status = 'waiting' OR (r.status = 'needs_input' AND r.ended_at >= :since
+        AND NOT EXISTS (SELECT 1 FROM runs n WHERE n.thread_id = r.thread_id AND n.rowid > r.rowid)))
+    ORDER BY r.started_at DESC LIMIT 200"""
 
 _ASKED = "SELECT kind, shown FROM gates WHERE run_id = :id AND status = 'open' ORDER BY requested_at"
 
 
 def show_runs(workspace: Path, waiting: bool, as_json: bool) -> int:
     """List runs, the newest first."""
-    rows = recorded_runs(load(workspace), waiting)
+    settings = load(workspace)
+    rows = recorded_runs(settings, waiting, _asked_since(settings))
     if as_json:
         wanted = ("thread_id", "run_id", "status", "started_at", "ended_at", "title", "request")
         print(
@@ -41,11 +45,14 @@ def show_runs(workspace: Path, waiting: bool, as_json: bool) -> int:
     return 0
 
 
-def recorded_runs(settings: Settings, waiting: bool) -> list[dict[str, Any]]:
-    """Read the runs of a workspace, the newest first; none when there is no store yet."""
+def recorded_runs(settings: Settings, waiting: bool, since: str = "") -> list[dict[str, Any]]:
+    """Read the runs of a workspace, the newest first; none when there is no store yet.
+
+    Those that are `waiting` have an open gate, or ended with a question, `since` then at the earliest.
+    """
     if not has_store(settings):
         return []
-    return list(open_store(settings).query(_RUNS, {"waiting": int(waiting)}))
+    return list(open_store(settings).query(_RUNS, {"waiting": int(waiting), "since": since}))
 
 
 def show_run(thread: str, workspace: Path, as_json: bool) -> int:
@@ -63,6 +70,8 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
     if found["agent"]:
         console.print(views.label("agent", found["agent"]))
     console.print(views.label("status", found["status"]))
+    if found["status"] == "needs_input":
+        console.print(views.label("respond", views.how_to_reply(found["thread_id"])))
     for gate in found["gates"]:
         by = f" by {gate['decided_by']} via {gate['channel']}" if gate["decided_by"] else ""
         reason = f": {gate['reason']}" if gate["reason"] else ""
@@ -132,20 +141,41 @@ def known_thread(workspace: Path, thread: str | None) -> str | None:
 
 def find_gate(settings: Settings, which: str | None) -> dict[str, Any]:
     """Find the gate an answer is for. Raises GateError when that is none or not exactly one."""
-    rows = list(
+    rows = open_gates(settings, which)
+    if len(rows) == 1:
+        return rows[0]
+    if not rows:
+        if asks := questions(settings, which):
+            thread = asks[0]["thread_id"]
+            cause = f"thread {thread} asks a question, which is no gate"
+            raise GateError(cause, f'answer it: planwright respond {thread} "…"')
+        what = f"no gate or waiting thread is named {which}" if which else "nothing waits for a decision"
+        raise GateError(what, "see what waits: planwright ls --waiting")
+    listed = ", ".join(row["gate_id"] for row in rows[:5])
+    raise GateError(f"{len(rows)} gates are open: {listed}", "name one: planwright approve GATE")
+
+
+def open_gates(settings: Settings, which: str | None) -> list[dict[str, Any]]:
+    """List the gates that are named, by id or by thread; all that are open when none is."""
+    return list(
         open_store(settings).query(
             "SELECT * FROM gates WHERE (:id IS NULL AND status = 'open') OR gate_id = :id"
             " OR (thread_id = :id AND status = 'open') ORDER BY requested_at",
             {"id": which},
         )
     )
-    if len(rows) == 1:
-        return rows[0]
-    if not rows:
-        what = f"no gate or waiting thread is named {which}" if which else "nothing waits for a decision"
-        raise GateError(what, "see what waits: planwright ls --waiting")
-    listed = ", ".join(row["gate_id"] for row in rows[:5])
-    raise GateError(f"{len(rows)} gates are open: {listed}", "name one: planwright approve GATE")
+
+
+def questions(settings: Settings, which: str | None) -> list[dict[str, Any]]:
+    """List the runs that ended with a question which nobody has answered: of a thread, or all new ones."""
+    rows = recorded_runs(settings, True, "" if which else _asked_since(settings))
+    asking = (row for row in rows if row["status"] == "needs_input")
+    return [row for row in asking if which in (None, row["thread_id"], row["run_id"])]
+
+
+def _asked_since(settings: Settings) -> str:
+    """Say since when a question counts as waiting: as long as a gate would, and no run is held up by it."""
+    return (datetime.now(UTC) - timedelta(seconds=settings.sessions.gate_ttl_s)).isoformat()
 
 
 def find_plan(settings: Settings, run_id: str, plan_hash: str) -> dict[str, Any]:

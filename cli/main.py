@@ -160,19 +160,18 @@ def edit(
 
 @app.command()
 def respond(
-    words: Annotated[list[str], typer.Argument(metavar="[GATE] FEEDBACK", help="What should be different.")],
+    words: Annotated[list[str], typer.Argument(metavar="[GATE|THREAD] WORDS", help="What you say.")],
     workspace: Folder = HERE,
     json: Json = False,
     no_input: NoInput = False,
 ) -> None:
-    """Say what should be different about the plan that waits at a gate; the planner makes another."""
-    from planwright.cli.drive import Terminal, answer
+    """Answer a question, or say what should be different about a plan that waits: another one is made."""
+    from planwright.cli.drive import Terminal, reply
 
     if len(words) > 2:
-        raise typer.BadParameter('put the feedback in quotes: planwright respond [GATE] "…"')
+        raise typer.BadParameter('put the feedback in quotes: planwright respond [GATE|THREAD] "…"')
     which = words[0] if len(words) == 2 else None
-    decision = {"type": "respond", "message": words[-1]}
-    raise typer.Exit(answer(which, decision, workspace, Terminal(json, no_input)))
+    raise typer.Exit(reply(which, words[-1], workspace, Terminal(json, no_input)))
 
 
 @app.command()

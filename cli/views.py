@@ -187,6 +187,11 @@ def warning(data: Mapping[str, Any]) -> str:
     return f"{data['percent']} % of {data['limit']} used{window}: {used}{benched}"
 
 
+def how_to_reply(thread_id: str, where: str = "") -> str:
+    """Spell the command that answers the question a run has ended with."""
+    return f'planwright respond {thread_id}{where} "the answer"'
+
+
 def gate_view(kind: str, card: Mapping[str, Any]) -> RenderableType:
     """Show what a gate asks: a plan, a call, questions of an agent, or what to do about failed steps."""
     if kind == "plan":

@@ -42,6 +42,7 @@ from planwright.graph.entry import (
 from planwright.graph.fork import Forking, Point
 from planwright.graph.invocation import Clock, utc_now
 from planwright.graph.known_secrets import redactor_of
+from planwright.graph.on_hand import MODEL, on_hand
 from planwright.graph.pipeline import Parts, build_pipeline
 from planwright.graph.run_context import read_context
 from planwright.graph.settings import Settings, load
@@ -275,7 +276,10 @@ def build_graph(
     compiled = build_pipeline(parts).compile(checkpointer=checkpointer, name="planwright")
     compiled.__class__ = Agent  # compile() names its class itself; see DESIGN §3
     assert isinstance(compiled, Agent)
-    compiled.door = Door(chosen, kept, review(registry, kept, chosen, parts.world), clock, redactor)
+    mine = frozenset(found.name for found in more) - {found.name for found in servers.capabilities}
+    here = on_hand(registry, mine | ({MODEL} if model else set()), modules.prohibit)
+    reviewing = review(registry, kept, chosen, parts.world)
+    compiled.door = Door(chosen, kept, reviewing, clock, redactor, on_hand=here)
     compiled.loop = BackgroundLoop()
     compiled.router = router
     compiled.clock = clock

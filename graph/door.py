@@ -36,6 +36,7 @@ from planwright.graph.entry import (
 )
 from planwright.graph.errors import GateError, RunError
 from planwright.graph.invocation import CONFIG_KEY, Clock, Invocation, utc_now
+from planwright.graph.on_hand import OnHand
 from planwright.graph.profile import Profile
 from planwright.graph.redaction import Redactor
 from planwright.graph.run_context import RunContext, read_context
@@ -68,12 +69,15 @@ class Door:
         review: Review,
         clock: Clock = utc_now,
         redactor: Redactor | None = None,
+        *,
+        on_hand: OnHand,
     ) -> None:
         self.settings = settings
         self.stores = stores
         self.answering = Answering(stores, review, clock)
         self.redactor = redactor or Redactor()
         self._clock = clock
+        self._on_hand = on_hand
 
     @contextlib.asynccontextmanager
     async def enter(
@@ -94,6 +98,8 @@ class Door:
         run, fresh = await self._run_for(given, thread_id, context)
         channel = read_context(context or run.context).channel
         profile = profile_of(run, fresh, self.settings)
+        if fresh:
+            await self._on_hand.begin(run, self.stores.own_parts)
         token = await self._lease(run)
         tickers = [asyncio.create_task(self._renew(run.run_id, token))]
         entered: Entry | None = None
@@ -249,6 +255,8 @@ class Door:
         passed: Any = None
         if isinstance(given, Command):
             passed = await self.answering.resume(given.resume, run, snapshot, channel)
+        if not fresh:
+            await self._on_hand.check(run, self.stores.own_parts, decided=isinstance(given, Command))
         if passed is None and (fresh or not_begun(run, snapshot)):
             passed = {"messages": messages_from_dict(run.messages)}
         if not fresh:

@@ -138,6 +138,15 @@ async def nothing_open(run: Run, gate_ids: Iterable[str], gates: Gates, at: date
                 f"gate {gate_id} expired at {gate.expires_at:%Y-%m-%d %H:%M:%S} UTC; nothing was run",
                 f"close the run with: planwright resume {run.thread_id}",
             )
+    if run.status == "needs_input":
+        return GateError(
+            f"run {run.run_id} has ended with a question, which is no gate",
+            f'answer it with a new message on its thread: planwright respond {run.thread_id} "…"',
+        )
+    if run.status == "waiting":
+        return GateError(
+            f"everything on thread {run.thread_id} is decided", f"go on: planwright resume {run.thread_id}"
+        )
     return GateError(
         f"nothing on thread {run.thread_id} waits for a decision (its last run: {run.status})",
         f"see how it went: planwright show {run.thread_id}",

@@ -4,6 +4,7 @@ PlanwrightError
 ├── SetupError              mend the configuration or the call, then try again
 ├── PlanInvalid             the text is no plan: the planner is asked again
 ├── ModelError
+│   ├── FeedbackUnheard     no model heard what a person said: it is on record, resume the run later
 │   ├── ModelUnavailable    transient: try again, then the next provider
 │   │   └── ProviderResting     it failed too often: the next provider, or later
 │   ├── ModelRejected       this provider will never accept the call
@@ -23,6 +24,7 @@ PlanwrightError
 │   └── TimeLimit           the run's wall clock is used up: end with an answer
 ├── GateError               the answer was refused, and nothing has changed
 ├── RunError                the thread or run cannot take this call now
+│   ├── PartsElsewhere      what it needs is in another process: resume it there
 │   └── PastCheckpoint      nothing goes on from an old checkpoint: begin a fork there
 └── LedgerConflict          one key, two different calls: a bug or a tampered store
 """
@@ -58,6 +60,10 @@ class ModelError(PlanwrightError):
     """A model call failed."""
 
 
+class FeedbackUnheard(ModelError):
+    """No model made a plan of what a person said; the run has not ended, and hears it when it is resumed."""
+
+
 class ModelUnavailable(ModelError):
     """The provider is overloaded, unreachable or too slow; `retry_after` is what it asked for, in seconds."""
 
@@ -83,7 +89,10 @@ class ContextOverflow(ModelRejected):
 
 
 class ModelInterrupted(ModelError):
-    """A reply broke off after a reader had seen its first words; `partial` is what there was."""
+    """A reply is only a part: it broke off after its first words were seen, or at a limit of the provider.
+
+    `partial` is what there was.
+    """
 
     def __init__(self, cause: str, next_step: str = "", partial: str = "") -> None:
         super().__init__(cause, next_step)
@@ -181,6 +190,12 @@ class RunError(PlanwrightError):
     """The thread or run is unknown, busy, or waiting for something else."""
 
     exit_code = 2
+
+
+class PartsElsewhere(RunError):
+    """The run waits for a process that has its tools or its model; a decision that was taken is on record."""
+
+    exit_code = 3
 
 
 class PastCheckpoint(RunError, ValueError):

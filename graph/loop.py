@@ -11,6 +11,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 
+from planwright.checkpoints.refusals import ends_with
 from planwright.checkpoints.stores import Stores
 from planwright.graph.errors import CapabilityChanged, SetupError
 from planwright.graph.invocation import invocation_of
@@ -65,7 +66,7 @@ def build_loop(
     taint = Taint(runner.gateway, stores.ledger)
     graph = StateGraph(LoopState, input_schema=LoopInput, output_schema=LoopOutput)
     shortening = Shortening(models, settings.context)
-    graph.add_node("llm_invoker", llm_invoker(models, reader, grants, taint, stores.plans, shortening))
+    graph.add_node("llm_invoker", llm_invoker(models, reader, grants, taint, stores, shortening))
     graph.add_node("compaction", compaction(shortening))
     graph.add_node("loop_guard", loop_guard(settings.loop_guard))
     graph.add_node("tool_approval", tool_approval(gates, runner.gateway), input_schema=ApprovalTask)
@@ -143,8 +144,11 @@ def supersteps(settings: Settings) -> int:
     return 6 * settings.execution.max_tool_iterations_hard_limit + 10
 
 
-def agentic_loop(subgraph: Loop, settings: Settings) -> Node[AgentState]:
-    """Answer a simple request by a model with tools; its last words are the answer."""
+def agentic_loop(subgraph: Loop, stores: Stores, settings: Settings) -> Node[AgentState]:
+    """Answer a simple request by a model with tools; its last words are the answer.
+
+    A run whose every effect was refused ends so, whatever the model says of it.
+    """
     limit = supersteps(settings)
 
     async def agentic_loop(state: AgentState, config: RunnableConfig) -> Update:
@@ -156,7 +160,9 @@ def agentic_loop(subgraph: Loop, settings: Settings) -> Node[AgentState]:
         opening = LoopInput(loop=loop, conversation=state["messages"], compacted=state.get("compacted"))
         ended = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
         outcome: LoopOutcome = ended["outcome"]
-        return {"answer": outcome.text, "status": outcome.status}
+        completed = outcome.status == "completed"
+        refused = await stores.refusals.of_all_effects(invocation.run_id) if completed else []
+        return {"answer": outcome.text, "status": ends_with(refused) if refused else outcome.status}
 
     return agentic_loop
 

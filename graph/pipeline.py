@@ -77,7 +77,7 @@ def build_pipeline(parts: Parts) -> Pipeline:
     _add_plan_zone(graph, parts, shortening, gateway)
     _add_execution(graph, parts, gateway)
     graph.add_node("respond", ends_run(respond(parts.models, parts.stores)))
-    graph.add_node("clarify", clarify())
+    graph.add_node("clarify", ends_run(clarify(parts.stores)))
     graph.add_node("session_close", session_close(parts.stores))
     graph.add_edge("respond", "consolidate")
     graph.add_edge("clarify", "consolidate")
@@ -145,7 +145,7 @@ def _add_execution(graph: Pipeline, parts: Parts, gateway: Gateway) -> None:
     gates, router = CallGates(stores.gates, stores.allow_rules, settings), parts.models.router
     run_chain = chain_runner(runner, gates, stores)
     loop = build_loop(parts.models, runner, stores, settings, run_chain)
-    graph.add_node("agentic_loop", agentic_loop(loop, settings))
+    graph.add_node("agentic_loop", agentic_loop(loop, stores, settings))
     graph.add_edge("agentic_loop", "consolidate")
     proposing = Proposing(parts.models, stores.memories, settings.memory)
     remembering = Remembering(gateway, stores.plans, settings)

@@ -11,6 +11,7 @@ Ruling = Literal["accept", "retry", "replan", "escalate"]
 RunStatus = Literal[
     "running",
     "waiting",
+    "needs_input",
     "planned",
     "completed",
     "completed_with_skips",
@@ -23,8 +24,9 @@ RunStatus = Literal[
     "timeout",
     "cancelled",
 ]
+"""How a run ends, but for the first two. `needs_input`: with questions, which the next message answers."""
 TERMINAL: frozenset[RunStatus] = frozenset(
-    ("planned", "completed", "completed_with_skips", "failed", "refused")
+    ("planned", "needs_input", "completed", "completed_with_skips", "failed", "refused")
     + ("rejected", "expired", "escalated", "budget_exceeded", "timeout", "cancelled")
 )
 

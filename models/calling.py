@@ -18,6 +18,7 @@ from langchain_core.runnables import Runnable
 from planwright.checkpoints.budgets import Amount, Budgets
 from planwright.graph.errors import (
     ModelError,
+    ModelInterrupted,
     ModelOutputInvalid,
     ModelRejected,
     ModelUnavailable,
@@ -35,7 +36,7 @@ from planwright.models.prose import Prose
 from planwright.models.router import Router
 from planwright.models.structured import Schema, Way, Ways, answered, asking
 from planwright.models.tool_bridge import in_words, new_nonce, read_calls
-from planwright.models.unfinished import as_far_as_it_goes
+from planwright.models.unfinished import why_unfinished
 from planwright.models.warning import warn
 from planwright.prompts.fence import Fences
 
@@ -49,8 +50,7 @@ _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
 class Prompt:
     """What a role is told, and what it is to work on.
 
-    With a `schema` the answer is one JSON object; a reply said `aloud` is streamed to the user, and marked
-    where it is only a part of one.
+    With a `schema` the answer is one JSON object; a reply said `aloud` is streamed to the user.
     """
 
     role: str
@@ -103,7 +103,7 @@ class Models:
         """Ask a model and return its text.
 
         Raises BudgetExceeded before the call; ModelError, once nobody else may be asked, after it
-        (ModelOutputInvalid for JSON that was cut off).
+        (ModelOutputInvalid for JSON that was cut off, ModelInterrupted for an answer that was).
         """
         call = _Call(
             role=prompt.role,
@@ -118,7 +118,9 @@ class Models:
         reply = await self._serve(call, route, invocation, key)
         if prompt.schema and reply.response_metadata.get("finish_reason") == "length":
             raise ModelOutputInvalid("the reply was cut off at the token limit", "answer with fewer words")
-        return as_far_as_it_goes(reply, reply.text) if prompt.aloud else reply.text
+        if prompt.aloud and (why := why_unfinished(reply)):
+            raise ModelInterrupted(why, "ask for less, or in parts", reply.text)
+        return reply.text
 
     async def chat(
         self,

@@ -10,7 +10,6 @@ WHY = {
 }
 
 
-def as_far_as_it_goes(reply: AIMessage, text: str) -> str:
-    """Mark the text of a reply that is only a part of one, by the finish reasons of OpenAI's API."""
-    why = WHY.get(str(reply.response_metadata.get("finish_reason")))
-    return f"{text} […]\n(This is only a part: {why})" if why else text
+def why_unfinished(reply: AIMessage) -> str:
+    """Say why a reply is only a part of one, by the finish reasons of OpenAI's API; empty for a whole one."""
+    return WHY.get(str(reply.response_metadata.get("finish_reason")), "")

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from langchain_core.messages import AIMessage
 
-from planwright.models.unfinished import as_far_as_it_goes
+from planwright.graph.loop_state import LoopOutcome
+from planwright.models.unfinished import why_unfinished
 
 NOTHING = "(The model ended without a word.)"
 
 
-def closing_words(reply: AIMessage, text: str) -> str:
-    """Mark the text of a reply that is no whole answer."""
-    marked = as_far_as_it_goes(reply, text)
-    return marked if marked.strip() else NOTHING
+def closing_words(reply: AIMessage, text: str) -> LoopOutcome:
+    """End a loop with the last words of its model; a part of a reply, or none at all, completes nothing."""
+    if why := why_unfinished(reply):
+        return LoopOutcome(status="failed", code="model", text=part(text, why))
+    if not text.strip():
+        return LoopOutcome(status="failed", code="model", text=NOTHING)
+    return LoopOutcome(status="completed", text=text)
+
+
+def part(text: str, why: str) -> str:
+    """Mark words that are not all there should have been."""
+    marked = f"{text} […]\n" if text.strip() else ""
+    return f"{marked}(This is only a part: {why})"

@@ -18,7 +18,7 @@ from planwright.nodes.proposing import Proposing
 from planwright.nodes.remembering import Remembering
 
 # How a run has ended whose user was heard: no person, limit or policy stood against it.
-HEARD = frozenset(("completed", "completed_with_skips", "failed"))
+HEARD = frozenset(("completed", "completed_with_skips", "failed", "needs_input"))
 _POLITE = re.compile(
     r"^(please|can you|could you|would you|i need you to|hi|hello|hey)\b[\s,]*", re.IGNORECASE
 )

@@ -30,7 +30,7 @@ def escalation_gate(gates: Gates, settings: Settings) -> Node[AgentState]:
         assert plan is not None
         assert verdict is not None
         attempts = state.get("attempts", Attempts())
-        left = attempts.replans_left(settings.planning.replan_budget)
+        left = 0 if state["route"].embedded else attempts.replans_left(settings.planning.replan_budget)
         shown = escalation_card(plan.goal, state["checked"], state["results"], verdict, max(left, 0))
         id_ = gate_id(invocation.run_id, "escalation", f"{plan.plan_hash}:{attempts.escalations}")
         gate = open_gate(invocation, settings, id_, sha256(shown), shown, kind="escalation")

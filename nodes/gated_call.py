@@ -36,6 +36,7 @@ def refused(gate: Gate, checked: CheckedStep) -> StepResult | None:
     """Make the result of a call that nobody approved; None for an approval, and nothing else."""
     if gate.status == "approved":
         return None
+    by = f" by {gate.decided_by}" if gate.decided_by else ""
     why = gate.reason or ("nobody decided in time" if gate.status == "expired" else "no reason given")
     status: StepStatus = "skipped" if gate.status == "cancelled" else "rejected"
-    return ended(checked, status, code=gate.status, error=f"{gate.status}: {why}")
+    return ended(checked, status, code=gate.status, error=f"{gate.status}{by}: {why}")

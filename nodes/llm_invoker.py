@@ -6,13 +6,15 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langchain_core.runnables import RunnableConfig
 
 from planwright.checkpoints.plans import Plans, RecordedPlan
+from planwright.checkpoints.stores import Stores
 from planwright.graph.compaction import within
 from planwright.graph.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted, SetupError
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.loop_state import LoopOutcome, LoopState, ToolCall
 from planwright.graph.plan import Plan
 from planwright.models.calling import Models
-from planwright.nodes.closing_words import closing_words
+from planwright.nodes.asking_again import asking_again
+from planwright.nodes.closing_words import closing_words, part
 from planwright.nodes.grants import Grants
 from planwright.nodes.history import normalise, repair
 from planwright.nodes.node import Node, Update, ended_by
@@ -26,7 +28,7 @@ PROGRESS_EVERY = 10
 
 
 def llm_invoker(
-    models: Models, reader: CallReader, grants: Grants, taint: Taint, plans: Plans, shortening: Shortening
+    models: Models, reader: CallReader, grants: Grants, taint: Taint, stores: Stores, shortening: Shortening
 ) -> Node[LoopState]:
     """Ask the model, verify the calls of its reply, and put them on record."""
 
@@ -60,11 +62,11 @@ def llm_invoker(
             return {"outcome": without_reply(error)}
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
         tainted = bool(clean.tool_calls) and await taint.of_lane(loop, invocation)
-        calls = await reader.read(clean, wrong, tools, key, reader.asking(invocation, tainted=tainted))
+        read = await reader.read(clean, wrong, tools, key, reader.asking(invocation, tainted=tainted))
+        calls = await asking_again(read, stores.forks, invocation.run_id)
         calls = with_shared_gate(calls, key)
         batch = batch_of(calls, loop.goal, key)
-        if batch.steps:
-            await _record(batch, calls, plans, invocation)
+        await _record(batch, calls, stores.plans, invocation)
         return {
             "conversation": [*steering, clean],
             "turn": turn,
@@ -72,7 +74,7 @@ def llm_invoker(
             "batch": batch.plan_hash,
             "made": [*state.get("made", []), *(call.signature for call in calls)],
             "steering": "",
-            **({} if calls else {"outcome": _completed(reply, clean)}),
+            **({} if calls else {"outcome": closing_words(reply, clean.text)}),
         }
 
     return llm_invoker
@@ -80,14 +82,11 @@ def llm_invoker(
 
 async def _record(batch: Plan, calls: list[ToolCall], plans: Plans, invocation: Invocation) -> None:
     """Put the calls of a reply where the gateway looks."""
+    if not batch.steps:
+        return
     checked = [call.checked for call in calls if call.checked is not None]
     recorded = RecordedPlan(plan=batch, checked=checked, gate_id=None, kind="calls")
     await plans.record(invocation.run_id, invocation.context.tenant, recorded, invocation.clock())
-
-
-def _completed(reply: AIMessage, clean: AIMessage) -> LoopOutcome:
-    """End a loop whose model calls no more tools with what it said."""
-    return LoopOutcome(status="completed", text=closing_words(reply, clean.text))
 
 
 def _stopped(turn: int, most: int, invocation: Invocation) -> LoopOutcome | None:
@@ -106,8 +105,7 @@ def without_reply(error: LimitExceeded | ModelError | SetupError) -> LoopOutcome
     if isinstance(error, LimitExceeded):
         return LoopOutcome(status=ended_by(error), code=error.limit, text=str(error))
     if isinstance(error, ModelInterrupted):
-        text = f"{error.partial} […]\n(This is only a part: {error})"
-        return LoopOutcome(status="failed", code="model", text=text)
+        return LoopOutcome(status="failed", code="model", text=part(error.partial, str(error)))
     return LoopOutcome(status="failed", code="model", text=str(error))
 
 

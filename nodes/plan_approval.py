@@ -32,7 +32,7 @@ def plan_approval(
             done = (uid for uid in steps if invocation.board.settled(uid))
             if changed := changed_since(steps, registry, policy_hash, done):
                 return asked_again(attempts, changed)
-        update = rule(gate, plan, attempts, replan_budget)
+        update = rule(gate, plan, attempts, replan_budget, begun=bool(state.get("results")))
         if gate.edited is not None:
             _tell(invocation, gate, gate.edited, update["changes"])
         return update
@@ -46,8 +46,12 @@ def asked_again(attempts: Attempts, changed: list[str]) -> Update:
     return {"changes": changed, "checked": [], "findings": [], "attempts": tried, "approved": False}
 
 
-def rule(gate: Gate, plan: Plan, attempts: Attempts, replan_budget: int) -> Update:
-    """Turn a decision into what happens next. Nothing but an approval leads to execution."""
+def rule(gate: Gate, plan: Plan, attempts: Attempts, replan_budget: int, *, begun: bool = False) -> Update:
+    """Turn a decision into what happens next. Nothing but an approval leads to execution.
+
+    A run has `begun` when steps of an earlier plan were run.
+    """
+    nothing = "nothing more was run" if begun else "nothing was run"
     if gate.status == "approved":
         return {"approved": True, "draft": None}
     if gate.status == "edited" and gate.edited is not None:
@@ -56,9 +60,9 @@ def rule(gate: Gate, plan: Plan, attempts: Attempts, replan_budget: int) -> Upda
         return {**revised, "attempts": tried, "approved": False}
     if gate.status == "expired":
         when = f"{gate.expires_at:%Y-%m-%d %H:%M:%S} UTC"
-        return {"status": "expired", "answer": f"Nobody decided before {when}; nothing was run."}
+        return {"status": "expired", "answer": f"Nobody decided before {when}; {nothing}."}
     if gate.status == "cancelled":
-        return {"status": "cancelled", "answer": f"Cancelled by {gate.decided_by}; nothing was run."}
+        return {"status": "cancelled", "answer": f"Cancelled by {gate.decided_by}; {nothing}."}
     reason = gate.reason or ""
     if reason and attempts.replans_left(replan_budget):
         return _again(gate, plan, attempts, reason)
@@ -66,7 +70,7 @@ def rule(gate: Gate, plan: Plan, attempts: Attempts, replan_budget: int) -> Upda
     what = "sent back" if gate.status == "responded" else "rejected"
     return {
         "status": "rejected",
-        "answer": f"The plan was {what} by {gate.decided_by}{because}. Nothing was run.",
+        "answer": f"The plan was {what} by {gate.decided_by}{because}; {nothing}.",
     }
 
 
@@ -75,7 +79,7 @@ def _again(gate: Gate, plan: Plan, attempts: Attempts, reason: str) -> Update:
     rejected = gate.status == "rejected"
     finding = Finding(
         code="rejected" if rejected else "feedback",
-        message=reason,
+        message=f"by {gate.decided_by}: {reason}" if rejected else reason,
         fix="plan what the person wants instead" if rejected else "change the draft as the person says",
     )
     tried = {"replans": attempts.replans + 1, "responses": attempts.responses + (not rejected)}

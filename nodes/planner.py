@@ -19,7 +19,7 @@ from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.serde import storable
 from planwright.graph.canonical import canonical_json
 from planwright.graph.compaction import within
-from planwright.graph.errors import ModelOutputInvalid, PlanInvalid
+from planwright.graph.errors import FeedbackUnheard, ModelError, ModelOutputInvalid, PlanInvalid
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.plan import CLOSING, DELEGATE, WHOLE, Plan
 from planwright.graph.profile import Profile
@@ -51,6 +51,8 @@ def planner(
 
     async def planner(state: AgentState, config: RunnableConfig) -> Update:
         invocation = invocation_of(config)
+        if invocation.cancelled_by:
+            return {"status": "cancelled", "answer": f"Cancelled by {invocation.cancelled_by}."}
         attempts = state.get("attempts", Attempts())
         allowed = await surface_in_run(registry, world.chains, invocation.run_id, invocation.profile)
         names = dict.fromkeys([*state["shortlist"], *allowed.chains])
@@ -64,7 +66,10 @@ def planner(
             schema=PLAN_FORM,
             timeout_s=_timeout(state["decision"].score, settings.planner.timeout_s),
         )
-        proposal = await _ask(models, state, prompt, invocation, settings, attempts.plans)
+        try:
+            proposal = await _ask(models, state, prompt, invocation, settings, attempts.plans)
+        except ModelError as error:
+            raise _unheard(state, error, invocation) from error
         update = {
             "attempts": attempts.model_copy(update={"plans": attempts.plans + 1}),
             "context_hash": await asyncio.to_thread(blobs.put, canonical_json(context)),
@@ -190,6 +195,16 @@ async def _ask(
             )
 
 
+def _unheard(state: AgentState, error: ModelError, invocation: Invocation) -> ModelError:
+    """Keep what a person said for when a model can hear it; other failures are what they are."""
+    if not any(finding.code == "feedback" for finding in state.get("findings", [])):
+        return error
+    return FeedbackUnheard(
+        f"{error.cause}; what you said is on record, and no plan was made of it",
+        f"when the model is back: planwright resume {invocation.thread_id}, or: planwright cancel",
+    )
+
+
 def _message(context: dict[str, Any]) -> str:
     names = ("task", "history", "memories", "capabilities", "models", "done", "draft", "findings")
     return render("planner_task", **{name: as_data(context[name]) for name in names})
@@ -208,7 +223,8 @@ def _timeout(score: int, classes: tuple[float, float, float]) -> float:
 def _refusal(state: AgentState, reason: str, registry: Registry) -> Update:
     rejected = next((f.message for f in state.get("findings", []) if f.code == "rejected"), None)
     if rejected is not None:
-        return {"status": "rejected", "answer": f"The plan was rejected ({rejected}), and there is no other."}
+        said = f"The plan was rejected {rejected}. Nothing of it was run, and there is no other plan."
+        return {"status": "rejected", "answer": said}
     if feedback := next((f.message for f in state.get("findings", []) if f.code == "feedback"), None):
         said = f"I have no plan that follows what you said ({feedback}): {reason}."
         return {"status": "rejected", "answer": said}

@@ -7,15 +7,16 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
+from planwright.checkpoints.refusals import Refusal, ends_with
 from planwright.checkpoints.stores import Stores
-from planwright.graph.errors import ContextOverflow, LimitExceeded, ModelError
+from planwright.graph.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted
 from planwright.graph.invocation import invocation_of
 from planwright.graph.plan import CheckedStep
-from planwright.graph.results import StepResult
+from planwright.graph.results import RunStatus, StepResult
 from planwright.graph.state import AgentState
 from planwright.models.calling import Models, Prompt
 from planwright.models.offline.answering import answer
-from planwright.nodes.closing_words import NOTHING
+from planwright.nodes.closing_words import NOTHING, part
 from planwright.nodes.node import Node, Update, ended_by
 from planwright.nodes.score import final_status
 from planwright.nodes.step_runner import full_output
@@ -23,25 +24,19 @@ from planwright.prompts import as_data, render
 
 CLIP_TEXT, CLIP_LIST = 1500, 20
 BRIEFLY = (200, 5)
+DONE = ("completed", "completed_with_skips")
 
 
 def respond(models: Models, stores: Stores) -> Node[AgentState]:
-    """Write the answer with one model call; when that fails, the results speak for themselves."""
+    """Write the answer with one model call; when that fails or is cut off, the results speak for themselves.
+
+    Where there are none, a run without a whole answer has failed.
+    """
 
     async def respond(state: AgentState, config: RunnableConfig) -> Update:
         invocation = invocation_of(config)
-        checked = state.get("checked", [])
-        found = state.get("results", {})
-        results = {entry.uid: found[entry.uid] for entry in checked if entry.uid in found}
-        told = [
-            tell(entry, results[entry.uid], checked, await full_output(stores, results[entry.uid]))
-            for entry in checked
-            if entry.uid in results
-        ]
-        if state["decision"].planned or told:
-            status = final_status(results, state.get("verdict"))
-        else:
-            status = "completed"
+        told = await told_results(state, stores)
+        status, refused = await how_it_ended(state, stores, told, invocation.run_id)
         if status == "cancelled":
             return {"answer": f"Cancelled by {invocation.cancelled_by}.\n{answer(told)}", "status": status}
 
@@ -62,15 +57,45 @@ def respond(models: Models, stores: Stores) -> Node[AgentState]:
             text = await words()
         except ModelError as error:
             if not told:
-                raise
+                return {"answer": without_words(error), "status": "failed"}
             text = f"{answer(told)}\n(The model could not put this into words: {error.cause})"
         except LimitExceeded as error:
             if not told:
                 raise
             return {"answer": f"{error}\n{answer(told)}", "status": ended_by(error)}
-        return {"answer": text if text.strip() else answer(told) or NOTHING, "status": status}
+        if not text.strip() and not told:
+            return {"answer": NOTHING, "status": "failed"}
+        text = text if text.strip() else answer(told)
+        if refused and not state["route"].embedded:  # that one tells of every result by itself
+            text = "\n".join([*map(str, refused), text])
+        return {"answer": text, "status": status}
 
     return respond
+
+
+def without_words(error: ModelError) -> str:
+    """Say why there is no answer; what was heard of one is told as a part."""
+    return part(error.partial, error.cause) if isinstance(error, ModelInterrupted) else str(error)
+
+
+async def told_results(state: AgentState, stores: Stores) -> list[dict[str, Any]]:
+    """Describe the results of a run's plan, in the order of its steps."""
+    checked, found = state.get("checked", []), state.get("results", {})
+    pairs = [(entry, found[entry.uid]) for entry in checked if entry.uid in found]
+    return [tell(entry, result, checked, await full_output(stores, result)) for entry, result in pairs]
+
+
+async def how_it_ended(
+    state: AgentState, stores: Stores, told: list[dict[str, Any]], run_id: str
+) -> tuple[RunStatus, list[Refusal]]:
+    """Name how a run ends, and list what was refused where nothing else but reading was done."""
+    if not (state["decision"].planned or told):
+        return "completed", []
+    found = state.get("results", {})
+    results = {entry.uid: found[entry.uid] for entry in state.get("checked", []) if entry.uid in found}
+    status = final_status(results, state.get("verdict"))
+    refused = await stores.refusals.of_all_effects(run_id) if status in DONE else []
+    return (ends_with(refused), refused) if refused else (status, [])
 
 
 def tell(

@@ -69,6 +69,7 @@ def call_card(checked: CheckedStep, goal: str, batch: str) -> dict[str, Any]:
         "plan_hash": batch,
         "policy": checked.policy and checked.policy.model_dump(mode="json"),
         "pin": checked.pin,
+        **({"done_before": checked.done_before} if checked.done_before else {}),
         **marked(checked.step.params),
     }
 

@@ -19,7 +19,7 @@ from planwright.graph.invocation import invocation_of
 from planwright.graph.plan import CheckedStep, Plan
 from planwright.graph.results import Finding
 from planwright.graph.settings import Settings
-from planwright.graph.state import AgentState, Attempts, Task
+from planwright.graph.state import AgentState, Attempts, ModelRoute, Task
 from planwright.nodes.card import plan_card
 from planwright.nodes.estimate import in_all
 from planwright.nodes.node import Node, Update
@@ -73,7 +73,7 @@ def verify(
         if plan.work and (asks or await plans.was_asked_for(invocation.run_id, plan.plan_hash)):
             gate = gate_id(invocation.run_id, "plan", subject(plan, attempts, checked))
         if not invocation.context.dry_run:
-            card = gate_card(shown, attempts, settings) if gate else None
+            card = gate_card(shown, attempts, state["route"], settings) if gate else None
             recorded = RecordedPlan(plan=plan, checked=checked, gate_id=gate, card=card)
             await plans.record(invocation.run_id, invocation.context.tenant, recorded, invocation.clock())
         update: dict[str, object] = {"plan": plan, "checked": checked, "gate_id": gate or "", "findings": []}
@@ -107,9 +107,11 @@ def judge(findings: list[Finding], attempts: Attempts, settings: Settings) -> Ou
     return "replan"
 
 
-def gate_card(shown: dict[str, Any], attempts: Attempts, settings: Settings) -> dict[str, Any]:
-    """Add to the card of a plan what decides which answers its gate takes."""
-    left = attempts.replans_left(settings.planning.replan_budget)
+def gate_card(
+    shown: dict[str, Any], attempts: Attempts, route: ModelRoute, settings: Settings
+) -> dict[str, Any]:
+    """Add to the card of a plan what decides which answers its gate takes: feedback needs a model."""
+    left = 0 if route.embedded else attempts.replans_left(settings.planning.replan_budget)
     return {**shown, "replans_left": left, **({"fixed": True} if attempts.fixed else {})}
 
 

@@ -25,6 +25,7 @@ FLOORS = (
         "graph.background",
         "graph.fork",
         "graph.kept",
+        "graph.on_hand",
         "graph.one_step",
         "graph.undo",
         "graph.world",

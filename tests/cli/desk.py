@@ -88,6 +88,12 @@ class Desk:
         with closing(sqlite3.connect(self.folder / database)) as connection:
             return connection.execute(query).fetchall()
 
+    def change(self, statement: str) -> None:
+        """Change the records of the workspace, as time or an accident would."""
+        path = self.folder / ".planwright" / "planwright.db"
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute(statement)
+
 
 def command(*python: str) -> list[str]:
     """Spell the command; -P as for the installed script, which never imports from the current folder."""

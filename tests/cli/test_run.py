@@ -91,6 +91,7 @@ def test_every_status_has_the_exit_code_of_the_table(status: RunStatus) -> None:
         "failed": 1,
         "running": 1,
         "waiting": 3,
+        "needs_input": 3,
         "rejected": 4,
         "expired": 4,
         "escalated": 5,

@@ -226,4 +226,4 @@ def test_an_expired_gate_inside_a_plan_rejects_only_its_own_step(scene: Scene, c
     clock.now += timedelta(hours=2)
     output = scene.recover(agent)
     assert scene.done == ["free"]
-    assert output["status"] == "completed_with_skips"
+    assert output["status"] == "expired"

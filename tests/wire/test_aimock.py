@@ -141,7 +141,7 @@ RESPONSES = {
     "nothing": ({"content": " "}, "greenhouse"),
     "cut off": (
         {"content": "Four", "finishReason": "length"},
-        "Four […]\n(This is only a part: the reply was cut",
+        "greenhouse",
     ),
 }
 

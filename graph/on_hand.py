@@ -1,0 +1,55 @@
+"""What this process has to work with: a run that needs more goes on in another process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from planwright.capabilities.registry import Registry
+from planwright.checkpoints.own_parts import OwnParts
+from planwright.checkpoints.runs import Run
+from planwright.graph.errors import PartsElsewhere
+
+MODEL = "the model given in code"
+
+
+@dataclass(frozen=True)
+class OnHand:
+    """What this process has, by name: all of it, and of that what was given in code and no other has.
+
+    What is `prohibited` is not needed by anybody: a call of it is refused.
+    """
+
+    names: frozenset[str]
+    own: frozenset[str]
+    prohibited: frozenset[str]
+
+    async def begin(self, run: Run, parts: OwnParts) -> None:
+        """Write down what a new run begins with."""
+        await parts.keep(run.run_id, run.tenant, sorted(self.own))
+
+    async def check(self, run: Run, parts: OwnParts, *, decided: bool) -> None:
+        """Raise PartsElsewhere unless a run that was begun can go on here; one that was cancelled can."""
+        if run.ended or run.cancelled_by:
+            return
+        missing = sorted(await parts.needed(run.run_id) - self.names - self.prohibited)
+        if missing:
+            raise elsewhere(run, missing, decided=decided)
+
+
+def on_hand(registry: Registry, own: Iterable[str], prohibited: Iterable[str]) -> OnHand:
+    """Gather what a process has."""
+    given = frozenset(own)
+    names = frozenset(found.name for found in registry) | given
+    return OnHand(names, given, frozenset(prohibited))
+
+
+def elsewhere(run: Run, missing: list[str], *, decided: bool) -> PartsElsewhere:
+    """Say where a run goes on, and how it is ended where there is no such place any more."""
+    listed = ", ".join(missing)
+    what = "the decision is on record, and nothing was run" if decided else "nothing was run"
+    return PartsElsewhere(
+        f"{what}: run {run.run_id} needs what this process does not have ({listed})",
+        f"go on where that is: agent.invoke(None, config), with thread_id {run.thread_id}; "
+        f"if it is gone for good: planwright cancel {run.thread_id}",
+    )
