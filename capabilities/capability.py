@@ -105,6 +105,8 @@ class Capability:
     def __post_init__(self) -> None:
         looked_up, varies = self.lookup is not None, self.varies is not None
         check_lookup(self.name, self.effect, self.result, looked_up=looked_up, varies=varies)
+        if strange := [name for name in self.destinations if name not in self.args.model_fields]:
+            raise SetupError(f"{self.name} has no argument `{strange[0]}`", "mend its destinations")
 
     @cached_property
     def args_schema(self) -> dict[str, Any]:
@@ -217,9 +219,8 @@ def capability(
 
     Left out, `mode` is `destructive` (a person decides every call), `risk` follows the mode, and
     `effect` is `pure` for `read_only`, else `blind`; with `varies`, both are the gravest that a call
-    can have. A queryable effect has to have a `lookup`, and no other may. `compensation` undoes it.
-    `destinations` are arguments that say where an effect goes: a value that came from elsewhere is shown
-    before it is one. Raises SetupError when the declaration is incomplete.
+    can have. A queryable effect has to have a `lookup`, and no other may. The rest is as in Capability.
+    Raises SetupError when the declaration is incomplete.
     """
 
     def declare(function: Function) -> Capability:
@@ -245,8 +246,6 @@ def capability(
             trusted_result=trusted_result,
         )
         check_compensation(found)
-        if strange := [name for name in destinations if name not in found.args.model_fields]:
-            raise SetupError(f"{name} has no argument `{strange[0]}`", "mend its destinations")
         return found
 
     return declare

@@ -162,9 +162,7 @@ def follow(
     """Stream a run; at a gate ask whoever is there, or say how to answer later."""
     watch, undoable = Watch(terminal, settings.budgets.run), 0
     if given is None or isinstance(given, Command):
-        run = find_run(settings, thread)
-        watch.recall(recorded_events(settings, run["run_id"]))
-        context = replace(context or RunContext(), tenant=run["tenant"])
+        context = _recalled(settings, thread, context, watch)
     agent, drafts = build_graph(settings), Drafts(settings)
     config: RunnableConfig = {"configurable": {"thread_id": thread}}
     for line in mcp_views.missing(agent.servers):
@@ -203,6 +201,13 @@ def follow(
         agent.close()
     asked = [found.value for found in waiting]
     return finish(settings, find_run(settings, thread), asked, terminal, watch, undoable)
+
+
+def _recalled(settings: Settings, thread: str, context: RunContext | None, watch: Watch) -> RunContext:
+    """Show what a run did so far, and go on as its tenant."""
+    run = find_run(settings, thread)
+    watch.recall(recorded_events(settings, run["run_id"]))
+    return replace(context or RunContext(), tenant=run["tenant"])
 
 
 def left_to_another(error: PartsElsewhere, settings: Settings, thread: str, terminal: Terminal) -> int:

@@ -117,6 +117,7 @@ def plan_view(card: Mapping[str, Any]) -> RenderableType:
         hint = {"model hint": hint_text(step["model_hint"])} if "model_hint" in step else {}
         shown = {**task, **step["params"], **hint}
         rows += [_argument(name, value, 8, "dim") for name, value in shown.items()]
+        rows += [_argument(f"{name} is", value, 8) for name, value in _resolved(step)]
         rows += [_argument("look", mark, 8, "yellow") for mark in step.get("marks", ())]
         if back := step.get("compensation"):
             rows.append(_argument("undone by", {back["capability"]: back["params"]}, 8, "dim"))
@@ -129,6 +130,12 @@ def plan_view(card: Mapping[str, Any]) -> RenderableType:
     for number, change in enumerate(card.get("changes", ())):
         rows.append(label("" if number else "changes", change, "yellow"))
     return Group(*rows)
+
+
+def _resolved(step: Mapping[str, Any]) -> list[tuple[str, object]]:
+    """List the arguments of a step whose references are known by now, with their values."""
+    values: Mapping[str, object] = step.get("values", {})
+    return [(name, value) for name, value in values.items() if value != step["params"].get(name)]
 
 
 def hint_text(hint: Mapping[str, Any]) -> str:

@@ -100,7 +100,8 @@ class Door:
         profile = profile_of(run, fresh, self.settings)
         if fresh:
             await self._on_hand.begin(run, self.stores.own_parts)
-        token = await self._lease(run)
+        now = self._clock().timestamp()
+        token = await self.stores.runs.lease(run, self.settings.sessions.lease_s, now)
         tickers = [asyncio.create_task(self._renew(run.run_id, token))]
         entered: Entry | None = None
         try:
@@ -190,10 +191,6 @@ class Door:
             context=asdict(chosen),
             started_at=self._clock().isoformat(),
         )
-
-    async def _lease(self, run: Run) -> int:
-        now = self._clock().timestamp()
-        return await self.stores.runs.lease(run, self.settings.sessions.lease_s, now)
 
     async def _renew(self, run_id: str, token: int) -> None:
         while True:

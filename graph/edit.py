@@ -18,7 +18,18 @@ from planwright.graph.references import step_references
 from planwright.graph.revision import needs_of
 
 MAX_EDIT = 1_000_000
-_STEP_FACTS = ("risk", "mode", "effect", "own_gate", "gate_included", "chain", "tainted", "pin", "marks")
+_STEP_FACTS = (
+    "risk",
+    "mode",
+    "effect",
+    "own_gate",
+    "gate_included",
+    "chain",
+    "tainted",
+    "pin",
+    "marks",
+    "values",
+)
 _PLAN_FACTS = ("plan_id", "revision", "risk", "changes", "done", "estimate", "replans_left")
 
 

@@ -120,7 +120,7 @@ def _add_plan_zone(graph: Pipeline, parts: Parts, shortening: Shortening, gatewa
     graph.add_node("classification", classification(parts.registry))
     asks = planner(parts.models, parts.registry, stores.blobs, settings, parts.world)
     graph.add_node("planner", ends_run(shortening.once(asks)))
-    verifying = verify(parts.registry, stores.plans, stores.budgets, settings, parts.world, taint)
+    verifying = verify(parts.registry, stores, settings, parts.world, taint)
     graph.add_node("verify", ends_run(verifying))
     graph.add_node("plan_gate", plan_gate(stores.gates, stores.plans, settings))
     pins = (parts.registry, parts.world.policy.hash)

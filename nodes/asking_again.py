@@ -29,3 +29,11 @@ async def gated_again(checked: CheckedStep, forks: Forks, run_id: str) -> Checke
             why = {"gated": True, "asks": True, "reason": past.reason, "done_before": past.run_id}
             return checked.model_copy(update=why)
     return checked
+
+
+async def not_done_again(checked: list[CheckedStep], forks: Forks, run_id: str) -> list[CheckedStep]:
+    """Gate the steps of a new plan whose like was done before; a fork with its plan keeps what was done."""
+    fork = await forks.of(run_id)
+    if fork is None or fork.plan is not None:
+        return checked
+    return [await gated_again(entry, forks, run_id) for entry in checked]

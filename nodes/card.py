@@ -23,49 +23,55 @@ def plan_card(
     *,
     estimate: Mapping[str, Any],
     with_gates: bool = False,
+    values: Mapping[str, dict[str, JsonValue]] | None = None,
 ) -> dict[str, Any]:
     """List goal, steps in dependency order, arguments, risk, mode, own gates, and what an edit changed.
 
     `with_gates` when approving the plan also opens the gates of its steps, each for once: the card
-    names them by uid. Those whose arguments are not known yet are not included. `done` names the
-    steps that do not run again, and the run whose record counts.
+    names them by uid. Those whose arguments are not known yet are not included. `values` are arguments with
+    their references resolved, by step. `done` names the steps that do not run again, and the run whose record
+    counts.
     """
-    ids = {entry.uid: entry.step.id for entry in checked}
-    steps = [
-        {
-            "id": entry.step.id,
-            "capability": entry.step.shown_name,
-            "description": entry.step.description,
-            "params": {**entry.step.params, **_tools(entry.step)},
-            "after": [ids[uid] for uid in entry.needs],
-            "risk": entry.risk,
-            "mode": entry.mode,
-            "effect": entry.effect,
-            "own_gate": entry.gated,
-            **({"tainted": True} if entry.tainted and entry.effect != "pure" else {}),
-            "pin": entry.pin,
-            **marked(entry.step.params),
-            **({"gate_included": entry.uid} if with_gates and _known_gate(entry) else {}),
-            **_hint(entry.step),
-            **_chain(entry),
-            **_undone_by(entry.step),
-        }
-        for entry in checked
-    ]
-    risk = highest_risk(*(entry.risk for entry in checked))
+    ids, known = {entry.uid: entry.step.id for entry in checked}, values or {}
+    done = [(entry, results[entry.uid]) for entry in checked if entry.uid in results]
     return {
         "goal": plan.goal,
         "plan_id": plan.plan_id,
         "revision": plan.revision,
-        "risk": risk,
-        "steps": steps,
+        "risk": highest_risk(*(entry.risk for entry in checked)),
+        "steps": [_step(entry, ids, with_gates, known.get(entry.step.id)) for entry in checked],
         "changes": list(changes),
         "estimate": dict(estimate),
         "done": {
-            entry.step.id: results[entry.uid].kept_from or "this run"
-            for entry in checked
-            if entry.uid in results and results[entry.uid].status == "completed"
+            entry.step.id: result.kept_from or "this run"
+            for entry, result in done
+            if result.status == "completed"
         },
+    }
+
+
+def _step(
+    entry: CheckedStep, ids: Mapping[str, str], with_gates: bool, values: dict[str, JsonValue] | None
+) -> dict[str, Any]:
+    """List one step: what it calls with what, after which steps, and how grave that is."""
+    return {
+        "id": entry.step.id,
+        "capability": entry.step.shown_name,
+        "description": entry.step.description,
+        "params": {**entry.step.params, **_tools(entry.step)},
+        **({"values": values} if values else {}),
+        "after": [ids[uid] for uid in entry.needs],
+        "risk": entry.risk,
+        "mode": entry.mode,
+        "effect": entry.effect,
+        "own_gate": entry.gated,
+        **({"tainted": True} if entry.tainted and entry.effect != "pure" else {}),
+        "pin": entry.pin,
+        **marked(values or entry.step.params),
+        **({"gate_included": entry.uid} if with_gates and _known_gate(entry) else {}),
+        **_hint(entry.step),
+        **_chain(entry),
+        **_undone_by(entry.step),
     }
 
 

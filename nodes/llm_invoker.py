@@ -10,7 +10,7 @@ from planwright.checkpoints.stores import Stores
 from planwright.graph.compaction import within
 from planwright.graph.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted, SetupError
 from planwright.graph.invocation import Invocation, invocation_of
-from planwright.graph.loop_state import LoopOutcome, LoopState, ToolCall
+from planwright.graph.loop_state import LoopOutcome, LoopState, LoopTask, ToolCall
 from planwright.graph.plan import Plan
 from planwright.models.calling import Models
 from planwright.nodes.asking_again import asking_again
@@ -38,8 +38,7 @@ def llm_invoker(
         most = min(profile.max_tool_iterations, loop.max_turns or profile.max_tool_iterations)
         if stopped := _stopped(turn, most, invocation):
             return {"outcome": stopped}
-        if turn % PROGRESS_EVERY == 0:
-            invocation.emit("progress", {"lane": loop.lane, "turn": turn, "of": most}, f"{loop.lane}:{turn}")
+        _tell_progress(turn, most, loop, invocation)
         granted = await grants.tools(loop, invocation)
         whole = offered_whole(state["conversation"])
         tools = await reader.tools((*granted, *whole), invocation.run_id, profile)
@@ -63,8 +62,7 @@ def llm_invoker(
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
         tainted = bool(clean.tool_calls) and await taint.of_lane(loop, invocation)
         read = await reader.read(clean, wrong, tools, key, reader.asking(invocation, tainted=tainted))
-        calls = await asking_again(read, stores.forks, invocation.run_id)
-        calls = with_shared_gate(calls, key)
+        calls = with_shared_gate(await asking_again(read, stores.forks, invocation.run_id), key)
         batch = batch_of(calls, loop.goal, key)
         await _record(batch, calls, stores.plans, invocation)
         return {
@@ -87,6 +85,11 @@ async def _record(batch: Plan, calls: list[ToolCall], plans: Plans, invocation: 
     checked = [call.checked for call in calls if call.checked is not None]
     recorded = RecordedPlan(plan=batch, checked=checked, gate_id=None, kind="calls")
     await plans.record(invocation.run_id, invocation.context.tenant, recorded, invocation.clock())
+
+
+def _tell_progress(turn: int, most: int, loop: LoopTask, invocation: Invocation) -> None:
+    if turn % PROGRESS_EVERY == 0:
+        invocation.emit("progress", {"lane": loop.lane, "turn": turn, "of": most}, f"{loop.lane}:{turn}")
 
 
 def _stopped(turn: int, most: int, invocation: Invocation) -> LoopOutcome | None:

@@ -46,7 +46,8 @@ def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState]:
         except CapabilityError as error:
             failed = ended(task["checked"], "failed", code=error.code, error=error.cause)
             return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
-        why = judged.reason if judged.asks else task["checked"].reason
+        checked = task["checked"]
+        why = judged.reason if judged.asks and not checked.done_before else checked.reason
         shown = step_card(task, args, evidence(judged.ruling, runner.gateway.world), why) | parts
         shown |= {"width": width_of(found, args)}
         decided = allowed(task["checked"], judged)

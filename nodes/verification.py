@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from planwright.capabilities.call_context import CallContext
@@ -165,7 +165,7 @@ def pinned(checked: list[CheckedStep], registry: Registry, policy_hash: str) -> 
     return [entry.model_copy(update={"pin": pin}) for entry, pin in zip(checked, pins, strict=True)]
 
 
-def needs_approval(checked: list[CheckedStep], approval: Approval) -> bool:
+def needs_approval(checked: Sequence[CheckedStep], approval: Approval) -> bool:
     """Say whether a person has to see the plan before it runs."""
     if approval.plan != "risk":
         return approval.plan == "always"

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from langchain_core.runnables import RunnableConfig
+from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains import surface_in_run
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.budgets import Budgets
 from planwright.checkpoints.gates import gate_id
 from planwright.checkpoints.plans import Plans, RecordedPlan
+from planwright.checkpoints.stores import Stores
 from planwright.graph.canonical import sha256
-from planwright.graph.invocation import invocation_of
+from planwright.graph.errors import CapabilityRejected
+from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.plan import CheckedStep, Plan
-from planwright.graph.results import Finding
-from planwright.graph.settings import Settings
+from planwright.graph.references import resolve
+from planwright.graph.results import Finding, StepResult
+from planwright.graph.settings import Approval, Settings
 from planwright.graph.state import AgentState, Attempts, ModelRoute, Task
+from planwright.nodes.asking_again import not_done_again
 from planwright.nodes.card import plan_card
 from planwright.nodes.estimate import in_all
 from planwright.nodes.node import Node, Update
+from planwright.nodes.step_runner import full_output
 from planwright.nodes.taint import Taint
 from planwright.nodes.verification import Rules, close_plan, examine, needs_approval, pinned
 
@@ -31,28 +37,20 @@ SAID_BY_A_PERSON = frozenset(("rejected", "feedback"))
 
 
 def verify(
-    registry: Registry, plans: Plans, budgets: Budgets, settings: Settings, world: CallContext, taint: Taint
+    registry: Registry, stores: Stores, settings: Settings, world: CallContext, taint: Taint
 ) -> Node[AgentState]:
     """Check a plan, name its steps for good, and keep it, with its card, where gate and gateway look."""
 
     async def verify(state: AgentState, config: RunnableConfig) -> Update:
-        invocation = invocation_of(config)
-        plan = state["plan"]
-        assert plan is not None
+        invocation, proposed = invocation_of(config), state["plan"]
+        assert proposed is not None
         if invocation.cancelled_by:
-            return {
-                "status": "cancelled",
-                "answer": f"Cancelled by {invocation.cancelled_by}; nothing was run.",
-            }
-        plan, mended = close_plan(plan)
-        results, changes = state.get("results", {}), state.get("changes", [])
-        spent = await budgets.spent(invocation.run_id, invocation.clock())
-        whose = (invocation.context.tenant, invocation.profile.agent, invocation.words)
-        opening = bool(state.get("task", Task(task="")).memories) or await taint.of_plan(invocation)
-        asked = world.on_behalf_of(*whose, tainted=opening)
-        surface = await surface_in_run(registry, world.chains, invocation.run_id, invocation.profile)
-        attempts = state.get("attempts", Attempts())
-        rules = Rules(surface, settings, asked, state["route"], invocation.profile, attempts.fixed)
+            answer = f"Cancelled by {invocation.cancelled_by}; nothing was run."
+            return {"status": "cancelled", "answer": answer}
+        plan, mended = close_plan(proposed)
+        attempts, spent = _attempts(state), await stores.budgets.spent(invocation.run_id, invocation.clock())
+        rules = await rules_for(state, invocation, registry, settings, world, taint)
+        results = state.get("results", {})
         checked, findings, needed = await asyncio.to_thread(  # a preflight may read files
             examine, plan, rules, invocation.run_id, results, spent
         )
@@ -63,26 +61,72 @@ def verify(
             listed = [finding.model_dump(mode="json") for finding in findings]
             invocation.emit("plan_verified", {**data, "findings": listed}, str(attempts.revision))
             return _again(outcome, findings, attempts, state.get("findings", []))
-        deep = settings.approval.depth == "plan_and_gates"
         checked = pinned(checked, registry, world.policy.hash)
-        known = in_all(needed, spent)
-        shown = plan_card(plan, checked, changes, results, estimate=known, with_gates=deep)
+        checked = await not_done_again(checked, stores.forks, invocation.run_id)
+        deep, known = settings.approval.depth == "plan_and_gates", in_all(needed, spent)
+        values = await known_values(checked, results, invocation.request, stores)
+        changed = state.get("changes", [])
+        shown = plan_card(plan, checked, changed, results, estimate=known, with_gates=deep, values=values)
         invocation.emit("plan_verified", {**data, "findings": [], "plan": shown}, str(attempts.revision))
-        gate = None
-        asks = changes or needs_approval(checked, settings.approval)
-        if plan.work and (asks or await plans.was_asked_for(invocation.run_id, plan.plan_hash)):
-            gate = gate_id(invocation.run_id, "plan", subject(plan, attempts, checked))
-        if not invocation.context.dry_run:
-            card = gate_card(shown, attempts, state["route"], settings) if gate else None
-            recorded = RecordedPlan(plan=plan, checked=checked, gate_id=gate, card=card)
-            await plans.record(invocation.run_id, invocation.context.tenant, recorded, invocation.clock())
-        update: dict[str, object] = {"plan": plan, "checked": checked, "gate_id": gate or "", "findings": []}
-        update["estimate"] = known
+        gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval)
+        update: Update = {"plan": plan, "checked": checked, "gate_id": gate or "", "findings": []}
         if invocation.context.dry_run:
-            update |= {"status": "planned", "answer": "This is the plan; nothing was run."}
-        return update
+            told = {"status": "planned", "answer": "This is the plan; nothing was run."}
+            return {**update, "estimate": known, **told}
+        card = gate_card(shown, attempts, state["route"], settings) if gate else None
+        recorded = RecordedPlan(plan=plan, checked=checked, gate_id=gate, card=card)
+        await stores.plans.record(invocation.run_id, invocation.context.tenant, recorded, invocation.clock())
+        return {**update, "estimate": known}
 
     return verify
+
+
+async def rules_for(
+    state: AgentState,
+    invocation: Invocation,
+    registry: Registry,
+    settings: Settings,
+    world: CallContext,
+    taint: Taint,
+) -> Rules:
+    """Put together what the plan of a run is measured by."""
+    whose = (invocation.context.tenant, invocation.profile.agent, invocation.words)
+    opening = bool(state.get("task", Task(task="")).memories) or await taint.of_plan(invocation)
+    asked = world.on_behalf_of(*whose, tainted=opening)
+    surface = await surface_in_run(registry, world.chains, invocation.run_id, invocation.profile)
+    fixed = _attempts(state).fixed
+    return Rules(surface, settings, asked, state["route"], invocation.profile, fixed)
+
+
+async def gate_of_plan(
+    plan: Plan, checked: Sequence[CheckedStep], state: AgentState, plans: Plans, approval: Approval
+) -> str | None:
+    """Name the gate at which a person has to approve a plan; None where nobody has to."""
+    run_id, asks = state["run_id"], state.get("changes") or needs_approval(checked, approval)
+    if not plan.work or not (asks or await plans.was_asked_for(run_id, plan.plan_hash)):
+        return None
+    return gate_id(run_id, "plan", subject(plan, _attempts(state), checked))
+
+
+def _attempts(state: AgentState) -> Attempts:
+    return state.get("attempts", Attempts())
+
+
+async def known_values(
+    checked: Sequence[CheckedStep], results: Mapping[str, StepResult], request: str, stores: Stores
+) -> dict[str, dict[str, JsonValue]]:
+    """Resolve the arguments of steps whose references lead to results that are there, by step id."""
+    done = [result for result in results.values() if result.status == "completed"]
+    outputs = {result.step_id: {"output": await full_output(stores, result)} for result in done}
+    scope: dict[str, JsonValue] = {"steps": dict(outputs), "input": {"request": request}}
+    values: dict[str, dict[str, JsonValue]] = {}
+    for entry in checked:
+        if entry.uid in results or entry.step.literal or not entry.step.references:
+            continue
+        with contextlib.suppress(CapabilityRejected):  # a reference that leads nowhere yet
+            resolved = resolve(dict(entry.step.params), scope)
+            values[entry.step.id] = resolved if isinstance(resolved, dict) else {}
+    return values
 
 
 def subject(plan: Plan, attempts: Attempts, checked: Sequence[CheckedStep]) -> str:
