@@ -51,12 +51,11 @@ def large() -> Registry:
 
 
 @pytest.fixture
-def module(tmp_path: Path) -> Iterator[str]:
+def module() -> Iterator[str]:
     """A name for a module in the workspace, forgotten after the test."""
     name = "my_capabilities_of_this_test"
     yield name
     sys.modules.pop(name, None)
-    sys.path[:] = [entry for entry in sys.path if entry != str(tmp_path)]
 
 
 def test_the_built_in_capabilities_are_there(built_in: Registry) -> None:
