@@ -116,6 +116,13 @@ CREATE TABLE compensations (
 CREATE INDEX compensations_of_run ON compensations (source_run);
 """,
     "ALTER TABLE effects ADD COLUMN code TEXT",
+    """
+CREATE TABLE file_versions (
+    key TEXT PRIMARY KEY, tenant TEXT NOT NULL, run_id TEXT NOT NULL, path TEXT NOT NULL,
+    before TEXT NOT NULL, after TEXT NOT NULL, at TEXT NOT NULL
+);
+CREATE INDEX file_versions_of_path ON file_versions (tenant, path);
+""",
 )
 
 CHECKPOINT_MIGRATIONS: tuple[str, ...] = (

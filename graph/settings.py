@@ -25,6 +25,7 @@ from planwright.graph.agent_settings import Agent, AgentId, Budgets
 from planwright.graph.context_settings import Context
 from planwright.graph.egress_settings import Egress
 from planwright.graph.errors import SetupError
+from planwright.graph.files_settings import Files
 from planwright.graph.mail_settings import Mail
 from planwright.graph.mcp_settings import McpServer
 from planwright.graph.memory_settings import MemoryProposals
@@ -176,6 +177,7 @@ class Settings(BaseSettings):
     breaker: Breaker = Breaker()
     agents: dict[AgentId, Agent] = {}
     egress: Egress = Egress()
+    files: Files = Files()
     channels: dict[str, Channel] = {}
     mail: Mail = Mail()
     storage: Storage = Storage()
