@@ -21,6 +21,7 @@ from planwright.graph.errors import CapabilityForbidden, CapabilityRejected
 # hold keys or start programs. Wherever they are: a workspace may hold another one.
 HIDDEN = (".planwright", ".git", ".langgraph_api", "planwright.toml", "policy.toml", ".mcp.json", ".env")
 KEPT = ("langgraph.json",)
+_ELSEWHERE = "no setting allows it: write a file of another name"
 MAX_PATH, MAX_NAME, LARGEST = 1024, 200, 5_000_000
 # A named pipe must not block.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -54,7 +55,7 @@ class Jail:
             raise _outside(path, "that belongs to the program")
         names = spelled(pure.parts)
         if write and any(names[: len(kept)] == kept for kept in self._kept):
-            raise CapabilityForbidden(f"{path} decides what may run; it can be read, not written")
+            raise CapabilityForbidden(f"{path} decides what may run; it can be read, not written", _ELSEWHERE)
         self._refuse_links(pure)
         return pure.parts
 
