@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 HARMLESS = [
     "todo.txt", "summary.md", "notes/2026-11-21.md", "notes/deep/er/plan.markdown", "Report.HTML", "page.htm",
     "tickets.csv", "out/table.tsv", "data.json", "results/run-1.json", "README.md", "CHANGELOG.md",
-    "a b c.txt",    "ü 🧾.txt", "package.md", "conftest.py.md", "node.js notes.md", "settings.txt", "my-agents.md",
-    "from kim.txt",    "config.csv", "Makefile.txt", "invoice 4310.50.txt", "tasks.json", "customer requirements.md",
-    "index.html", "dev/null.txt", "policy.md",
+    "a b c.txt", "ü 🧾.txt", "package.md", "conftest.py.md", "node.js notes.md", "settings.txt",
+    "my-agents.md", "from kim.txt", "config.csv", "Makefile.txt", "invoice 4310.50.txt", "tasks.json",
+    "customer requirements.md", "index.html", "dev/null.txt", "policy.md",
 ]  # fmt: skip
 OLD = {"notes/a.md": "Grüße\r\n\x00\ufeff".encode() + b"\xff\xfe\x80", "b.txt": b""}
 
