@@ -117,7 +117,7 @@ def _obeyed() -> tuple[tuple[str, str], ...]:
     """Read the table of names, spelled as paths are."""
     text = files(__package__).joinpath("obeyed_names.csv").read_text("utf-8")
     rows = csv.DictReader(text.splitlines())
-    return tuple((*spelled((row["name"],)), row["obeyed_by"]) for row in rows)
+    return tuple((spelled((row["name"],))[0], row["obeyed_by"]) for row in rows)
 
 
 def _never(path: str, why: str) -> CapabilityForbidden:

@@ -141,7 +141,7 @@ def test_a_program_of_the_workspace_is_seen_by_path_and_by_name(tmp_path: Path) 
     change(program)
     program.chmod(0o755)
     for entry in ({"command": "bin/serve"}, {"command": "serve", "env": {"PATH": str(program.parent)}}):
-        plug(tmp_path, **entry)  # type: ignore[arg-type]
+        plug(tmp_path, **entry)
         trust(tmp_path)
         assert state(tmp_path) == "trusted"
         change(program)
