@@ -87,7 +87,12 @@ class Sweep:
         build(self.outside)
         mail = {"host": "127.0.0.1", "port": 1, "from": "a@example.com", "security": "none"}
         settings = load(self.root, mail=mail)
-        world = CallContext(settings, Jail(settings.workspace), self.stores.memories)
+        world = CallContext(
+            settings,
+            Jail(settings.workspace),
+            self.stores.memories,
+            file_versions=self.stores.file_versions,
+        )
         self.world = world.for_call("acme", "run_1", "k" * 64)
         self.before = outside_of(self.root)
 

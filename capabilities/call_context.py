@@ -11,6 +11,7 @@ import httpx
 from planwright.capabilities.egress.network import Network
 from planwright.capabilities.jail import Jail
 from planwright.capabilities.policy_file import Policy, default_policy
+from planwright.checkpoints.file_versions import FileVersions
 from planwright.checkpoints.memory import Memories
 from planwright.checkpoints.whole_results import WholeResults
 from planwright.graph.clock import Clock, utc_now
@@ -34,6 +35,7 @@ class CallContext:
     memories: Memories
     clock: Clock = utc_now
     whole_results: WholeResults | None = None
+    file_versions: FileVersions | None = None
     chains: Chains | None = None
     tenant: str = "default"
     run_id: str = ""

@@ -219,19 +219,17 @@ def capability(
 
     Left out, `mode` is `destructive` (a person decides every call), `risk` follows the mode, and
     `effect` is `pure` for `read_only`, else `blind`; with `varies`, both are the gravest that a call
-    can have. A queryable effect has to have a `lookup`, and no other may. The rest is as in Capability.
-    Raises SetupError when the declaration is incomplete.
+    can have. A queryable effect has to have a `lookup`, and no other may. Raises SetupError.
     """
 
     def declare(function: Function) -> Capability:
         check_told(name, function)
         found = _undeclared(name, function)
-        resolved: Mode = mode or "destructive"
         found = replace(
             found,
-            mode=resolved,
-            risk=risk or RISK_OF_MODE[resolved],
-            effect=effect or ("pure" if resolved == "read_only" else "blind"),
+            mode=mode or "destructive",
+            risk=risk or RISK_OF_MODE[mode or "destructive"],
+            effect=effect or ("pure" if mode == "read_only" else "blind"),
             tags=tuple(tags),
             guide=guide,
             timeout_s=timeout_s,

@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 from planwright.graph.errors import CapabilityForbidden, CapabilityRejected
 
@@ -20,6 +21,7 @@ from planwright.graph.errors import CapabilityForbidden, CapabilityRejected
 # hold keys or start programs. Wherever they are: a workspace may hold another one.
 HIDDEN = (".planwright", ".git", ".langgraph_api", "planwright.toml", "policy.toml", ".mcp.json", ".env")
 KEPT = ("langgraph.json",)
+_ELSEWHERE = "no setting allows it: write a file of another name"
 MAX_PATH, MAX_NAME, LARGEST = 1024, 200, 5_000_000
 # A named pipe must not block.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -35,8 +37,8 @@ class Jail:
 
     def __init__(self, root: Path, hidden: tuple[str, ...] = (), kept: tuple[str, ...] = KEPT) -> None:
         self.root = root.resolve()
-        self._hidden = tuple(_spelled(PurePosixPath(name).parts) for name in hidden)
-        self._kept = tuple(_spelled(PurePosixPath(name).parts) for name in kept)
+        self._hidden = tuple(spelled(PurePosixPath(name).parts) for name in hidden)
+        self._kept = tuple(spelled(PurePosixPath(name).parts) for name in kept)
 
     def check(self, path: str, *, write: bool = False) -> tuple[str, ...]:
         """Split a path into its components. Raises CapabilityForbidden when it may lead outside."""
@@ -51,9 +53,9 @@ class Jail:
             raise _outside(path, "it climbs out with `..`")
         if self._hides(pure.parts):
             raise _outside(path, "that belongs to the program")
-        spelled = _spelled(pure.parts)
-        if write and any(spelled[: len(kept)] == kept for kept in self._kept):
-            raise CapabilityForbidden(f"{path} decides what may run; it can be read, not written")
+        names = spelled(pure.parts)
+        if write and any(names[: len(kept)] == kept for kept in self._kept):
+            raise CapabilityForbidden(f"{path} decides what may run; it can be read, not written", _ELSEWHERE)
         self._refuse_links(pure)
         return pure.parts
 
@@ -63,18 +65,21 @@ class Jail:
 
     def read_bytes(self, path: str, limit: int = LARGEST) -> bytes:
         """Read a plain file that has no other name, which might be one outside."""
-        with self._parent(path) as (folder, name):
-            try:
-                _plain(path, os.stat(name, dir_fd=folder, follow_symlinks=False))
-                descriptor = os.open(name, _READ, dir_fd=folder)
-            except OSError as error:
-                raise _no_file(path, error) from error
-            with open(descriptor, "rb") as file:
-                _plain(path, os.fstat(descriptor))
-                data = file.read(limit + 1)
+        with self._opened(path) as file:
+            data = file.read(limit + 1)
         if len(data) > limit:
             raise CapabilityRejected(f"{path} is larger than {limit / 1_000_000:g} MB")
         return data
+
+    def beginning(self, path: str, size: int) -> tuple[bytes, int] | None:
+        """Read the first bytes of a file, and its mode; None where there is none."""
+        try:
+            with self._opened(path) as file:
+                return file.read(size), os.fstat(file.fileno()).st_mode
+        except CapabilityRejected as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return None
+            raise
 
     def write(self, path: str, text: str) -> int:
         """Write a text file in one step: readers see the old content or the new. Returns bytes."""
@@ -97,6 +102,16 @@ class Jail:
                     os.unlink(draft, dir_fd=folder)
                 raise CapabilityRejected(f"cannot write {path}: {error.strerror}") from error
         return len(data)
+
+    def remove(self, path: str) -> None:
+        """Delete a plain file."""
+        with self._parent(path, write=True) as (folder, name):
+            try:
+                _plain(path, os.stat(name, dir_fd=folder, follow_symlinks=False))
+                os.unlink(name, dir_fd=folder)
+                os.fsync(folder)
+            except OSError as error:
+                raise _no_file(path, error) from error
 
     def make_folder(self, path: str) -> None:
         """Make a folder, and those above it, unless they are there."""
@@ -138,10 +153,10 @@ class Jail:
         return folders, [name for name in names if not self._hides((here / name).parts)]
 
     def _hides(self, parts: tuple[str, ...]) -> bool:
-        spelled = _spelled(parts)
-        if any(part in HIDDEN for part in spelled):
+        names = spelled(parts)
+        if any(part in HIDDEN for part in names):
             return True
-        return any(spelled[: len(hidden)] == hidden for hidden in self._hidden)
+        return any(names[: len(hidden)] == hidden for hidden in self._hidden)
 
     def _refuse_links(self, pure: PurePosixPath) -> None:
         place = self.root
@@ -149,6 +164,19 @@ class Jail:
             place = place / part
             if os.path.islink(place):
                 raise _outside(pure.as_posix(), f"{part} is a symbolic link")
+
+    @contextmanager
+    def _opened(self, path: str) -> Iterator[BinaryIO]:
+        """Open a plain file for reading."""
+        with self._parent(path) as (folder, name):
+            try:
+                _plain(path, os.stat(name, dir_fd=folder, follow_symlinks=False))
+                descriptor = os.open(name, _READ, dir_fd=folder)
+            except OSError as error:
+                raise _no_file(path, error) from error
+            with open(descriptor, "rb") as file:
+                _plain(path, os.fstat(descriptor))
+                yield file
 
     @contextmanager
     def _parent(self, path: str, *, write: bool = False) -> Iterator[tuple[int, str]]:
@@ -182,7 +210,7 @@ class Jail:
         return folder
 
 
-def _spelled(parts: tuple[str, ...]) -> tuple[str, ...]:
+def spelled(parts: tuple[str, ...]) -> tuple[str, ...]:
     """Fold names as file systems do that ignore case, hidden marks or a last dot (CVE-2014-9390)."""
     plain = (unicodedata.normalize("NFKC", part) for part in parts)
     seen = ("".join(c for c in part if unicodedata.category(c) != "Cf") for part in plain)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import re
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
@@ -14,6 +13,7 @@ from types import MappingProxyType, ModuleType
 from rapidfuzz import fuzz, process
 
 from planwright.capabilities.capability import Capability
+from planwright.capabilities.workspace_modules import serve
 from planwright.graph.canonical import sha256
 from planwright.graph.errors import PlanwrightError, SetupError
 from planwright.graph.plan import WHOLE
@@ -146,7 +146,9 @@ def load_registry(
     found: list[Capability] = []
     for name in BUILT_IN:
         found += _declared_in(importlib.import_module(f"planwright.capabilities.builtin.{name}"))
-    for name in modules:
+    listed = tuple(modules)
+    serve(workspace, listed)
+    for name in listed:
         declared = _declared_in(_import(name, workspace))
         if not declared:
             raise SetupError(
@@ -162,8 +164,6 @@ def _declared_in(module: ModuleType) -> list[Capability]:
 
 
 def _import(name: str, workspace: Path) -> ModuleType:
-    if str(workspace) not in sys.path:
-        sys.path.append(str(workspace))  # last, so that no file there takes the place of a library
     try:
         return importlib.import_module(name)
     except PlanwrightError:

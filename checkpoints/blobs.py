@@ -13,7 +13,7 @@ from planwright.graph.redaction import Redactor
 
 
 class Blobs:
-    """A folder of immutable texts named by their sha256."""
+    """A folder of immutable texts and files named by their sha256."""
 
     def __init__(self, folder: Path, redactor: Redactor | None = None) -> None:
         self._folder = folder
@@ -21,7 +21,10 @@ class Blobs:
 
     def put(self, text: str) -> str:
         """Store a text durably and return its hash; storing it again costs nothing."""
-        data = self._redactor.document(text).encode()
+        return self.put_bytes(self._redactor.document(text).encode())
+
+    def put_bytes(self, data: bytes) -> str:
+        """Store bytes durably, as they are, and return their hash; who calls knows they hold no secret."""
         digest = hashlib.sha256(data).hexdigest()
         path = self._path(digest)
         if path.exists():
@@ -36,6 +39,10 @@ class Blobs:
 
     def get(self, digest: str) -> str:
         """Read a text. Raises RunError when it is gone or no longer matches its hash."""
+        return self.get_bytes(digest).decode()
+
+    def get_bytes(self, digest: str) -> bytes:
+        """Read bytes. Raises RunError when they are gone or no longer match their hash."""
         try:
             data = self._path(digest).read_bytes()
         except OSError as error:
@@ -43,7 +50,7 @@ class Blobs:
             raise RunError(cause, "restore .planwright/blobs from a backup") from error
         if hashlib.sha256(data).hexdigest() != digest:
             raise RunError(f"the recorded result {digest[:12]} was changed", "restore .planwright/blobs")
-        return data.decode()
+        return data
 
     def _path(self, digest: str) -> Path:
         return self._folder / digest[:2] / digest[2:]

@@ -124,6 +124,13 @@ ALTER TABLE effects ADD COLUMN unasked INTEGER NOT NULL DEFAULT 0;
 """,
     "CREATE TABLE own_parts (run_id TEXT NOT NULL, tenant TEXT NOT NULL, name TEXT NOT NULL,"
     " PRIMARY KEY (run_id, name))",
+    """
+CREATE TABLE file_versions (
+    key TEXT PRIMARY KEY, tenant TEXT NOT NULL, run_id TEXT NOT NULL, path TEXT NOT NULL,
+    before TEXT NOT NULL, after TEXT NOT NULL, at TEXT NOT NULL
+);
+CREATE INDEX file_versions_of_path ON file_versions (tenant, path);
+""",
 )
 
 CHECKPOINT_MIGRATIONS: tuple[str, ...] = (

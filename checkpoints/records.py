@@ -14,6 +14,7 @@ from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.budgets import Budgets
 from planwright.checkpoints.chains import MadeChains
 from planwright.checkpoints.database import Boundary, Database
+from planwright.checkpoints.file_versions import FileVersions
 from planwright.checkpoints.forks import Forks
 from planwright.checkpoints.gates import Gates
 from planwright.checkpoints.journal import Journal
@@ -51,6 +52,7 @@ class Records:
     allow_rules: AllowRules
     alternatives: Alternatives
     whole_results: WholeResults
+    file_versions: FileVersions
     work_times: WorkTimes
     chains: MadeChains
     own_parts: OwnParts
@@ -88,6 +90,7 @@ def open_records(
         allow_rules=AllowRules(folder),
         alternatives=Alternatives(database),
         whole_results=WholeResults(database, blobs),
+        file_versions=FileVersions(database, blobs),
         work_times=WorkTimes(database),
         chains=MadeChains(database),
         own_parts=OwnParts(database),

@@ -51,11 +51,12 @@ def give_trust(name: str | None, workspace: Path, yes: bool) -> int:
         screen.print(views.label("starts" if listed.entry.url is None else "connects", listed.starts()))
         for what, value in listed.given().items():
             screen.print(views.label("", f"{what} {value}"))
+        for path, digest in standing.files.items():
+            screen.print(views.label("", f"file {path} {digest[:12]}"))
         if yes or _agreed(listed.name):
-            trust.give(listed, who(), utc_now())
-            screen.print(
-                views.label("trusted", f"until its entry changes; it stands in {trust.path}", "green")
-            )
+            trust.give(listed, standing.files, who(), utc_now())
+            until = f"until its entry changes, or a file its command names; it stands in {trust.path}"
+            screen.print(views.label("trusted", until, "green"))
         else:
             screen.print(views.label("not trusted", "it is not started", "yellow"))
     return 0

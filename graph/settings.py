@@ -26,6 +26,7 @@ from planwright.graph.approval_settings import Approval as Approval
 from planwright.graph.context_settings import Context
 from planwright.graph.egress_settings import Egress
 from planwright.graph.errors import SetupError
+from planwright.graph.files_settings import Files
 from planwright.graph.mail_settings import Mail
 from planwright.graph.mcp_settings import McpServer
 from planwright.graph.memory_settings import MemoryProposals
@@ -166,6 +167,7 @@ class Settings(BaseSettings):
     breaker: Breaker = Breaker()
     agents: dict[AgentId, Agent] = {}
     egress: Egress = Egress()
+    files: Files = Files()
     channels: dict[str, Channel] = {}
     mail: Mail = Mail()
     storage: Storage = Storage()

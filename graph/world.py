@@ -8,6 +8,7 @@ from planwright.capabilities.egress.network import Network
 from planwright.capabilities.jail import KEPT, Jail
 from planwright.capabilities.policy_file import Policy
 from planwright.capabilities.registry import Registry
+from planwright.capabilities.workspace_modules import module_homes
 from planwright.checkpoints.stores import Stores
 from planwright.graph.clock import Clock
 from planwright.graph.redaction import Redactor
@@ -24,6 +25,7 @@ def open_world(
         stores.memories,
         clock,
         stores.whole_results,
+        stores.file_versions,
         chains=Chains(registry, stores.chains),
         network=Network(settings.egress),
         policy=policy,
@@ -32,8 +34,13 @@ def open_world(
 
 
 def _jail(settings: Settings) -> Jail:
-    """Jail file capabilities in the workspace, outside the program's own store; its code is read-only."""
-    store = settings.storage.path
-    hidden = () if store.is_absolute() else (store.as_posix(),)
-    code = [name.partition(".")[0] for name in settings.capabilities.modules]
-    return Jail(settings.workspace, hidden, (*KEPT, *code, *(f"{name}.py" for name in code)))
+    """Jail file capabilities in the workspace, outside the program's own store; its code is read-only.
+
+    Its code are the listed modules, and what they import from beside them.
+    """
+    workspace, store = settings.workspace.resolve(), settings.store_folder.resolve()
+    inside = store.is_relative_to(workspace) and store != workspace
+    hidden = (store.relative_to(workspace).as_posix(),) if inside else ()
+    listed = settings.capabilities.modules
+    code = {*(name.partition(".")[0] for name in listed), *module_homes(workspace, listed)}
+    return Jail(workspace, hidden, (*KEPT, *code, *(f"{name}.py" for name in code)))

@@ -52,7 +52,7 @@ class McpServers:
         (folder / ".mcp.json").write_text(json.dumps({"mcpServers": servers}, indent=1), "utf-8")
         settings = load(folder)
         for standing in look(settings) if trusted else ():
-            Trust(settings.store_folder).give(standing.listed, "ada", utc_now())
+            Trust(settings.store_folder).give(standing.listed, standing.files, "ada", utc_now())
 
 
 def processes(word: str) -> list[int]:

@@ -15,9 +15,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, JsonValue
 
+from planwright.capabilities.builtin.file_versions import UNDONE_BY, replace
 from planwright.capabilities.builtin.files import PathArgument, file_of
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Guide, capability
+from planwright.capabilities.document_rules import check_document
 from planwright.graph.errors import CapabilityForbidden, CapabilityRejected
 from planwright.graph.references import has_reference
 
@@ -31,12 +33,13 @@ _NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)*%?")
 
 
 class Document(BaseModel):
-    """A document that was written."""
+    """A document that was written; `version` names what was there before: empty, or the same."""
 
     path: str
     format: str
     bytes: int
     rows: int
+    version: str
 
 
 def _writable(args: Mapping[str, JsonValue], call: CallContext) -> None:
@@ -44,6 +47,7 @@ def _writable(args: Mapping[str, JsonValue], call: CallContext) -> None:
     if isinstance(path, str) and not has_reference(path):
         call.workspace.check(path, write=True)
         _form(path)
+        check_document(path, call)
 
 
 @capability(
@@ -62,6 +66,7 @@ def _writable(args: Mapping[str, JsonValue], call: CallContext) -> None:
     writes=file_of,
     destinations=("path",),
     trusted_result=True,
+    compensation=UNDONE_BY,
 )
 def create(
     path: PathArgument,
@@ -76,11 +81,12 @@ def create(
 ) -> Document:
     """Create a document: a Markdown file, a CSV spreadsheet or an HTML page."""
     form = _form(path)
+    check_document(path, call)
     heads, cells = _table(columns, rows)
     data = _WRITERS[form](title, text, heads, cells).encode()
     _refuse_another(path, data, call)
-    written = call.workspace.write_bytes(path, data)
-    return Document(path=path, format=form, bytes=written, rows=len(cells))
+    version = replace(path, data, call)
+    return Document(path=path, format=form, bytes=len(data), rows=len(cells), version=version)
 
 
 def _form(path: str) -> str:

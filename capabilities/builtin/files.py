@@ -9,9 +9,12 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, JsonValue
 
+from planwright.capabilities.builtin.file_versions import UNDONE_BY, put_back, replace
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Guide, capability
+from planwright.capabilities.document_rules import check_document, check_name
 from planwright.graph.errors import CapabilityRejected
+from planwright.graph.references import has_reference
 
 PathArgument = Annotated[
     str, Field(description="a path below the workspace", json_schema_extra={"format": "path"})
@@ -33,10 +36,18 @@ class FileText(BaseModel):
 
 
 class Written(BaseModel):
-    """A file that was written."""
+    """A file that was written; `version` names what it held before, empty when it was not there."""
 
     path: str
     bytes: int
+    version: str
+
+
+class Restored(BaseModel):
+    """A file that is what it was; `version` names what it held until then."""
+
+    path: str
+    version: str
 
 
 class Line(BaseModel):
@@ -68,10 +79,19 @@ def file_of(args: Mapping[str, JsonValue], call: CallContext) -> list[str]:
 
 
 def writable(args: Mapping[str, JsonValue], call: CallContext) -> None:
-    """Refuse a path that may lead out of the workspace, or to what decides over the program."""
+    """Refuse a path that may lead out of the workspace, and what is no document."""
     path = args.get("path")
     if isinstance(path, str):
         call.workspace.check(path, write=True)
+        if not has_reference(path):
+            check_document(path, call)
+
+
+def nameable(args: Mapping[str, JsonValue], call: CallContext) -> None:
+    """Refuse a path that could not be the name of a document, whatever it is by now."""
+    path = args.get("path")
+    if isinstance(path, str) and not has_reference(path):
+        check_name(path, call)
 
 
 @capability(
@@ -117,10 +137,34 @@ def read(path: PathArgument, call: CallContext) -> FileText:
     writes=file_of,
     destinations=("path",),
     trusted_result=True,
+    compensation=UNDONE_BY,
 )
 def write(path: PathArgument, text: str, call: CallContext) -> Written:
     """Write a text into a file of the workspace, replacing what is there."""
-    return Written(path=path, bytes=call.workspace.write(path, text))
+    check_document(path, call)
+    data = text.encode()
+    return Written(path=path, bytes=len(data), version=replace(path, data, call))
+
+
+@capability(
+    "files.restore",
+    mode="local_write",
+    risk="Medium",
+    effect="idempotent",
+    tags=("restore", "revert"),
+    guide=Guide("Undoes a files.write or documents.create by its `version`. Seldom in a plan.", (), 900),
+    preflight=nameable,
+    writes=file_of,
+    compensation=UNDONE_BY,
+)
+def restore(
+    path: PathArgument,
+    version: Annotated[str, Field(description="the `version` a call that replaced it has returned")],
+    call: CallContext,
+) -> Restored:
+    """Restore an earlier version."""
+    check_name(path, call)
+    return Restored(path=path, version=put_back(path, version, call))
 
 
 @capability(

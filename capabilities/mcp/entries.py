@@ -43,10 +43,14 @@ class Listed:
     entry: Entry
     file: ServerFile
 
-    def fingerprint(self) -> str:
-        """Hash what stands there, variables by their names, and the workspace: what trust is bound to."""
+    def fingerprint(self, hashes: Mapping[str, str]) -> str:
+        """Hash what stands there, variables by their names, the workspace, and the files its command names.
+
+        It is what trust is bound to.
+        """
         written = self.entry.model_dump(mode="json", exclude={"disabled"})
-        return sha256([str(self.file.path.parent), self.name, written])
+        named = [dict(hashes)] if hashes else []
+        return sha256([str(self.file.path.parent), self.name, written, *named])
 
     def starts(self) -> str:
         """Say what is started, word by word, or connected to."""
@@ -64,16 +68,20 @@ class Listed:
 
         Raises SetupError, with file and line, for a variable that is not set and a command that is not there.
         """
-        try:
-            entry = Entry.model_validate(filled(self.entry.model_dump(), environment))
-        except VariableError as error:
-            unused = f"[mcp.{self.name}] enabled = false"
-            raise self.refusal(error.cause, f"{error.next_step}, or {unused}", *error.path) from error
+        entry = self.with_variables(environment)
         if entry.command is not None:
             self._check_command(entry, environment)
         elif not _is_address(entry.url or ""):
             raise self.refusal(f"has no http address: {self.entry.url}", "write https://host/path", "url")
         return entry
+
+    def with_variables(self, environment: Mapping[str, str]) -> Entry:
+        """Put the environment's values in place of variables. Raises SetupError for one that is not set."""
+        try:
+            return Entry.model_validate(filled(self.entry.model_dump(), environment))
+        except VariableError as error:
+            unused = f"[mcp.{self.name}] enabled = false"
+            raise self.refusal(error.cause, f"{error.next_step}, or {unused}", *error.path) from error
 
     def folder(self, entry: Entry) -> Path:
         """The folder a server is started in: its `cwd`, from the workspace."""

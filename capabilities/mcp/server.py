@@ -23,10 +23,12 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Implementation
 from pydantic import JsonValue
 
+from planwright.capabilities.mcp.command_files import hashes
 from planwright.capabilities.mcp.standing import Standing
 from planwright.capabilities.mcp.tools import Tool, read_tool
 from planwright.checkpoints.private_files import open_private
 from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable
+from planwright.graph.settings import child_environment
 
 PAGES = 100  # of a list of tools
 LONGEST_REST_S, FIRST_REST_S = 30.0, 0.25
@@ -157,6 +159,8 @@ class Server:
             timeout = httpx2.Timeout(CONNECT_S, read=READ_S)
             http = httpx2.AsyncClient(headers=entry.headers, timeout=timeout, trust_env=False)
             return streamable_http_client(entry.url, http_client=await stack.enter_async_context(http))
+        if hashes(self._standing.listed, entry, child_environment({})) != self._standing.files:
+            raise ValueError("a file that its command names has changed since it was trusted")
         log: Any = stack.enter_context(open_private(self._log, "w", encoding="utf-8"))
         folder = self._standing.listed.folder(entry)
         command = entry.command or ""

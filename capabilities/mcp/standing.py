@@ -9,6 +9,7 @@ from typing import Literal
 from rapidfuzz import process
 
 from planwright.capabilities.capability import Capability
+from planwright.capabilities.mcp.command_files import hashes
 from planwright.capabilities.mcp.entries import FILE_NAME, Entry, Listed, read_entries
 from planwright.capabilities.mcp.names import SERVER, plain_names
 from planwright.capabilities.mcp.trust import Trust
@@ -25,7 +26,7 @@ class Standing:
     """A server of the file: its entry filled in, its settings, and how it stands.
 
     `tools` are the capabilities of one that is ready, by the names the server calls them; `left_out`
-    says of others why they are none.
+    says of others why they are none. `files` are those its command names, by path, with their hashes.
     """
 
     listed: Listed
@@ -37,6 +38,7 @@ class Standing:
     next_step: str = ""
     tools: Mapping[str, Capability] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -65,12 +67,14 @@ def look(settings: Settings) -> list[Standing]:
             found.append(Standing(one, one.entry, chosen, prefixes[one.name], "off", "it is switched off"))
             continue
         entry = one.filled_in(environment)
-        if trust.covers(one):
-            found.append(Standing(one, entry, chosen, prefixes[one.name], "trusted"))
+        files = hashes(one, entry, environment)
+        if trust.covers(one, files):
+            found.append(Standing(one, entry, chosen, prefixes[one.name], "trusted", files=files))
             continue
-        cause = "it has changed since it was trusted" if trust.knows(one) else "nobody has trusted it yet"
+        changed = "it has changed since it was trusted: its entry, or a file that its command names"
+        cause = changed if trust.knows(one) else "nobody has trusted it yet"
         step = f"look at what it starts, and trust it: planwright mcp trust {one.name}"
-        found.append(Standing(one, entry, chosen, prefixes[one.name], "untrusted", cause, step))
+        found.append(Standing(one, entry, chosen, prefixes[one.name], "untrusted", cause, step, files=files))
     return found
 
 

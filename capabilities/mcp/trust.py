@@ -1,12 +1,13 @@
 """Trust on first use: a file of the project starts no process until a person said so, once.
 
-Trust is bound to what the server's entry says and to the folder of the workspace. It stands in
-`mcp_trust.json` among our own files, made to be read and cut.
+Trust is bound to what the server's entry says, to the folder of the workspace, and to what the files in it
+hold that the command names. It stands in `mcp_trust.json` among our own files, made to be read and cut.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -37,10 +38,10 @@ class Trust:
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE_NAME
 
-    def covers(self, listed: Listed) -> bool:
-        """Say whether a person trusts exactly this entry."""
+    def covers(self, listed: Listed, hashes: Mapping[str, str]) -> bool:
+        """Say whether a person trusts exactly this entry, and these files that its command names."""
         given = self.read().get(listed.name)
-        return given is not None and given.entry_hash == listed.fingerprint()
+        return given is not None and given.entry_hash == listed.fingerprint(hashes)
 
     def knows(self, listed: Listed) -> bool:
         """Say whether trust was given to an entry of this name, whatever it said."""
@@ -53,11 +54,10 @@ class Trust:
         except (OSError, ValidationError):
             return {}
 
-    def give(self, listed: Listed, by: str, at: datetime) -> None:
-        """Write down that a person trusts an entry as it stands."""
-        given = Given(
-            starts=listed.starts(), entry_hash=listed.fingerprint(), given_by=by, given_at=at.isoformat()
-        )
+    def give(self, listed: Listed, hashes: Mapping[str, str], by: str, at: datetime) -> None:
+        """Write down that a person trusts an entry, and the files its command names, as they stand."""
+        bound = listed.fingerprint(hashes)
+        given = Given(starts=listed.starts(), entry_hash=bound, given_by=by, given_at=at.isoformat())
         self._write({**self.read(), listed.name: given})
 
     def take_back(self, name: str) -> bool:

@@ -11,7 +11,7 @@ def _by_word(rows: Mapping[str, str]) -> dict[str, str]:
 
 
 KNOWN = frozenset(
-    "datetime.now memory.search memory.write files.list files.read files.write files.search mail.search"
+    "datetime.now memory.search memory.write files.list files.read files.write files.restore files.search mail.search"
     " tickets.create tickets.list channel.post http.request text.extract text.summarize memory.forget mail.draft mail.send"
     " calendar.list documents.create sql.query sql.execute".split()
 )

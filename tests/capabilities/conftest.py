@@ -43,7 +43,13 @@ def make_world(tmp_path: Path, stores: Stores) -> Callable[..., CallContext]:
 
     def make(key: str = "key-1", **flags: Any) -> CallContext:
         settings = load(tmp_path, **flags)
-        world = CallContext(settings, Jail(settings.workspace), stores.memories, lambda: NOW)
+        world = CallContext(
+            settings,
+            Jail(settings.workspace),
+            stores.memories,
+            lambda: NOW,
+            file_versions=stores.file_versions,
+        )
         return world.for_call("acme", "run_1", key)
 
     return make

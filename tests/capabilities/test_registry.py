@@ -15,8 +15,8 @@ from planwright.graph.errors import SetupError
 
 BUILT_IN = (
     "agent.delegate calendar.list channel.post clarify datetime.now documents.create files.list files.read"
-    " files.search files.write http.request mail.draft mail.search mail.send memory.forget memory.search"
-    " memory.write respond results.read sql.execute sql.query text.extract text.summarize"
+    " files.restore files.search files.write http.request mail.draft mail.search mail.send memory.forget"
+    " memory.search memory.write respond results.read sql.execute sql.query text.extract text.summarize"
     " tickets.create tickets.list tool.create_chain"
 ).split()
 
@@ -51,12 +51,11 @@ def large() -> Registry:
 
 
 @pytest.fixture
-def module(tmp_path: Path) -> Iterator[str]:
+def module() -> Iterator[str]:
     """A name for a module in the workspace, forgotten after the test."""
     name = "my_capabilities_of_this_test"
     yield name
     sys.modules.pop(name, None)
-    sys.path[:] = [entry for entry in sys.path if entry != str(tmp_path)]
 
 
 def test_the_built_in_capabilities_are_there(built_in: Registry) -> None:
@@ -77,6 +76,7 @@ def test_the_built_in_capabilities_are_there(built_in: Registry) -> None:
         ("calendar.list sql.query", "read_only", "None", "pure"),
         ("mail.draft", "local_write", "Low", "idempotent"),
         ("memory.write files.write documents.create tickets.create", "local_write", "Medium", "idempotent"),
+        ("files.restore", "local_write", "Medium", "idempotent"),
         ("memory.forget", "local_write", "High", "idempotent"),
         ("channel.post", "network", "Medium", "idempotent"),
         ("http.request", "network", "High", "blind"),

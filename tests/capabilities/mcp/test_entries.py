@@ -132,19 +132,20 @@ def test_a_server_named_twice_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_fingerprint_is_of_what_is_started(tmp_path: Path) -> None:
-    first = only(tmp_path, command="sh", args=["a"]).fingerprint()
-    assert only(tmp_path, args=["a"], command="sh", autoApprove=["x"]).fingerprint() == first
+    first = only(tmp_path, command="sh", args=["a"]).fingerprint({})
+    assert only(tmp_path, args=["a"], command="sh", autoApprove=["x"]).fingerprint({}) == first
     others: list[dict[str, Any]] = [
         {"command": "sh", "args": ["b"]},
         {"command": "bash", "args": ["a"]},
         {"command": "sh", "args": ["a"], "env": {"A": "1"}},
         {"command": "sh", "args": ["a"], "cwd": "x"},
     ]
-    found = {only(tmp_path, **fields).fingerprint() for fields in others}
+    found = {only(tmp_path, **fields).fingerprint({}) for fields in others}
     assert len(found) == len(others)
     assert first not in found
 
 
 def test_the_fingerprint_is_of_this_folder(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
-    assert only(tmp_path, command="sh").fingerprint() != only(tmp_path / "other", command="sh").fingerprint()
+    here, there = (only(folder, command="sh") for folder in (tmp_path, tmp_path / "other"))
+    assert here.fingerprint({}) != there.fingerprint({})

@@ -25,7 +25,7 @@ def trust_all(folder: Path) -> Trust:
     """Trust every server of a folder."""
     trust = Trust(load(folder).store_folder)
     for standing in look(load(folder)):
-        trust.give(standing.listed, "ada", utc_now())
+        trust.give(standing.listed, standing.files, "ada", utc_now())
     return trust
 
 

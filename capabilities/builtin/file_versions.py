@@ -1,0 +1,77 @@
+"""Files that are replaced so that it can be taken back: what they held before is kept in the store."""
+
+from __future__ import annotations
+
+from planwright.capabilities.call_context import CallContext
+from planwright.checkpoints.file_versions import Change, FileVersions, version_of
+from planwright.graph.errors import CapabilityForbidden, CapabilityRejected
+from planwright.graph.plan import Compensation
+
+UNDONE_BY = Compensation(
+    capability="files.restore", params={"path": "{{output.path}}", "version": "{{output.version}}"}
+)
+
+
+def replace(path: str, data: bytes, call: CallContext) -> str:
+    """Write a file, and return the version of it that is kept: what was there, empty for nothing.
+
+    Raises CapabilityRejected when what is there cannot be kept; then nothing is written.
+    """
+    version = _keep(path, _content(path, call), data, call)
+    call.workspace.write_bytes(path, data)
+    return version
+
+
+def put_back(path: str, version: str, call: CallContext) -> str:
+    """Make a file what it was before a call replaced it, and return the version that is replaced now.
+
+    Raises CapabilityRejected when it is not what a call made of that version: somebody has changed it since.
+    """
+    versions, name = _versions(call), _name(path, call)
+    content = _content(path, call)
+    now = version_of(content)
+    if not versions.has_made(call.idempotency_key, name, now) and not versions.was_replaced(
+        call.tenant, name, version, now
+    ):
+        raise CapabilityRejected(
+            f"{path} has changed since, or no call has replaced this version of it",
+            "compare it with what you want back, and write that with files.write",
+        )
+    data = versions.read(version) if version else None
+    replaced = _keep(path, content, data, call)
+    if data is not None:
+        call.workspace.write_bytes(path, data)
+    elif content is not None:
+        call.workspace.remove(path)
+    return replaced
+
+
+def _keep(path: str, before: bytes | None, after: bytes | None, call: CallContext) -> str:
+    if before is not None and call.redactor.in_bytes(before):
+        raise CapabilityForbidden(
+            f"{path} holds a secret, which the store does not keep, so it is not replaced",
+            "take the secret out of it, or write another file",
+        )
+    key, name = call.idempotency_key, _name(path, call)
+    change = Change(key, call.tenant, call.run_id, name, version_of(after))
+    return _versions(call).keep(change, before, call.now())
+
+
+def _content(path: str, call: CallContext) -> bytes | None:
+    """Read what a file holds; None when there is none."""
+    try:
+        return call.workspace.read_bytes(path)
+    except CapabilityRejected as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return None
+        raise
+
+
+def _name(path: str, call: CallContext) -> str:
+    return "/".join(call.workspace.check(path, write=True))
+
+
+def _versions(call: CallContext) -> FileVersions:
+    if call.file_versions is None:
+        raise CapabilityRejected("nothing keeps what a file held before, so none is written")
+    return call.file_versions
