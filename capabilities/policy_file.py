@@ -14,7 +14,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 from rapidfuzz import process
 
-from planwright.capabilities.condition import LONGEST, Condition, compile_condition
+from planwright.capabilities.condition import Condition, compile_condition
+from planwright.capabilities.expression import LONGEST
 from planwright.checkpoints.approvers import CHANNEL
 from planwright.graph.canonical import sha256
 from planwright.graph.errors import SetupError

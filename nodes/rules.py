@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability
 from planwright.capabilities.compensation_check import step_flaws
+from planwright.capabilities.expression import compiled
 from planwright.capabilities.fitting import misfits
 from planwright.capabilities.policy import Ruling, decide
 from planwright.capabilities.redacted import why_not
@@ -208,10 +209,8 @@ def _references(plan: Plan, step: PlanStep, registry: Registry) -> Iterator[Find
 
 
 def _criterion(step: PlanStep, expression: str) -> Iterator[Finding]:
-    import cel  # here, for it brings a terminal toolkit along: 0.4 s at the start of every command
-
     try:
-        cel.compile(expression)
+        compiled(expression)
     except ValueError as error:
-        message = f"success_criteria is not CEL: {str(error).splitlines()[0]}"
+        message = f"success_criteria {error}"
         yield Finding(code="bad_arguments", step_id=step.id, message=message, fix="e.g. output.count > 0")
