@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from planwright.graph.errors import OverLimit
-from planwright.sandbox.sandbox import sandbox
+from planwright.sandbox.sandbox import JobFailed, sandbox
 
 if TYPE_CHECKING:
     import cel
@@ -73,7 +73,7 @@ class Expression:
 
                 return evaluate(self.program, lambda: values.context)
             answer: tuple[bool | None, str] = sandbox().run(JOB, self.source, dict(values.values))
-        except OverLimit as error:
+        except (OverLimit, JobFailed) as error:
             return None, f"cannot be evaluated: {error.cause}"
         return answer
 

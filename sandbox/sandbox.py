@@ -16,15 +16,15 @@ from functools import cache
 from multiprocessing import Pipe
 from typing import Any
 
-from planwright.graph.errors import OverLimit, SetupError
+from planwright.graph.errors import CapabilityRejected, OverLimit, SetupError
 from planwright.sandbox.child import CPU_S, MEMORY
 
 WALL_S = 30.0  # for what waits and uses no CPU: a locked file, a machine without a free moment
 MOST_IDLE = 2
 
 
-class JobFailed(RuntimeError):
-    """A job raised what is no refusal of ours; it is quoted."""
+class JobFailed(CapabilityRejected):
+    """A job raised what is no refusal of ours, did not end, or its process broke down: its effect is open."""
 
 
 class Sandbox:
@@ -38,8 +38,8 @@ class Sandbox:
     def run(self, job: str, *args: object) -> Any:
         """Call `module:function` with arguments that can be pickled, and return what it returns.
 
-        Raises OverLimit where it needs more CPU, memory or levels than a job may use, or breaks down; what
-        it raises of ours; and JobFailed for all else that it raises.
+        Raises OverLimit where it needs more CPU, memory or levels than a job may use; what it raises of
+        ours; and JobFailed for all else.
         """
         child = self._take()
         try:
@@ -105,16 +105,17 @@ class _Child:
                 raise SetupError(f"cannot start {sys.executable}: {error}") from error
 
     def ask(self, job: str, args: tuple[object, ...]) -> tuple[str, Any, bool]:
-        """Have one job done. Raises OverLimit when the child ends over it, or does not answer."""
+        """Have one job done. Raises OverLimit or JobFailed when the child ends over it."""
         try:
             self._pipe.send((job, args))
             if not self._pipe.poll(WALL_S):
-                raise OverLimit(f"it did not end within {WALL_S:g} s")
+                raise JobFailed(f"it did not end within {WALL_S:g} s")
             answer: tuple[str, Any, bool] = self._pipe.recv()
         except (EOFError, ConnectionError) as error:
             ended = self._process.wait()
-            how = "cpu" if ended == -signal.SIGPROF else "end"
-            raise OverLimit(_LIMITS[how]) from error
+            if ended == -signal.SIGPROF:
+                raise OverLimit(_LIMITS["cpu"]) from error
+            raise JobFailed(f"what reads it broke down ({ended})") from error
         return answer
 
     def kill(self) -> None:
@@ -125,10 +126,9 @@ class _Child:
 
 
 _LIMITS = {
-    "cpu": f"it takes more than {CPU_S:g} s of computing",
+    "cpu": f"it takes more than {CPU_S:g} s of CPU",
     "memory": f"it takes more than {MEMORY // 1_000_000} MB of memory",
     "levels": "it is nested too deeply",
-    "end": "whatever reads it broke down",
 }
 
 
