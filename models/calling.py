@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-import json_repair
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.runnables import Runnable
 
 from planwright.checkpoints.budgets import Amount, Budgets
 from planwright.graph.errors import (
+    CapabilityRejected,
     ModelError,
     ModelOutputInvalid,
     ModelRejected,
@@ -38,11 +37,12 @@ from planwright.models.tool_bridge import in_words, new_nonce, read_calls
 from planwright.models.unfinished import as_far_as_it_goes
 from planwright.models.warning import warn
 from planwright.prompts.fence import Fences
+from planwright.sandbox.sandbox import sandbox
 
 T = TypeVar("T")
 MAX_TOKENS = 4096
 LONGEST_WAIT_S = 60
-_FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
+LONGEST_REPLY = 200_000  # characters; a reply may have MAX_TOKENS, of four or five each
 
 
 @dataclass(frozen=True)
@@ -276,16 +276,40 @@ def _too_slow(route: ModelRoute, timeout_s: float) -> ModelUnavailable:
 def read_json(text: str) -> tuple[dict[str, Any], bool]:
     """Read the one JSON object of a reply; say whether it had to be repaired.
 
-    Raises ModelOutputInvalid when there is none to be found.
+    Raises ModelOutputInvalid when there is none to be found, or it is too long or nested too deeply.
     """
-    fenced = _FENCE.search(text)
-    body = (fenced[1] if fenced else text).strip()
+    if len(text) > LONGEST_REPLY:
+        raise ModelOutputInvalid(
+            f"the reply has {len(text):,} characters, {LONGEST_REPLY:,} are allowed",
+            "answer with fewer words",
+        )
+    body = _unfenced(text)
     try:
-        value, repaired = json.loads(body), fenced is not None
+        value, repaired = json.loads(body), body != text.strip()
     except json.JSONDecodeError:
-        value, repaired = json_repair.loads(body), True
+        value, repaired = _repaired(body), True
+    except (RecursionError, ValueError) as error:  # Python reads no int of more than 4,300 digits
+        cause = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise ModelOutputInvalid(f"the reply cannot be read: {cause}", "answer with plain JSON") from error
     if not isinstance(value, dict) or not value:
         raise ModelOutputInvalid(
             "the reply is not one JSON object", "answer with one JSON object and nothing else"
         )
     return value, repaired
+
+
+def _unfenced(text: str) -> str:
+    """Take the first block between ``` and ```, where there is one; else all of a text."""
+    _, opening, after = text.partition("```")
+    body, closing, _ = after.partition("```")
+    return (body.removeprefix("json") if opening and closing else text).strip()
+
+
+def _repaired(text: str) -> Any:
+    """Repair JSON in the sandbox: what it costs depends on what is broken."""
+    try:
+        return sandbox().run("json_repair:loads", text)
+    except CapabilityRejected as error:
+        raise ModelOutputInvalid(
+            f"the reply is no JSON, and cannot be repaired: {error.cause}", "answer with plain JSON"
+        ) from error

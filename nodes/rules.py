@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability
@@ -19,6 +20,8 @@ from planwright.graph.results import Finding
 from planwright.graph.risk import looser
 from planwright.graph.schedule import find_cycle
 from planwright.graph.settings import Settings
+
+MOST_ALIKE = 20  # findings of one kind about one step: whoever mends it needs no more
 
 
 def check(
@@ -181,8 +184,8 @@ def _step(plan: Plan, step: PlanStep, registry: Registry, world: CallContext) ->
 
 
 def _arguments(plan: Plan, step: PlanStep, found: Capability, registry: Registry) -> Iterator[Finding]:
-    for text in () if step.literal else malformed_references(step.params):
-        message = f"{text} is no reference"
+    for text in () if step.literal else malformed_references(step.params)[:MOST_ALIKE]:
+        message = f"{text[:200]} is no reference"
         yield Finding(
             code="bad_arguments", step_id=step.id, message=message, fix="write {{steps.<id>.output.<path>}}"
         )
@@ -190,7 +193,7 @@ def _arguments(plan: Plan, step: PlanStep, found: Capability, registry: Registry
     for message in misfits(found, step.params, literal=step.literal):
         yield Finding(code="bad_arguments", step_id=step.id, message=message, fix=f"it takes: {known}")
     if not step.literal:
-        yield from _references(plan, step, registry)
+        yield from islice(_references(plan, step, registry), MOST_ALIKE)
 
 
 def _references(plan: Plan, step: PlanStep, registry: Registry) -> Iterator[Finding]:
