@@ -58,14 +58,15 @@ def run(
     with closing(build_graph(load(folder, **flags), model=script)) as agent:
         out = agent.invoke({"messages": [("user", request)]}, config)
         for _ in range(8):
-            if not (asked := agent.get_state(config).interrupts):
+            if not (gates := agent.get_state(config).interrupts):
                 break
-            out = agent.invoke(Command(resume={a.value["gate_id"]: "approve" for a in asked}), config)
-        heard = ["" if isinstance(m.content, list) else m.text for m in out["messages"] if m.type == "tool"]
+            out = agent.invoke(Command(resume={a.value["gate_id"]: "approve" for a in gates}), config)
+    asked = script.asked[-1] if isinstance(script, ScriptedModel) else []
+    heard = [message.text for message in asked if message.type == "tool"]
     ends = [f"{r.error}" for r in out.get("results", {}).values() if r.error]
     verdict = out.get("verdict")
     said = [*ends, *heard, *([verdict.reason] if verdict else []), str(out.get("answer"))]
-    return f"{out.get('status')}: {' | '.join(text[:150] for text in said)}"
+    return f"{out.get('status')}: {' | '.join(text[:400] for text in said)}"
 
 
 def planned(folder: Path, *steps: Step, criterion: str = "", **more: Any) -> str:
@@ -120,6 +121,8 @@ def put(folder: Path, files: Mapping[str, str | bytes]) -> None:
 
 def mailbox(folder: Path, *mails: bytes) -> None:
     """Write a maildir."""
+    for part in ("cur", "new", "tmp"):
+        (folder / "mail" / part).mkdir(parents=True)
     put(folder, {f"mail/cur/{n}.mail:2,S": mail for n, mail in enumerate(mails)})
 
 
@@ -141,7 +144,8 @@ def mcp_server(folder: Path, answer: str) -> None:
     """Configure an MCP server whose tool answers with a bomb."""
     script = Path(__file__).with_name("bomb_server.py")
     entry = {"command": sys.executable, "args": [str(script), "--mcp", answer]}
-    put(folder, {".mcp.json": json.dumps({"mcpServers": {"bomb": entry}})})
+    patience = "[mcp.bomb]\ncall_timeout_s = 3\n"
+    put(folder, {".mcp.json": json.dumps({"mcpServers": {"bomb": entry}}), "planwright.toml": patience})
     trust = Trust(load(folder).store_folder)
     for standing in look(load(folder)):
         trust.give(standing.listed, "kim", utc_now())

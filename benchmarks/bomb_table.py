@@ -366,7 +366,7 @@ def _json() -> list[Bomb]:
 
     def tool(folder: Path, name: str, **args: Any) -> str:
         doors.mcp_server(folder, name)
-        call = {"name": "mcp__bomb__look", "args": args, "id": "c1"}
+        call = {"name": "bomb__look", "args": args, "id": "c1"}
         return doors.run(folder, turns=[{"content": "", "tool_calls": [call]}])
 
     bombs = [
@@ -396,6 +396,9 @@ def _json() -> list[Bomb]:
                 ),
             )  # type: ignore[misc]
         )
+    for name, content in {"40,000 levels": DEEP[60_000:-60_000]}.items():
+        reply = '{"goal": "g", "steps": ' + content + "}"
+        bombs.append(Bomb("a plan", name, lambda at, _, r=reply: doors.run(at, plan=r)))  # type: ignore[misc]
     bombs += [
         Bomb(".mcp.json", "100,000 levels", lambda at, _: _opened(at, ".mcp.json", DEEP)),
         Bomb(

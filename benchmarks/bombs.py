@@ -39,7 +39,9 @@ TICK_S = 0.002
 # What a child of the sandbox takes before its first job: measured with `import cel`, the heaviest.
 START_CPU_S, AT_REST_MB = 0.7, 45.0
 SERVER = Path(__file__).with_name("bomb_server.py")
-UNCLEAR = re.compile(r"RecursionError|MemoryError|Traceback|AssertionError|IndexError|died")
+UNCLEAR = re.compile(
+    r"RecursionError|MemoryError|Traceback|AssertionError|IndexError|died|FileNotFound|there is no tool"
+)
 
 
 @dataclass

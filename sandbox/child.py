@@ -19,7 +19,7 @@ from typing import Any
 
 from planwright.graph.errors import PlanwrightError
 
-CPU_S, MEMORY = 1.5, 80_000_000  # what surrounds a job adds to it; in all it is 2 s and 100 MB
+CPU_S, MEMORY = 1.2, 80_000_000  # what surrounds a job adds to it; in all it is 2 s and 100 MB
 _STATM = Path("/proc/self/statm")  # proc(5); there is none on macOS, which does not limit address space
 
 
