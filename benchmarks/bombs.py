@@ -75,7 +75,8 @@ def measure(bomb: Bomb, port: int) -> Figures:
     told, watch, until = None, _Children(child), time.monotonic() + 6 * GIVEN_UP_S
     with contextlib.suppress(EOFError):
         while told is None and time.monotonic() < until:
-            told = ours.recv() if ours.poll(TICK_S) else watch.look()
+            watch.look()
+            told = ours.recv() if ours.poll(TICK_S) else None
     if told is None:
         os.kill(child, signal.SIGKILL)
     _, status, usage = os.wait4(child, 0)

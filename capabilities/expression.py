@@ -81,7 +81,8 @@ class Expression:
         """Say whether no input of this size can make it cost much: each macro goes through it once more."""
         size, widest = values.size
         length = len(self.source)
-        return length * size * max(widest, length if self.macros else 1) ** self.macros <= MOST_WORK
+        work: int = length * size * max(widest, length) ** self.macros
+        return work <= MOST_WORK
 
 
 def compiled(source: str) -> Expression:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -15,7 +14,6 @@ from langchain_core.runnables import Runnable
 
 from planwright.checkpoints.budgets import Amount, Budgets
 from planwright.graph.errors import (
-    CapabilityRejected,
     ModelError,
     ModelOutputInvalid,
     ModelRejected,
@@ -37,12 +35,10 @@ from planwright.models.tool_bridge import in_words, new_nonce, read_calls
 from planwright.models.unfinished import as_far_as_it_goes
 from planwright.models.warning import warn
 from planwright.prompts.fence import Fences
-from planwright.sandbox.sandbox import sandbox
 
 T = TypeVar("T")
 MAX_TOKENS = 4096
 LONGEST_WAIT_S = 60
-LONGEST_REPLY = 200_000  # characters; a reply may have MAX_TOKENS, of four or five each
 
 
 @dataclass(frozen=True)
@@ -271,45 +267,3 @@ def _too_slow(route: ModelRoute, timeout_s: float) -> ModelUnavailable:
         f"provider {route.provider} did not answer within {timeout_s:g} s",
         "try again later, or raise planner.timeout_s",
     )
-
-
-def read_json(text: str) -> tuple[dict[str, Any], bool]:
-    """Read the one JSON object of a reply; say whether it had to be repaired.
-
-    Raises ModelOutputInvalid when there is none to be found, or it is too long or nested too deeply.
-    """
-    if len(text) > LONGEST_REPLY:
-        raise ModelOutputInvalid(
-            f"the reply has {len(text):,} characters, {LONGEST_REPLY:,} are allowed",
-            "answer with fewer words",
-        )
-    body = _unfenced(text)
-    try:
-        value, repaired = json.loads(body), body != text.strip()
-    except json.JSONDecodeError:
-        value, repaired = _repaired(body), True
-    except (RecursionError, ValueError) as error:  # Python reads no int of more than 4,300 digits
-        cause = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise ModelOutputInvalid(f"the reply cannot be read: {cause}", "answer with plain JSON") from error
-    if not isinstance(value, dict) or not value:
-        raise ModelOutputInvalid(
-            "the reply is not one JSON object", "answer with one JSON object and nothing else"
-        )
-    return value, repaired
-
-
-def _unfenced(text: str) -> str:
-    """Take the first block between ``` and ```, where there is one; else all of a text."""
-    _, opening, after = text.partition("```")
-    body, closing, _ = after.partition("```")
-    return (body.removeprefix("json") if opening and closing else text).strip()
-
-
-def _repaired(text: str) -> Any:
-    """Repair JSON in the sandbox: what it costs depends on what is broken."""
-    try:
-        return sandbox().run("json_repair:loads", text)
-    except CapabilityRejected as error:
-        raise ModelOutputInvalid(
-            f"the reply is no JSON, and cannot be repaired: {error.cause}", "answer with plain JSON"
-        ) from error

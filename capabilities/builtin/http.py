@@ -28,8 +28,12 @@ _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")  # RFC 9110 section 5.
 _VALUE = re.compile(r"[\x20-\x7e\x80-\xff\t]{0,4000}")
 _OURS = frozenset(
     "host content-length transfer-encoding connection keep-alive te trailer upgrade expect http2-settings"
-    " accept-encoding idempotency-key".split()
+    " accept-encoding idempotency-key"
+    # What makes a server take another method, path, host or sender for the one that was approved.
+    " x-http-method-override x-http-method x-method-override x-original-url x-rewrite-url x-original-method"
+    " forwarded via x-real-ip x-client-ip true-client-ip x-host".split()
 )
+_OURS_BY_PREFIX = ("proxy-", "x-forwarded-")
 
 
 class Response(BaseModel):
@@ -89,7 +93,7 @@ def _check_header(name: str, value: str) -> None:
         raise CapabilityRejected(
             f"{name[:100]!r} is no header that can be sent", "use plain names and values"
         )
-    if low in _OURS or low.startswith("proxy-"):
+    if low in _OURS or low.startswith(_OURS_BY_PREFIX):
         raise CapabilityRejected(f"the header {name} is not yours to set", "leave it out")
 
 

@@ -32,7 +32,7 @@ _POLICY = _CutHeaders()
 
 def fields(data: bytes) -> tuple[dict[str, str], datetime]:
     """Read the fields of a message, and when it was sent; 1970 where it does not say."""
-    message = cast(EmailMessage, BytesParser(policy=_POLICY).parsebytes(data))  # type: ignore[arg-type]
+    message = cast(EmailMessage, BytesParser(policy=_POLICY).parsebytes(data))
     try:
         when = parsedate_to_datetime(str(message["date"]))
     except (TypeError, ValueError):
