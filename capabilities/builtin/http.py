@@ -23,6 +23,7 @@ from planwright.graph.risk import Effect, Risk
 
 Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 TOLD = ("content-type", "content-language", "etag", "last-modified", "link", "location", "retry-after")
+MOST_VALUES = 100_000  # of JSON; what has more is text only
 _FIXED = re.compile(r"https?://[^/?#{}]+[/?#]", re.IGNORECASE)  # a host that no reference can change any more
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")  # RFC 9110 section 5.6.2
 _VALUE = re.compile(r"[\x20-\x7e\x80-\xff\t]{0,4000}")
@@ -191,7 +192,9 @@ def _response(answer: Answer) -> Response:
 
 
 def _data(text: str) -> JsonValue:
-    """Read JSON, as far as it can be kept: no NaN, no half surrogate pairs, no depth without end."""
+    """Read JSON, as far as it can be kept: no NaN, no half surrogate pairs, not too deep or too much."""
+    if text.count(",") + text.count("[") + text.count("{") > MOST_VALUES:
+        return None
     try:
         value: JsonValue = json.loads(text, parse_constant=_no_number)
         storable(value)
