@@ -16,7 +16,8 @@ from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, PartCall
-from planwright.capabilities.condition import FROM_ARGS, Facts, Verdict
+from planwright.capabilities.condition import FROM_ARGS, Verdict
+from planwright.capabilities.expression import Values
 from planwright.capabilities.policy_file import Answer, Policy, Rule
 from planwright.graph.egress_settings import Place, on_list, read_place
 from planwright.graph.errors import CapabilityRejected
@@ -251,9 +252,9 @@ class _Call:
         return frozenset(waiting)
 
     @cached_property
-    def _facts(self) -> Facts:
+    def _facts(self) -> Values:
         capability, context = self._capability, self._context
-        return Facts(
+        return Values(
             {
                 "args": {name: value for name, value in (self._args or {}).items() if value is not None},
                 "capability": capability.name,
@@ -271,13 +272,13 @@ class _Call:
         return self._capability.reaches(self._args or {}, self._context)
 
     @cached_property
-    def _with_hosts(self) -> Facts:
+    def _with_hosts(self) -> Values:
         """`hosts` as host:port, and `host` by its bare name where it is one; neither when it is not said."""
         hosts = self._hosts
         if hosts is None:
             return self._facts
         host = {"host": hosts[0].rpartition(":")[0]} if len(hosts) == 1 else {}
-        return Facts({**self._facts.values, "hosts": list(hosts), **host}, self._context.request)
+        return Values({**self._facts.values, "hosts": list(hosts), **host}, self._context.request)
 
 
 def listed(host: str, allow: Sequence[str]) -> bool:

@@ -14,7 +14,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 from rapidfuzz import process
 
-from planwright.capabilities.condition import LONGEST, Condition, compile_condition
+from planwright.capabilities.condition import Condition, compile_condition
+from planwright.capabilities.expression import LONGEST
 from planwright.checkpoints.approvers import CHANNEL
 from planwright.graph.canonical import sha256
 from planwright.graph.errors import SetupError
@@ -150,6 +151,8 @@ def read_policy(text: str, path: Path) -> Policy:
         line = re.search(r"at line (\d+)", str(error))
         where = f"{path}:{line[1]}" if line else str(path)
         raise SetupError(f"{where}: that is no TOML: {error}", "mend that line") from error
+    except RecursionError as error:
+        raise SetupError(f"{path} is nested too deeply", "write each rule as [[rule]]") from error
     tables = content.pop("rule", [])
     if content or not isinstance(tables, list):
         raise SetupError(

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from planwright.graph.errors import SetupError
-
-if TYPE_CHECKING:
-    from jsonschema.protocols import Validator
+from planwright.graph.errors import CapabilityRejected, SetupError
+from planwright.sandbox.sandbox import sandbox
 
 LONGEST = 200  # of a message, which may quote the whole value
 _BRANCHING = frozenset(("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"))
+_COSTLY = re.compile(r'"(?:pattern|patternProperties|uniqueItems|\$ref|\$dynamicRef|\$recursiveRef)":')
 _OPEN = frozenset(("additionalProperties", "unevaluatedProperties", "patternProperties"))
 # As pydantic calls them: what no reference to a later result can mend.
 _KINDS = {
@@ -29,7 +30,7 @@ class SchemaArguments(BaseModel):
 
     model_config = ConfigDict(extra="allow")
     given_schema: ClassVar[dict[str, Any]] = {}
-    validator: ClassVar[Validator]
+    closed_schema: ClassVar[dict[str, Any]] = {}
 
     @classmethod
     def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
@@ -40,7 +41,7 @@ class SchemaArguments(BaseModel):
     @classmethod
     def follow_the_schema(cls, given: Any) -> Any:
         """Check arguments. Raises ValidationError with a place and a sentence for each mistake."""
-        if found := list(_mistakes(cls.validator, given)):
+        if found := list(_mistakes(cls.closed_schema, given)):
             raise ValidationError.from_exception_data(cls.__name__, found)
         return given
 
@@ -54,7 +55,6 @@ def arguments_by(name: str, schema: Mapping[str, Any]) -> type[SchemaArguments]:
     try:
         from jsonschema.exceptions import SchemaError  # here, for only such arguments need it
         from jsonschema.validators import Draft202012Validator, validator_for
-        from referencing import Registry
     except ImportError as error:
         step = "install the extra: pip install 'planwright[mcp]'"
         raise SetupError(f"{name} has a JSON schema, which needs jsonschema: {error}", step) from error
@@ -69,8 +69,7 @@ def arguments_by(name: str, schema: Mapping[str, Any]) -> type[SchemaArguments]:
         raise SetupError(f"{name} takes no JSON object but {schema['type']!r}", "mend its schema there")
     model = create_model(name, __base__=SchemaArguments)
     model.given_schema = dict(schema)
-    # Without a registry of its own the library would fetch what a `$ref` names.
-    model.validator = draft(_closed(schema, draft.VALIDATORS), registry=Registry())
+    model.closed_schema = _closed(schema, draft.VALIDATORS)
     return model
 
 
@@ -83,15 +82,19 @@ def _closed(schema: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, An
     return {**schema, "unevaluatedProperties": False} if "unevaluatedProperties" in known else dict(schema)
 
 
-def _mistakes(validator: Validator, given: Any) -> Iterator[InitErrorDetails]:
-    from referencing.exceptions import Unresolvable
+def _mistakes(schema: dict[str, Any], given: Any) -> Iterator[InitErrorDetails]:
+    from planwright.capabilities.schema_mistakes import mistakes
 
     try:
-        for error in validator.iter_errors(given):
-            kind = _KINDS.get(str(error.validator), "json_schema")
-            yield _mistake(kind, error.message, tuple(error.absolute_path), error.instance)
-    except (Unresolvable, RecursionError) as error:
-        yield _mistake("missing", f"its schema cannot be applied: {error}", (), given)
+        if _COSTLY.search(json.dumps(schema)):
+            listed = sandbox().run(f"{mistakes.__module__}:mistakes", schema, given)
+        else:
+            listed = mistakes(schema, given)
+    except (ValueError, CapabilityRejected) as error:
+        yield _mistake("missing", str(error), (), given)
+        return
+    for keyword, said, place in listed:
+        yield _mistake(_KINDS.get(keyword, "json_schema"), said, place, given)
 
 
 def _mistake(kind: str, said: str, place: tuple[str | int, ...], value: object) -> InitErrorDetails:

@@ -94,7 +94,7 @@ def _save(path: Path, before: bytes, after: str, typed: str, agent: str) -> None
     """Write the file once it is sure to load. Raises SetupError when it would not, or has changed."""
     try:
         found = tomllib.loads(typed)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SetupError(f"what was typed is not valid TOML: {error}", "mend that line") from error
     if found.keys() != {"agents"} or not isinstance(found["agents"], dict) or set(found["agents"]) != {agent}:
         raise SetupError(f"what was typed is not [agents.{agent}] alone", "change nothing but its values")
@@ -140,7 +140,7 @@ def _path(header: str) -> list[str]:
     """Read the names in a line that may be a table's header; empty when it is none."""
     try:
         found: Any = tomllib.loads(header.strip())
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return []
     path = []
     while isinstance(found, dict) and found:
@@ -153,7 +153,7 @@ def _whole(text: str) -> bool:
     """Say whether a text ends between two statements of TOML."""
     try:
         tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return False
     return True
 

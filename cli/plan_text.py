@@ -123,9 +123,11 @@ def _step(shown: Mapping[str, Any], whole: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    for position, (key, _) in enumerate(pairs):
-        if key in (name for name, _ in pairs[:position]):
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
             raise ValueError(f"{key!r} stands there twice")
+        seen.add(key)
     return dict(pairs)
 
 

@@ -15,6 +15,7 @@ PlanwrightError
 ├── CapabilityError
 │   ├── CapabilityUnavailable  transient: nothing happened, or the same key is safe to send again
 │   ├── CapabilityRejected     final: the same call will never work
+│   │   ├── OverLimit              final: reading it would take too much time, memory or depth
 │   │   └── CapabilityForbidden    final, and no way around it: policy, allow-list, jail or gate
 │   └── EffectInDoubt          final: nobody knows whether the effect happened
 │       └── StillUnderWay          it may happen yet: not even a lookup can tell
@@ -119,6 +120,10 @@ class CapabilityRejected(CapabilityError):
     """The arguments, the policy or the receiver refuse this call for good."""
 
     code = "rejected"
+
+
+class OverLimit(CapabilityRejected):
+    """What somebody wrote takes more time, memory or depth to read than anything from outside may."""
 
 
 class CapabilityForbidden(CapabilityRejected):

@@ -35,8 +35,8 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\w+(?:['’]\w+)?")
-_SHORTENED = re.compile(r"\W*(?:\w|[A-Z]\w{1,3}|\S*\.\S*)\.")  # J. Dr. Prof. e.g.
-_EXACT = re.compile(r"\S*[\d@/\\]\S*")
+_SHORTENED = re.compile(r"\W*(?:\w|[A-Z]\w{1,3})\.")  # J. Dr. Prof.
+_EXACT = re.compile(r"[\d@/\\]")
 
 
 def own_words(request: str) -> str:
@@ -84,18 +84,24 @@ def may_be_kept(text: str) -> bool:
 
 def exact_words(text: str) -> list[str]:
     """List the words with a digit, an @ or a slash: numbers, dates, addresses, which nobody rewords."""
-    return [word.strip(".,;:!?()[]\"'“”") for word in _EXACT.findall(text)]
+    return [word.strip(".,;:!?()[]\"'“”") for word in text.split() if _EXACT.search(word)]
 
 
 def _sentences(words: list[str]) -> Iterator[str]:
     """Walk the sentences of a text, without questions."""
     start = 0
     for end, (word, then) in enumerate(zip(words, [*words[1:], ""], strict=True), 1):
-        stops = word[-1] in ".!?" and not then[:1].islower() and not _SHORTENED.fullmatch(word)
+        stops = word[-1] in ".!?" and not then[:1].islower() and not _shortened(word)
         if stops or not then:
             if word[-1] != "?":
                 yield " ".join(words[start:end])
             start = end
+
+
+def _shortened(word: str) -> bool:
+    """Say whether a full stop belongs to a word, as in `e.g.`, and ends no sentence."""
+    inner = word[-1] == "." and "." in word[:-1]
+    return inner or _SHORTENED.fullmatch(word) is not None
 
 
 def _plain(text: str) -> str:

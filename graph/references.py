@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from planwright.graph.canonical import canonical_json
+from planwright.graph.canonical import canonical_json, spelled
 from planwright.graph.errors import CapabilityRejected
 
 _REFERENCE = re.compile(r"\{\{\s*([A-Za-z_][\w.\-\[\]]*)\s*\}\}")
 _ANY_BRACES = re.compile(r"\{\{.*?(?:\}\}|\Z)", re.DOTALL)
+LARGEST = 5_000_000  # characters that references may bring into the arguments of one call
 _LONGEST_INDEX = 9  # digits; Python refuses to read an int of more than 4,300
 
 
@@ -66,22 +68,47 @@ def resolve(
 ) -> JsonValue:
     """Replace every reference in a value by what it refers to; those that begin with a name in `later` stay.
 
-    Raises CapabilityRejected when a reference leads nowhere.
+    Raises CapabilityRejected when a reference leads nowhere, or all of them bring in too much.
     """
-    if isinstance(value, str):
-        whole = _REFERENCE.fullmatch(value.strip())
-        if whole:
-            return value if _path(whole[1])[0] in later else _look_up(whole[1], scope)
-        return _REFERENCE.sub(lambda match: _piece(match, scope, later), value)
-    if isinstance(value, list):
-        return [resolve(item, scope, later) for item in value]
-    if isinstance(value, dict):
-        return {key: resolve(item, scope, later) for key, item in value.items()}
-    return value
+    return _Resolving(scope, later).value(value)
 
 
-def _piece(match: re.Match[str], scope: Mapping[str, JsonValue], later: Container[str]) -> str:
-    return match[0] if _path(match[1])[0] in later else _as_text(_look_up(match[1], scope))
+@dataclass
+class _Resolving:
+    """Values on their way to be resolved, and how much their references have brought in."""
+
+    scope: Mapping[str, JsonValue]
+    later: Container[str]
+    size: int = 0
+
+    def value(self, value: JsonValue) -> JsonValue:
+        if isinstance(value, str):
+            whole = _REFERENCE.fullmatch(value.strip())
+            if not whole:
+                return _REFERENCE.sub(self._piece, value)
+            if _path(whole[1])[0] in self.later:
+                return value
+            brought = _look_up(whole[1], self.scope)
+            self._count(brought if isinstance(brought, str) else spelled(brought))
+            return brought
+        if isinstance(value, list):
+            return [self.value(item) for item in value]
+        if isinstance(value, dict):
+            return {key: self.value(item) for key, item in value.items()}
+        return value
+
+    def _piece(self, match: re.Match[str]) -> str:
+        if _path(match[1])[0] in self.later:
+            return match[0]
+        return self._count(_as_text(_look_up(match[1], self.scope)))
+
+    def _count(self, text: str) -> str:
+        self.size += len(text)
+        if self.size > LARGEST:
+            raise CapabilityRejected(
+                f"the references bring in more than {LARGEST // 1_000_000} MB", "refer to less, or less often"
+            )
+        return text
 
 
 def _path(reference: str) -> list[str]:

@@ -227,7 +227,7 @@ def read(text: str, path: Path, **flags: Any) -> Settings:
     """
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SetupError(f"{path} is not valid TOML: {error}", f"mend that line of {path}") from error
     content.pop("workspace", None)
     try:

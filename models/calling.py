@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-import json_repair
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.runnables import Runnable
@@ -43,7 +40,6 @@ from planwright.prompts.fence import Fences
 T = TypeVar("T")
 MAX_TOKENS = 4096
 LONGEST_WAIT_S = 60
-_FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -273,21 +269,3 @@ def _too_slow(route: ModelRoute, timeout_s: float) -> ModelUnavailable:
         f"provider {route.provider} did not answer within {timeout_s:g} s",
         "try again later, or raise planner.timeout_s",
     )
-
-
-def read_json(text: str) -> tuple[dict[str, Any], bool]:
-    """Read the one JSON object of a reply; say whether it had to be repaired.
-
-    Raises ModelOutputInvalid when there is none to be found.
-    """
-    fenced = _FENCE.search(text)
-    body = (fenced[1] if fenced else text).strip()
-    try:
-        value, repaired = json.loads(body), fenced is not None
-    except json.JSONDecodeError:
-        value, repaired = json_repair.loads(body), True
-    if not isinstance(value, dict) or not value:
-        raise ModelOutputInvalid(
-            "the reply is not one JSON object", "answer with one JSON object and nothing else"
-        )
-    return value, repaired

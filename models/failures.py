@@ -31,7 +31,7 @@ _SPENT = re.compile(
 _NETWORK = frozenset(
     ("APIConnectionError", "APITimeoutError", "TransportError", "TimeoutError", "ConnectionError")
 )
-_STUMBLED = frozenset(("ValueError", "LookupError", "TypeError", "AttributeError"))
+_STUMBLED = frozenset(("ValueError", "LookupError", "TypeError", "AttributeError", "RecursionError"))
 
 
 def classify(error: Exception, provider: str) -> ModelError | None:

@@ -15,8 +15,8 @@ from planwright.checkpoints.budgets import Amount, Budgets
 from planwright.graph.agent_settings import RunBudget
 from planwright.graph.errors import ModelError, ModelUnavailable
 from planwright.graph.provider_settings import Provider
-from planwright.models.calling import read_json
 from planwright.models.failures import classify
+from planwright.models.json_reply import read_json
 from planwright.models.offers import route_of
 from planwright.models.openai_compatible import chat_model
 from planwright.models.pricing import worst_price

@@ -13,7 +13,8 @@ from langchain_core.outputs import ChatGenerationChunk
 
 from planwright.models.tool_bridge import first_block, without_thoughts
 
-_MAY_BE_TAG = re.compile(r"\s*(?:<\s*/?\s*\w*)?\Z")
+_MAY_BE_TAG = re.compile(r"<\s*(?:/\s*)?\w*")
+_SELDOM = 50  # what is shown is behind by so small a part of a long reply
 
 
 def shown(text: str, *, ended: bool) -> str:
@@ -24,7 +25,8 @@ def shown(text: str, *, ended: bool) -> str:
     words = without_thoughts(text)
     at = first_block(words)
     if at is None and not ended:
-        at = _MAY_BE_TAG.search(words).start()  # type: ignore[union-attr]  # the end always matches
+        last = words.rfind("<")
+        at = last if last >= 0 and _MAY_BE_TAG.fullmatch(words, last) else len(words)
     return words[:at].strip()
 
 
@@ -50,10 +52,12 @@ class Prose:
             run_manager: Any = None,
             **more: Any,
         ) -> AsyncIterator[ChatGenerationChunk]:
-            text = told = ""
+            text, told, looked_at = "", "", 0
             async for chunk in own._astream(self, messages, stop, None, **more):
                 text += chunk.message.text
-                now = shown(text, ended=False)
+                now = told
+                if len(text) >= looked_at + looked_at // _SELDOM:  # all of it is read each time
+                    now, looked_at = shown(text, ended=False), len(text)
                 message = chunk.message.model_copy(update={"content": now[len(told) :]})
                 told = now
                 yield ChatGenerationChunk(message=message, generation_info=chunk.generation_info)

@@ -19,7 +19,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from planwright.graph.canonical import canonical_json
 from planwright.prompts import render
 
-_TAG = re.compile(r"<(?=\s*/?\s*tool_(?:call|result))", re.IGNORECASE)
+_TAG = re.compile(r"<(?=\s*(?:/\s*)?tool_(?:call|result))", re.IGNORECASE)
 _OPENING = re.compile(r"<\s*tool_call\b[^<>]*>?", re.IGNORECASE)
 _CLOSING = re.compile(r"\s*</tool_call>")
 _STRAY = re.compile(r"<\s*/\s*tool_call\b[^<>]*>?", re.IGNORECASE)
@@ -110,40 +110,56 @@ def first_block(text: str) -> int | None:
 def blocks(text: str, nonce: str) -> Iterator[Block]:
     """Find every block in a text, right or wrong."""
     right, at = f'<tool_call nonce="{nonce}">', 0
+    openings, strays = _Marks(_OPENING, text), _Marks(_STRAY, text)
     while True:
-        opening, stray = _OPENING.search(text, at), _STRAY.search(text, at)
+        opening, stray = openings.after(at), strays.after(at)
         if stray and (opening is None or stray.start() < opening.start()):
             yield Block(stray.start(), stray.end(), error="a </tool_call> without its <tool_call>")
             at = stray.end()
         elif opening is None:
             return
         else:
-            block = _block(text, opening, opening.group() == right)
+            right_tag = opening.group() == right
+            block = _block(text, opening, right_tag, openings, strays)
             yield block
             at = block.end
 
 
-def _block(text: str, opening: re.Match[str], right: bool) -> Block:
+class _Marks:
+    """Where a pattern stands in a text, found once each, for places that only move on."""
+
+    def __init__(self, pattern: re.Pattern[str], text: str) -> None:
+        self._rest = pattern.finditer(text)
+        self._next = next(self._rest, None)
+
+    def after(self, at: int) -> re.Match[str] | None:
+        """Find the first at a place or behind it."""
+        while self._next and self._next.start() < at:
+            self._next = next(self._rest, None)
+        return self._next
+
+
+def _block(text: str, opening: re.Match[str], right: bool, openings: _Marks, strays: _Marks) -> Block:
     """Read one block. One that is wrong ends where the next begins, or with what closes it."""
+
+    def wrong(error: str) -> Block:
+        ends = [match.start() for match in [openings.after(opening.end())] if match]
+        ends += [match.end() for match in [strays.after(opening.end())] if match]
+        return Block(opening.start(), min(ends, default=len(text)), error=error)
+
     if not right:
-        return _wrong(text, opening, "its tag is not <tool_call nonce=…> with the nonce of this turn")
+        return wrong("its tag is not <tool_call nonce=…> with the nonce of this turn")
     try:
         value, end = _STRICT.raw_decode(text, _skip_space(text, opening.end()))
     except (ValueError, RecursionError) as error:
-        return _wrong(text, opening, f"between its tags stands no JSON object: {error}")
+        return wrong(f"between its tags stands no JSON object: {error}")
     closing = _CLOSING.match(text, end)
     if closing is None:
-        return _wrong(text, opening, "it is not closed directly after its JSON object")
+        return wrong("it is not closed directly after its JSON object")
     flaw = _flaw(value)
     if flaw:
         return Block(opening.start(), closing.end(), error=flaw)
     return Block(opening.start(), closing.end(), value["name"], value["arguments"])
-
-
-def _wrong(text: str, opening: re.Match[str], error: str) -> Block:
-    ends = [match.start() for match in [_OPENING.search(text, opening.end())] if match]
-    ends += [match.end() for match in [_STRAY.search(text, opening.end())] if match]
-    return Block(opening.start(), min(ends, default=len(text)), error=error)
 
 
 def _flaw(value: object) -> str:

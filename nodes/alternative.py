@@ -28,7 +28,8 @@ from planwright.graph.results import StepResult
 from planwright.graph.risk import MODES, RISKS, at_least
 from planwright.graph.settings import Approval, Settings
 from planwright.graph.state import StepTask
-from planwright.models.calling import Models, Prompt, read_json
+from planwright.models.calling import Models, Prompt
+from planwright.models.json_reply import read_json
 from planwright.nodes.call_arguments import flaw_of
 from planwright.prompts import as_data, render
 

@@ -25,7 +25,8 @@ from planwright.graph.plan import CLOSING, DELEGATE, WHOLE, Plan
 from planwright.graph.profile import Profile
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState, Attempts
-from planwright.models.calling import Models, Prompt, read_json
+from planwright.models.calling import Models, Prompt
+from planwright.models.json_reply import read_json
 from planwright.models.offers import on_offer
 from planwright.nodes.node import Node, Update
 from planwright.nodes.plan_form import PLAN_FORM

@@ -20,7 +20,8 @@ from planwright.graph.own_words import exact_words, holds, may_be_kept, own_word
 from planwright.graph.proposal import Candidate
 from planwright.graph.redaction import Redactor
 from planwright.graph.state import ModelRoute
-from planwright.models.calling import Models, Prompt, read_json
+from planwright.models.calling import Models, Prompt
+from planwright.models.json_reply import read_json
 from planwright.models.offline.remembering import spoken
 from planwright.prompts import as_data, render
 

@@ -11,7 +11,8 @@ from planwright.checkpoints.memory import Memories
 from planwright.graph.compaction import within
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.state import AgentState, Task
-from planwright.models.calling import Models, Prompt, read_json
+from planwright.models.calling import Models, Prompt
+from planwright.models.json_reply import read_json
 from planwright.nodes.node import Node, Update
 from planwright.prompts import as_data, render
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = ("graph", "nodes", "capabilities", "prompts", "models", "checkpoints", "cli", "demo")
+FOLDERS = ("graph", "nodes", "capabilities", "prompts", "models", "checkpoints", "sandbox", "cli", "demo")
 # From the top floor down; a module may import from its own floor and from those below.
 FLOORS = (
     ("cli",),
@@ -36,6 +36,7 @@ FLOORS = (
     ("models",),
     ("prompts",),
     ("checkpoints",),
+    ("sandbox",),
     ("graph",),
 )
 

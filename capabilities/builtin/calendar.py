@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import date, datetime, timedelta
-from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any
+from datetime import datetime, timedelta
+from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, Field
@@ -15,13 +13,9 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Guide, capability
 from planwright.capabilities.jail import Jail
 from planwright.graph.errors import CapabilityRejected
-
-if TYPE_CHECKING:
-    from icalendar import Calendar, Event
+from planwright.sandbox.sandbox import sandbox
 
 LONGEST = timedelta(days=366)
-MOST = 2000  # events of one file in one window
-_TOO_OFTEN = ("SECONDLY", "MINUTELY")  # a year of them is 31 million events
 
 
 class Meeting(BaseModel):
@@ -90,7 +84,7 @@ def list_events(
     jail = Jail(folder)
     for path in jail.files():
         if path.lower().endswith(".ics"):
-            meetings, wrong = _read(jail, path, begin, until, zone)
+            meetings, wrong = _read(jail, path, begin, until, timezone)
             found += meetings
             unreadable += [Unreadable(path=path, reason=reason) for reason in wrong]
     wanted = query.lower().split()
@@ -128,70 +122,16 @@ def _window(start: str, end: str | None, now: datetime, zone: ZoneInfo) -> tuple
 
 
 def _read(
-    jail: Jail, path: str, begin: datetime, until: datetime, zone: ZoneInfo
+    jail: Jail, path: str, begin: datetime, until: datetime, zone: str
 ) -> tuple[list[Meeting], list[str]]:
     """Read the events of one file, and say what of it could not be read; nothing of it is fatal."""
-    import recurring_ical_events  # here, with icalendar: 0.3 s at the start of every command
-    from icalendar import Calendar
-
-    wrong: list[str] = []
-    found: list[Meeting] = []
     try:
-        calendars = Calendar.from_ical(jail.read(path), multiple=True)
-        for calendar in calendars:
-            wrong += _left_out(calendar)
-            within = recurring_ical_events.of(calendar, skip_bad_series=True).between(begin, until)
-            found += [_meeting(event, path, zone) for event in islice(_in_force(within), MOST + 1)]
+        listed, wrong = sandbox().run(
+            "planwright.capabilities.builtin.icalendar_events:events", jail.read(path), begin, until, zone
+        )
     except CapabilityRejected as error:
         return [], [error.cause]
-    except (ValueError, LookupError, AttributeError, TypeError, ArithmeticError, RecursionError) as error:
-        return [], [f"{type(error).__name__}: {error}"[:300]]
-    if not calendars:
-        wrong.append("it holds no calendar")
-    if len(found) > MOST:
-        wrong.append(f"only the first {MOST} events are listed")
-    return found[:MOST], wrong
-
-
-def _in_force(events: list[Event]) -> Iterator[Event]:
-    return (event for event in events if str(event.get("STATUS", "")).upper() != "CANCELLED")
-
-
-def _left_out(calendar: Calendar) -> list[str]:
-    """Take out of a calendar what recurs too often to be told, and what is broken, and name it."""
-    wrong = []
-    for event in list(calendar.subcomponents):
-        rules = event.get("RRULE", [])
-        often = [rule.get("FREQ", [""])[0] for rule in (rules if isinstance(rules, list) else [rules])]
-        title = str(event.get("SUMMARY", "an event"))[:60]
-        if any(str(freq).upper() in _TOO_OFTEN for freq in often):
-            wrong.append(f"{title} recurs every minute or more often")
-            calendar.subcomponents.remove(event)
-        elif event.errors:
-            wrong.append(f"{title}: {event.errors[0][1]}"[:200])
-    return wrong
-
-
-def _meeting(event: Event, path: str, zone: ZoneInfo) -> Meeting:
-    start, end = event.start, event.end
-    whole_days = not isinstance(start, datetime)
-    return Meeting(
-        start=_told(start, zone),
-        end=_told(end, zone),
-        title=str(event.get("SUMMARY", "")),
-        location=str(event.get("LOCATION", "")),
-        description=str(event.get("DESCRIPTION", ""))[:2000],
-        all_day=whole_days,
-        calendar=path,
-    )
-
-
-def _told(moment: Any, zone: ZoneInfo) -> str:
-    """Spell a time in the zone that was asked for; one without a zone (RFC 5545 3.3.5) is in it already."""
-    if not isinstance(moment, datetime):
-        assert isinstance(moment, date)
-        return moment.isoformat()
-    return (moment.astimezone(zone) if moment.tzinfo else moment.replace(tzinfo=zone)).isoformat()
+    return [Meeting(**one, calendar=path) for one in listed], wrong
 
 
 def _instant(told: str, zone: ZoneInfo) -> datetime:

@@ -183,6 +183,7 @@ def search(
     """Search the files of the workspace for lines that hold a text, ignoring case."""
     wanted = query.lower()
     found: list[Line] = []
+    count = 0
     unreadable: list[str] = []
     for name in call.workspace.files(path):
         if name.endswith((".db", ".db-wal", ".db-shm", ".eml")) or "/cur/" in name or "/new/" in name:
@@ -194,8 +195,10 @@ def search(
             continue
         for number, row in enumerate(rows, 1):
             if wanted in row.lower():
-                found.append(Line(path=name, line=number, text=row.strip()[:300]))
-    return Lines(matches=found[:limit], count=len(found), unreadable=unreadable[:limit])
+                count += 1
+                if len(found) < limit:
+                    found.append(Line(path=name, line=number, text=row.strip()[:300]))
+    return Lines(matches=found, count=count, unreadable=unreadable[:limit])
 
 
 def _find(path: str, call: CallContext) -> str:

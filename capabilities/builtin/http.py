@@ -23,13 +23,18 @@ from planwright.graph.risk import Effect, Risk
 
 Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 TOLD = ("content-type", "content-language", "etag", "last-modified", "link", "location", "retry-after")
+MOST_VALUES = 100_000  # of JSON; what has more is text only
 _FIXED = re.compile(r"https?://[^/?#{}]+[/?#]", re.IGNORECASE)  # a host that no reference can change any more
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")  # RFC 9110 section 5.6.2
 _VALUE = re.compile(r"[\x20-\x7e\x80-\xff\t]{0,4000}")
 _OURS = frozenset(
     "host content-length transfer-encoding connection keep-alive te trailer upgrade expect http2-settings"
-    " accept-encoding idempotency-key".split()
+    " accept-encoding idempotency-key"
+    # What makes a server take another method, path, host or sender for the one that was approved.
+    " x-http-method-override x-http-method x-method-override x-original-url x-rewrite-url x-original-method"
+    " forwarded via x-real-ip x-client-ip true-client-ip x-host".split()
 )
+_OURS_BY_PREFIX = ("proxy-", "x-forwarded-")
 
 
 class Response(BaseModel):
@@ -89,7 +94,7 @@ def _check_header(name: str, value: str) -> None:
         raise CapabilityRejected(
             f"{name[:100]!r} is no header that can be sent", "use plain names and values"
         )
-    if low in _OURS or low.startswith("proxy-"):
+    if low in _OURS or low.startswith(_OURS_BY_PREFIX):
         raise CapabilityRejected(f"the header {name} is not yours to set", "leave it out")
 
 
@@ -188,7 +193,9 @@ def _response(answer: Answer) -> Response:
 
 
 def _data(text: str) -> JsonValue:
-    """Read JSON, as far as it can be kept: no NaN, no half surrogate pairs, no depth without end."""
+    """Read JSON, as far as it can be kept: no NaN, no half surrogate pairs, not too deep or too much."""
+    if text.count(",") + text.count("[") + text.count("{") > MOST_VALUES:
+        return None
     try:
         value: JsonValue = json.loads(text, parse_constant=_no_number)
         storable(value)

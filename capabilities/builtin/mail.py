@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import mailbox
 import re
-from datetime import UTC, datetime
-from email.headerregistry import Address
-from email.message import EmailMessage
-from email.parser import BytesParser
-from email.policy import default
-from email.utils import parsedate_to_datetime
-from html.parser import HTMLParser
+from datetime import datetime
 from typing import Annotated
 
 from pydantic import BaseModel, Field
@@ -19,7 +13,10 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Guide, capability
 from planwright.capabilities.registry import words
 from planwright.graph.errors import CapabilityRejected
+from planwright.sandbox.sandbox import sandbox
 
+JOB = "planwright.capabilities.builtin.mail_message"
+LARGEST = 1_000_000  # bytes of a message that are read: its text stands before what is attached
 _REPLY = re.compile(r"^\s*(re|fwd?|aw|wg)\s*:", re.IGNORECASE)
 
 
@@ -38,6 +35,7 @@ class Mails(BaseModel):
 
     messages: list[Mail]
     count: int
+    unreadable: list[str] = []
 
 
 @capability(
@@ -62,19 +60,24 @@ def search(
     folder = call.settings.workspace / call.settings.sources.mail
     if not (folder / "cur").is_dir():
         raise CapabilityRejected(f"there is no maildir at {folder}", "set sources.mail in planwright.toml")
-    parse = BytesParser(policy=default).parse
-    box = mailbox.Maildir(folder, factory=parse, create=False)  # type: ignore[arg-type]
-    scored = []
+    box = mailbox.Maildir(folder, create=False)
+    scored, unreadable = [], []
     for key in box.keys():  # noqa: SIM118 - a Maildir is no dict
         with box.get_file(key) as file:
-            mail, when = _read(key, parse(file))  # type: ignore[arg-type]
+            data = bytes(file.read(LARGEST))
+        try:
+            mail, when = _read(key, data)
+        except CapabilityRejected as error:
+            unreadable.append(f"{key}: {error.cause}")
+            continue
         if sender and not words(sender) <= words(mail.sender):
             continue
         score = _score(mail, words(query))
         if score is not None:
             scored.append((score, when, mail))
     scored.sort(key=lambda entry: (entry[0], entry[1]), reverse=True)
-    return Mails(messages=[mail for _, _, mail in scored[:limit]], count=len(scored))
+    found = [mail for _, _, mail in scored[:limit]]
+    return Mails(messages=found, count=len(scored), unreadable=unreadable[:limit])
 
 
 def _score(mail: Mail, wanted: set[str]) -> float | None:
@@ -87,57 +90,7 @@ def _score(mail: Mail, wanted: set[str]) -> float | None:
     return score - (2.5 if _REPLY.match(mail.subject) else 0)
 
 
-def _read(key: str, message: EmailMessage) -> tuple[Mail, datetime]:
-    try:
-        when = parsedate_to_datetime(str(message["date"]))
-    except (TypeError, ValueError):
-        when = datetime.fromtimestamp(0, UTC)
-    when = when if when.tzinfo else when.replace(tzinfo=UTC)
-    addresses: tuple[Address, ...] = getattr(message["from"], "addresses", ())
-    sender = ", ".join(str(address) for address in addresses) or str(message["from"] or "")
-    mail = Mail(
-        id=str(message["message-id"] or key),
-        sender=sender,
-        subject=str(message["subject"] or ""),
-        date=when.isoformat(),
-        text=_body(message),
-    )
-    return mail, when
-
-
-def _body(message: EmailMessage) -> str:
-    part = message.get_body(("plain", "html"))
-    if part is None:
-        return ""
-    try:
-        content = part.get_content()
-    except (LookupError, ValueError):  # a charset nobody knows, or a broken encoding
-        content = part.get_payload(decode=True) or b""
-    text = content if isinstance(content, str) else bytes(content).decode("utf-8", errors="replace")
-    return _plain(text) if part.get_content_subtype() == "html" else text.strip()
-
-
-class _Words(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.parts: list[str] = []
-        self._hidden = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._hidden += tag in ("style", "script", "head")
-        if tag in ("p", "br", "div", "tr", "li", "h1", "h2", "h3"):
-            self.parts.append("\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._hidden -= tag in ("style", "script", "head")
-
-    def handle_data(self, data: str) -> None:
-        if not self._hidden:
-            self.parts.append(" ".join(data.split()))
-
-
-def _plain(html: str) -> str:
-    parser = _Words()
-    parser.feed(html)
-    rows = " ".join(parser.parts).split("\n")
-    return "\n".join(row.strip() for row in rows if row.strip())
+def _read(key: str, data: bytes) -> tuple[Mail, datetime]:
+    """Read one message. Raises CapabilityRejected for one that takes too much to read."""
+    fields, when = sandbox().run(f"{JOB}:fields", data)
+    return Mail(**{**fields, "id": fields["id"] or key}), when

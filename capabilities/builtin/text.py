@@ -13,7 +13,9 @@ from planwright.graph.errors import CapabilityRejected
 
 Kind = Literal["amount", "date", "email", "url", "number", "phone"]
 
-_NUMBER = r"\d{1,3}(?:[.,' ]\d{3})+(?:[.,]\d{1,2})?|\d+(?:[.,]\d{1,2})?"
+LONGEST = 300_000  # characters; a pattern holds the interpreter until it is through a line
+# Each begins where no character before could have begun it, and has an end: in linear time.
+_NUMBER = r"(?<!\d)(?:\d{1,3}(?:[.,' ]\d{3}){1,6}(?:[.,]\d{1,2})?|\d{1,40}(?!\d)(?:[.,]\d{1,2})?)"
 _CURRENCY = r"EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|CAD|AUD|€|\$|£|¥"
 _PATTERNS: dict[Kind, str] = {
     "amount": rf"(?:{_CURRENCY})\s?-?(?:{_NUMBER})|-?(?:{_NUMBER})\s?(?:{_CURRENCY})(?!\w)",
@@ -21,7 +23,7 @@ _PATTERNS: dict[Kind, str] = {
     r"|\b\d{1,2}\.? (?:January|February|March|April|May|June|July|August|September|October|November"
     r"|December)(?: \d{4})?\b|\b(?:January|February|March|April|May|June|July|August|September|October"
     r"|November|December) \d{1,2}(?:, \d{4})?\b",
-    "email": r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+    "email": r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+",
     "url": r"https?://[^\s<>\"')\]]+",
     "number": rf"-?(?:{_NUMBER})",
     "phone": r"\+\d[\d ()/-]{6,}\d",
@@ -62,7 +64,7 @@ class Summary(BaseModel):
     trusted_result=True,
 )
 def extract(
-    text: Annotated[str, Field(description="the text to look in")],
+    text: Annotated[str, Field(description="the text to look in", max_length=LONGEST)],
     kind: Annotated[Kind, Field(description="what to look for")] = "amount",
 ) -> Extracted:
     """Extract one typed value from a text."""
@@ -82,7 +84,7 @@ def extract(
     trusted_result=True,
 )
 def summarize(
-    text: Annotated[str, Field(description="the text to shorten")],
+    text: Annotated[str, Field(description="the text to shorten", max_length=LONGEST)],
     sentences: Annotated[int, Field(ge=1, le=20, description="how many sentences to keep")] = 3,
 ) -> Summary:
     """Summarize a text by its most telling sentences, in their order."""
@@ -123,16 +125,17 @@ def _meant(kind: Kind, rows: list[str], pattern: re.Pattern[str]) -> str | None:
 
 def _sentences(text: str) -> list[str]:
     """Split prose into sentences; headings and table rules are left out, list items stand alone."""
-    blocks: list[str] = []
+    blocks: list[list[str]] = []  # each of rows
     for row in text.splitlines():
         row = row.strip()
         if not row or row.startswith((">", "#")) or not re.search(r"\w{2}", row):
-            blocks.append("")
+            blocks.append([])
         elif re.match(r"[-*•]|\d+\.|\w[\w ]{0,24}:", row) or not blocks or not blocks[-1]:
-            blocks.append(re.sub(r"^[-*•]\s*(\[.\]\s*)?", "", row))
+            blocks.append([re.sub(r"^[-*•]\s*(\[.\]\s*)?", "", row)])
         else:
-            blocks[-1] += " " + row
-    parts = (part for block in blocks for part in re.split(r"(?<=[.!?])\s+(?=[A-ZÄÖÜ0-9])", block))
+            blocks[-1].append(row)
+    texts = map(" ".join, blocks)
+    parts = (part for block in texts for part in re.split(r"(?<=[.!?])\s+(?=[A-ZÄÖÜ0-9])", block))
     return [part if part.endswith((".", "!", "?", ":")) else part + "." for part in parts if len(part) > 12]
 
 

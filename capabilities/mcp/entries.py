@@ -119,7 +119,7 @@ class ServerFile:
 
         try:
             node = yaml.compose(self.text.replace("\t", " "))
-        except yaml.YAMLError:
+        except (yaml.YAMLError, RecursionError):
             return str(self.path)
         for part in path:
             node = _below(node, part) or node
@@ -141,8 +141,10 @@ def read_entries(workspace: Path) -> tuple[Listed, ...]:
         content = json.loads(text, object_pairs_hook=_each_once)
     except json.JSONDecodeError as error:
         raise SetupError(f"{path}:{error.lineno}: {error.msg}", "mend the JSON of that line") from error
-    except (_Twice, RecursionError) as error:
+    except _Twice as error:
         raise SetupError(f"{path}: {error}", "keep one of them") from error
+    except (RecursionError, ValueError) as error:
+        raise SetupError(f"{path} cannot be read: {error}", "write the servers and nothing else") from error
     servers = content.get("mcpServers") if isinstance(content, dict) else None
     if not isinstance(servers, dict):
         raise SetupError(f"{path}:1: it has no table `mcpServers`", '{"mcpServers": {"name": {…}}}')

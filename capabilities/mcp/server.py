@@ -34,10 +34,15 @@ PAGES = 100  # of a list of tools
 LONGEST_REST_S, FIRST_REST_S = 30.0, 0.25
 CONNECT_S, READ_S = 30, 300
 LOG_LINES, LONGEST = 5, 1000
+MOST_VALUES = 100_000  # of an answer as JSON: each is looked at many times on its way
 
 
 class LostAnswer(Exception):
     """A call was sent, and nobody knows what became of it."""
+
+
+class HugeAnswer(LostAnswer):
+    """The answer is more than may be read; it would be the same again."""
 
 
 class _Link:
@@ -76,7 +81,7 @@ class Server:
         """Call a tool and return the reply by its field names on the wire.
 
         Raises CapabilityUnavailable when nothing was sent, CapabilityRejected when the server refuses
-        the call or has changed the tool, and LostAnswer.
+        the call or has changed the tool, and LostAnswer or HugeAnswer.
         """
         link = await self._linked()
         if link.tools.get(tool.name) != tool or link.client is None:
@@ -95,6 +100,9 @@ class Server:
         finally:
             self._calls -= 1
         self._failures = 0
+        if _more_values(reply.structured_content, MOST_VALUES):
+            cause = f"the MCP server {self.name} answered {tool.name} with more than {MOST_VALUES:,} values"
+            raise HugeAnswer(cause)
         return reply.model_dump(mode="json", by_alias=True, exclude_none=True)
 
     async def close(self) -> None:
@@ -229,6 +237,17 @@ async def _tools(client: Client) -> list[Tool]:
         if (cursor := page.next_cursor) is None:
             return found
     raise ValueError(f"its list of tools has more than {PAGES} pages")
+
+
+def _more_values(value: object, most: int) -> bool:
+    """Say whether there are more values in a JSON value than that."""
+    pending, count = [value], 0
+    while pending and count <= most:
+        count += 1
+        held = pending.pop()
+        if isinstance(held, dict | list):
+            pending += held.values() if isinstance(held, dict) else held
+    return count > most
 
 
 def _said(error: BaseException) -> str:

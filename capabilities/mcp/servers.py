@@ -20,7 +20,13 @@ from planwright.capabilities.mcp.names import TOOL, plain_name, plain_names
 from planwright.capabilities.mcp.results import error_of, result_of
 from planwright.capabilities.mcp.standing import Standing, look
 from planwright.capabilities.mcp.tools import Call, Tool, capability_of, wanted
-from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable, EffectInDoubt, SetupError
+from planwright.graph.errors import (
+    CapabilityRejected,
+    CapabilityUnavailable,
+    EffectInDoubt,
+    OverLimit,
+    SetupError,
+)
 from planwright.graph.risk import Effect
 from planwright.graph.settings import FILE_NAME as SETTINGS
 from planwright.graph.settings import Settings
@@ -120,7 +126,7 @@ def _calling(loop: asyncio.AbstractEventLoop, server: Server) -> Call:
     """Make the function that calls a tool of a server, whatever event loop it is called on."""
 
     async def call(tool: Tool, effect: Effect, args: dict[str, JsonValue]) -> JsonValue:
-        from planwright.capabilities.mcp.server import LostAnswer
+        from planwright.capabilities.mcp.server import HugeAnswer, LostAnswer
 
         asked = server.call(tool, args)
         try:
@@ -133,6 +139,8 @@ def _calling(loop: asyncio.AbstractEventLoop, server: Server) -> Call:
         except LostAnswer as error:
             if effect == "blind":
                 raise EffectInDoubt(str(error), "look there whether it happened") from error
+            if isinstance(error, HugeAnswer):
+                raise OverLimit(str(error), "ask it for less") from error
             raise CapabilityUnavailable(str(error)) from error
         if (said := error_of(reply)) is not None:
             raise CapabilityRejected(f"{server.name} says: {said}")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import signal
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
 from tests.cli.conftest import Waiting, ask
 from tests.cli.desk import Desk, wait_until
-from tests.wire.scripted_server import Reply, ScriptedServer, hangs
+from tests.wire.scripted_server import Reply, ScriptedServer, calls, hangs, says
 
 pytestmark = pytest.mark.enable_socket
 
@@ -50,3 +52,25 @@ def test_a_run_stopped_in_the_middle_of_a_post_is_resumed_under_the_same_key(
     first, second = (request.headers["idempotency-key"] for request in channel.requests)
     assert first == second
     assert desk.rows("SELECT status, key FROM effects") == [("done", first)]
+
+
+def test_ctrl_c_while_a_query_waits_ends_the_run_which_can_be_resumed(desk: Desk) -> None:
+    query = {"statement": "SELECT name FROM people", "database": "crm.db"}
+    with closing(sqlite3.connect(desk.folder / "crm.db", isolation_level=None)) as other:
+        other.execute("CREATE TABLE people AS SELECT 'Ada' AS name")
+        other.execute("BEGIN EXCLUSIVE")
+        with ScriptedServer([calls("sql__query", query), says("It is Ada.")]) as server:
+            desk.settings(
+                f'[providers.p]\nbase_url = "{server.base_url}"\nmodel = "m"\napi_key = "none"\n'
+                '[planning]\nmode = "never"\n'
+            )
+            with desk.begin("run", "Who is in the database?") as process:
+                assert wait_until(lambda: len(server.requests) == 1)
+                assert wait_until(lambda: "sql.query" in str(desk.rows("SELECT data FROM journal")))
+                process.send(signal.SIGINT)
+                code, said = process.wait(30), process.stderr
+            assert code == 130
+            assert "Traceback" not in said
+            other.execute("COMMIT")
+            resumed = desk.run("resume", said.split("planwright resume ")[1].split()[0])
+    assert (resumed.code, "Ada" in resumed.stdout) == (0, True)

@@ -18,7 +18,7 @@ from planwright.graph.errors import (
 )
 from planwright.graph.provider_budget import Prices
 from planwright.graph.state import ModelRoute
-from planwright.models.calling import read_json
+from planwright.models.json_reply import read_json
 from planwright.models.pricing import heard, price, used_in_vain, worst_price
 from planwright.models.router import EMBEDDED
 from planwright.models.scripted import ScriptedModel

@@ -1,0 +1,79 @@
+"""The events of one iCalendar file (RFC 5545) in a window, as the sandbox reads them.
+
+A rule may recur every second since year 1, and nothing in the format says where that ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, datetime
+from itertools import islice
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import recurring_ical_events
+from icalendar import Calendar, Event
+
+MOST = 2000  # events of one file in one window
+_TOO_OFTEN = ("SECONDLY", "MINUTELY")  # a year of them is 31 million events
+
+
+def events(text: str, begin: datetime, until: datetime, zone: str) -> tuple[list[dict[str, Any]], list[str]]:
+    """List the events of a file, and what of it could not be read.
+
+    `zone` is the time zone that times are told in, and of those without one.
+    """
+    wrong: list[str] = []
+    listed: list[dict[str, Any]] = []
+    try:
+        calendars = Calendar.from_ical(text, multiple=True)
+        for calendar in calendars:
+            wrong += _left_out(calendar)
+            within = recurring_ical_events.of(calendar, skip_bad_series=True).between(begin, until)
+            listed += [_fields(event, ZoneInfo(zone)) for event in islice(_in_force(within), MOST + 1)]
+    except (ValueError, LookupError, AttributeError, TypeError, ArithmeticError, RecursionError) as error:
+        return [], [f"{type(error).__name__}: {error}"[:300]]
+    if not calendars:
+        wrong.append("it holds no calendar")
+    if len(listed) > MOST:
+        wrong.append(f"only the first {MOST} events are listed")
+    return listed[:MOST], wrong
+
+
+def _in_force(events: list[Event]) -> Iterator[Event]:
+    return (event for event in events if str(event.get("STATUS", "")).upper() != "CANCELLED")
+
+
+def _left_out(calendar: Calendar) -> list[str]:
+    """Take out of a calendar what recurs too often to be told, and what is broken, and name it."""
+    wrong = []
+    for event in list(calendar.subcomponents):
+        rules = event.get("RRULE", [])
+        often = [rule.get("FREQ", [""])[0] for rule in (rules if isinstance(rules, list) else [rules])]
+        title = str(event.get("SUMMARY", "an event"))[:60]
+        if any(str(freq).upper() in _TOO_OFTEN for freq in often):
+            wrong.append(f"{title} recurs every minute or more often")
+            calendar.subcomponents.remove(event)
+        elif event.errors:
+            wrong.append(f"{title}: {event.errors[0][1]}"[:200])
+    return wrong
+
+
+def _fields(event: Event, zone: ZoneInfo) -> dict[str, Any]:
+    start, end = event.start, event.end
+    return {
+        "start": _told(start, zone),
+        "end": _told(end, zone),
+        "title": str(event.get("SUMMARY", ""))[:2000],
+        "location": str(event.get("LOCATION", ""))[:2000],
+        "description": str(event.get("DESCRIPTION", ""))[:2000],
+        "all_day": not isinstance(start, datetime),
+    }
+
+
+def _told(moment: Any, zone: ZoneInfo) -> str:
+    """Spell a time in the zone that was asked for; one without a zone (RFC 5545 3.3.5) is in it already."""
+    if not isinstance(moment, datetime):
+        assert isinstance(moment, date)
+        return moment.isoformat()
+    return (moment.astimezone(zone) if moment.tzinfo else moment.replace(tzinfo=zone)).isoformat()
