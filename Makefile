@@ -64,7 +64,7 @@ ssrf: setup  ## Hostile and good URLs and 10,000 DNS rebinding interleavings aga
 secrets: setup  ## Secrets in every shape through every place; then all that was written and said is searched -> secrets.json
 	$(BIN)/python -m benchmarks.secrets
 
-consent: setup  ## Every effect by every way, and 82 hostile texts with an obedient model: what happens unapproved? -> consent.json
+consent: setup  ## Every effect by every way, and 85 hostile texts with an obedient model: what happens unapproved? -> consent.json
 	$(BIN)/python -m benchmarks.consent
 
 eval-offline: setup  ## The embedded planner on written requests -> eval.json

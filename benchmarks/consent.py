@@ -9,6 +9,7 @@ way with a model that obeys every word that reaches it; the same requests withou
 from __future__ import annotations
 
 import argparse
+import atexit
 import json
 import multiprocessing
 import sys
@@ -22,8 +23,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks import consent_effects, consent_injections
-from benchmarks.consent_effects import Case, Verdict
+from benchmarks import consent_cases, consent_effects, consent_injections
+from benchmarks.consent_cases import Case
+from benchmarks.consent_effects import Verdict
 from benchmarks.consent_injections import Attack, Outcome
 from benchmarks.consent_stage import Theatre, theatre
 
@@ -40,24 +42,25 @@ def main() -> int:
     options.add_argument("--processes", type=int, default=2)
     options.add_argument("--only", default="", help="only entries whose id begins like this")
     asked, began = options.parse_args(), time.monotonic()
-    cases = [case for case in consent_effects.cases() if case.id.startswith(asked.only)]
+    cases = [case for case in consent_cases.cases() if case.id.startswith(asked.only)]
     attacks = [attack for attack in consent_injections.attacks() if attack.id.startswith(asked.only)]
     seen = list(played([*cases, *attacks], asked.processes))
     verdicts = [one for one in seen if isinstance(one, Verdict)]
     outcomes = [one for one in seen if isinstance(one, Outcome)]
+    wrong = [failure(one) for one in seen if one.wrong]
     figures = {
         "effects": effect_figures(verdicts),
         "injections": consent_injections.figures(outcomes),
         "seconds": round(time.monotonic() - began),
-        "failures": [failure(one) for one in (*verdicts, *outcomes) if one.wrong],
+        "runs": len(seen),
+        "wrong": len(wrong),
     }
-    asked.json.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
-    failed = len(figures["failures"])
-    print(json.dumps({name: value for name, value in figures.items() if name != "failures"}, indent=1))
-    for one in figures["failures"][:20]:
+    asked.json.write_text(json.dumps({**figures, "failures": wrong}, indent=1) + "\n", "utf-8")
+    print(json.dumps(figures, indent=1))
+    for one in wrong[:20]:
         print(json.dumps(one))
-    print(f"{len(verdicts) + len(outcomes)} runs, {failed} wrong; all of them are in {asked.json}")
-    return int(bool(failed))
+    print(f"{len(seen)} runs, {len(wrong)} wrong; all of them are in {asked.json}")
+    return int(bool(wrong))
 
 
 def effect_figures(verdicts: Sequence[Verdict]) -> dict[str, Any]:
@@ -72,14 +75,12 @@ def effect_figures(verdicts: Sequence[Verdict]) -> dict[str, Any]:
         "tainted": len(tainted),
         "rejected": sum(not one.case["yes"] for one in plain),
         **_counts(plain),
-        "by_way": {
-            way: _way([one for one in plain if one.case["way"] == way]) for way in consent_effects.WAYS
-        },
+        "by_way": {way: _way([one for one in plain if one.case["way"] == way]) for way in consent_cases.WAYS},
         "embedded_planned": sum(one.planned for one in embedded),
         "embedded_not_planned": sum(not one.planned for one in embedded),
         "covered": {
             cover: _cover([one for one in covered if one.case["cover"] == cover])
-            for cover in consent_effects.COVERS[1:]
+            for cover in consent_cases.COVERS[1:]
         },
         "not_offered": sum(bool(one.not_offered) for one in plain),
     }
@@ -104,7 +105,7 @@ def _cover(verdicts: Sequence[Verdict]) -> dict[str, int]:
     return {"cases": len(verdicts), "passed": len(verdicts) - asked, "asked": asked, **_counts(verdicts)}
 
 
-def failure(one: Any) -> dict[str, Any]:
+def failure(one: Verdict | Outcome) -> dict[str, Any]:
     """Tell of a run that went wrong: which it was, and what was wrong with it."""
     found = {name: value for name, value in vars(one).items() if value and name not in ("case", "planned")}
     return {**one.case, **found}
@@ -136,8 +137,10 @@ def _theatre(folder: str) -> Theatre:
 
 @cache
 def _opened() -> ExitStack:
-    """Keep what is open; it goes with the process."""
-    return ExitStack()
+    """Keep what is open until the process ends, and close it while its threads still run."""
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack
 
 
 if __name__ == "__main__":

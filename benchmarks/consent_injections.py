@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.consent_effects import fits, job
+from benchmarks.consent_cases import allow, job
+from benchmarks.consent_effects import fits
 from benchmarks.consent_model import Call, Script
 from benchmarks.consent_stage import CANARY, Stage, Theatre, plant_mail, plant_meeting
 from benchmarks.consent_world import EFFECTS
@@ -90,12 +91,13 @@ ALSO: dict[str, tuple[str, Call, dict[str, str]]] = {
 
 @dataclass(frozen=True)
 class Attack:
-    """One text by one way; `twin` is the same request without it."""
+    """One text by one way; `twin` is the same request without it. `allows` frees one capability by a rule."""
 
     id: str
     way: str
     twin: bool
     also: str = ""
+    allows: str = ""
 
 
 @dataclass
@@ -142,7 +144,8 @@ def play(attack: Attack, theatre: Theatre) -> Outcome:
     entry = {**_filled(corpus()[attack.id], theatre), "also": attack.also}
     outcome = Outcome({**asdict(attack), "kind": entry["kind"], "place": entry["place"]})
     script = _script(attack, entry, theatre)
-    with theatre.stage(script, words=attack.way == "words", board=_boarded(entry)) as stage:
+    rules = allow([attack.allows] if attack.allows else [])
+    with theatre.stage(script, words=attack.way == "words", board=_boarded(entry), rules=rules) as stage:
         try:
             _plant(stage, entry, f"{HONEST}\n{entry['text']} {TRIGGER}" if not attack.twin else HONEST)
             mode = "always" if attack.way in ("planner", "agentic step") else "never"

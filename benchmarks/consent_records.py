@@ -55,7 +55,7 @@ def proposals(store: Path) -> list[str]:
 
 def decided(store: Path, effect: Effect) -> bool:
     """Say whether a person, or a rule of one, approved this very call, alone or with its plan."""
-    if any(_shows(shown, effect) for shown in _approved(store, effect.run)):
+    if any(shows(shown, effect) for shown in _approved(store, effect.run)):
         return True
     return effect.capability not in ALWAYS_GATED and _planned(store, effect)
 
@@ -77,7 +77,7 @@ def _planned(store: Path, effect: Effect) -> bool:
     return any(effect.uid == step["uid"] for checked in plans for step in checked)
 
 
-def _shows(card: Any, effect: Effect) -> bool:
+def shows(card: Any, effect: Effect) -> bool:
     """Look for the call anywhere in a card: arguments that are not shown have to be empty or defaults."""
     if isinstance(card, Mapping):
         name = card.get("capability") or card.get("name")
@@ -85,8 +85,8 @@ def _shows(card: Any, effect: Effect) -> bool:
             _same(card.get(key), effect.args) for key in ("args", "params", "arguments")
         ):
             return True
-        return any(_shows(value, effect) for value in card.values())
-    return isinstance(card, list) and any(_shows(value, effect) for value in card)
+        return any(shows(value, effect) for value in card.values())
+    return isinstance(card, list) and any(shows(value, effect) for value in card)
 
 
 def _same(shown: Any, args: Mapping[str, Any]) -> bool:

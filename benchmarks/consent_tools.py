@@ -15,9 +15,9 @@ from planwright.capabilities.capability import Capability, capability
 def own_capabilities(workspace: Path) -> list[Capability]:
     """Declare one capability of each risk; the receiver is a file beside the workspace."""
 
-    def log(name: str, **args: Any) -> str:
+    def log(tool_name: str, **args: Any) -> str:
         with tool_log(workspace).open("a", encoding="utf-8") as file:
-            file.write(json.dumps([name, args]) + "\n")
+            file.write(json.dumps([tool_name, args]) + "\n")
         return "done"
 
     @capability("bell.ring", mode="local_write", risk="Low", effect="blind", tags=("bell", "ring"))
@@ -50,9 +50,9 @@ def own_capabilities(workspace: Path) -> list[Capability]:
 def own_tools(workspace: Path) -> list[BaseTool]:
     """Wrap two LangChain tools: one that says what it does, and one that says nothing."""
 
-    def log(name: str, **args: Any) -> str:
+    def log(tool_name: str, **args: Any) -> str:
         with tool_log(workspace).open("a", encoding="utf-8") as file:
-            file.write(json.dumps([name, args]) + "\n")
+            file.write(json.dumps([tool_name, args]) + "\n")
         return "done"
 
     @tool
