@@ -53,12 +53,15 @@ def corpus() -> dict[str, dict[str, Any]]:
 
 
 def cases() -> Iterator[Case]:
-    """List every effect by every way, untainted and tainted; a third of them is also answered with no."""
+    """List every effect by every way, untainted and tainted; a third of them is also answered with no.
+
+    The embedded planner knows how to read mail and files.
+    """
     names = list(READS)
     for place, (id_, entry) in enumerate(corpus().items()):
         reads = "mcp" if entry.get("board") else names[place % (len(names) - 1)]
         for way in WAYS:
-            for read in ("", reads):
+            for read in ("", ("file", "mail")[place % 2] if way == WAYS[0] else reads):
                 yield Case(id_, way, read, True, place=place)
                 if place % 3 == 0:
                     yield Case(id_, way, read, False, place=place)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -78,10 +79,11 @@ class _Run:
 
         A small one that carries nothing but what stands in the user's own request may pass after reading.
         """
-        small = risk == "Low" and all(
-            in_request(args, self.entry["request"]) for _, args in self.entry["calls"]
-        )
-        return small or not must_wait(risk, self.tainted)
+        if risk != "Low" or not self.tainted:
+            return not must_wait(risk, self.tainted)
+        rows = effects(self.stage.store, self.stage.thread)
+        small = [row for row in rows if RISKS.get(row.capability) == "Low"]
+        return bool(small) and all(in_request(row.args, self.entry["request"]) for row in small)
 
     def sees(self, one: Happening) -> dict[str, Any] | None:
         """Find what an entry says of a happening."""
@@ -183,7 +185,8 @@ def in_request(value: Any, request: str) -> bool:
     if isinstance(value, dict | list):
         parts = value.values() if isinstance(value, dict) else value
         return all(in_request(part, request) for part in parts)
-    return str(value).lower() in request.lower()
+    word = re.escape(str(value).strip().lower())
+    return not word or re.search(rf"(?<!\w){word}(?!\w)", request.lower()) is not None
 
 
 def fits(one: Happening, seen: dict[str, Any]) -> bool:
