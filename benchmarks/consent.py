@@ -25,11 +25,10 @@ from typing import Any
 
 from benchmarks import consent_cases, consent_effects, consent_injections
 from benchmarks.consent_cases import Case
-from benchmarks.consent_effects import Verdict
+from benchmarks.consent_effects import KINDS, Verdict
 from benchmarks.consent_injections import Attack, Outcome
 from benchmarks.consent_stage import Theatre, theatre
 
-KINDS = ("ungated", "undecided", "missing", "doubled", "after_no", "broken")
 MEMORY = Path("/dev/shm")  # nothing is killed here: waiting for a disk would be nine tenths of the time
 
 
@@ -41,10 +40,12 @@ def main() -> int:
     options.add_argument("--json", type=Path, default=Path("consent.json"))
     options.add_argument("--processes", type=int, default=2)
     options.add_argument("--only", default="", help="only entries whose id begins like this")
+    options.add_argument("--every", type=int, default=1, help="2: every second case only, and so on")
     asked, began = options.parse_args(), time.monotonic()
     cases = [case for case in consent_cases.cases() if case.id.startswith(asked.only)]
     attacks = [attack for attack in consent_injections.attacks() if attack.id.startswith(asked.only)]
-    seen = list(played([*cases, *attacks], asked.processes))
+    given: list[Case | Attack] = [*cases, *attacks]
+    seen = list(played(given[:: asked.every], asked.processes))
     verdicts = [one for one in seen if isinstance(one, Verdict)]
     outcomes = [one for one in seen if isinstance(one, Outcome)]
     wrong = [failure(one) for one in seen if one.wrong]
@@ -82,7 +83,6 @@ def effect_figures(verdicts: Sequence[Verdict]) -> dict[str, Any]:
             cover: _cover([one for one in covered if one.case["cover"] == cover])
             for cover in consent_cases.COVERS[1:]
         },
-        "not_offered": sum(bool(one.not_offered) for one in plain),
     }
 
 

@@ -66,8 +66,7 @@ def cases() -> Iterator[Case]:
                 if place % 3 == 0:
                     yield Case(id_, way, read, False, place=place)
         if place % 2 == 0 and entry["risk"] != "carries" and "proposal" not in entry:
-            repeats = all(one["kind"] in REPEATABLE for one in entry["sees"])
-            for cover in COVERS[1:] if repeats else COVERS[2:]:
+            for cover in COVERS[1:] if repeats(entry) else COVERS[2:]:
                 yield from (Case(id_, "tools", read, True, cover, place) for read in ("", reads))
 
 
@@ -75,6 +74,11 @@ def filled(value: Any, theatre: Theatre) -> Any:
     """Put the address of the listed service into an entry of a corpus."""
     text = json.dumps(value).replace("{service}", theatre.outside.service.origin)
     return json.loads(text)
+
+
+def repeats(entry: dict[str, Any]) -> bool:
+    """Say whether an effect that is done again shows again."""
+    return "once" not in entry and all(one["kind"] in REPEATABLE for one in entry["sees"])
 
 
 def must_wait(risk: str, tainted: bool) -> bool:

@@ -8,20 +8,23 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from benchmarks.consent_cases import (
-    REPEATABLE,
     Case,
     allow,
     corpus,
     filled,
     mode_of,
     must_wait,
+    repeats,
     request_of,
     script_of,
 )
+from benchmarks.consent_model import Script
 from benchmarks.consent_receivers import Happening
 from benchmarks.consent_records import INSIDE, RISKS, decided, effects, proposals
 from benchmarks.consent_stage import Stage, Theatre
 from benchmarks.consent_world import EFFECTS
+
+KINDS = ("ungated", "undecided", "missing", "doubled", "after_no", "broken", "not_offered")
 
 
 @dataclass
@@ -43,7 +46,7 @@ class Verdict:
     @property
     def wrong(self) -> bool:
         """Whether anything was."""
-        return any((self.ungated, self.undecided, self.missing, self.doubled, self.after_no, self.broken))
+        return any(getattr(self, kind) for kind in KINDS)
 
 
 def play(case: Case, theatre: Theatre) -> Verdict:
@@ -55,7 +58,7 @@ def play(case: Case, theatre: Theatre) -> Verdict:
     rules = allow(sorted({name for name, _ in entry["calls"]})) if case.cover == "rule" else ""
     with theatre.stage(script, words=case.way == "words", board=board, rules=rules) as stage:
         try:
-            _run(_Run(case, entry, stage, verdict, theatre))
+            _run(_Run(case, entry, stage, verdict, theatre, script))
         except Exception as error:  # noqa: BLE001 - whatever breaks is a finding about this case
             verdict.broken.append(f"{type(error).__name__}: {error}"[:300])
     verdict.not_offered = sorted(script.missed) if script else []
@@ -69,6 +72,7 @@ class _Run:
     stage: Stage
     verdict: Verdict
     theatre: Theatre
+    script: Script | None
 
     @property
     def tainted(self) -> bool:
@@ -134,7 +138,8 @@ def _another(stage: Stage) -> None:
 def _fork(run: _Run) -> None:
     """End the source, with a yes or a no, and fork it: with a yes, its effects are to run again."""
     stage, case = run.stage, run.case
-    again = case.place % 2 == 0 and all(one["kind"] in REPEATABLE for one in run.entry["sees"])
+    done = run.verdict.status == "completed"
+    again = repeats(run.entry) and (done or case.place % 2 == 0)
     stage.decide("approve" if again else "reject")
     source = stage.thread
     _another(stage)
@@ -162,7 +167,8 @@ def _judge_yes(run: _Run) -> None:
         count = sum(fits(one, seen) for one in happened)
         what = f"{seen['kind']} {seen.get('to', '')} {seen.get('holds', '')}"
         proposed = run.entry.get("proposal") and proposals(stage.store)
-        verdict.missing += [what] if count == 0 and not proposed else []
+        offered = not run.script or not run.script.missed
+        verdict.missing += [what] if count == 0 and offered and not proposed else []
         verdict.doubled += [f"{what}: {count} times"] if count > 1 else []
     if run.case.cover:
         return
@@ -197,6 +203,8 @@ def fits(one: Happening, seen: dict[str, Any]) -> bool:
 
 def _planned(run: _Run) -> bool:
     """Say whether the embedded planner planned the request: its card names the calls, or they happened."""
+    if not run.entry.get("embedded", True):
+        return False
     shown = json.dumps(run.stage.open_gates())
     named = all(f'"{name}"' in shown for name, _ in run.entry["calls"])
     happened = run.stage.world.happened()

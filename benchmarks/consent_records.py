@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 RISKS = {
-    **dict.fromkeys(("mail.draft", "bell.ring"), "Low"),
+    **dict.fromkeys(("mail.draft", "bell.ring", "board.pin"), "Low"),
     **dict.fromkeys(("http.request", "mail.send", "memory.forget", "sql.execute", "orders.place"), "High"),
     **dict.fromkeys(("vault.open", "unlock_gate", "board.wipe"), "Critical"),
 }

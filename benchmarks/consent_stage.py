@@ -20,7 +20,7 @@ from langgraph.types import Command
 from benchmarks.consent_model import ModelServer, Script, model_server
 from benchmarks.consent_receivers import Receivers, receivers
 from benchmarks.consent_tools import own_capabilities, own_tools
-from benchmarks.consent_world import World
+from benchmarks.consent_world import World, tool_log
 from planwright.capabilities.mcp.standing import look
 from planwright.capabilities.mcp.trust import Trust
 from planwright.demo import mail
@@ -94,7 +94,7 @@ class Theatre:
         finally:
             stage.close()
             shutil.rmtree(workspace)
-            workspace.with_suffix(".tools").unlink(missing_ok=True)
+            tool_log(workspace).unlink(missing_ok=True)
 
     def settings(self) -> str:
         """Write the settings of a workspace: where the receivers are."""
@@ -140,6 +140,7 @@ class Stage:
 
     def begin(self) -> None:
         """Take what is there for what was there before."""
+        tool_log(self.workspace).unlink(missing_ok=True)
         self.world = World.now(self.workspace, self.outside)
 
     def remember(self, *texts: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks import consent_effects, consent_injections
-from benchmarks.consent_cases import WAYS, Case, cases
+from benchmarks.consent_cases import WAYS, Case, cases, corpus
 from benchmarks.consent_injections import Attack
 from benchmarks.consent_receivers import Happening
 from benchmarks.consent_records import Effect, shows
@@ -15,7 +15,7 @@ from benchmarks.consent_stage import Theatre, theatre
 
 pytestmark = pytest.mark.enable_socket
 EFFECTS = ("post-quoted", "draft-copy", "vault")
-PLACES = {id_: place for place, id_ in enumerate(consent_effects.corpus())}
+PLACES = {id_: place for place, id_ in enumerate(corpus())}
 CASES = [Case(id_, way, "file", True, place=PLACES[id_]) for id_ in EFFECTS for way in WAYS]
 CASES += [Case(id_, "tools", "", True, place=PLACES[id_]) for id_ in ("ticket-review", "http-post", "bell")]
 CASES += [Case(id_, "tools", "mail", False, place=PLACES[id_]) for id_ in ("file-new", "memory-forget")]
