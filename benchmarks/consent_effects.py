@@ -76,7 +76,8 @@ class _Run:
 
     @property
     def tainted(self) -> bool:
-        return bool(self.case.reads)
+        """Whether the run has read what others wrote; no other agent can have where none could be asked."""
+        return bool(self.case.reads) and "agent__delegate" not in (self.script.missed if self.script else ())
 
     def free(self, risk: str) -> bool:
         """Say whether an effect of a risk needs nobody's yes here.
