@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test check bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs lock clean budgets jail intruder bombs
+.PHONY: setup demo test check bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs lock clean budgets jail intruder bombs consent
 
 setup: $(STAMP)
 
@@ -64,6 +64,9 @@ ssrf: setup  ## Hostile and good URLs and 10,000 DNS rebinding interleavings aga
 secrets: setup  ## Secrets in every shape through every place; then all that was written and said is searched -> secrets.json
 	$(BIN)/python -m benchmarks.secrets
 
+consent: setup  ## Every effect by every way, and 85 hostile texts with an obedient model: what happens unapproved? -> consent.json
+	$(BIN)/python -m benchmarks.consent
+
 eval-offline: setup  ## The embedded planner on written requests -> eval.json
 	$(BIN)/python -m benchmarks.eval_offline
 
@@ -85,4 +88,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json bombs.json
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json bombs.json consent.json

@@ -148,7 +148,7 @@ def mcp_server(folder: Path, answer: str) -> None:
     put(folder, {".mcp.json": json.dumps({"mcpServers": {"bomb": entry}}), "planwright.toml": patience})
     trust = Trust(load(folder).store_folder)
     for standing in look(load(folder)):
-        trust.give(standing.listed, "kim", utc_now())
+        trust.give(standing.listed, standing.files, "kim", utc_now())
 
 
 def spelled(value: object) -> str:
