@@ -23,6 +23,7 @@ from planwright.graph.references import has_reference
 from planwright.graph.risk import Risk, at_least
 
 TAINTED_FROM: Risk = "Low"
+TELLING = 3  # letters: that a 1 stands somewhere in a message says nothing
 AFTER_READING = "after reading what others wrote"
 
 
@@ -147,9 +148,10 @@ def _tainted(what: str) -> str:
 
 
 def _in_own_words(capability: Capability, args: Mapping[str, JsonValue], request: str, *, least: int) -> bool:
-    """Say whether a call carries `least` values or more, and all in the user's own words."""
+    """Say whether all that a call carries, `least` telling values or more, is in the user's own words."""
     values = list(carried(capability, args))
-    if len(values) < least:
+    telling = [value for value in values if sum(map(str.isalpha, value)) >= TELLING]
+    if len(telling) < least:
         return False
     own = own_words(request)
     return all(holds(own, value) for value in values)

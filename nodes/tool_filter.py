@@ -13,7 +13,9 @@ from planwright.graph.state import AgentState
 from planwright.nodes.node import Node, Update
 
 _POLITE = re.compile(r"^(?:(?:please|hi|hello|hey|ok|so|(?:can|could|would|will) you(?: please)?)\b[\s,]*)+")
+_CLAUSE = re.compile(r"[.;!?,]+\s|\band\b|\bthen\b")
 _WORD = re.compile(r"[a-z']+")
+_TELLS = re.compile(r"\btell (?!me\b|us\b)", re.IGNORECASE)
 _ASKS = frozenset(
     "what what's which who who's whom whose when where where's why how how's is are was were am do does did"
     " has have had list show find search look read tell summarize summarise compare count explain describe"
@@ -44,10 +46,11 @@ def tool_filter(registry: Registry, top_k: int) -> Node[AgentState]:
 
 
 def only_asks(request: str) -> bool:
-    """Say whether an English request asks and looks up, and names nothing to do; others are taken to act."""
-    plain = _POLITE.sub("", request.strip().lower())
-    words = _WORD.findall(plain)
-    return bool(words) and words[0] in _ASKS and _ACTS.isdisjoint(words)
+    """Say whether an English request only asks and looks up, clause by clause; any other is taken to act."""
+    clauses = [_WORD.findall(_POLITE.sub("", part.strip())) for part in _CLAUSE.split(request.lower())]
+    heads = [words[0] for words in clauses if words]
+    acts = any(not _ACTS.isdisjoint(words) for words in clauses) or bool(_TELLS.search(request))
+    return bool(heads) and not acts and all(head in _ASKS for head in heads)
 
 
 def only_changes(capability: Capability) -> bool:
