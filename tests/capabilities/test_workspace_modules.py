@@ -29,6 +29,7 @@ def do() -> str:
 def forgotten() -> Iterator[None]:
     """Forget after each test what workspaces have served."""
     modules, finders = set(sys.modules), list(sys.meta_path)
+    sys.meta_path[:] = [finder for finder in finders if not isinstance(finder, WorkspaceFinder)]
     yield
     for name in set(sys.modules) - modules:
         if name.startswith("wm_"):
