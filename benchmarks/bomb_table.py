@@ -14,7 +14,7 @@ from benchmarks.bomb_texts import CALENDARS, CHANGES, CONDITIONS, CRITERIA, HOST
 from planwright.capabilities.builtin import calendar, documents, files, http, mail, smtp, sql, text
 from planwright.capabilities.capability import Capability
 from planwright.graph.own_words import exact_words, says, speaks_of_user
-from planwright.models.json_reply import read_json
+from planwright.models.json_reply import LONGEST_REPLY, read_json
 from planwright.models.prose import shown
 from planwright.models.tool_bridge import blocks, escaped
 from planwright.prompts.fence import neutral
@@ -113,7 +113,7 @@ READERS: dict[str, tuple[int, Reader]] = {
     "a reply with calls in words": (MB, lambda text: [*blocks(text, "n")]),
     "a reply shown": (MB, lambda text: shown(text, ended=False)),
     "a conversation in words": (MB, escaped),
-    "a reply that is JSON": (MB, lambda text: read_json(text)),
+    "a reply that is JSON": (LONGEST_REPLY, lambda text: read_json(text)),
     "a request that speaks of its user": (SHORT, speaks_of_user),
     "a request that says something": (SHORT, lambda text: says(text, "I like tea")),
     "exact words": (SHORT, exact_words),
@@ -127,9 +127,9 @@ def _texts() -> list[Bomb]:
         for reader, (longest, read) in READERS.items():
             bombs.append(bomb(reader, name, _read, read, content[:longest]))
         for kind in ("amount", "date", "email", "url", "number", "phone"):
-            args = {"text": content, "kind": kind}
+            args = {"text": content[: text.LONGEST], "kind": kind}
             bombs.append(bomb(f"text.extract {kind}", name, _called, text.extract, args))
-        bombs.append(bomb("text.summarize", name, _called, text.summarize, {"text": content}))
+        bombs.append(bomb("text.summarize", name, _called, text.summarize, {"text": content[: text.LONGEST]}))
         bombs.append(bomb("a request to the embedded planner", name, _asked, content[:SHORT]))
     words = ("memory.search", {"query": "ab " * 50_000})
     dotted = "a." * (MB // 2)
@@ -176,7 +176,8 @@ def _json() -> list[Bomb]:
     bombs = [Bomb("http.request", name, partial(_fetched, name.replace(" ", "%20"))) for name in TEXTS]
     bombs += [bomb("an MCP result", name, _tool, name) for name in TEXTS]
     bombs.append(bomb("an MCP schema", "an evil pattern", _tool, "pattern", {"word": "a" * 40 + "!"}))
-    for name, content in {**TEXTS, "40,000 levels": DEEP[60_000:-60_000]}.items():
+    within = {"wide, in 180 kB": f"[{'[],' * 60_000}[]]", "40,000 levels": DEEP[60_000:-60_000]}
+    for name, content in {**TEXTS, **within, "digits, in 190 kB": "9" * 190_000}.items():
         step = '[{"id": "s1", "capability": "memory.search", "params": {"query": ' + content + "}}]"
         bombs.append(bomb("a plan", name, _planned, content))
         bombs.append(bomb("the params of a plan", name, _planned, step))
@@ -223,6 +224,9 @@ def _templates() -> list[Bomb]:
         "100,000 references": "{{steps.s1.output.text}} " * 100_000,
         "100,000 that are none": "{{ x y }} " * 100_000,
         "references that double": "{{steps.s1.output.text}}" * 2000,
+        "90,000 {{": "{{" * 90_000,
+        "7,000 references": "{{steps.s1.output.text}} " * 7000,
+        "20,000 that are none": "{{ x y }}" * 20_000,
     }
     return [bomb("references", name, _referred, content) for name, content in braces.items()]
 

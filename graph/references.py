@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from planwright.graph.canonical import canonical_json, spelled
+from planwright.graph.canonical import canonical_json
 from planwright.graph.errors import CapabilityRejected
 
 _REFERENCE = re.compile(r"\{\{\s*([A-Za-z_][\w.\-\[\]]*)\s*\}\}")
@@ -89,7 +89,7 @@ class _Resolving:
             if _path(whole[1])[0] in self.later:
                 return value
             brought = _look_up(whole[1], self.scope)
-            self._count(brought if isinstance(brought, str) else spelled(brought))
+            self._count(_size(brought))
             return brought
         if isinstance(value, list):
             return [self.value(item) for item in value]
@@ -100,15 +100,16 @@ class _Resolving:
     def _piece(self, match: re.Match[str]) -> str:
         if _path(match[1])[0] in self.later:
             return match[0]
-        return self._count(_as_text(_look_up(match[1], self.scope)))
+        text = _as_text(_look_up(match[1], self.scope))
+        self._count(len(text))
+        return text
 
-    def _count(self, text: str) -> str:
-        self.size += len(text)
+    def _count(self, size: int) -> None:
+        self.size += size
         if self.size > LARGEST:
             raise CapabilityRejected(
                 f"the references bring in more than {LARGEST // 1_000_000} MB", "refer to less, or less often"
             )
-        return text
 
 
 def _path(reference: str) -> list[str]:
@@ -133,6 +134,19 @@ def _look_up(reference: str, scope: Mapping[str, JsonValue]) -> JsonValue:
         else:
             raise CapabilityRejected(f"the reference {{{{{reference}}}}} leads nowhere: no `{part}` there")
     return value
+
+
+def _size(value: JsonValue) -> int:
+    """Count the characters of all texts in a value, and its other values as one each."""
+    size, pending = 0, [value]
+    while pending:
+        held = pending.pop()
+        size += len(held) if isinstance(held, str) else 1
+        if type(held) is dict:
+            pending += held.values()
+        elif type(held) is list:
+            pending += held
+    return size
 
 
 def _is_index(part: str) -> bool:

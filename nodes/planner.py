@@ -34,6 +34,7 @@ from planwright.nodes.task_extraction import history
 from planwright.prompts import as_data, instructed, prompts_hash, render
 
 NOT_TASKS = frozenset((*CLOSING, DELEGATE, WHOLE))  # what nobody asks for by itself
+MOST_STEPS = 1000  # that are read at all; how many may be planned is planning.max_steps
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,8 @@ def read_proposal(text: str) -> Proposal:
         value = {"goal": "Ask what is meant", "steps": [{**asking, "estimated_risk": "None"}]}
     if not isinstance(value.get("steps"), list):
         raise PlanInvalid("the object has no list `steps`", 'answer {"goal": …, "steps": […]}')
+    if len(value["steps"]) > MOST_STEPS:
+        raise PlanInvalid(f"the plan has {len(value['steps']):,} steps", "answer with a few")
     try:
         plan = Plan.model_validate(value)
         storable(plan.model_dump(mode="json"))
