@@ -19,7 +19,7 @@ SAMPLE = {
     "calendar: every day, every second of it": "it takes more than",
     "mail.search: quotes in the sender": "'subject': 'good'",
     "mail.search: 1 MB of digits in the body": "'sender': 'a@example.com'",
-    "text.extract amount: digits": "at most 300000 characters",
+    "text.extract amount: digits": "the text holds no amount",
     "a reply with calls in words: tool tags": "Block",
     "a request that says something: dots": "False",
     "a plan: 40,000 levels": "nested too deeply",
