@@ -14,8 +14,7 @@ _PLAN = """SELECT p.checked, p.gate_id IS NULL OR g.status = 'approved' AS runs,
     FROM plans p LEFT JOIN gates g USING (gate_id)
     WHERE p.run_id = ? AND p.kind = 'plan' ORDER BY p.created_at DESC, p.rowid DESC LIMIT 1"""
 _CALLS = """SELECT step_uid, shown FROM gates WHERE run_id = ? AND kind = 'step'
-    AND status IN ('open', 'approved')
-    AND step_uid NOT IN (SELECT uid FROM steps WHERE run_id = gates.run_id)"""
+    AND status IN ('open', 'approved')"""
 
 
 class OwnParts:
@@ -59,7 +58,7 @@ _OWN = "SELECT name FROM own_parts WHERE run_id = ?"
 
 def _steps_left(connection: sqlite3.Connection, run_id: str, checked: str) -> Iterator[str]:
     """Name what the steps of a plan that have not ended will call."""
-    ended = {uid for (uid,) in connection.execute("SELECT uid FROM steps WHERE run_id = ?", (run_id,))}
+    ended = _ended(connection, run_id)
     for entry in map(CheckedStep.model_validate, json.loads(checked)):
         if entry.uid not in ended and entry.chain:
             yield from entry.chain.needs
@@ -67,8 +66,15 @@ def _steps_left(connection: sqlite3.Connection, run_id: str, checked: str) -> It
             yield from (entry.step.capability,) if entry.step.capability else entry.step.tool_hints
 
 
+def _ended(connection: sqlite3.Connection, run_id: str) -> set[str]:
+    return {uid for (uid,) in connection.execute("SELECT uid FROM steps WHERE run_id = ?", (run_id,))}
+
+
 def _calls_left(connection: sqlite3.Connection, run_id: str) -> Iterator[str]:
     """Name what is called once its gate has opened."""
+    ended = _ended(connection, run_id)
     for row in connection.execute(_CALLS, (run_id,)):
         shown = json.loads(row["shown"])
-        yield from [part["capability"] for part in shown.get("steps") or ()] or [shown["capability"]]
+        for call in shown.get("calls") or [shown]:
+            if call.get("uid", row["step_uid"]) not in ended:
+                yield from [part["capability"] for part in call.get("steps") or ()] or [call["capability"]]

@@ -88,6 +88,7 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
     for effect in found["effects"]:
         said = f"key {effect['key'][:16]}… {effect['error'] or ''}"
         console.print(views.label("effect", f"{effect['capability']:<16} {effect['status']:<8} {said}"))
+        console.print(views.arguments(effect["args"]))
     for by in found["undone_by"]:
         console.print(views.label("undo", f"by {by['run_id']}: {by['status']}"))
     for told in found["routed"]:
@@ -219,13 +220,14 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
                 "SELECT result FROM steps WHERE run_id = ? ORDER BY ended_at, rowid", (run_id,)
             )
         ],
-        "effects": list(
-            database.query(
-                "SELECT key, capability, effect, status, error FROM effects WHERE run_id = ?"
+        "effects": [
+            {**row, "args": json.loads(row["args"])}
+            for row in database.query(
+                "SELECT key, capability, effect, args, status, error FROM effects WHERE run_id = ?"
                 " ORDER BY intended_at",
                 (run_id,),
             )
-        ),
+        ],
         "routed": _told(database, run_id, "model_routed"),
         "failovers": _told(database, run_id, "failover"),
         "proposed": _told(database, run_id, "memory_proposed"),

@@ -31,9 +31,11 @@ def explain(
     args: Args = None,
     tenant: Annotated[str, typer.Option(help="Whose call it is.")] = "default",
     agent: Annotated[str | None, typer.Option(help="Whose agent makes it.")] = None,
+    tainted: Annotated[bool, typer.Option("--tainted", help="After what others wrote was read.")] = False,
     json: Json = False,
 ) -> None:
-    """Say what the policy answers to one call: the rules that were looked at, and the one that decided."""
-    from planwright.cli.policy_views import explain_call
+    """Say what the policy answers to one call, by which rule, and whether a person is asked."""
+    from planwright.cli.policy_views import Question, explain_call
 
-    raise typer.Exit(explain_call(workspace, capability, args, tenant, agent, json))
+    asked = Question(capability, args, tenant, agent, tainted)
+    raise typer.Exit(explain_call(workspace, asked, json))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from rich.text import Text
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, check_arguments
 from planwright.capabilities.capability import explain as explain_arguments
+from planwright.capabilities.consent import judge
 from planwright.capabilities.jail import Jail
 from planwright.capabilities.mcp.servers import open_servers
 from planwright.capabilities.policy import Explanation, explain
@@ -26,6 +28,7 @@ from planwright.cli import views
 from planwright.graph.errors import SetupError
 from planwright.graph.profile import find_agent
 from planwright.graph.references import has_reference
+from planwright.graph.risk import Risk
 from planwright.graph.settings import Settings, load
 
 EXAMPLE = """for instance --args '{"path": "a.md"}'"""
@@ -50,21 +53,33 @@ def show_policy(workspace: Path, as_json: bool) -> int:
     return 0
 
 
-def explain_call(
-    workspace: Path, name: str, args: str | None, tenant: str, agent: str | None, as_json: bool
-) -> int:
-    """Say what the policy answers to one call, and why."""
+@dataclass(frozen=True)
+class Question:
+    """The call that is asked about: by name, with its arguments as JSON, and whose it is."""
+
+    name: str
+    args: str | None
+    tenant: str
+    agent: str | None
+    tainted: bool = False
+
+
+def explain_call(workspace: Path, asked: Question, as_json: bool) -> int:
+    """Say what the policy answers to one call, why, and whether a person is asked."""
     settings = load(workspace)
     policy, registry = open_policy(settings)
-    found = _capability(registry, name)
-    find_agent(settings, agent)
-    given = None if args is None else _arguments(args)
+    found = _capability(registry, asked.name)
+    find_agent(settings, asked.agent)
+    given = None if asked.args is None else _arguments(asked.args)
     records = open_records(settings.store_folder)
     world = CallContext(settings, Jail(settings.workspace), records.memories, policy=policy)
-    told = explain(found, given, world.on_behalf_of(tenant, agent), references=True)
+    context = world.on_behalf_of(asked.tenant, asked.agent, tainted=asked.tainted)
+    told = explain(found, given, context, references=True)
     flaw = "" if given is None else _flaw(found, given)
+    person = consent(found, given, context, settings.approval.of_tool)
     if as_json:
-        print(json.dumps({**spelled(told, policy), "capability": name, "arguments": flaw or "ok"}, indent=2))
+        more = {"capability": asked.name, "arguments": flaw or "ok", "consent": person}
+        print(json.dumps({**spelled(told, policy), **more}, indent=2))
         return 0
     screen = views.console()
     looks = [(look.rule.where, look.rule.decide, look.note or SAID[look.verdict]) for look in told.looks]
@@ -79,7 +94,20 @@ def explain_call(
     if told.ruling.approvers:
         screen.print(views.label("approvers", ", ".join(told.ruling.approvers)))
     screen.print(views.label("decision", f"{told.ruling.answer}: {told.ruling.why}", "bold"))
+    screen.print(views.label("consent", person))
     return 0
+
+
+def consent(
+    found: Capability, args: dict[str, JsonValue] | None, context: CallContext, ask_from: Risk
+) -> str:
+    """Say whether a call that the policy does not deny asks a person, and why."""
+    filled = {**found.defaults, **(args or {})}
+    judged = judge(found.given(filled, context), filled, context, ask_from, references=True)
+    if judged.denied:
+        return "nobody is asked: the call is not made"
+    own = ", at a gate of its own" if judged.own_gate else ""
+    return f"a person is asked{own}: {judged.reason}" if judged.asks else "nobody is asked"
 
 
 def open_policy(settings: Settings) -> tuple[Policy, Registry]:

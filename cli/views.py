@@ -246,6 +246,13 @@ def _part(call: Mapping[str, Any], args: Mapping[str, Any], risk: str = "") -> l
     return [Padding(head, (0, 0, 0, 11), expand=False), *shown]
 
 
+def arguments(args: Mapping[str, object]) -> RenderableType:
+    """Show what a call was made with, references filled in; what was left out is left out."""
+    return Group(
+        *(_argument(name, value, 13, "dim") for name, value in args.items() if value not in (None, []))
+    )
+
+
 def _argument(name: str, value: object, indent: int, style: str = "") -> RenderableType:
     """Show one argument, all its lines indented: none of them can pass for a line of ours."""
     spelled = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

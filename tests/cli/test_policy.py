@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from planwright.capabilities.policy_file import load_policy
-from planwright.cli.policy_views import explain_call, show_policy
+from planwright.cli.policy_views import Question, explain_call, show_policy
 from planwright.graph.errors import SetupError
 
 POLICY = """[[rule]]
@@ -52,7 +52,7 @@ def asked(
     tenant: str = "default",
 ) -> dict[str, Any]:
     given = None if args is None else json.dumps(args)
-    assert explain_call(folder, name, given, tenant, None, as_json=True) == 0
+    assert explain_call(folder, Question(name, given, tenant, None), as_json=True) == 0
     told: dict[str, Any] = json.loads(capsys.readouterr().out)
     return told
 
@@ -116,7 +116,7 @@ def test_tenant_approvers_and_mode_are_told(folder: Path, capsys: pytest.Capture
     told = asked(folder, capsys, "tickets.create", {"title": "t"}, "guest")
     assert (told["answer"], told["approvers"]) == ("ask", ["kim"])
     assert told["mode"] == {"answer": "allow", "reason": ""}
-    assert explain_call(folder, "tickets.create", '{"title": "t"}', "guest", None, as_json=False) == 0
+    assert explain_call(folder, Question("tickets.create", '{"title": "t"}', "guest", None), as_json=False) == 0
     screen = capsys.readouterr().out
     assert "local_write alone says allow" in screen
     assert "kim" in screen
@@ -126,7 +126,7 @@ def test_tenant_approvers_and_mode_are_told(folder: Path, capsys: pytest.Capture
 def test_arguments_that_the_capability_would_refuse_are_told(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert explain_call(folder, "files.read", '{"pth": "a"}', "default", None, as_json=False) == 0
+    assert explain_call(folder, Question("files.read", '{"pth": "a"}', "default", None), as_json=False) == 0
     assert "the call would be refused" in capsys.readouterr().out
 
 
@@ -143,7 +143,7 @@ def test_what_cannot_be_explained_is_refused(
     folder: Path, name: str, args: str | None, agent: str | None, said: str
 ) -> None:
     with pytest.raises(SetupError, match=said):
-        explain_call(folder, name, args, "default", agent, as_json=False)
+        explain_call(folder, Question(name, args, "default", agent), as_json=False)
 
 
 def test_a_policy_that_cannot_be_followed_ends_the_command_with_file_and_line(folder: Path) -> None:

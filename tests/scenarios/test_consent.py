@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import sys
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -222,31 +225,75 @@ def test_what_nobody_was_asked_about_happens_so_often_a_minute(scene: Scene) -> 
     assert world.shelf == ["left:0", "left:1", "left:2"]
 
 
-@pytest.mark.parametrize("change", ["risk", "policy"])
+@pytest.mark.parametrize("change", ["risk", "mode", "schema", "code", "policy"])
 @pytest.mark.parametrize("way", ["plan", "loop"])
 def test_what_changed_between_card_and_answer_is_asked_for_again(scene: Scene, way: str, change: str) -> None:
-    step = {"id": "s1", "capability": "shelf.put", "params": {"place": "left", "text": "milk"}}
-    plan = json.dumps({"goal": "Put", "steps": [step]})
-    first = plan if way == "plan" else put(scene, "milk")
-    options = {"planning": {"mode": "always" if way == "plan" else "auto"}}
-    before = World("Medium")
-    with closing(play(scene, before, first, **options)) as agent:
+    step = {"id": "s1", "capability": "crate.put", "params": {"text": "milk"}}
+    call = scene.calls(("crate__put", {"text": "milk"}))
+    first = json.dumps({"goal": "Put", "steps": [step]}) if way == "plan" else call
+    options = {"planning": {"mode": "always" if way == "plan" else "auto"}, "tools": {"top_k": 100}}
+    log = scene.workspace / "crate.log"
+
+    def opened(*replies: Any, **source: str) -> Agent:
+        model = ScriptedModel(replies=list(replies))
+        declared = crate(scene, log, **source)
+        agent = build_graph(load(scene.workspace, **options), model=model, capabilities=[declared])
+        scene.agents.append(agent)
+        return agent
+
+    with closing(opened(first)) as agent:
         scene.ask(agent, "Put milk")
         scene.agents.remove(agent)
     if change == "policy":
         rules = '[[rule]]\nmatch.mode = "read_only"\ndecide = "allow"\n[[rule]]\ndecide = "allow"\n'
         (scene.workspace / "policy.toml").write_text(rules, "utf-8")
-    after = World("High" if change == "risk" else "Medium")
-    again = put(scene, "milk")
-    replies = ["the answer"] if way == "plan" else [again, "the answer"]
-    agent = play(scene, after, *replies, **options)
+    agent = opened(*([] if way == "plan" else [call]), "the answer", **CHANGED.get(change, {}))
     scene.decide(agent, "approve")
-    assert after.shelf == []
+    assert not log.exists()
     (asked,) = interrupts(agent, scene)
     if way == "plan":
         assert "changed" in asked["shown"]["changes"][0]
-    assert scene.decide(agent, "approve")["answer"] == "the answer"
-    assert after.shelf == ["left:milk"]
+    output = scene.decide(agent, "approve")
+    while output.get("__interrupt__"):  # what is destructive by now has a gate of its own
+        output = scene.decide(agent, "approve")
+    assert (output["answer"], log.read_text("utf-8")) == ("the answer", "milk")
+
+
+CHANGED = {
+    "risk": {"risk": "High"},
+    "mode": {"mode": "destructive"},
+    "schema": {"more": ', label: str = "x"'},
+    "code": {"remark": "# written anew"},
+}
+CRATE = """
+from pathlib import Path
+from planwright.capabilities.capability import capability
+
+{remark}
+@capability("crate.put", mode="{mode}", risk="{risk}", effect="idempotent", tags=("put",))
+def put(text: str{more}) -> str:
+    \"\"\"Put a text into the crate.\"\"\"
+    Path({log!r}).write_text(text)
+    return "put"
+"""
+
+
+def crate(
+    scene: Scene, log: Path, mode: str = "local_write", risk: str = "Medium", more: str = "", remark: str = ""
+) -> Capability:
+    """Load the module of a capability from a file of its own."""
+    number = len(list(scene.workspace.parent.glob("crate_*.py")))
+    path = scene.workspace.parent / f"crate_{scene.thread}_{number}.py"
+    source = CRATE.format(mode=mode, risk=risk, more=more, remark=remark, log=str(log))
+    path.write_text(source, "utf-8")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    declared: Capability = module.put
+    return declared
 
 
 @pytest.mark.parametrize("node", ["verify", "plan_gate"])
