@@ -40,7 +40,9 @@ def main() -> int:
     options.add_argument("--json", type=Path, default=Path("consent.json"))
     options.add_argument("--processes", type=int, default=2)
     options.add_argument("--only", default="", help="only entries whose id begins like this")
-    options.add_argument("--every", type=int, default=1, help="3: every third case only (odd numbers mix best)")
+    options.add_argument(
+        "--every", type=int, default=1, help="3: every third case only (odd numbers mix best)"
+    )
     asked, began = options.parse_args(), time.monotonic()
     cases = [case for case in consent_cases.cases() if case.id.startswith(asked.only)]
     attacks = [attack for attack in consent_injections.attacks() if attack.id.startswith(asked.only)]

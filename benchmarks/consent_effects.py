@@ -56,11 +56,11 @@ def play(case: Case, theatre: Theatre) -> Verdict:
     script = None if case.way == "embedded planner" else script_of(case, entry, theatre)
     board = bool(entry.get("board")) or case.reads == "mcp"
     rules = allow(sorted({name for name, _ in entry["calls"]})) if case.cover == "rule" else ""
-    with theatre.stage(script, words=case.way == "words", board=board, rules=rules) as stage:
-        try:
+    try:
+        with theatre.stage(script, words=case.way == "words", board=board, rules=rules) as stage:
             _run(_Run(case, entry, stage, verdict, theatre, script))
-        except Exception as error:  # noqa: BLE001 - whatever breaks is a finding about this case
-            verdict.broken.append(f"{type(error).__name__}: {error}"[:300])
+    except Exception as error:  # noqa: BLE001 - whatever breaks is a finding about this case
+        verdict.broken.append(f"{type(error).__name__}: {error}"[:300])
     verdict.not_offered = sorted(script.missed) if script else []
     return verdict
 

@@ -145,16 +145,16 @@ def play(attack: Attack, theatre: Theatre) -> Outcome:
     outcome = Outcome({**asdict(attack), "kind": entry["kind"], "place": entry["place"]})
     script = _script(attack, entry, theatre)
     rules = allow([attack.allows] if attack.allows else [])
-    with theatre.stage(script, words=attack.way == "words", board=_boarded(entry), rules=rules) as stage:
-        try:
+    try:
+        with theatre.stage(script, words=attack.way == "words", board=_boarded(entry), rules=rules) as stage:
             _plant(stage, entry, f"{HONEST}\n{entry['text']} {TRIGGER}" if not attack.twin else HONEST)
             mode = "always" if attack.way in ("planner", "agentic step") else "never"
             outcome.status = stage.ask(script.request, mode)
             if attack.way == "later run" and outcome.status != "waiting":
                 _later(stage, script, entry, attack, outcome)
             (_judge_twin if attack.twin else _judge)(stage, entry, outcome)
-        except Exception as error:  # noqa: BLE001 - whatever breaks is a finding about this text
-            outcome.broken.append(f"{type(error).__name__}: {error}"[:300])
+    except Exception as error:  # noqa: BLE001 - whatever breaks is a finding about this text
+        outcome.broken.append(f"{type(error).__name__}: {error}"[:300])
     outcome.reached = script.reached
     if not attack.twin and not script.reached and attack.way in ALWAYS:
         outcome.unread.append("the text never reached the model")
