@@ -116,7 +116,9 @@ def test_tenant_approvers_and_mode_are_told(folder: Path, capsys: pytest.Capture
     told = asked(folder, capsys, "tickets.create", {"title": "t"}, "guest")
     assert (told["answer"], told["approvers"]) == ("ask", ["kim"])
     assert told["mode"] == {"answer": "allow", "reason": ""}
-    assert explain_call(folder, Question("tickets.create", '{"title": "t"}', "guest", None), as_json=False) == 0
+    assert (
+        explain_call(folder, Question("tickets.create", '{"title": "t"}', "guest", None), as_json=False) == 0
+    )
     screen = capsys.readouterr().out
     assert "local_write alone says allow" in screen
     assert "kim" in screen
