@@ -41,8 +41,23 @@ _HIDDEN = re.compile(
 )
 
 
+PIECE = 50_000  # characters: `re` holds the interpreter for a whole call, 0.5 s for a million `<`
+
+
 def neutral(text: str) -> str:
-    """Spell what could be taken for something else than text as JSON escapes."""
+    """Spell what could be taken for something else than text as JSON escapes.
+
+    It goes piece by piece, so that other threads go on meanwhile. A piece begins with `<`, and no pattern of
+    ours has one but at its beginning.
+    """
+    start, pieces = 0, []
+    while (cut := text.find("<", start + PIECE)) != -1:
+        pieces.append(_neutral(text[start:cut]))
+        start = cut
+    return "".join([*pieces, _neutral(text[start:])])
+
+
+def _neutral(text: str) -> str:
     text = _HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
     text = _TAG.sub(r"\\u003c", text)
     return _TURN.sub(lambda found: f"{found['role']}\\u003a" if found["role"] else "\\u005b", text)
