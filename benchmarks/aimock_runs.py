@@ -58,7 +58,13 @@ async def play_runs(count: int, servers: Sequence[Aimock], folder: Path, at_once
     }
     for server in servers:
         server.play(DICE)
-    settings = load(folder, providers=providers, planning={"mode": "never"}, failover={"base_ms": 1})
+    settings = load(
+        folder,
+        providers=providers,
+        planning={"mode": "never"},
+        failover={"base_ms": 1},
+        approval={"risk": "High"},
+    )
     slots = asyncio.Semaphore(at_once)
     agent = build_graph(settings)
 

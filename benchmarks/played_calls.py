@@ -185,7 +185,7 @@ def _sent(state: LoopState, node: str) -> list[ToolCall]:
     """List the calls that the loop sends to a node, once people have rejected what asks them."""
     after = after_guard(state)
     if isinstance(after, list) and any(send.node == "tool_approval" for send in after):
-        asked = {send.arg["call"].call_id for send in after}
+        asked = {call.call_id for send in after for call in send.arg["calls"]}
         state["calls"] = [
             call.model_copy(update={"error": "not made: rejected"}) if call.call_id in asked else call
             for call in state["calls"]

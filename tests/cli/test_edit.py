@@ -86,11 +86,11 @@ def test_without_a_terminal_an_edit_needs_a_file(desk: Desk, waiting: Waiting) -
     assert f"planwright edit {waiting.gate_id} --print > plan.yaml" in refusal(done)
 
 
-def test_respond_sends_feedback_to_the_planner(desk: Desk, waiting: Waiting) -> None:
+def test_feedback_that_no_model_can_use_leaves_the_gate_open(desk: Desk, waiting: Waiting) -> None:
     done = desk.run("respond", waiting.gate_id, "to another file")
-    assert done.code == 4
-    assert "to another file" in done.stdout
-    assert desk.rows("SELECT status, reason FROM gates") == [("responded", "to another file")]
+    assert done.code == 2
+    assert "feedback needs a model" in refusal(done)
+    assert desk.rows("SELECT status, reason FROM gates") == [("open", None)]
     assert not (desk.folder / "note.md").exists()
 
 

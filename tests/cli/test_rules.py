@@ -17,7 +17,7 @@ from tests.cli.desk import Desk, refusal
 MODULE = """
 from planwright.capabilities.capability import capability
 
-@capability("fax.send", mode="network", effect="idempotent", tags=("fax",))
+@capability("fax.send", mode="network", effect="idempotent", tags=("fax",), destinations=("number",))
 def send(text: str, number: int) -> str:
     \"""Send a fax.\"""
     return "sent"
@@ -44,7 +44,11 @@ def gate(desk: Desk) -> str:
 
 
 def test_a_rule_is_given_listed_and_taken_back(desk: Desk, gate: str) -> None:
-    desk.run("approve", gate, "--remember", "always", "--where", "text=hel*")
+    done = desk.run("approve", gate, "--remember", "always", "--where", "text=hel*")
+    assert (done.code, "decision is on record" in done.stderr) == (3, True)  # its model is in this process
+    agent = build_graph(load(desk.folder), model=ScriptedModel(replies=["sent"]))
+    agent.invoke(None, {"configurable": {"thread_id": "t1"}})
+    agent.close()
     (rule,) = desk.run("rules", "ls", "--json").json
     assert (rule["capability"], rule["scope"]) == ("fax.send", "always")
     assert rule["args"] == {"text": {"glob": "hel*"}, "number": {"equals": 7}}

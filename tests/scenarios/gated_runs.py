@@ -118,6 +118,12 @@ def plan_gate(scene: Scene, **options: Any) -> GatedRun:
     return _begin(scene, [scene.plan(*steps), ENDED], ["s1"], **options)
 
 
+def planned_twice(scene: Scene, **options: Any) -> GatedRun:
+    """The same, of a planner that proposes its plan again."""
+    plan = scene.plan(scene.step("s1", "work.write", estimated_risk="Medium"))
+    return _begin(scene, [plan, plan, ENDED], ["s1"], **options)
+
+
 def step_gate(scene: Scene, **options: Any) -> GatedRun:
     """Wait at the gate of a destructive step whose plan was approved."""
     begun = _begin(scene, [scene.plan(scene.step("s1", "work.destroy")), ENDED], ["s1"], **options)

@@ -30,4 +30,5 @@ def run_own_graph() -> int:
 if __name__ == "__main__":
     assert run_own_graph() == 2
     assert not [name for name in sys.modules if name.startswith("planwright")]
+    sys.path.remove(str(Path(__file__).parent))  # its modules are not installed: a workspace has its own
     runpy.run_path(str(Path(__file__).with_name("child.py")), run_name="__main__")

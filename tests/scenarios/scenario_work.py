@@ -190,7 +190,14 @@ def wipe(name: str, call: CallContext) -> Done:
     return Done(text=f"{name} wiped", turn=note(call, name))
 
 
-@capability("work.send", trusted_result=True, mode="network", effect="idempotent", tags=("send",))
+@capability(
+    "work.send",
+    trusted_result=True,
+    mode="network",
+    effect="idempotent",
+    tags=("send",),
+    destinations=("to",),
+)
 def send(name: str, call: CallContext, to: str = "nobody") -> Done:
     """Send something to a host that nobody listed."""
     return Done(text=f"{name} sent", turn=note(call, f"{name}>{to}"))

@@ -19,6 +19,7 @@ from tests.scenarios.gated_runs import (
     call_gate,
     clearly_refused,
     plan_gate,
+    planned_twice,
     step_gate,
     two_gates,
     waiting_agent,
@@ -153,7 +154,7 @@ MOVES: dict[str, tuple[Gated, Move]] = {
     "approve a call too late": (call_gate, late(lambda run: {run.gate: "approve"})),
     "approve the plan before its edit": (plan_gate, lambda run: by_old_names(run, edited(run))),
     "approve the plan before a response": (
-        plan_gate,
+        planned_twice,
         lambda run: by_old_names(run, {"type": "respond", "message": "the same again"}),
     ),
     "approve on a thread nobody began": (plan_gate, lambda run: run.agent.invoke(YES, UNKNOWN)),

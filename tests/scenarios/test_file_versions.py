@@ -30,7 +30,12 @@ def write(scene: Scene, id_: str, path: str, text: str, *after: str, by: str = "
 
 def run(scene: Scene, *steps: Any) -> tuple[Agent, dict[str, Any]]:
     """Run a plan, approved, to its end."""
-    agent = scene.agent(scene.plan(*steps), "the answer", planning={"mode": "always", "max_steps": 100})
+    agent = scene.agent(
+        scene.plan(*steps),
+        "the answer",
+        planning={"mode": "always", "max_steps": 100},
+        budgets={"run": {"effects": 100}},
+    )
     output = scene.ask(agent)
     return agent, scene.decide(agent, "approve") if "__interrupt__" in output else output
 

@@ -110,13 +110,12 @@ def test_another_call_asks_again(scene: Scene, other: dict[str, Any]) -> None:
 
 
 def test_a_person_may_say_how_arguments_may_differ(scene: Scene) -> None:
-    one, two, three = (("work__send", {"name": n, "to": f"{n}@acme"}) for n in ("x", "y", "z"))
+    one, two, three = (("work__send", {"name": n, "to": "kim@acme"}) for n in ("x", "y", "z"))
     away = ("work__send", {"name": "w", "to": "w@evil"})
     agent = sender(scene, scene.calls(one), scene.calls(two, three), scene.calls(away), "the answer")
     scene.ask(agent, "Send it")
-    wider = {"to": {"glob": "*@acme"}, "name": {"any": True}}
-    approve(scene, agent, {"scope": "always", "args": wider})
-    assert sorted(scene.done) == ["x>x@acme", "y>y@acme", "z>z@acme"]
+    approve(scene, agent, {"scope": "always", "args": {"name": {"any": True}}})
+    assert sorted(scene.done) == ["x>kim@acme", "y>kim@acme", "z>kim@acme"]
     (asked,) = agent.get_state(scene.config).interrupts
     assert asked.value["shown"]["args"] == {"name": "w", "to": "w@evil"}
 

@@ -61,13 +61,12 @@ def test_an_edit_over_the_server_is_asked_again_and_runs_as_edited(
     assert trace(server.desk, thread).resolved == 1
 
 
-def test_feedback_over_the_server_reaches_the_planner_and_nothing_runs(
+def test_feedback_that_no_model_can_use_leaves_the_gate_open(
     client: SyncLangGraphClient, server: Server
 ) -> None:
     errand = Errand()
     thread, _ = begin(client, errand.input)
-    ended = answer(client, thread, {"decisions": [{"type": "respond", "message": "rather not"}]})
-    assert ended["status"] == "rejected"
-    assert "rather not" in ended["answer"]
-    assert trace(server.desk, thread).gates == [("responded", "server")]
+    refused = answer(client, thread, {"decisions": [{"type": "respond", "message": "rather not"}]})
+    assert "feedback needs a model" in str(refused)
+    assert trace(server.desk, thread).gates == [("open", "")]
     assert not errand.is_done(server.desk)

@@ -55,7 +55,7 @@ def provider(server: Aimock, *keys: str, priority: int = 1) -> dict[str, Any]:
 def watch(workspace: Path, *providers: dict[str, Any]) -> tuple[list[str], str]:
     """Ask for a ticket with somebody reading along; return the words as they came, and the answer."""
     named = {f"p{place}": found for place, found in enumerate(providers)}
-    agent = build_graph(settings_for(workspace, named, planning={"mode": "never"}))
+    agent = build_graph(settings_for(workspace, named, planning={"mode": "never"}, approval={"risk": "High"}))
     config: Any = {"configurable": {"thread_id": str(uuid.uuid4())}}
     try:
         asked = {"messages": [("user", "Please open a ticket")]}
