@@ -111,14 +111,10 @@ class Gateway:
         )
         attempts = self._attempts(found, args, call.sent_key, site, told)
         async with self._locks.hold(found.overwrites(args, self.world)):
-            reservation = await self._reserve(name, site, call.key)
-            try:
-                return await (
-                    attempts.make() if found.effect == "pure" else self._recorded(call, attempts, site)
-                )
-            finally:
-                if reservation:
-                    await self._stores.budgets.settle(reservation, Amount(calls=1))
+            await self._count(name, site, call.key)
+            if found.effect == "pure":
+                return await attempts.make()
+            return await self._recorded(call, attempts, site)
 
     async def admit(self, name: str, params: dict[str, JsonValue], site: Site) -> Admitted:
         """Let a call pass surface, plan, pins, schema, policy and gate; return it with all its arguments.
@@ -219,12 +215,13 @@ class Gateway:
             raise CapabilityForbidden(error.cause) from error
         return gate.channel not in ("rule", "policy")
 
-    async def _reserve(self, name: str, site: Site, key: str) -> str | None:
+    async def _count(self, name: str, site: Site, key: str) -> None:
+        """Use up one call of the run, and of the lanes it is made in, once for each key."""
         limits = site.profile.limits
         if limits.tool_calls is None and not site.lanes:
-            return None
+            return
         now, one = self.world.now(), Amount(calls=1)
-        return await self._stores.budgets.reserve(
+        await self._stores.budgets.reserve(
             site.run_id, site.tenant, name, "tool", one, limits, now, key, lanes=site.lanes
         )
 

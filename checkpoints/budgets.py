@@ -89,8 +89,9 @@ class Budgets:
                 refuse_overspending(_of_provider(connection, tenant, provider, within, at), _by_unit(amount))
             connection.execute(
                 "INSERT INTO usage (id, tenant, run_id, provider, kind, tokens, cost, calls, settled,"
-                " expires_at, at, lane) VALUES (?,?,?,?,?,?,?,?,0,?,?,?)",
+                " expires_at, at, lane) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
                 (id_, tenant, run_id, provider, kind, amount.tokens, amount.cost, amount.calls)
+                + (kind == "tool",)  # a call uses up one call whatever it brings: nothing is left to settle
                 + (now + max(self._ttl_s, lasts_s), utc_text(at), lanes[-1].lane if lanes else ""),
             )
 
