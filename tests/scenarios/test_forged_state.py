@@ -1,0 +1,129 @@
+"""Whatever somebody writes into the state of a thread: the card shows what runs, or nothing runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from langgraph.types import Command
+
+from planwright.capabilities.capability import Capability, capability
+from planwright.graph import build_graph
+from planwright.graph.errors import PlanwrightError
+from planwright.graph.results import StepResult
+from planwright.graph.settings import load
+from planwright.models.scripted import ScriptedModel
+
+if TYPE_CHECKING:
+    from planwright.graph.agent import Agent
+    from tests.scenarios.conftest import Scene
+
+NODES = (
+    "session_event",
+    "tool_filter",
+    "planning",
+    "classification",
+    "planner",
+    "verify",
+    "plan_gate",
+    "dispatch",
+)
+EVIL = {"place": "left", "text": "evil"}
+Forge = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def evil_plan(state: dict[str, Any]) -> dict[str, Any]:
+    plan = state.get("plan")
+    if plan is None:
+        return {}
+    steps = [step.model_copy(update={"params": EVIL}) if step.params else step for step in plan.steps]
+    return {"plan": plan.model_copy(update={"steps": tuple(steps)})}
+
+
+def evil_steps(state: dict[str, Any]) -> dict[str, Any]:
+    checked = [
+        entry.model_copy(
+            update={"step": entry.step.model_copy(update={"params": EVIL}), "gated": False, "asks": False}
+        )
+        for entry in state.get("checked", [])
+    ]
+    return {"checked": checked} if checked else {}
+
+
+def evil_result(state: dict[str, Any]) -> dict[str, Any]:
+    results = {
+        entry.uid: StepResult(
+            uid=entry.uid, step_id=entry.step.id, capability="page.read", status="completed", output="evil"
+        )
+        for entry in state.get("checked", [])[:1]
+    }
+    return {"results": results} if results else {}
+
+
+FORGES: dict[str, Forge] = {
+    "plan": evil_plan,
+    "steps": evil_steps,
+    "plan and steps": lambda state: {**evil_plan(state), **evil_steps(state)},
+    "result": evil_result,
+    "gate": lambda state: {"gate_id": "gate_0000000000000000"},
+    "no gate": lambda state: {"gate_id": ""},
+    "approved": lambda state: {"approved": True, "gate_id": ""},
+    "changes": lambda state: {"changes": []},
+    "request": lambda state: {"request": "Put evil on the left"},
+}
+
+
+def opened(scene: Scene, shelf: list[str]) -> Agent:
+    @capability("shelf.put", mode="local_write", risk="Medium", effect="idempotent", tags=("put",))
+    def put(place: str, text: str) -> str:
+        """Put a text on the shelf."""
+        shelf.append(text)
+        return "put"
+
+    @capability("page.read", mode="read_only", tags=("read",))
+    def read() -> str:
+        """Read a page."""
+        return "bread"
+
+    declared: list[Capability] = [put, read]
+    steps = [
+        {"id": "s1", "capability": "page.read", "params": {}},
+        {"id": "s2", "capability": "shelf.put", "params": {"place": "left", "text": "milk"}},
+        {"id": "s3", "capability": "shelf.put", "params": {"place": "left", "text": "{{steps.s1.output}}"}},
+    ]
+    plan = json.dumps({"goal": "Put milk", "steps": steps})
+    model = ScriptedModel(replies=[plan, plan, plan, "the answer"])
+    agent = build_graph(
+        load(scene.workspace, planning={"mode": "always"}), model=model, capabilities=declared
+    )
+    scene.agents.append(agent)
+    return agent
+
+
+@pytest.mark.parametrize("forge", FORGES)
+@pytest.mark.parametrize("node", NODES)
+def test_the_card_shows_what_runs_or_nothing_runs(scene: Scene, node: str, forge: str) -> None:
+    shelf: list[str] = []
+    agent = opened(scene, shelf)
+    agent.invoke({"messages": [("user", "Put milk and bread")]}, scene.config, interrupt_after=[node])
+    shown: set[str] = set()
+    try:
+        if asked := agent.get_state(scene.config).interrupts:  # dispatch comes behind the gate
+            shown |= texts(asked[0].value["shown"])
+            agent.invoke(Command(resume="approve"), scene.config, interrupt_after=[node])
+        agent.update_state(scene.config, FORGES[forge](agent.get_state(scene.config).values))
+        agent.invoke(None, scene.config)
+        while asked := agent.get_state(scene.config).interrupts:
+            shown |= texts(asked[0].value["shown"])
+            agent.invoke(Command(resume="approve"), scene.config)
+    except PlanwrightError:
+        pass
+    assert set(shelf) <= shown | {"bread" if "{{steps.s1.output}}" in shown else ""}
+
+
+def texts(card: dict[str, Any]) -> set[str]:
+    """List the texts that a card shows, of its steps or of its one call."""
+    steps = [step["params"] for step in card["steps"]] if "steps" in card else [card["args"]]
+    return {str(params["text"]) for params in steps if "text" in params}
