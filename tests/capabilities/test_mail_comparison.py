@@ -122,7 +122,7 @@ def test_an_odd_text_arrives_as_it_is(wire: Build, text: str) -> None:
     assert b"\0" not in written
 
 
-@pytest.mark.parametrize("name", ["mail.eml", "page.mht", "ü" * 80, 'a"b\\c;d.txt', "a%20b", "\u202etxt.exe"])
+@pytest.mark.parametrize("name", ["mail.eml", "page.mht", "ü" * 80, 'a"b;c.txt', "a%20b", "\u202etxt.exe"])
 def test_an_odd_attachment_arrives_as_it_is(wire: Build, name: str) -> None:
     wire(replace(PLAIN, attachments=[(name, b"Subject: x\n\nbody\r\n\0")]))
 
