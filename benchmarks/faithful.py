@@ -31,6 +31,7 @@ from benchmarks.faithful_requests import open_web, random_request, random_text
 from planwright.capabilities.builtin import channel, http, smtp
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability
+from planwright.capabilities.egress.network import Network
 from planwright.capabilities.jail import Jail
 from planwright.checkpoints.stores import open_stores
 from planwright.graph.errors import PlanwrightError
@@ -169,7 +170,8 @@ def _world(folder: Path, **flags: Any) -> Iterator[CallContext]:
     workspace.mkdir(parents=True)
     stores = open_stores(folder / "store")
     settings = load(workspace, **flags)
-    yield CallContext(settings, Jail(settings.workspace), stores.memories, file_versions=stores.file_versions)
+    jail, network = Jail(settings.workspace), Network(settings.egress)
+    yield CallContext(settings, jail, stores.memories, file_versions=stores.file_versions, network=network)
     stores.close()
 
 

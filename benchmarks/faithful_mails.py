@@ -30,7 +30,8 @@ WORDS = (
     'offer order Größe 🧾 status, a(b) "quoted" <tag@x.example> ; : =?utf-8?q?x=0D=0ABcc=3A_m=40x.example?='
     " =?iso-8859-1?b?4Q==?= = ? _ 日本語 שלום \u202eabc \u2066x\u2069 \u200b \ufeff re: [x] \\ ' % =20 . .. "
     " https://example.com/a/very/long/path/that/goes/on/and/on/and/on/for/much/more/than/seventy-eight"
-    " Bcc:mallory@example.com Content-Type:text/html --boundary From From: é.é ﷺ e\u0301 \U000e0041 \xa0 \u3000 \xad"
+    " Bcc:mallory@example.com Content-Type:text/html --boundary"
+    " From From: é.é ﷺ e\u0301 \U000e0041 \xa0 \u3000 \xad"
 ).split(" ")
 BREAKS = (
     "\r\n",
@@ -80,9 +81,10 @@ ODD_DOMAINS = (
     "exa\u202emple.com",
 )
 NAMES = (
-    "a.txt", "ü.pdf", "two words.txt", "a;b.txt", 'a"b.txt', "=?utf-8?q?x?=.txt", "x" * 200 + ".txt", "ü" * 100,
-    "a%20b", "utf-8''x", "\u202etxt.exe", "mail.eml", "page.mht", " a ", "a  b", "日本 語 " * 8, "a\nb", "a\r\nBcc: m",
-    "a.tar.gz", "a.html", "*", "x " * 60 + "y", "\x7f", "a\tb", "a=b,c(d)",
+    "a.txt", "ü.pdf", "two words.txt", "a;b.txt", 'a"b.txt', "=?utf-8?q?x?=.txt", "x" * 200 + ".txt",
+    "ü" * 100,
+    "a%20b", "utf-8''x", "\u202etxt.exe", "mail.eml", "page.mht", " a ", "a  b", "日本 語 " * 8, "a\nb",
+    "a\r\nBcc: m", "a.tar.gz", "a.html", "*", "x " * 60 + "y", "\x7f", "a\tb", "a=b,c(d)",
 )  # fmt: skip
 
 
