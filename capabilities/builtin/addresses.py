@@ -12,13 +12,21 @@ MOST = 50  # recipients of one message
 
 
 def one_address(text: str) -> str:
-    """Check one bare mail address (RFC 5321): no name beside it, no list, no route. Raises ValueError."""
+    """Check one bare mail address (RFC 5321): no name beside it, no list, no route. Raises ValueError.
+
+    A domain beyond ASCII is refused: it may look like another, and no header or server takes it as it is;
+    so is what looks like an encoded word (RFC 2047), which some servers decode even in an envelope.
+    """
     try:
-        validate_email(
+        checked = validate_email(
             text, check_deliverability=False, allow_smtputf8=False, globally_deliverable=False, strict=True
         )
     except EmailNotValidError as error:
         raise ValueError(f"{text!r} is no mail address: {error}") from error
+    if not text.isascii():
+        raise ValueError(f"{text!r} has a domain beyond ASCII; write {checked.ascii_email!r}")
+    if "=?" in text:
+        raise ValueError(f"{text!r} looks like an encoded word, and may be read as another address")
     return text
 
 

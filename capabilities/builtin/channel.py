@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
@@ -10,6 +11,7 @@ from pydantic import BaseModel, Field, JsonValue
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Guide, capability
+from planwright.capabilities.egress.request_comparison import ApprovedRequest, compare
 from planwright.capabilities.policy import host_of, listed
 from planwright.graph.errors import CapabilityForbidden, CapabilityRejected, CapabilityUnavailable
 
@@ -68,13 +70,13 @@ async def post(
 ) -> Receipt:
     """Post a message to a team channel."""
     url = _url({"channel": channel}, call)
+    headers = {"content-type": "application/json", "idempotency-key": call.idempotency_key}
+    content = json.dumps({"text": text, "channel": channel}, ensure_ascii=False).encode()
     try:
         async with call.http() as client:
-            reply = await client.post(
-                url,
-                json={"text": text, "channel": channel},
-                headers={"Idempotency-Key": call.idempotency_key},
-            )
+            request = client.build_request("POST", url, content=content, headers=headers)
+            compare(request, ApprovedRequest("POST", url, headers, content))
+            reply = await client.send(request)
     except httpx.TransportError as error:
         raise CapabilityUnavailable(f"{host_of(url)} is unreachable: {type(error).__name__}") from error
     if reply.status_code in (408, 425, 429) or reply.status_code >= 500:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from email.message import EmailMessage
 from email.policy import SMTP
 
 from pydantic import BaseModel
@@ -15,6 +14,7 @@ from planwright.capabilities.jail import Jail
 from planwright.graph.errors import CapabilityRejected
 
 FOLDER = ".Drafts"  # as Maildir++ spells the folder Drafts
+_ON_DISK = SMTP.clone(linesep="\n")
 
 
 class Draft(BaseModel):
@@ -51,15 +51,15 @@ def draft(
     attachments: Attachments = [],  # noqa: B006
 ) -> Draft:
     """Write a mail as a draft, without sending it."""
-    message = build(call, to=to, cc=cc, subject=subject, text=text, attachments=attachments)
+    mail = build(call, to=to, cc=cc, subject=subject, text=text, attachments=attachments, policy=_ON_DISK)
     folder = call.settings.workspace / call.settings.sources.mail
     if not folder.is_dir():
         raise CapabilityRejected(f"there is no maildir at {folder}", "set sources.mail in planwright.toml")
-    path = _keep(Jail(folder), call.idempotency_key[:32], message)
-    return Draft(path=path, to=to, subject=subject, message_id=str(message["message-id"]))
+    path = _keep(Jail(folder), call.idempotency_key[:32], mail.wire)
+    return Draft(path=path, to=to, subject=subject, message_id=mail.message_id)
 
 
-def _keep(box: Jail, key: str, message: EmailMessage) -> str:
+def _keep(box: Jail, key: str, message: bytes) -> str:
     """Put a message into the drafts, once: what its user did with an earlier one under this key stays."""
     for part in ("tmp", "new", "cur"):
         box.make_folder(f"{FOLDER}/{part}")
@@ -68,5 +68,5 @@ def _keep(box: Jail, key: str, message: EmailMessage) -> str:
         if there.rpartition("/")[2].startswith(f"{name}:"):
             return there
     path = f"{FOLDER}/cur/{name}:2,DS"  # D: a draft, S: seen
-    box.write_bytes(path, message.as_bytes(policy=SMTP.clone(linesep="\n")))
+    box.write_bytes(path, message)
     return path

@@ -14,7 +14,8 @@ from pydantic import BaseModel, Field, JsonValue
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Guide, capability
 from planwright.capabilities.egress.exchange import Answer, exchange
-from planwright.capabilities.egress.redirects import KEY_HEADER, SAFE_METHODS, Hop
+from planwright.capabilities.egress.redirects import KEY_HEADER, SAFE_METHODS
+from planwright.capabilities.egress.request_comparison import ApprovedRequest
 from planwright.capabilities.egress.target import Target, check_target, read_url, target_of
 from planwright.checkpoints.serde import storable
 from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable, EffectInDoubt
@@ -26,7 +27,7 @@ TOLD = ("content-type", "content-language", "etag", "last-modified", "link", "lo
 MOST_VALUES = 100_000  # of JSON; what has more is text only
 _FIXED = re.compile(r"https?://[^/?#{}]+[/?#]", re.IGNORECASE)  # a host that no reference can change any more
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")  # RFC 9110 section 5.6.2
-_VALUE = re.compile(r"[\x20-\x7e\x80-\xff\t]{0,4000}")
+_VALUE = re.compile(r"(?![ \t])[\x20-\x7e\x80-\xff\t]{0,4000}(?<![ \t])")  # section 5.5: no space at its ends
 _OURS = frozenset(
     "host content-length transfer-encoding connection keep-alive te trailer upgrade expect http2-settings"
     " accept-encoding idempotency-key"
@@ -79,13 +80,21 @@ def _sound(args: Mapping[str, JsonValue], call: CallContext) -> None:
     if target is not None:
         check_target(target, call.settings.egress)
     headers = args.get("headers")
-    for name, value in headers.items() if isinstance(headers, dict) else ():
-        _check_header(name, "" if has_reference(value) else str(value))
+    if isinstance(headers, dict):
+        _check_headers({name: "" if has_reference(value) else str(value) for name, value in headers.items()})
     full = args.get("body") is not None, args.get("data") is not None
     if all(full):
         raise CapabilityRejected("http.request was given body and data", "give one of them")
     if any(full) and args.get("method", "GET") in SAFE_METHODS:
         raise CapabilityRejected("GET and HEAD have no body", "put it into the URL, or name another method")
+
+
+def _check_headers(headers: Mapping[str, str]) -> None:
+    """Refuse headers that cannot be sent as they are; of a name in two spellings only one would be."""
+    if len({name.lower() for name in headers}) < len(headers):
+        raise CapabilityRejected("a header is set twice", "set each once, in any spelling")
+    for name, value in headers.items():
+        _check_header(name, value)
 
 
 def _check_header(name: str, value: str) -> None:
@@ -128,52 +137,58 @@ async def request(
     """Send an HTTP request and return status, headers and text of the answer."""
     egress = call.settings.egress
     _, effect = _varies({"method": method, "url": url}, call)
-    for name, value in (headers or {}).items():
-        _check_header(name, value)
+    _check_headers(headers or {})
     sent = {name.lower(): value for name, value in (headers or {}).items()}
     if effect == "idempotent":
         sent[KEY_HEADER] = call.idempotency_key
-    content = body.encode() if body is not None else None
+    content = (body or "").encode()
     if data is not None:
         sent.setdefault("content-type", "application/json")
-        content = json.dumps(data).encode()
-    hop = Hop(method, read_url(url), sent, content)
+        content = _json(data)
+    approved = ApprovedRequest(method, url, sent, content)
     try:
         async with asyncio.timeout(egress.timeout_s), call.reachable.transport() as transport:
-            answer = await exchange(transport, hop, egress)
+            answer = await exchange(transport, approved, egress)
     except TimeoutError as error:
         late = httpx.ReadTimeout(f"it took longer than {egress.timeout_s:g} s (egress.timeout_s)")
-        raise _failure(late, hop, effect) from error
+        raise _failure(late, approved, effect) from error
     except httpx.TransportError as error:
-        raise _failure(error, hop, effect) from error
-    _check_status(answer, hop, effect)
+        raise _failure(error, approved, effect) from error
+    _check_status(answer, approved, effect)
     return _response(answer)
 
 
-def _failure(error: httpx.TransportError, hop: Hop, effect: Effect) -> Exception:
+def _json(value: JsonValue) -> bytes:
+    try:
+        return json.dumps(value, allow_nan=False).encode()
+    except ValueError as error:
+        raise CapabilityRejected("JSON has no such number", "write NaN and infinity as text") from error
+
+
+def _failure(error: httpx.TransportError, approved: ApprovedRequest, effect: Effect) -> Exception:
     """Sort a broken connection by whether anything can have happened."""
-    host, what = hop.url.host, str(error) or type(error).__name__
+    host, what = read_url(approved.url).host, str(error) or type(error).__name__
     if "CERTIFICATE_VERIFY_FAILED" in what:  # the pool takes the cause away, the words stay
         return CapabilityRejected(f"the certificate of {host} is not valid for it: {what}")
     unsent = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
     if unsent or effect != "blind":
         return CapabilityUnavailable(f"{host} is unreachable: {what}")
-    return EffectInDoubt(f"{host} broke off before it answered the {hop.method}: {what}")
+    return EffectInDoubt(f"{host} broke off before it answered the {approved.method}: {what}")
 
 
-def _check_status(answer: Answer, hop: Hop, effect: Effect) -> None:
+def _check_status(answer: Answer, approved: ApprovedRequest, effect: Effect) -> None:
     """Raise for an answer that is none: later, never, or (with a blind effect) nobody knows."""
     status, said = answer.status, f"{httpx.URL(answer.url).host} answered {answer.status}"
     refused_unread = status in (425, 429)  # RFC 8470 section 5.2, RFC 6585 section 4
     if refused_unread or (effect != "blind" and (status == 408 or status >= 500)):
         raise CapabilityUnavailable(said)
     if status == 408 or status >= 500:
-        raise EffectInDoubt(f"{said} to the {hop.method}")
+        raise EffectInDoubt(f"{said} to the {approved.method}")
     if status >= 400:
         raise CapabilityRejected(f"{said}: {answer.body.text[:200]}")
-    if hop.safe and 300 <= status < 400 and status != 304:
+    if approved.method in SAFE_METHODS and 300 <= status < 400 and status != 304:
         raise CapabilityRejected(f"{said}, and not where to go on")
-    if hop.safe and answer.body.left_out and hop.method != "HEAD":
+    if approved.method == "GET" and answer.body.left_out:
         raise CapabilityRejected(
             f"the answer of {httpx.URL(answer.url).host} is no use: {answer.body.left_out}"
         )

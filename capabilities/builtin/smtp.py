@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Mapping, Sequence
-from email.policy import SMTP as WIRE
+from email.policy import SMTP
 
 import aiosmtplib
 from pydantic import BaseModel, JsonValue
 
 from planwright.capabilities.builtin.addresses import MOST, Recipients, Subject
+from planwright.capabilities.builtin.mail_comparison import compare_recipients
 from planwright.capabilities.builtin.messages import Attachments, Text, attached_files, build, check_sender
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Guide, capability
@@ -26,6 +27,8 @@ from planwright.graph.errors import (
 )
 from planwright.graph.mail_settings import Mail
 from planwright.graph.settings import mail_password
+
+_SEVEN_BITS = SMTP.clone(cte_type="7bit")  # what every server takes (RFC 5321 section 2.4)
 
 
 class Refusal(BaseModel):
@@ -84,7 +87,8 @@ async def send(
     if not 0 < len(everyone) <= MOST:
         raise CapabilityRejected(f"a mail goes to 1 to {MOST} recipients, not to {len(everyone)}")
     server, sender = call.settings.mail, check_sender(call)
-    message = build(call, to=to, cc=cc, subject=subject, text=text, attachments=attachments)
+    compare_recipients(everyone, to, cc, bcc)
+    mail = build(call, to=to, cc=cc, subject=subject, text=text, attachments=attachments, policy=_SEVEN_BITS)
     client = _client(server)
     try:
         try:
@@ -92,14 +96,14 @@ async def send(
             refused = await _offer(client, sender, everyone)
         except (aiosmtplib.SMTPException, OSError) as error:
             raise _nothing_sent(error, server) from error
-        said = await _hand_over(client, message.as_bytes(policy=WIRE.clone(cte_type="7bit")), server)
+        said = await _hand_over(client, mail.wire, server)
     finally:
         await _leave(client)
     turned_away = {refusal.address for refusal in refused}
     return Sent(
         accepted=[address for address in everyone if address not in turned_away],
         refused=refused,
-        message_id=str(message["message-id"]),
+        message_id=mail.message_id,
         said=said,
     )
 

@@ -38,8 +38,9 @@ def next_hop(hop: Hop, status: int, location: str | None, egress: Egress) -> Hop
     """Follow a redirect; None when the reply is the answer.
 
     A request that changes something is sent again only where 307 or 308 says so: after 301, 302 and
-    303 it has been dealt with, and the redirect is its answer. Raises CapabilityForbidden for a
-    place that may not be reached, CapabilityRejected for one that nobody has agreed to.
+    303 it has been dealt with, and the redirect is its answer. It never goes to another host, listed or
+    not: that host was not approved for it. Raises CapabilityForbidden for a place that may not be
+    reached, CapabilityRejected for one that nobody has agreed to.
     """
     if not location or status not in ((301, 302, 303, 307, 308) if hop.safe else (307, 308)):
         return None
@@ -55,6 +56,11 @@ def next_hop(hop: Hop, status: int, location: str | None, egress: Egress) -> Hop
         raise CapabilityForbidden(f"{before.place} redirects to {after.place} without encryption")
     if before.origin == after.origin:
         return Hop(hop.method, url, hop.headers, hop.content)
+    if not (hop.safe or _same_but_encrypted(before, after)):
+        raise CapabilityRejected(
+            f"{before.place} redirects the {hop.method} to {after.place}, which nobody has approved",
+            f"ask for {str(url)[:500]} itself",
+        )
     if not (egress.allows(after.host, after.port) or _same_but_encrypted(before, after)):
         raise CapabilityRejected(
             f"{before.place} redirects to {after.place}, which is not in egress.allow",

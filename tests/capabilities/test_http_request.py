@@ -339,3 +339,33 @@ async def test_a_name_that_leads_inside_is_forbidden_though_a_person_approved_it
     with pytest.raises(CapabilityForbidden, match=r"a\.example:80 leads to"):
         await bench.call("http.request", **args())
     assert dns.asked == ["a.example"]
+
+
+@pytest.mark.enable_socket
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"url": "/public/../admin"},
+        {"headers": {"X-A": "1", "x-a": "2"}},
+        {"headers": {"x-a": " 1"}},
+        {"headers": {"x-a": "1\t"}},
+        {"data": [float("nan")]},
+    ],
+)
+async def test_what_would_not_be_sent_as_it_is_is_refused_unsent(
+    make_world: MakeWorld, changed: dict[str, Any]
+) -> None:
+    async with serving(reply(200)) as (place, asked):
+        call = make_world(egress={"allow": [place]})
+        url = f"http://{place}{changed.pop('url', '/')}"
+        with pytest.raises(CapabilityRejected):
+            await request.function(url, call, method="POST", **changed)
+    assert asked == []
+
+
+@pytest.mark.enable_socket
+async def test_a_header_beyond_ascii_arrives_as_it_is(make_world: MakeWorld) -> None:
+    async with serving(reply(200)) as (place, asked):
+        call = make_world(egress={"allow": [place]})
+        await request.function(f"http://{place}/", call, headers={"X-A": "Grüße"})
+    assert "\r\nx-a: Grüße\r\n".encode("latin-1") in asked[0]

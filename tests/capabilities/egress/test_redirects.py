@@ -78,11 +78,20 @@ def test_nobody_is_led_where_nobody_agreed_to_go(
     assert type(refused.value) is kind
 
 
-def test_a_key_is_only_sent_to_hosts_that_honour_it() -> None:
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+@pytest.mark.parametrize("url", ["http://b.example/", "http://127.0.0.1:8000/", "http://a.example:8080/"])
+def test_a_request_that_changes_never_goes_to_another_host(method: str, url: str) -> None:
+    listed = Egress(allow=("b.example", "127.0.0.1:8000", "a.example"), idempotent=("b.example",))
+    for status in (307, 308):
+        with pytest.raises(CapabilityRejected, match="nobody has approved"):
+            next_hop(hop(method), status, url, listed)
+
+
+def test_a_key_is_only_sent_to_places_that_honour_it() -> None:
     sent = hop("POST", **{"idempotency-key": "k"})
     with pytest.raises(CapabilityRejected, match=r"egress\.idempotent"):
-        next_hop(sent, 307, "http://b.example/", LISTED)
-    both = LISTED.model_copy(update={"idempotent": ("b.example",)})
-    onward = next_hop(sent, 307, "http://b.example/", both)
+        next_hop(sent, 307, "https://a.example/", LISTED)
+    both = LISTED.model_copy(update={"idempotent": ("a.example",)})
+    onward = next_hop(sent, 307, "https://a.example/", both)
     assert onward is not None
     assert onward.headers["idempotency-key"] == "k"
