@@ -65,7 +65,7 @@ def judge(
     if ruling.answer == "deny" or capability.name in (*CLOSING, WHOLE):
         return Judgement(ruling, asks=False, own_gate=False, reason=ruling.reason)
     if capability.calls is not None:
-        by_risk = _of_chain(capability, args, context, ask_from, risk, ruling)
+        by_risk = _of_chain(capability, args, context, ask_from, risk)
     else:
         by_risk = _by_risk(capability, args, context, ask_from, risk or capability.risk, references)
     if ruling.named and not by_risk.own_gate:
@@ -118,7 +118,6 @@ def _of_chain(
     context: CallContext,
     ask_from: Risk | None,
     risk: Risk | None,
-    ruling: Ruling,
 ) -> _ByRisk:
     """Judge the calls of a chain one by one; each that reads what others wrote taints those behind it."""
     parts = []
@@ -128,7 +127,7 @@ def _of_chain(
         parts.append(_by_risk(part, filled, context, ask_from, part.risk, references=not call.known))
         context = replace(context, tainted=context.tainted or not part.trusted_result)
     asking = [part for part in parts if part.asks]
-    if not asking or ruling.named:
+    if not asking:
         return _over(risk or "None", ask_from)
     return _ByRisk(True, reason=asking[0].reason)
 
