@@ -14,6 +14,7 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.tracers._streaming import _StreamingCallbackHandler
 
 from planwright.checkpoints.records import open_records
+from planwright.checkpoints.runs import Run
 from planwright.graph.board import Board
 from planwright.graph.invocation import Invocation
 from planwright.graph.profile import in_force
@@ -70,6 +71,18 @@ class Desk:
         return await RunnableLambda(chat).ainvoke(None, reading)  # type: ignore[arg-type]
 
 
+RUN = Run(
+    run_id="run",
+    thread_id="thread",
+    tenant="default",
+    status="running",
+    request="",
+    messages=[],
+    context={},
+    started_at="2026-11-21T12:00:00+00:00",
+)
+
+
 @asynccontextmanager
 async def desk_at(
     folder: Path, base_urls: Sequence[str], models: Sequence[str], **limits: Any
@@ -83,13 +96,11 @@ async def desk_at(
     records = open_records(folder)
     router = Router(settings)
     invocation = Invocation(
-        run_id="run",
-        thread_id="thread",
+        lease=await records.leases.take(RUN, 3600),
         context=RunContext(),
         profile=in_force(settings, RunContext()),
         board=Board({}, 8),
         record=lambda event, key: None,
-        lease_token=0,
         writer=lambda event: None,
     )
     try:

@@ -12,6 +12,7 @@ from planwright.capabilities.egress.network import Network
 from planwright.capabilities.jail import Jail
 from planwright.capabilities.policy_file import Policy, default_policy
 from planwright.checkpoints.file_versions import FileVersions
+from planwright.checkpoints.lease import Lease
 from planwright.checkpoints.memory import Memories
 from planwright.checkpoints.whole_results import WholeResults
 from planwright.graph.clock import Clock, utc_now
@@ -27,7 +28,7 @@ class CallContext:
     """The world as one call may see it: its workspace, network, memory, clock and key.
 
     `request` is what the user wrote in this thread; `tainted` says whether what others wrote was read before
-    the call. Both are for the policy and for consent.
+    the call. Both are for the policy and for consent. `lease` guards what a call of a run writes here.
     """
 
     settings: Settings
@@ -40,6 +41,7 @@ class CallContext:
     tenant: str = "default"
     run_id: str = ""
     idempotency_key: str = ""
+    lease: Lease | None = None
     agent: str = ""
     request: str = ""
     tainted: bool = False
@@ -70,6 +72,6 @@ class CallContext:
         """Bind the context to whom the policy is asked about, what they wrote, and what was read since."""
         return replace(self, tenant=tenant, agent=agent or "", request=request, tainted=tainted)
 
-    def for_call(self, tenant: str, run_id: str, key: str) -> CallContext:
+    def for_call(self, tenant: str, run_id: str, key: str, lease: Lease | None = None) -> CallContext:
         """Bind the context to one call."""
-        return replace(self, tenant=tenant, run_id=run_id, idempotency_key=key)
+        return replace(self, tenant=tenant, run_id=run_id, idempotency_key=key, lease=lease)

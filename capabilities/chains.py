@@ -189,7 +189,7 @@ class Chains:
         """Check a definition once more and keep it for the run of a call. Raises CapabilityRejected."""
         found = compose(given, self._registry, self._registry, call)
         assert found.chain is not None
-        await self._kept.make(call.run_id, call.tenant, found.chain, call.now())
+        await self._kept.make(call.run_id, call.tenant, found.chain, call.now(), call.lease)
         return found
 
 

@@ -18,6 +18,7 @@ from planwright.graph.errors import (
     CapabilityRejected,
     CapabilityUnavailable,
     EffectInDoubt,
+    RunStopped,
     StillUnderWay,
 )
 
@@ -47,7 +48,7 @@ async def invoke(
         if found.effect in UNCERTAIN:
             raise EffectInDoubt(late) from error
         raise CapabilityUnavailable(late) from error
-    except (CapabilityRejected, CapabilityUnavailable, EffectInDoubt):
+    except (CapabilityRejected, CapabilityUnavailable, EffectInDoubt, RunStopped):
         raise
     except asyncio.CancelledError as error:
         if (task := asyncio.current_task()) is None or task.cancelling():

@@ -25,6 +25,7 @@ from planwright.capabilities.resource_locks import ResourceLocks
 from planwright.checkpoints.approvers import check_approvals
 from planwright.checkpoints.budgets import Amount
 from planwright.checkpoints.gates import Gate, gate_id
+from planwright.checkpoints.lease import Lease
 from planwright.checkpoints.ledger import EffectCall
 from planwright.checkpoints.plans import PlanKind, RunnablePlan
 from planwright.checkpoints.stores import Stores
@@ -49,18 +50,15 @@ KEPT_PLANS = 64
 
 @dataclass(frozen=True)
 class Site:
-    """Where a call stands: whose run, by which profile, which verified plan, which step.
+    """Where a call stands: under which lease, by which profile, in which verified plan, at which step.
 
     `words` is what the user wrote on the thread. `ask_from` is the threshold for the parts of a chain, which
     is that of the plan or of the reply it is called in; for all others the record says which one counts.
     """
 
-    tenant: str
-    thread_id: str
-    run_id: str
+    lease: Lease
     plan_hash: str
     checked: CheckedStep
-    lease_token: int
     profile: Profile
     words: str = ""
     ask_from: Risk | None = None
@@ -85,28 +83,25 @@ class Gateway:
         self._stores = stores
         self._settings = settings
         self._locks = ResourceLocks()
-        self._plans: dict[tuple[str, str, int], asyncio.Future[RunnablePlan]] = {}
+        self._plans: dict[tuple[Lease, str], asyncio.Future[RunnablePlan]] = {}
 
     async def call(self, name: str, params: dict[str, JsonValue], site: Site, told: Told) -> JsonValue:
         """Make one call and return its result, recorded or new.
 
         Raises CapabilityRejected (final), CapabilityUnavailable (after all retries),
-        EffectInDoubt, BudgetExceeded, LedgerConflict or RunError.
+        EffectInDoubt, BudgetExceeded, LedgerConflict or RunStopped.
         """
         found, args, asked = await self.admit(name, params, site)
         if found.chain:
             raise CapabilityForbidden(f"{name} is a chain: it is called step by step")
         call = EffectCall(
-            tenant=site.tenant,
-            thread_id=site.thread_id,
-            run_id=site.run_id,
+            lease=site.lease,
             step_uid=site.checked.uid,
             capability=name,
             effect=found.effect,
             args=args,
-            lease_token=site.lease_token,
             attempt=site.attempt,
-            undo_key=await self._stores.undos.key_of(site.run_id, site.checked.step.id),
+            undo_key=await self._stores.undos.key_of(site.lease.run_id, site.checked.step.id),
             unasked=not asked,
         )
         attempts = self._attempts(found, args, call.sent_key, site, told)
@@ -122,7 +117,7 @@ class Gateway:
         Raises CapabilityRejected. Nothing is called, and nothing is written down.
         """
         found = find(self.registry, name, site.checked, site.profile)
-        plan = await self.runnable(site.run_id, site.plan_hash, site.lease_token, site.checked.uid)
+        plan = await self.runnable(site.lease, site.plan_hash, site.checked.uid)
         if plan.steps.get(site.checked.uid) != site.checked:
             raise CapabilityForbidden(f"{name} is not a step of an approved plan of this run")
         self.check_pin(site.checked)
@@ -130,30 +125,29 @@ class Gateway:
         found = found.given(args, self.world)
         return Admitted(found, args, await self._permit(found, args, site, plan))
 
-    async def runnable(self, run_id: str, plan_hash: str, lease_token: int, uid: str) -> RunnablePlan:
+    async def runnable(self, lease: Lease, plan_hash: str, uid: str) -> RunnablePlan:
         """Read the approved plan on record that holds a step; what the state says is not trusted.
 
         The steps of a plan ask together, and read it once. One that is missing reads it anew: the
         same plan again has other uids where a step had failed.
         """
-        key = (run_id, plan_hash, lease_token)
-        plan = await self.runnable_plan(*key)
+        plan = await self.runnable_plan(lease, plan_hash)
         if uid not in plan.steps:
-            self._plans.pop(key, None)
-            plan = await self.runnable_plan(*key)
+            self._plans.pop((lease, plan_hash), None)
+            plan = await self.runnable_plan(lease, plan_hash)
         return plan
 
-    async def approved(self, run_id: str, plan_hash: str, lease_token: int, uid: str) -> CheckedStep | None:
+    async def approved(self, lease: Lease, plan_hash: str, uid: str) -> CheckedStep | None:
         """Look a step up in the approved plan on record."""
-        return (await self.runnable(run_id, plan_hash, lease_token, uid)).steps.get(uid)
+        return (await self.runnable(lease, plan_hash, uid)).steps.get(uid)
 
-    async def runnable_plan(self, run_id: str, plan_hash: str, lease_token: int) -> RunnablePlan:
+    async def runnable_plan(self, lease: Lease, plan_hash: str) -> RunnablePlan:
         """Read a plan from the record, once; without steps when nobody approved it."""
-        key = (run_id, plan_hash, lease_token)
+        key = (lease, plan_hash)
         if key not in self._plans:
             while len(self._plans) >= KEPT_PLANS:
                 del self._plans[next(iter(self._plans))]
-            self._plans[key] = asyncio.ensure_future(self._stores.plans.runnable(run_id, plan_hash))
+            self._plans[key] = asyncio.ensure_future(self._stores.plans.runnable(lease.run_id, plan_hash))
         try:
             return await asyncio.shield(self._plans[key])
         except PlanwrightError:
@@ -184,7 +178,7 @@ class Gateway:
         if kind == "chain":
             ask_from = site.ask_from
         context = self.world.on_behalf_of(
-            site.tenant, site.profile.agent, site.words, tainted=site.checked.tainted
+            site.lease.tenant, site.profile.agent, site.words, tainted=site.checked.tainted
         )
         judged = judge(found, args, context, ask_from)
         if judged.denied:
@@ -203,7 +197,7 @@ class Gateway:
             return plan.approved
         try:
             gate = await self._stores.gates.read(
-                gate_id(site.run_id, "step", site.checked.gate_subject), self.world.now()
+                gate_id(site.lease.run_id, "step", site.checked.gate_subject), self.world.now()
             )
         except GateError as error:
             raise CapabilityForbidden(f"{found.name} needs a person: {judged.reason}") from error
@@ -222,7 +216,16 @@ class Gateway:
             return
         now, one = self.world.now(), Amount(calls=1)
         await self._stores.budgets.reserve(
-            site.run_id, site.tenant, name, "tool", one, limits, now, key, lanes=site.lanes
+            site.lease.run_id,
+            site.lease.tenant,
+            name,
+            "tool",
+            one,
+            limits,
+            now,
+            key,
+            lanes=site.lanes,
+            lease=site.lease,
         )
 
     async def _recorded(self, call: EffectCall, attempts: Attempts, site: Site) -> JsonValue:
@@ -245,8 +248,8 @@ class Gateway:
     def _attempts(
         self, found: Capability, args: dict[str, JsonValue], key: str, site: Site, told: Told
     ) -> Attempts:
-        asked = self.world.on_behalf_of(site.tenant, site.profile.agent)
-        context = asked.for_call(site.tenant, site.run_id, key)
+        asked = self.world.on_behalf_of(site.lease.tenant, site.profile.agent)
+        context = asked.for_call(site.lease.tenant, site.lease.run_id, key, site.lease)
         execution = self._settings.execution
         timeout_s = site.checked.step.timeout_s or found.timeout_s or execution.step_timeout_s
         return Attempts(found, args, context, timeout_s, execution, told)

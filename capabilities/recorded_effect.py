@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from planwright.checkpoints.ledger import EffectCall, Recorded
-from planwright.graph.errors import CapabilityRejected, EffectInDoubt
+from planwright.graph.errors import CapabilityRejected, EffectInDoubt, StillUnderWay
 
 
 def from_record(call: EffectCall, known: Recorded) -> tuple[JsonValue] | None:
@@ -17,6 +17,11 @@ def from_record(call: EffectCall, known: Recorded) -> tuple[JsonValue] | None:
         return (known.result,)
     if known.status == "failed":
         raise CapabilityRejected(known.error)
+    if known.status == "intent" and known.sender and call.effect != "idempotent":
+        raise StillUnderWay(
+            f"{call.capability} may still be sent by {known.sender}, which was taken over and lives",
+            "end that process, then look at the receiver",
+        )
     if known.status == "in_doubt":
         raise in_doubt(call)
     return None

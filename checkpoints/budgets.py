@@ -1,7 +1,7 @@
 """Budgets: reserve before a call, settle after it, in one transaction across processes.
 
-What a call uses counts in the day and month (UTC) in which it was reserved, for its tenant. A
-reservation that nobody settles, because its process died, comes back when it expires.
+What a call uses counts in the day and month (UTC) in which it was reserved, for its tenant. A reservation
+that nobody settles, because its process died, comes back when its run is taken by another, or it expires.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.lease import Lease, held
 from planwright.checkpoints.limits import MICRO_CENTS_PER_DOLLAR as MICRO_CENTS_PER_DOLLAR
 from planwright.checkpoints.limits import Limit, Unit, micro_cents, refuse_overspending, say, unpriced
 from planwright.graph.agent_settings import RunBudget
@@ -65,15 +66,18 @@ class Budgets:
         lanes: Sequence[LaneBudget] = (),
         within: ProviderBudget | None = None,
         lasts_s: float = 0,
+        lease: Lease | None = None,
     ) -> str:
         """Set aside the worst case of a call and return the reservation's id.
 
         The same id again, after a crash, is the same call and costs nothing more. `lanes` are the
         lanes the call is made in, from the outermost; each has to have enough left. `within` are the
         limits of the provider that is asked. A call that may last longer than reservations are kept
-        says so in `lasts_s`. Raises BudgetExceeded, naming the limit, when what is
-        left does not cover the call; ProviderBudgetExceeded when another provider might still serve:
-        a limit of this one is reached, or its price is unknown where a limit of cost is set.
+        says so in `lasts_s`. What is called outside of a run has no lease.
+
+        Raises BudgetExceeded, naming the limit, when what is left does not cover the call;
+        ProviderBudgetExceeded when another provider might still serve: a limit of this one is reached, or
+        its price is unknown where a limit of cost is set.
         """
         id_ = id_ or uuid.uuid4().hex
 
@@ -95,10 +99,10 @@ class Budgets:
                 + (now + max(self._ttl_s, lasts_s), utc_text(at), lanes[-1].lane if lanes else ""),
             )
 
-        await self._database.run("reserve", job)
+        await self._database.run("reserve", held(lease, job))
         return id_
 
-    async def settle(self, reservation: str, actual: Amount) -> None:
+    async def settle(self, reservation: str, actual: Amount, lease: Lease | None = None) -> None:
         """Replace a reservation, once, by what the call really used."""
 
         def job(connection: sqlite3.Connection) -> None:
@@ -120,7 +124,7 @@ class Budgets:
                     (held["tenant"], held["provider"], held["day"], actual.tokens, actual.cost or 0),
                 )
 
-        await self._database.run("settle", job)
+        await self._database.run("settle", held(lease, job))
 
     async def spent(self, run_id: str, at: datetime) -> Spent:
         """Sum up what a run has used and still holds in reserve."""

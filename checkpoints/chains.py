@@ -6,6 +6,7 @@ import sqlite3
 from datetime import datetime
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.lease import Lease, held
 from planwright.graph.chains import Chain
 from planwright.graph.errors import CapabilityRejected, LedgerConflict
 
@@ -16,7 +17,7 @@ class MadeChains:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def make(self, run_id: str, tenant: str, chain: Chain, at: datetime) -> None:
+    async def make(self, run_id: str, tenant: str, chain: Chain, at: datetime, lease: Lease | None) -> None:
         """Keep a chain for its run; the same again changes nothing.
 
         Raises CapabilityRejected when the run has another chain of that name: calls of it may be
@@ -33,7 +34,7 @@ class MadeChains:
             if connection.execute(query, (run_id, chain.name)).fetchone()[0] != chain.hash:
                 raise another(chain.name)
 
-        await self._database.run("chain", job)
+        await self._database.run("chain", held(lease, job))
 
     async def of_run(self, run_id: str) -> list[Chain]:
         """List the chains of a run in the order they were made.

@@ -22,7 +22,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from planwright.checkpoints.private_files import private_database
 from planwright.checkpoints.redacted_connection import RedactedConnection
-from planwright.graph.errors import SetupError
+from planwright.graph.errors import StoreFailed
 from planwright.graph.redaction import Redactor
 
 T = TypeVar("T")
@@ -218,9 +218,9 @@ def _in_savepoint(connection: sqlite3.Connection, job: Job[Any]) -> tuple[Any, B
     connection.execute("SAVEPOINT job")
     try:
         value = job(connection)
-    except sqlite3.OperationalError:
-        raise  # the disk is full or the file is gone: the whole batch fails
-    except BaseException as error:  # noqa: BLE001 - handed to whoever asked for the job
+    except BaseException as error:
+        if isinstance(error, sqlite3.OperationalError) or type(error) is sqlite3.DatabaseError:
+            raise  # the disk is full, or the file is gone or damaged: the whole batch fails
         connection.execute("ROLLBACK TO job")
         connection.execute("RELEASE job")
         return None, error
@@ -228,16 +228,16 @@ def _in_savepoint(connection: sqlite3.Connection, job: Job[Any]) -> tuple[Any, B
     return value, None
 
 
-def _store_error(path: Path, error: Exception) -> SetupError:
+def _store_error(path: Path, error: Exception) -> StoreFailed:
     text = str(error)
     if "locked" in text:
-        return SetupError(
+        return StoreFailed(
             f"{path} is locked by another program",
             "close that program (a database browser, a backup), then try again",
         )
     if "readonly" in text or "unable to open" in text or isinstance(error, OSError):
-        return SetupError(
+        return StoreFailed(
             f"cannot write to {path}: {text}",
             "make the folder writable, or set storage.path in planwright.toml to one that is",
         )
-    return SetupError(f"the store {path} failed: {text}", "put a backup of it in its place")
+    return StoreFailed(f"the store {path} failed: {text}", "put a backup of it in its place")

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.lease import Lease, held
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class FileVersions:
         self._database = database
         self._blobs = blobs
 
-    def keep(self, change: Change, content: bytes | None, at: datetime) -> str:
+    def keep(self, change: Change, content: bytes | None, at: datetime, lease: Lease | None) -> str:
         """Keep the content that a call is about to replace, None where there is no file; return its version.
 
         A call that has made its change already keeps what it found the first time.
@@ -44,7 +45,7 @@ class FileVersions:
         def job(connection: sqlite3.Connection) -> None:
             connection.execute("INSERT OR REPLACE INTO file_versions VALUES (?,?,?,?,?,?,?)", row)
 
-        self._database.call("file version", job)
+        self._database.call("file version", held(lease, job))
         return before
 
     def has_made(self, key: str, path: str, version: str) -> bool:

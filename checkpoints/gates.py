@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planwright.checkpoints.approvers import Approval, approvers_of, check_approver, check_person, quorum_of
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.lease import Lease, held
 from planwright.checkpoints.remember import Remember
 from planwright.graph.canonical import canonical_json, sha256
 from planwright.graph.errors import GateError
@@ -116,7 +117,7 @@ class Gates:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def open(self, gate: Gate) -> Gate:
+    async def open(self, gate: Gate, lease: Lease) -> Gate:
         """Write a gate down, or return the row that is already there."""
 
         def job(connection: sqlite3.Connection) -> Gate:
@@ -130,7 +131,7 @@ class Gates:
             )
             return _read(connection, gate.gate_id)
 
-        return await self._database.run("gate", job)
+        return await self._database.run("gate", held(lease, job))
 
     async def read(self, gate_id: str, at: datetime) -> Gate:
         """Read a gate, closing it first when its time is up."""
@@ -141,13 +142,19 @@ class Gates:
 
         return await self._database.run("read", job)
 
-    async def decide(self, gate_id: str, decision: Decision, at: datetime) -> Gate:
+    async def decide(
+        self, gate_id: str, decision: Decision, at: datetime, lease: Lease | None = None
+    ) -> Gate:
         """Accept the one answer a gate takes, and return its row; it stays open below its quorum."""
-        await self.decide_all({gate_id: decision}, at)
+        await self.decide_all({gate_id: decision}, at, lease)
         return await self.read(gate_id, at)
 
-    async def decide_all(self, decisions: Mapping[str, Decision], at: datetime) -> None:
+    async def decide_all(
+        self, decisions: Mapping[str, Decision], at: datetime, lease: Lease | None = None
+    ) -> None:
         """Accept the one answer each gate takes, all of them or none, in one transaction.
+
+        What decides by itself in a run, a rule, does so under the lease of that run; a person has none.
 
         Raises GateError when a gate is unknown, answered, expired, does not take such an answer,
         or was shown with other content than its answer names.
@@ -158,7 +165,7 @@ class Gates:
                 _decide(connection, gate_id, decision, at)
 
         await self._database.run("expiry", lambda c: _expire(c, at))
-        await self._database.run("decision", job)
+        await self._database.run("decision", held(lease, job))
 
     async def of_thread(self, thread_id: str, at: datetime) -> list[Gate]:
         """List the open gates of a thread, oldest first."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 from collections import deque
+from concurrent.futures import Future
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.lease import Lease
 from planwright.graph.canonical import spelled
 from planwright.graph.events import Event
 
 _INSERT = (
     "INSERT OR IGNORE INTO journal (run_id, thread_id, tenant, seq, ts, type, key, data)"
-    " VALUES (?,?,?,?,?,?,?,?)"
+    " SELECT ?,?,?,?,?,?,?,? WHERE EXISTS (SELECT 1 FROM runs WHERE run_id = ? AND lease_token = ?)"
 )
 
 
@@ -23,22 +25,32 @@ class Journal:
         self._unwritten: deque[tuple[object, ...]] = deque()
         self._queued = False
 
-    def append(self, event: Event, key: str, tenant: str) -> None:
+    def append(self, event: Event, key: str, lease: Lease) -> None:
         """Queue an event without waiting; whatever is queued later is not committed before it.
 
-        A second event of the same run and key is left out.
+        A second event of the same run and key is left out, as is one of a run that was taken over.
         """
         data = spelled(event["data"])
-        row = (event["run_id"], event["thread_id"], tenant, event["seq"], event["ts"], event["type"])
-        self._unwritten.append((*row, key, data))
+        row = (event["run_id"], event["thread_id"], lease.tenant, event["seq"], event["ts"], event["type"])
+        self._unwritten.append((*row, key, data, lease.run_id, lease.token))
         if not self._queued:  # else a job that has not begun will write it, too
             self._queued = True
-            self._database.submit("journal", self._write)
+            self._submit()
 
-    def _write(self, connection: sqlite3.Connection) -> None:
-        self._queued = False
-        rows = [self._unwritten.popleft() for _ in range(len(self._unwritten))]
-        connection.executemany(_INSERT, rows)
+    def _submit(self) -> None:
+        rows: list[tuple[object, ...]] = []
+
+        def job(connection: sqlite3.Connection) -> None:
+            self._queued = False
+            rows.extend(self._unwritten.popleft() for _ in range(len(self._unwritten)))
+            connection.executemany(_INSERT, rows)
+
+        def done(written: Future[None]) -> None:
+            if written.exception() is not None:
+                self._unwritten.extendleft(reversed(rows))  # the next event takes them along
+                self._queued = False
+
+        self._database.submit("journal", job).add_done_callback(done)
 
     async def keys(self, run_id: str) -> set[str]:
         """Name the events of a run that are written down."""

@@ -16,9 +16,11 @@ from typing import Literal
 from pydantic import JsonValue
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.lease import Lease, held
+from planwright.checkpoints.owners import life_of, owner_of
 from planwright.graph.agent_settings import RunBudget
 from planwright.graph.canonical import canonical_json, sha256
-from planwright.graph.errors import BudgetExceeded, LedgerConflict, RunError
+from planwright.graph.errors import BudgetExceeded, LedgerConflict
 from planwright.graph.results import StepResult
 from planwright.graph.risk import Effect
 
@@ -30,17 +32,15 @@ Status = Literal["intent", "done", "failed", "in_doubt"]
 class EffectCall:
     """One capability call that changes something, by all that makes it this call and no other.
 
-    `unasked`: no person decided over it in this run, because its risk is low, or a rule allows it.
+    `lease`: the run it is made in. `unasked`: no person decided over it in this run, because its risk is low,
+    or a rule allows it.
     """
 
-    tenant: str
-    thread_id: str
-    run_id: str
+    lease: Lease
     step_uid: str
     capability: str
     effect: Effect
     args: dict[str, JsonValue]
-    lease_token: int
     attempt: int = 1
     ordinal: int = 1
     undo_key: str | None = None
@@ -50,7 +50,7 @@ class EffectCall:
     def key(self) -> str:
         """The idempotency key: 64 hex digits, the same after a crash, another per attempt."""
         return sha256(
-            [self.tenant, self.thread_id, self.run_id, self.step_uid]
+            [self.lease.tenant, self.lease.thread_id, self.lease.run_id, self.step_uid]
             + [self.attempt, self.ordinal, self.capability]
         )
 
@@ -67,12 +67,16 @@ class EffectCall:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What the ledger already knows of a call; `fresh` when it was written down just now."""
+    """What the ledger already knows of a call; `fresh` when it was written down just now.
+
+    `sender` names another process that began it and still lives: it may be sending it at this moment.
+    """
 
     status: Status
     fresh: bool
     result: JsonValue = None
     error: str = ""
+    sender: str = ""
 
 
 class Ledger:
@@ -84,10 +88,10 @@ class Ledger:
     async def intend(self, call: EffectCall, at: datetime, limits: RunBudget = UNLIMITED) -> Recorded:
         """Write down an effect before it happens, or return what is recorded of it.
 
-        Raises LedgerConflict for a key seen with other arguments, BudgetExceeded for one effect more than its
-        run may have, and RunError when the run was taken over by another process (fencing token).
+        Raises LedgerConflict for a key seen with other arguments, and BudgetExceeded for one effect more than
+        its run may have.
         """
-        return await self._database.run("intent", lambda c: _intend(c, call, at, limits))
+        return await self._database.run("intent", held(call.lease, lambda c: _intend(c, call, at, limits)))
 
     async def settle(
         self,
@@ -106,11 +110,11 @@ class Ledger:
                 "UPDATE effects SET status=?, result=?, error=?, code=?, ended_at=? WHERE key=?", row
             )
 
-        await self._database.run(status, job)
+        await self._database.run(status, held(call.lease, job))
 
-    async def settle_step(self, run_id: str, tenant: str, result: StepResult, at: datetime) -> None:
+    async def settle_step(self, lease: Lease, result: StepResult, at: datetime) -> None:
         """Write down how a step ended; its dependents start only after that."""
-        row = (run_id, tenant, result.uid, result.step_id, result.status)
+        row = (lease.run_id, lease.tenant, result.uid, result.step_id, result.status)
         content = result.model_dump_json()
 
         def job(connection: sqlite3.Connection) -> None:
@@ -120,9 +124,9 @@ class Ledger:
                 (*row, content, at.isoformat()),
             )
 
-        await self._database.run("step", job)
+        await self._database.run("step", held(lease, job))
 
-    async def confirm(self, run_id: str, tenant: str, result: StepResult, by: str, at: datetime) -> None:
+    async def confirm(self, lease: Lease, result: StepResult, by: str, at: datetime) -> None:
         """Write down that an effect in doubt has happened, as a person says, and with what result."""
         content, output = result.model_dump_json(), canonical_json(result.output)
 
@@ -130,15 +134,15 @@ class Ledger:
             connection.execute(
                 "UPDATE effects SET status='done', result=?, error=?, ended_at=? WHERE run_id=? AND tenant=?"
                 " AND step_uid=? AND status='in_doubt'",
-                (output, f"confirmed by {by}", at.isoformat(), run_id, tenant, result.uid),
+                (output, f"confirmed by {by}", at.isoformat(), lease.run_id, lease.tenant, result.uid),
             )
             connection.execute(
                 "UPDATE steps SET status=?, result=?, ended_at=? WHERE run_id=? AND tenant=? AND uid=?"
                 " AND json_extract(result, '$.code') = 'in_doubt'",
-                (result.status, content, at.isoformat(), run_id, tenant, result.uid),
+                (result.status, content, at.isoformat(), lease.run_id, lease.tenant, result.uid),
             )
 
-        await self._database.run("confirm", job)
+        await self._database.run("confirm", held(lease, job))
 
     async def settled_steps(self, run_id: str) -> list[StepResult]:
         """List the steps of a run that have ended."""
@@ -178,30 +182,43 @@ class Ledger:
 
 
 def _intend(connection: sqlite3.Connection, call: EffectCall, at: datetime, limits: RunBudget) -> Recorded:
-    run = connection.execute("SELECT lease_token FROM runs WHERE run_id = ?", (call.run_id,)).fetchone()
-    if run is None or run[0] != call.lease_token:
-        raise RunError(
-            f"run {call.run_id} was taken over by another process", "planwright show " + call.run_id
-        )
     row = connection.execute("SELECT * FROM effects WHERE key = ?", (call.key,)).fetchone()
     if row is None:
         _refuse_more(connection, call, at, limits)
         connection.execute(
             "INSERT INTO effects (key, tenant, thread_id, run_id, step_uid, attempt, ordinal, capability,"
-            " effect, args_hash, args, status, intended_at, unasked)"
-            " VALUES (?,?,?,?,?,?,?,?,?,?,?,'intent',?,?)",
-            (call.key, call.tenant, call.thread_id, call.run_id, call.step_uid, call.attempt, call.ordinal)
-            + (call.capability, call.effect, call.args_hash, canonical_json(call.args), at.isoformat())
-            + (call.unasked,),
+            " effect, args_hash, args, status, intended_at, unasked, owner)"
+            " VALUES (?,?,?,?,?,?,?,?,?,?,?,'intent',?,?,?)",
+            (call.key, call.lease.tenant, call.lease.thread_id, call.lease.run_id, call.step_uid)
+            + (
+                call.attempt,
+                call.ordinal,
+                call.capability,
+                call.effect,
+                call.args_hash,
+                canonical_json(call.args),
+                at.isoformat(),
+            )
+            + (call.unasked, call.lease.owner),
         )
         return Recorded("intent", fresh=True)
     if row["args_hash"] != call.args_hash:
         raise LedgerConflict(
             f"{call.capability} was recorded under {call.key[:12]} with other arguments",
-            f"look at both: planwright show {call.run_id}",
+            f"look at both: planwright show {call.lease.run_id}",
         )
     result = json.loads(row["result"]) if row["result"] else None
-    return Recorded(row["status"], fresh=False, result=result, error=row["error"] or "")
+    sender = living_sender(row["owner"], call.lease)
+    if not sender:
+        connection.execute("UPDATE effects SET owner=? WHERE key=?", (call.lease.owner, call.key))
+    return Recorded(row["status"], fresh=False, result=result, error=row["error"] or "", sender=sender)
+
+
+def living_sender(owner: str | None, lease: Lease) -> str:
+    """Name the process that began an effect, if it is another one and lives; empty when it cannot send it."""
+    if not owner or owner == lease.owner or life_of(owner_of(owner)) != "alive":
+        return ""
+    return owner_of(owner).shown
 
 
 def _refuse_more(connection: sqlite3.Connection, call: EffectCall, at: datetime, limits: RunBudget) -> None:
@@ -209,13 +226,15 @@ def _refuse_more(connection: sqlite3.Connection, call: EffectCall, at: datetime,
     if call.undo_key is not None:
         return  # a person approved the plan of an undoing, effect by effect
     query = "SELECT count(*) FROM effects WHERE run_id = ?"
-    had = connection.execute(query, (call.run_id,)).fetchone()[0] if limits.effects is not None else 0
+    had = connection.execute(query, (call.lease.run_id,)).fetchone()[0] if limits.effects is not None else 0
     if limits.effects is not None and had >= limits.effects:
         raise _too_many(limits, "effects", f"the run has had {had} effects")
     if limits.effects_per_minute is None or not call.unasked:
         return
     since = (at - timedelta(minutes=1)).isoformat()
-    had = connection.execute(f"{query} AND unasked AND intended_at > ?", (call.run_id, since)).fetchone()[0]
+    had = connection.execute(
+        f"{query} AND unasked AND intended_at > ?", (call.lease.run_id, since)
+    ).fetchone()[0]
     if had >= limits.effects_per_minute:
         raise _too_many(limits, "effects_per_minute", f"{had} effects in a minute, and nobody was asked")
 

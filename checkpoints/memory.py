@@ -10,6 +10,7 @@ from datetime import datetime
 from pydantic import BaseModel
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.lease import Lease, held
 from planwright.checkpoints.proposals import forget_words
 
 
@@ -29,7 +30,14 @@ class Memories:
         self._database = database
 
     async def write(
-        self, id_: str, tenant: str, run_id: str, text: str, tags: list[str], at: datetime
+        self,
+        id_: str,
+        tenant: str,
+        run_id: str,
+        text: str,
+        tags: list[str],
+        at: datetime,
+        lease: Lease | None = None,
     ) -> Memory:
         """Remember a text under an id; the same id again changes nothing."""
         memory = Memory(id=id_, text=text, tags=tags, created_at=at.isoformat(timespec="seconds"))
@@ -41,7 +49,7 @@ class Memories:
                 (id_, tenant, run_id, text, json.dumps(tags), memory.created_at),
             )
 
-        await self._database.run("memory", job)
+        await self._database.run("memory", held(lease, job))
         return memory
 
     async def search(self, query: str, tenant: str, limit: int) -> list[Memory]:
@@ -74,7 +82,9 @@ class Memories:
 
         return [_read(row) for row in await self._database.run("read", job)]
 
-    async def forget(self, id_: str, tenant: str, run_id: str, key: str, at: datetime) -> bool:
+    async def forget(
+        self, id_: str, tenant: str, run_id: str, key: str, at: datetime, lease: Lease | None = None
+    ) -> bool:
         """Delete a memory with its words in the index, and note under `key` that it is gone.
 
         Returns whether there was one.
@@ -90,7 +100,7 @@ class Memories:
                 )
             return bool(gone.rowcount)
 
-        return await self._database.run("forget", job)
+        return await self._database.run("forget", held(lease, job))
 
     async def forgotten(self, key: str) -> str | None:
         """Name the memory that was deleted under a key; None when none was."""

@@ -131,6 +131,10 @@ CREATE TABLE file_versions (
 );
 CREATE INDEX file_versions_of_path ON file_versions (tenant, path);
 """,
+    """
+ALTER TABLE runs ADD COLUMN paused_for TEXT;
+ALTER TABLE effects ADD COLUMN owner TEXT;
+""",
 )
 
 CHECKPOINT_MIGRATIONS: tuple[str, ...] = (
@@ -147,4 +151,5 @@ CREATE TABLE IF NOT EXISTS writes (
     PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx)
 );
 """,
+    "CREATE TABLE IF NOT EXISTS fences (thread_id TEXT PRIMARY KEY, token INTEGER NOT NULL)",
 )

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.lease import Lease, held
 from planwright.graph.plan import CLOSING, CheckedStep
 
 _PLAN = """SELECT p.checked, p.gate_id IS NULL OR g.status = 'approved' AS runs,
@@ -23,9 +24,9 @@ class OwnParts:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def keep(self, run_id: str, tenant: str, names: Iterable[str]) -> None:
+    async def keep(self, lease: Lease, names: Iterable[str]) -> None:
         """Write down what a run begins with, before it begins."""
-        rows = [(run_id, tenant, name) for name in names]
+        rows = [(lease.run_id, lease.tenant, name) for name in names]
 
         def job(connection: sqlite3.Connection) -> None:
             connection.executemany(
@@ -33,7 +34,7 @@ class OwnParts:
             )
 
         if rows:
-            await self._database.run("parts", job)
+            await self._database.run("parts", held(lease, job))
 
     async def needed(self, run_id: str) -> frozenset[str]:
         """Name what a process has to have to go on with a run: what it began with, and what it is to call.

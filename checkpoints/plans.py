@@ -15,6 +15,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.lease import Lease, held
 from planwright.graph.canonical import canonical_json, sha256
 from planwright.graph.errors import RunError
 from planwright.graph.plan import CheckedStep, Plan
@@ -52,7 +53,7 @@ class Plans:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def record(self, run_id: str, tenant: str, recorded: RecordedPlan, at: datetime) -> None:
+    async def record(self, lease: Lease, recorded: RecordedPlan, at: datetime) -> None:
         """Keep a verified plan; only plans kept here can be executed.
 
         A plan that comes back, after an edit was undone, is asked for at its newest gate; one that
@@ -70,11 +71,11 @@ class Plans:
                 " card = CASE WHEN gate_id IS excluded.gate_id THEN card"
                 " ELSE coalesce(excluded.card, card) END,"
                 " gate_id = coalesce(excluded.gate_id, gate_id)",
-                (run_id, tenant, plan.plan_hash, plan.revision, plan.model_dump_json(), checked)
+                (lease.run_id, lease.tenant, plan.plan_hash, plan.revision, plan.model_dump_json(), checked)
                 + (recorded.gate_id, at.isoformat(), recorded.kind, card),
             )
 
-        await self._database.run("plan", job)
+        await self._database.run("plan", held(lease, job))
 
     async def read(self, run_id: str, plan_hash: str) -> Plan | None:
         """Read a plan that was verified, as it was; whether it may run is another question."""

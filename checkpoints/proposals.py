@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.lease import Lease, held
 from planwright.graph.errors import RunError
 from planwright.graph.proposal import Candidate, Proposal, content_id
 
@@ -27,9 +28,7 @@ class Proposals:
 
         return await self._database.run("read", job)
 
-    async def propose(
-        self, run_id: str, thread_id: str, tenant: str, found: Sequence[Candidate], at: datetime
-    ) -> list[Proposal]:
+    async def propose(self, lease: Lease, found: Sequence[Candidate], at: datetime) -> list[Proposal]:
         """Write down what is new among the candidates of a run, in one transaction; return what it proposes.
 
         New is what is not remembered and was never proposed, neither in these words nor out of them. After
@@ -37,26 +36,27 @@ class Proposals:
         """
 
         def job(connection: sqlite3.Connection) -> list[Proposal]:
-            if not _of_run(connection, run_id):
+            if not _of_run(connection, lease.run_id):
                 for one in found:
-                    _add(connection, run_id, thread_id, tenant, one, at)
-            return _of_run(connection, run_id)
+                    _add(connection, lease, one, at)
+            return _of_run(connection, lease.run_id)
 
-        return await self._database.run("propose", job)
+        return await self._database.run("propose", held(lease, job))
 
-    async def add(self, run_id: str, thread_id: str, tenant: str, one: Candidate, at: datetime) -> str:
+    async def add(self, lease: Lease, one: Candidate, at: datetime) -> str:
         """Write down one more candidate of a run, if it is new, and return the id of its proposal."""
 
         def job(connection: sqlite3.Connection) -> None:
-            _add(connection, run_id, thread_id, tenant, one, at)
+            _add(connection, lease, one, at)
 
-        await self._database.run("propose", job)
+        await self._database.run("propose", held(lease, job))
         return content_id(one.text)
 
-    async def settle(self, run_id: str, tenant: str, at: datetime) -> list[Proposal]:
+    async def settle(self, lease: Lease, at: datetime) -> list[Proposal]:
         """Mark what a run has written to memory as accepted, and return the proposals that became so."""
 
         def job(connection: sqlite3.Connection) -> list[Proposal]:
+            run_id, tenant = lease.run_id, lease.tenant
             written = connection.execute(
                 "SELECT id, text FROM memories WHERE run_id = ? AND tenant = ?", (run_id, tenant)
             ).fetchall()
@@ -71,7 +71,7 @@ class Proposals:
             rows = connection.execute(accepted, (tenant, run_id)).fetchall() if written else []
             return [read_proposal(row) for row in rows]
 
-        return await self._database.run("settle proposals", job)
+        return await self._database.run("settle proposals", held(lease, job))
 
     async def reject(self, id_: str, tenant: str, by: str, at: datetime) -> Proposal:
         """Turn a proposal down. Raises RunError when there is none, or it was decided on."""
@@ -112,9 +112,8 @@ def read_proposal(row: sqlite3.Row) -> Proposal:
     return Proposal.model_validate({**dict(row), "tags": json.loads(row["tags"])})
 
 
-def _add(
-    connection: sqlite3.Connection, run_id: str, thread_id: str, tenant: str, one: Candidate, at: datetime
-) -> None:
+def _add(connection: sqlite3.Connection, lease: Lease, one: Candidate, at: datetime) -> None:
+    tenant, run_id = lease.tenant, lease.run_id
     ids = (content_id(one.text), content_id(one.said))
     query = (
         "SELECT 1 FROM proposals WHERE tenant = ?"
@@ -126,7 +125,7 @@ def _add(
     connection.execute(
         "INSERT INTO proposals (tenant, id, said_id, run_id, thread_id, text, said, tags, why, status,"
         " created_at) VALUES (?,?,?,?,?,?,?,?,?,'proposed',?)",
-        (tenant, *ids, run_id, thread_id, one.text, one.said, json.dumps(one.tags), one.why)
+        (tenant, *ids, run_id, lease.thread_id, one.text, one.said, json.dumps(one.tags), one.why)
         + (at.isoformat(timespec="seconds"),),
     )
 

@@ -18,6 +18,7 @@ from planwright.checkpoints.file_versions import FileVersions
 from planwright.checkpoints.forks import Forks
 from planwright.checkpoints.gates import Gates
 from planwright.checkpoints.journal import Journal
+from planwright.checkpoints.leases import Leases
 from planwright.checkpoints.ledger import Ledger
 from planwright.checkpoints.memory import Memories
 from planwright.checkpoints.migrations import MIGRATIONS
@@ -38,6 +39,7 @@ class Records:
 
     database: Database
     runs: Runs
+    leases: Leases
     plans: Plans
     forks: Forks
     undos: Undos
@@ -59,6 +61,7 @@ class Records:
 
     def close(self) -> None:
         """Finish what is being written and close the file."""
+        self.leases.close()
         self.database.close()
 
 
@@ -76,6 +79,7 @@ def open_records(
     return Records(
         database=database,
         runs=Runs(database),
+        leases=Leases(database),
         plans=Plans(database),
         forks=Forks(database),
         undos=Undos(database),

@@ -1,29 +1,25 @@
 """Runs: what was asked, by whom it is being worked on, and how it ended.
 
 The run row is the truth about whether a run has ended; LangGraph's `next == ()` is not.
-A run is worked on by one process at a time: a lease with a fencing token, which the ledger
-checks at every intent.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
-import uuid
 from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.gates import close_gates
-from planwright.checkpoints.processes import alive, started_at
+from planwright.checkpoints.lease import Lease, held
 from planwright.graph.errors import RunError
 from planwright.graph.results import TERMINAL, RunStatus
 
 
 class Run(BaseModel):
-    """One request through the graph."""
+    """One request through the graph. `paused_for` says what it waits for that is no decision."""
 
     model_config = ConfigDict(frozen=True)
     run_id: str
@@ -40,6 +36,7 @@ class Run(BaseModel):
     owner: str | None = None
     lease_token: int = 0
     lease_until: float = 0
+    paused_for: str | None = None
 
     @property
     def ended(self) -> bool:
@@ -48,70 +45,45 @@ class Run(BaseModel):
 
 
 class Runs:
-    """The tables of runs and plans."""
+    """The tables of runs and threads."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._owner = f"{os.getpid()}:{started_at(os.getpid())}:{uuid.uuid4().hex[:8]}"
 
     async def latest(self, thread_id: str) -> Run | None:
         """Find the newest run of a thread."""
 
         def job(connection: sqlite3.Connection) -> sqlite3.Row | None:
-            query = "SELECT * FROM runs WHERE thread_id = ? ORDER BY started_at DESC, rowid DESC LIMIT 1"
+            query = "SELECT * FROM runs WHERE thread_id = ? ORDER BY rowid DESC LIMIT 1"
             row: sqlite3.Row | None = connection.execute(query, (thread_id,)).fetchone()
             return row
 
         row = await self._database.run("read", job)
         return None if row is None else run_of(row)
 
-    async def lease(self, run: Run, seconds: float, now: float) -> int:
-        """Take a run for this process and return the fencing token; a new run is written down first.
-
-        Raises RunError while another live process holds it, or another run of its thread is open.
-        """
-
-        def job(connection: sqlite3.Connection) -> int:
-            begin_run(connection, run)
-            return _take_lease(connection, run.run_id, self._owner, now, now + seconds)
-
-        return await self._database.run("lease", job)
-
-    async def renew(self, run_id: str, token: int, until: float) -> None:
-        """Hold on to a leased run."""
-
-        def job(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                "UPDATE runs SET lease_until=? WHERE run_id=? AND lease_token=?", (until, run_id, token)
-            )
-
-        await self._database.run("lease", job)
-
-    async def release(self, run_id: str, token: int) -> None:
-        """Let go of a leased run."""
-        await self.renew(run_id, token, 0)
-
-    async def set_status(self, run_id: str, status: RunStatus) -> None:
+    async def set_status(self, lease: Lease, status: RunStatus) -> None:
         """Say that a run waits for a person, or runs again; an ended run stays ended."""
 
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(
-                "UPDATE runs SET status=? WHERE run_id=? AND ended_at IS NULL", (status, run_id)
+                "UPDATE runs SET status=?, paused_for=NULL WHERE run_id=? AND ended_at IS NULL",
+                (status, lease.run_id),
             )
 
-        await self._database.run("status", job)
+        await self._database.run("status", held(lease, job))
 
-    async def end(self, run_id: str, status: RunStatus, answer: str, at: datetime) -> None:
+    async def end(self, lease: Lease, status: RunStatus, answer: str, at: datetime) -> None:
         """Write down how a run ended, once; a gate that is still open closes with it."""
 
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(
                 "UPDATE runs SET status=?, answer=?, ended_at=? WHERE run_id=? AND ended_at IS NULL",
-                (status, answer, at.isoformat(), run_id),
+                (status, answer, at.isoformat(), lease.run_id),
             )
-            close_gates(connection, run_id, at, "the end of the run")
+            connection.execute("DELETE FROM usage WHERE run_id=? AND settled=0", (lease.run_id,))
+            close_gates(connection, lease.run_id, at, "the end of the run")
 
-        await self._database.run("end", job)
+        await self._database.run("end", held(lease, job))
 
     async def cancel(self, run_id: str, by: str, at: datetime) -> None:
         """Ask for the end of a run, and close its gates; whoever works on it sees that and stops.
@@ -138,21 +110,17 @@ class Runs:
 
         return await self._database.run("read", job)
 
-    def worked_on(self, run: Run, now: float) -> bool:
-        """Say whether a live process holds a run."""
-        return run.lease_until > now and run.owner is not None and alive(run.owner)
-
-    async def set_title(self, thread_id: str, title: str) -> None:
+    async def set_title(self, lease: Lease, title: str) -> None:
         """Name a thread, once."""
 
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(
                 "INSERT OR IGNORE INTO threads (thread_id, tenant, title)"
                 " SELECT thread_id, tenant, ? FROM runs WHERE thread_id = ? LIMIT 1",
-                (title, thread_id),
+                (title, lease.thread_id),
             )
 
-        await self._database.run("title", job)
+        await self._database.run("title", held(lease, job))
 
     async def words_of(self, thread_id: str) -> str:
         """Join what the user wrote on a thread, requests and answers to questions, the newest first."""
@@ -169,7 +137,10 @@ class Runs:
 
 
 def begin_run(connection: sqlite3.Connection, run: Run) -> None:
-    """Write a new run down. Raises RunError while another run of its thread is open."""
+    """Write a new run down. Raises RunError while another run of its thread is open.
+
+    Its fencing token goes on where that of the run before it ended.
+    """
     known = connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (run.run_id,)).fetchone()
     if known:
         return
@@ -181,29 +152,11 @@ def begin_run(connection: sqlite3.Connection, run: Run) -> None:
             f"finish it first: planwright resume {run.thread_id}",
         )
     connection.execute(
-        "INSERT INTO runs (run_id, thread_id, tenant, status, request, messages, context, started_at)"
-        " VALUES (?,?,?,?,?,?,?,?)",
+        "INSERT INTO runs (run_id, thread_id, tenant, status, request, messages, context, started_at,"
+        " lease_token) SELECT ?,?,?,?,?,?,?,?, coalesce(max(lease_token), 0) FROM runs WHERE thread_id = ?",
         (run.run_id, run.thread_id, run.tenant, run.status, run.request)
-        + (json.dumps(run.messages), json.dumps(run.context), run.started_at),
+        + (json.dumps(run.messages), json.dumps(run.context), run.started_at, run.thread_id),
     )
-
-
-def _take_lease(connection: sqlite3.Connection, run_id: str, owner: str, now: float, until: float) -> int:
-    row = connection.execute(
-        "SELECT owner, lease_token, lease_until, thread_id FROM runs WHERE run_id=?", (run_id,)
-    ).fetchone()
-    if row is None:
-        raise RunError(f"there is no run {run_id}", "list them: planwright ls")
-    if row["lease_until"] > now and alive(row["owner"]):
-        raise RunError(
-            f"run {run_id} is being worked on by process {row['owner'].split(':')[0]}",
-            f"watch it with: planwright events {row['thread_id']}",
-        )
-    token = int(row["lease_token"]) + 1
-    connection.execute(
-        "UPDATE runs SET owner=?, lease_token=?, lease_until=? WHERE run_id=?", (owner, token, until, run_id)
-    )
-    return token
 
 
 def run_of(row: sqlite3.Row) -> Run:

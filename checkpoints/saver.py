@@ -21,8 +21,11 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from planwright.checkpoints.database import Database
+from planwright.checkpoints.database import Database, Job, T
+from planwright.checkpoints.lease import Lease
 from planwright.checkpoints.serde import AllowListedSerializer
+
+LEASE_KEY = "__planwright_lease"  # where the door puts the lease into the config of an invocation
 
 
 class _Tables(SqliteSaver):
@@ -36,6 +39,23 @@ class _Tables(SqliteSaver):
         """Lend a cursor without a commit: the writer thread commits."""
         with closing(self.conn.cursor()) as cursor:
             yield cursor
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Read one checkpoint; the newest is the one written last, whatever the clock said then."""
+        place = config["configurable"]
+        if not place.get("checkpoint_id"):
+            query = (
+                "SELECT checkpoint_id FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ?"
+                " ORDER BY rowid DESC LIMIT 1"
+            )
+            values = (str(place["thread_id"]), place.get("checkpoint_ns", ""))
+            if (row := self.conn.execute(query, values).fetchone()) is None:
+                return None
+            newest = dict(
+                zip(("thread_id", "checkpoint_ns", "checkpoint_id"), (*values, row[0]), strict=True)
+            )
+            config = {"configurable": newest}
+        return super().get_tuple(config)
 
 
 class Saver(SqliteSaver):
@@ -73,9 +93,8 @@ class Saver(SqliteSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Write a checkpoint and return when it is durable."""
-        return self.database.call(
-            "checkpoint", lambda c: self._tables(c).put(config, checkpoint, metadata, new_versions)
-        )
+        job = _fenced(config, lambda c: self._tables(c).put(config, checkpoint, metadata, new_versions))
+        return self.database.call("checkpoint", job)
 
     def put_writes(
         self,
@@ -85,7 +104,8 @@ class Saver(SqliteSaver):
         task_path: str = "",
     ) -> None:
         """Write what a finished task leaves behind before its superstep ends."""
-        self.database.call("writes", lambda c: self._tables(c).put_writes(config, writes, task_id, task_path))
+        job = _fenced(config, lambda c: self._tables(c).put_writes(config, writes, task_id, task_path))
+        self.database.call("writes", job)
 
     def delete_thread(self, thread_id: str) -> None:
         """Delete every checkpoint of a thread."""
@@ -126,9 +146,8 @@ class Saver(SqliteSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Write a checkpoint and return when it is durable."""
-        return await self.database.run(
-            "checkpoint", lambda c: self._tables(c).put(config, checkpoint, metadata, new_versions)
-        )
+        job = _fenced(config, lambda c: self._tables(c).put(config, checkpoint, metadata, new_versions))
+        return await self.database.run("checkpoint", job)
 
     async def aput_writes(
         self,
@@ -138,9 +157,8 @@ class Saver(SqliteSaver):
         task_path: str = "",
     ) -> None:
         """Write what a finished task leaves behind before its superstep ends."""
-        await self.database.run(
-            "writes", lambda c: self._tables(c).put_writes(config, writes, task_id, task_path)
-        )
+        job = _fenced(config, lambda c: self._tables(c).put_writes(config, writes, task_id, task_path))
+        await self.database.run("writes", job)
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete every checkpoint of a thread."""
@@ -154,8 +172,37 @@ class Saver(SqliteSaver):
             "history", lambda c: self._tables(c).get_delta_channel_history(config=config, channels=channels)
         )
 
+    async def fence(self, lease: Lease) -> None:
+        """Let only this lease write checkpoints of its thread. Raises LeaseLost for an old one."""
+
+        def job(connection: sqlite3.Connection) -> None:
+            raised = connection.execute(
+                "INSERT INTO fences (thread_id, token) VALUES (?,?) ON CONFLICT (thread_id) DO UPDATE"
+                " SET token = excluded.token WHERE token <= excluded.token",
+                (lease.thread_id, lease.token),
+            )
+            if not raised.rowcount:
+                raise lease.lost()
+
+        await self.database.run("fence", job)
+
     def _tables(self, connection: sqlite3.Connection) -> _Tables:
         """Make the tables of a connection once; called on the writer thread only."""
         if self._opened is None or self._opened.conn is not connection:
             self._opened = _Tables(connection)
         return self._opened
+
+
+def _fenced(config: RunnableConfig, job: Job[T]) -> Job[T]:
+    """Guard a write of an invocation, in its own transaction; what is written outside of one has no lease."""
+    lease: Lease | None = config["configurable"].get(LEASE_KEY)
+
+    def guarded(connection: sqlite3.Connection) -> T:
+        if lease is not None:
+            query = "SELECT token FROM fences WHERE thread_id = ?"
+            row = connection.execute(query, (lease.thread_id,)).fetchone()
+            if row is None or row[0] != lease.token:
+                raise lease.lost()
+        return job(connection)
+
+    return guarded

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.lease import Lease, held
 
 
 class WorkTimes:
@@ -16,17 +17,17 @@ class WorkTimes:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def keep(self, run_id: str, tenant: str, lease_token: int, seconds: float) -> None:
+    def keep(self, lease: Lease, seconds: float) -> None:
         """Queue how long an invocation has lasted so far; whatever is queued later is committed with it."""
 
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(
                 "INSERT INTO work_times (run_id, tenant, lease_token, seconds) VALUES (?,?,?,?)"
                 " ON CONFLICT (run_id, lease_token) DO UPDATE SET seconds = max(seconds, excluded.seconds)",
-                (run_id, tenant, lease_token, seconds),
+                (lease.run_id, lease.tenant, lease.token, seconds),
             )
 
-        self._database.submit("work", job)
+        self._database.submit("work", held(lease, job))
 
     async def of(self, run_id: str) -> float:
         """Sum up the seconds of a run."""

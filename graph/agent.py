@@ -135,6 +135,19 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
                     async for chunk in super().astream(None, entry.config, context=entry.context, **options):
                         yield chunk
 
+    async def atake_over(self, thread_id: str) -> str:
+        """Take a thread's run from a process that holds it and is stopped, or out of sight; return which.
+
+        That process writes nothing for the run any more. What it was sending at that moment it may still
+        send: such an effect is in doubt until it has ended. Then go on with `invoke(None, …)`.
+        Raises RunError when there is nothing to take over.
+        """
+        return await self.door.take_over(thread_id)
+
+    def take_over(self, thread_id: str) -> str:
+        """Take a run over from code without an event loop."""
+        return self.loop.call(lambda: self.atake_over(thread_id))
+
     async def acancel(self, thread_id: str, by: str = "python") -> bool:
         """Cancel a thread's run: running calls finish, the rest is skipped, the thread stays usable.
 

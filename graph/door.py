@@ -19,7 +19,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphInterrupt
 from langgraph.types import Command, StateSnapshot
 
+from planwright.checkpoints.lease import Lease
 from planwright.checkpoints.runs import Run
+from planwright.checkpoints.saver import LEASE_KEY
 from planwright.checkpoints.stores import Stores
 from planwright.graph.answering import Answering
 from planwright.graph.board import Board
@@ -34,7 +36,7 @@ from planwright.graph.entry import (
     thread_of,
     unfinished,
 )
-from planwright.graph.errors import GateError, RunError
+from planwright.graph.errors import GateError, RunError, StoreFailed
 from planwright.graph.invocation import CONFIG_KEY, Clock, Invocation, utc_now
 from planwright.graph.on_hand import OnHand
 from planwright.graph.profile import Profile
@@ -98,27 +100,29 @@ class Door:
         run, fresh = await self._run_for(given, thread_id, context)
         channel = read_context(context or run.context).channel
         profile = profile_of(run, fresh, self.settings)
-        if fresh:
-            await self._on_hand.begin(run, self.stores.own_parts)
-        now = self._clock().timestamp()
-        token = await self.stores.runs.lease(run, self.settings.sessions.lease_s, now)
-        tickers = [asyncio.create_task(self._renew(run.run_id, token))]
-        entered: Entry | None = None
+        lease = await self.stores.leases.take(run, self.settings.sessions.lease_s)
+        watching: asyncio.Task[None] | None = None
+        reason = ""
         try:
-            entered = await self._admit(given, run, fresh, config, snapshot, token, channel, profile)
-            tickers.append(asyncio.create_task(self._watch(entered.invocation)))
+            await self.stores.saver.fence(lease)
+            if fresh:
+                await self._on_hand.begin(lease, self.stores.own_parts)
+            entered = await self._admit(given, run, fresh, config, snapshot, lease, channel, profile)
+            watching = asyncio.create_task(self._watch(entered.invocation))
             try:
                 yield entered
             except GraphInterrupt:  # inside a graph of the user's own it goes on to that graph
-                await self._leave(entered.run, breakpoints)
+                await self._leave(entered, breakpoints)
                 raise
-            await self._leave(entered.run, breakpoints)
+            await self._leave(entered, breakpoints)
+        except StoreFailed as error:
+            reason = "storage"
+            raise _paused(error, run) from error
         finally:
-            for ticker in tickers:
-                ticker.cancel()
-            if entered is not None:
+            if watching is not None:
+                watching.cancel()
                 self._keep_time(entered.invocation)
-            await self.stores.runs.release(run.run_id, token)
+            await self.stores.leases.release(lease, reason)
 
     async def check_tenant(self, thread_id: str, context: Any) -> None:
         """Raise RunError when a thread belongs to another tenant than the caller's."""
@@ -192,23 +196,17 @@ class Door:
             started_at=self._clock().isoformat(),
         )
 
-    async def _renew(self, run_id: str, token: int) -> None:
-        while True:
-            await asyncio.sleep(self.settings.sessions.lease_s / 3)
-            until = self._clock().timestamp() + self.settings.sessions.lease_s
-            await self.stores.runs.renew(run_id, token, until)
-
     async def _watch(self, invocation: Invocation) -> None:
         """Notice that somebody, in any process, cancelled the run."""
         while not invocation.cancelled_by:
             await asyncio.sleep(LOOK_S)
             if invocation.profile.limits.wall_clock_s is not None:
                 self._keep_time(invocation)
-            invocation.cancelled_by = await self.stores.runs.cancelled_by(invocation.run_id)
+            with contextlib.suppress(StoreFailed):  # a write will meet it
+                invocation.cancelled_by = await self.stores.runs.cancelled_by(invocation.run_id)
 
     def _keep_time(self, invocation: Invocation) -> None:
-        tenant, token = invocation.context.tenant, invocation.lease_token
-        self.stores.work_times.keep(invocation.run_id, tenant, token, invocation.here_s)
+        self.stores.work_times.keep(invocation.lease, invocation.here_s)
 
     async def cancel(self, thread_id: str, by: str) -> None:
         """Ask for the end of a thread's run. Raises RunError when there is nothing to cancel."""
@@ -217,13 +215,23 @@ class Door:
             raise RunError(f"there is no thread {thread_id}", "list the threads: planwright ls")
         await self.stores.runs.cancel(run.run_id, by, self._clock())
 
+    async def take_over(self, thread_id: str) -> str:
+        """Take a thread's run from the process that holds it; return which that was, empty when none did.
+
+        Raises RunError for a thread that there is not, or whose run has ended.
+        """
+        run = await self.stores.runs.latest(thread_id)
+        if run is None:
+            raise RunError(f"there is no thread {thread_id}", "list the threads: planwright ls")
+        return await self.stores.leases.take_over(run)
+
     async def left_alone(self, thread_id: str) -> bool:
         """Wait a while for whoever works on a run; say whether it is not ended and nobody does."""
         for _ in range(PATIENCE):
             run = await self.stores.runs.latest(thread_id)
             if run is None or run.ended:
                 return False
-            if not self.stores.runs.worked_on(run, self._clock().timestamp()):
+            if not self.stores.leases.worked_on(run):
                 return True
             await asyncio.sleep(LOOK_S / 4)
         return False
@@ -245,7 +253,7 @@ class Door:
         fresh: bool,
         config: RunnableConfig,
         snapshot: StateSnapshot,
-        token: int,
+        lease: Lease,
         channel: str,
         profile: Profile,
     ) -> Entry:
@@ -257,18 +265,16 @@ class Door:
         if passed is None and (fresh or not_begun(run, snapshot)):
             passed = {"messages": messages_from_dict(run.messages)}
         if not fresh:
-            await self.stores.runs.set_status(run.run_id, "running")
+            await self.stores.runs.set_status(lease, "running")
         context = read_context(run.context)
         invocation = Invocation(
-            run_id=run.run_id,
-            thread_id=run.thread_id,
+            lease=lease,
             context=context,
             profile=profile,
             board=Board(
                 await self.stores.ledger.settled_steps(run.run_id), self.settings.execution.max_parallel_steps
             ),
-            record=lambda event, key: self.stores.journal.append(event, key, run.tenant),
-            lease_token=token,
+            record=lambda event, key: self.stores.journal.append(event, key, lease),
             request=run.request,
             words=await self.stores.runs.words_of(run.thread_id),
             foreign=foreign(run.messages),
@@ -281,11 +287,12 @@ class Door:
         )
         if nested(config):
             invocation.answered = lambda gate, answer: self.answering.inside(gate, answer, snapshot, channel)
-        configurable = {**config.get("configurable", {}), CONFIG_KEY: invocation}
+        configurable = {**config.get("configurable", {}), CONFIG_KEY: invocation, LEASE_KEY: lease}
         return Entry(passed, {**config, "configurable": configurable}, context, run, invocation)
 
-    async def _leave(self, run: Run, breakpoints: bool) -> None:
+    async def _leave(self, entry: Entry, breakpoints: bool) -> None:
         """Note that a run waits; one that neither waits nor ended is a bug of ours."""
+        run = entry.run
         now = await self.stores.runs.latest(run.thread_id)
         if now is None or now.ended or now.cancelled_by:
             return
@@ -297,4 +304,10 @@ class Door:
                 f"run {run.run_id} stopped with open steps and no open gate: this is a bug",
                 f"nothing is lost; try: planwright resume {run.thread_id}",
             )
-        await self.stores.runs.set_status(run.run_id, "waiting")
+        await self.stores.runs.set_status(entry.invocation.lease, "waiting")
+
+
+def _paused(error: StoreFailed, run: Run) -> StoreFailed:
+    """Say of a fault of the store what becomes of the run that met it."""
+    going_on = f"then go on, nothing is done twice: planwright resume {run.thread_id}"
+    return StoreFailed(f"{error.cause}; run {run.run_id} is paused", f"{error.next_step}; {going_on}")

@@ -24,6 +24,9 @@ PlanwrightError
 │   │   └── ProviderBudgetExceeded  bench this provider; the next one may serve
 │   └── TimeLimit           the run's wall clock is used up: end with an answer
 ├── GateError               the answer was refused, and nothing has changed
+├── RunStopped              this invocation ends, and nothing of the run is settled by that
+│   ├── LeaseLost           another process works on the run: leave it alone
+│   └── StoreFailed         the store cannot be written or read: mend that, then resume the run
 ├── RunError                the thread or run cannot take this call now
 │   ├── PartsElsewhere      what it needs is in another process: resume it there
 │   └── PastCheckpoint      nothing goes on from an old checkpoint: begin a fork there
@@ -208,6 +211,20 @@ class PastCheckpoint(RunError, ValueError):
 
     A ValueError, too: the LangGraph server answers 400 with its text when a state update raises one.
     """
+
+
+class RunStopped(PlanwrightError):
+    """This process cannot go on with the run. No node, step or capability turns that into a result."""
+
+
+class LeaseLost(RunStopped):
+    """The run is another process's by now, and nothing was written."""
+
+
+class StoreFailed(RunStopped):
+    """The disk or the database refuses to work. What was sent before is on record as begun."""
+
+    exit_code = 2
 
 
 class LedgerConflict(PlanwrightError):

@@ -193,7 +193,7 @@ class Forking:
             )
         if run.status != "running":
             return
-        if self._stores.runs.worked_on(run, self._clock().timestamp()):
+        if self._stores.leases.worked_on(run):
             process = str(run.owner).split(":")[0]
             watch = f"watch it with: planwright events {run.thread_id}"
             raise RunError(f"run {run.run_id} is being worked on by process {process}", watch)

@@ -15,6 +15,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_stream_writer
 
+from planwright.checkpoints.lease import Lease
 from planwright.graph.board import Board
 from planwright.graph.clock import Clock as Clock
 from planwright.graph.clock import utc_now as utc_now
@@ -34,17 +35,16 @@ Record = Callable[[Event, str], None]
 class Invocation:
     """One call of the graph for one run of one thread.
 
-    `words` is what the user wrote on the thread, the newest first; `foreign` says whether messages came in
-    that neither the user nor a run of ours wrote. The door sets both, from the record.
+    `lease` is the right to write for the run, and names it. `words` is what the user wrote on the thread, the
+    newest first; `foreign` says whether messages came in that neither the user nor a run of ours wrote. The
+    door sets all three, from the record.
     """
 
-    run_id: str
-    thread_id: str
+    lease: Lease
     context: RunContext
     profile: Profile
     board: Board
     record: Record
-    lease_token: int
     request: str = ""
     words: str = ""
     foreign: bool = False
@@ -62,6 +62,16 @@ class Invocation:
 
     def __post_init__(self) -> None:
         self.began = self.clock()
+
+    @property
+    def run_id(self) -> str:
+        """The run that this is a call for."""
+        return self.lease.run_id
+
+    @property
+    def thread_id(self) -> str:
+        """The thread of that run."""
+        return self.lease.thread_id
 
     @property
     def here_s(self) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from planwright.capabilities.registry import Registry
+from planwright.checkpoints.lease import Lease
 from planwright.checkpoints.own_parts import OwnParts
 from planwright.checkpoints.runs import Run
 from planwright.graph.errors import PartsElsewhere
@@ -24,9 +25,9 @@ class OnHand:
     own: frozenset[str]
     prohibited: frozenset[str]
 
-    async def begin(self, run: Run, parts: OwnParts) -> None:
+    async def begin(self, lease: Lease, parts: OwnParts) -> None:
         """Write down what a new run begins with."""
-        await parts.keep(run.run_id, run.tenant, sorted(self.own))
+        await parts.keep(lease, sorted(self.own))
 
     async def check(self, run: Run, parts: OwnParts, *, decided: bool) -> None:
         """Raise PartsElsewhere unless a run that was begun can go on here; one that was cancelled can."""

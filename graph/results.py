@@ -11,6 +11,7 @@ Ruling = Literal["accept", "retry", "replan", "escalate"]
 RunStatus = Literal[
     "running",
     "waiting",
+    "paused",
     "needs_input",
     "planned",
     "completed",
@@ -24,7 +25,11 @@ RunStatus = Literal[
     "timeout",
     "cancelled",
 ]
-"""How a run ends, but for the first two. `needs_input`: with questions, which the next message answers."""
+"""How a run ends, but for the first three.
+
+`paused`: it goes on when what it waits for is back. `needs_input`: it has ended with questions, which the
+next message answers.
+"""
 TERMINAL: frozenset[RunStatus] = frozenset(
     ("planned", "needs_input", "completed", "completed_with_skips", "failed", "refused")
     + ("rejected", "expired", "escalated", "budget_exceeded", "timeout", "cancelled")

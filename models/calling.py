@@ -187,11 +187,10 @@ class Models:
         estimate = count_tokens_approximately(call.messages, tools=list(call.tools))
         worst_cost = worst_price(route, estimate, call.max_tokens, prices)
         worst = Amount(estimate + call.max_tokens, cost=worst_cost)
-        now, run, tenant = invocation.clock, invocation.run_id, invocation.context.tenant
-        limits = invocation.profile.limits
+        now, lease, limits = invocation.clock, invocation.lease, invocation.profile.limits
         reservation = await self._budgets.reserve(
-            run,
-            tenant,
+            lease.run_id,
+            lease.tenant,
             route.provider,
             "model",
             worst,
@@ -200,18 +199,19 @@ class Models:
             lanes=call.lanes,
             within=provider,
             lasts_s=2 * call.timeout_s,
+            lease=lease,
         )
         started = now()
         try:
             reply = await self._invoke(call, route, with_key)
         except ModelError as error:
-            await self._budgets.settle(reservation, used_in_vain(error, worst))
+            await self._budgets.settle(reservation, used_in_vain(error, worst), lease)
             self._tell(invocation, route, call.role, key, {"error": error.cause})
             raise
         usage = reply.usage_metadata
         spent = (usage["input_tokens"], usage["output_tokens"]) if usage else (estimate, heard(reply))
         cost = price(route, *spent, prices)
-        await self._budgets.settle(reservation, Amount(sum(spent), cost=cost))
+        await self._budgets.settle(reservation, Amount(sum(spent), cost=cost), lease)
         seconds = round((now() - started).total_seconds(), 3)
         data = {"input_tokens": spent[0], "output_tokens": spent[1], "cost": cost, "seconds": seconds}
         self._tell(invocation, route, call.role, key, data)

@@ -78,8 +78,7 @@ class Alternative:
             return None
         plan = Plan(plan_id=plan_id(checked.uid), goal=f"instead of {checked.uid}", steps=(chosen.step,))
         recorded = RecordedPlan(plan=plan, checked=[chosen], gate_id=None, kind="alternative")
-        tenant, now = invocation.context.tenant, invocation.clock()
-        await self._stores.plans.record(invocation.run_id, tenant, recorded, now)
+        await self._stores.plans.record(invocation.lease, recorded, invocation.clock())
         return plan, chosen
 
     def _prompt(

@@ -46,7 +46,7 @@ class CallGates:
         given = given or await self._given_before(gate, checked, invocation, plan_gate)
         if gate.status == "open" and given is not None:
             with contextlib.suppress(GateError):  # somebody was quicker; the row says what was decided
-                await self._gates.decide(id_, given, invocation.clock())
+                await self._gates.decide(id_, given, invocation.clock(), invocation.lease)
         return id_
 
     async def ask(self, checked: CheckedStep, shown: dict[str, Any], invocation: Invocation) -> str:
@@ -71,7 +71,7 @@ class CallGates:
         subject = checked.gate_subject
         id_ = gate_id(invocation.run_id, kind, subject)
         asked = open_gate(invocation, self._settings, id_, sha256(shown), shown, subject, kind)
-        gate = await self._gates.open(asked)
+        gate = await self._gates.open(asked, invocation.lease)
         data = {"gate_id": id_, "kind": kind, "step_id": checked.step.id, "plan_hash": gate.shown_hash}
         invocation.emit("approval_requested", {**data, "expires_at": gate.expires_at.isoformat()}, id_)
         return gate, id_

@@ -18,7 +18,7 @@ from planwright.checkpoints.plans import RecordedPlan
 from planwright.checkpoints.stores import Stores
 from planwright.graph.chain_state import ChainState, ChainTask
 from planwright.graph.chains import Chain
-from planwright.graph.errors import CapabilityError, CapabilityRejected, PlanwrightError
+from planwright.graph.errors import CapabilityError, CapabilityRejected, PlanwrightError, RunStopped
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.plan import CheckedStep
 from planwright.graph.references import resolve
@@ -40,6 +40,8 @@ def chain_parts(runner: StepRunner, gates: CallGates, stores: Stores) -> Node[Ch
             return await run.onward()
         except CapabilityError as error:
             return {"result": ended(run.task.checked, "failed", code=error.code, error=error.cause)}
+        except RunStopped:
+            raise
         except PlanwrightError as error:
             return {"result": ended(run.task.checked, "failed", code="failed", error=str(error))}
 
@@ -95,8 +97,7 @@ class _Run:
     async def _on_record(self, parts: list[CheckedStep]) -> str:
         plan = parts_plan(self.task.checked, parts)
         recorded = RecordedPlan(plan=plan, checked=parts, gate_id=None, kind="chain")
-        tenant, now = self.invocation.context.tenant, self.invocation.clock()
-        await self.stores.plans.record(self.invocation.run_id, tenant, recorded, now)
+        await self.stores.plans.record(self.invocation.lease, recorded, self.invocation.clock())
         return plan.plan_hash
 
     async def _next(

@@ -38,7 +38,7 @@ def consolidate(
 
     async def consolidate(state: AgentState, config: RunnableConfig) -> Update:
         invocation, request = invocation_of(config), state["request"]
-        await runs.set_title(invocation.thread_id, title(request))
+        await runs.set_title(invocation.lease, title(request))
         if state.get("status") not in HEARD:
             return {}
         if proposes and invocation.profile.permits(WRITE):
@@ -46,8 +46,7 @@ def consolidate(
                 data = proposal.model_dump(mode="json", include={"id", "text", "said", "tags", "why"})
                 invocation.emit("memory_proposed", data, proposal.id)
                 await remembering.by_rule(proposal, request, invocation)
-        tenant, run_id = invocation.context.tenant, invocation.run_id
-        for proposal in await proposals.settle(run_id, tenant, invocation.clock()):
+        for proposal in await proposals.settle(invocation.lease, invocation.clock()):
             data = {"id": proposal.id, "memory_id": proposal.memory_id}
             invocation.emit("memory_accepted", data, proposal.id)
         return {}
@@ -61,8 +60,7 @@ def consolidate(
         found = await proposing.find(*words, model_of(state), invocation)
         if not found:
             return []
-        whose = (invocation.run_id, invocation.thread_id, invocation.context.tenant)
-        return await proposals.propose(*whose, found, invocation.clock())
+        return await proposals.propose(invocation.lease, found, invocation.clock())
 
     return consolidate
 

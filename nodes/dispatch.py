@@ -21,7 +21,7 @@ def dispatch(gateway: Gateway) -> Node[AgentState]:
     async def dispatch(state: AgentState, config: RunnableConfig) -> Update:
         plan, invocation = state["plan"], invocation_of(config)
         assert plan is not None
-        await gateway.runnable_plan(invocation.run_id, plan.plan_hash, invocation.lease_token)
+        await gateway.runnable_plan(invocation.lease, plan.plan_hash)
         data = {
             "plan_id": plan.plan_id,
             "goal": plan.goal,

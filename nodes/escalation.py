@@ -29,8 +29,8 @@ def escalation(stores: Stores) -> Node[AgentState]:
         happened = confirmed(gate, state["checked"], state["results"])
         for result in happened.values():
             called = made_in(result, invocation.board.settled(result.part) if result.part else None)
-            tenant, now = invocation.context.tenant, invocation.clock()
-            await stores.ledger.confirm(invocation.run_id, tenant, called, gate.decided_by or "", now)
+            now, by = invocation.clock(), gate.decided_by or ""
+            await stores.ledger.confirm(invocation.lease, called, by, now)
             invocation.board.confirm(called)
         happened = {uid: result for uid, result in happened.items() if not result.part}
         return {**rule(gate, attempts), "results": happened, "approved": False}

@@ -34,7 +34,7 @@ def escalation_gate(gates: Gates, settings: Settings) -> Node[AgentState]:
         shown = escalation_card(plan.goal, state["checked"], state["results"], verdict, max(left, 0))
         id_ = gate_id(invocation.run_id, "escalation", f"{plan.plan_hash}:{attempts.escalations}")
         gate = open_gate(invocation, settings, id_, sha256(shown), shown, kind="escalation")
-        await gates.open(gate)
+        await gates.open(gate, invocation.lease)
         data = {"gate_id": id_, "kind": "escalation", "step_id": shown["step_id"]}
         expires = gate.expires_at.isoformat()
         invocation.emit(

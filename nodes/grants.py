@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from planwright.capabilities.gateway import Gateway
 from planwright.checkpoints.gates import Gates, gate_id
+from planwright.checkpoints.lease import Lease
 from planwright.checkpoints.plans import Plans
 from planwright.graph.errors import GateError
 from planwright.graph.invocation import Invocation
@@ -20,36 +21,34 @@ class Grants:
         self._gateway = gateway
         self._gates = gates
         self._plans = plans
-        self._planned: dict[tuple[str, int], bool] = {}
+        self._planned: dict[Lease, bool] = {}
 
     async def tools(self, loop: LoopTask, invocation: Invocation) -> tuple[str, ...]:
         """Name the tools of a loop; none when no approved plan holds its step.
 
         A simple request has the tools that were found for it, unless its run has a plan to wait for.
         """
-        run_id, token = invocation.run_id, invocation.lease_token
         if loop.lane == "main":
-            return () if await self._has_plan(run_id, token) else loop.tools
-        found = await self._gateway.approved(run_id, loop.plan_hash, token, loop.lane)
-        if found is None or (found.gated and not await self._decided(run_id, found.gate_subject, invocation)):
+            return () if await self._has_plan(invocation.lease) else loop.tools
+        found = await self._gateway.approved(invocation.lease, loop.plan_hash, loop.lane)
+        if found is None or (found.gated and not await self._decided(found.gate_subject, invocation)):
             return ()
         granted = granted_by(found)
         return tuple(name for name in loop.tools if name in granted)
 
-    async def _decided(self, run_id: str, uid: str, invocation: Invocation) -> bool:
+    async def _decided(self, uid: str, invocation: Invocation) -> bool:
         try:
-            gate = await self._gates.read(gate_id(run_id, "step", uid), invocation.clock())
+            gate = await self._gates.read(gate_id(invocation.run_id, "step", uid), invocation.clock())
         except GateError:
             return False
         return gate.status == "approved"
 
-    async def _has_plan(self, run_id: str, lease_token: int) -> bool:
-        key = (run_id, lease_token)
-        if key not in self._planned:
+    async def _has_plan(self, lease: Lease) -> bool:
+        if lease not in self._planned:
             while len(self._planned) >= KEPT_RUNS:
                 del self._planned[next(iter(self._planned))]
-            self._planned[key] = await self._plans.any_of(run_id)
-        return self._planned[key]
+            self._planned[lease] = await self._plans.any_of(lease.run_id)
+        return self._planned[lease]
 
 
 def granted_by(checked: CheckedStep) -> tuple[str, ...]:

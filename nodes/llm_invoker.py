@@ -84,7 +84,7 @@ async def _record(batch: Plan, calls: list[ToolCall], plans: Plans, invocation: 
         return
     checked = [call.checked for call in calls if call.checked is not None]
     recorded = RecordedPlan(plan=batch, checked=checked, gate_id=None, kind="calls")
-    await plans.record(invocation.run_id, invocation.context.tenant, recorded, invocation.clock())
+    await plans.record(invocation.lease, recorded, invocation.clock())
 
 
 def _tell_progress(turn: int, most: int, loop: LoopTask, invocation: Invocation) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph._node import StateNodeSpec
 
-from planwright.graph.errors import FeedbackUnheard, LimitExceeded, PlanwrightError, TimeLimit
+from planwright.graph.errors import FeedbackUnheard, LimitExceeded, PlanwrightError, RunStopped, TimeLimit
 from planwright.graph.results import RunStatus
 from planwright.graph.state import AgentState
 
@@ -42,13 +42,13 @@ def describe(nodes: Mapping[str, StateNodeSpec[Any, Any]], factories: Mapping[st
 def ends_run(node: Node[AgentState]) -> Node[AgentState]:
     """Turn an error of ours into the end of the run. Interrupts and foreign errors pass through.
 
-    So does FeedbackUnheard: the run waits for a model, as after a crash.
+    So do FeedbackUnheard, where the run waits for a model, and RunStopped: it is as after a crash.
     """
 
     async def guarded(state: AgentState, config: RunnableConfig) -> Update:
         try:
             return await node(state, config)
-        except FeedbackUnheard:
+        except (FeedbackUnheard, RunStopped):
             raise
         except LimitExceeded as error:
             return ending(ended_by(error), error)

@@ -43,8 +43,7 @@ def parallel_execution(gates: CallGates, proposals: Proposals) -> Node[LoopState
 async def _proposed(call: ToolCall, proposals: Proposals, invocation: Invocation) -> ToolCall:
     """Propose what a model would remember by itself: nothing is kept before a person accepts it."""
     one = Candidate(said=call.proposed, text=call.proposed, why=WHY)
-    whose = (invocation.run_id, invocation.thread_id, invocation.context.tenant)
-    id_ = await proposals.add(*whose, one, invocation.clock())
+    id_ = await proposals.add(invocation.lease, one, invocation.clock())
     data = {**one.model_dump(mode="json", include={"text", "said", "tags", "why"}), "id": id_}
     invocation.emit("memory_proposed", data, id_)
     return call.model_copy(update={"answer": f"not remembered yet: proposed to the user as {id_}"})

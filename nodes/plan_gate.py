@@ -22,7 +22,7 @@ def plan_gate(gates: Gates, plans: Plans, settings: Settings) -> Node[AgentState
         invocation = invocation_of(config)
         plan_hash, card = await plans.card(invocation.run_id, state["gate_id"])
         gate = open_gate(invocation, settings, state["gate_id"], plan_hash, card)
-        await gates.open(gate)
+        await gates.open(gate, invocation.lease)
         data = {"gate_id": gate.gate_id, "kind": "plan", "plan_hash": plan_hash}
         invocation.emit(
             "approval_requested", {**data, "expires_at": gate.expires_at.isoformat()}, gate.gate_id

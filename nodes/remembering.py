@@ -38,17 +38,13 @@ class Remembering:
             checked = self._allowed(proposal, invocation)
             if checked is None:
                 return
-            tenant, run_id = invocation.context.tenant, invocation.run_id
             plan = Plan(plan_id=f"remember_{proposal.id}", goal="Remember", steps=(checked.step,))
             recorded = RecordedPlan(plan=plan, checked=[checked], gate_id=None, kind="memory")
-            await self._plans.record(run_id, tenant, recorded, invocation.clock())
+            await self._plans.record(invocation.lease, recorded, invocation.clock())
             site = Site(
-                tenant=tenant,
-                thread_id=invocation.thread_id,
-                run_id=run_id,
+                lease=invocation.lease,
                 plan_hash=plan.plan_hash,
                 checked=checked,
-                lease_token=invocation.lease_token,
                 profile=invocation.profile,
                 words=invocation.words,
             )

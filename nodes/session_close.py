@@ -25,7 +25,7 @@ def session_close(stores: Stores) -> Node[AgentState]:
         used["seconds"] = round(invocation.worked_s, 3)
         estimated = state.get("estimate", {}).get("run")
         invocation.emit("run_end", {"status": status, "estimated": estimated, "used": used}, "run")
-        await stores.runs.end(invocation.run_id, status, answer, now)
+        await stores.runs.end(invocation.lease, status, answer, now)
         return {"messages": [AIMessage(answer, id=f"answer_{invocation.run_id}")], "status": status}
 
     return session_close

@@ -13,7 +13,13 @@ from planwright.capabilities.gateway import Gateway, Site
 from planwright.checkpoints.stores import Stores
 from planwright.graph.canonical import spelled
 from planwright.graph.cascade import fate
-from planwright.graph.errors import CapabilityChanged, CapabilityError, LimitExceeded, PlanwrightError
+from planwright.graph.errors import (
+    CapabilityChanged,
+    CapabilityError,
+    LimitExceeded,
+    PlanwrightError,
+    RunStopped,
+)
 from planwright.graph.invocation import Invocation
 from planwright.graph.lane_budget import LaneBudget
 from planwright.graph.plan import CheckedStep
@@ -30,7 +36,7 @@ PREVIEW = 200
 
 
 class StepRunner:
-    """Carry out verified steps. Whatever goes wrong settles as a result; only interrupts escape."""
+    """Carry out verified steps. Whatever goes wrong settles as a result; interrupts and RunStopped escape."""
 
     def __init__(
         self, gateway: Gateway, stores: Stores, settings: Settings, alternative: Alternative
@@ -163,7 +169,7 @@ class StepRunner:
 
         def looked_up(times: int, outcome: str, cause: str, key: str) -> None:
             data = {**about, "outcome": outcome, "error": cause, "idempotency_key": key}
-            invocation.emit("effect_lookup", data, f"{checked.uid}:{invocation.lease_token}:{times}")
+            invocation.emit("effect_lookup", data, f"{checked.uid}:{invocation.lease.token}:{times}")
 
         site, name = site_of(checked, plan_hash, invocation, lanes, ask_from), checked.step.capability or ""
         try:
@@ -174,6 +180,8 @@ class StepRunner:
             result = ended(checked, "failed", code=error.code, error=error.cause)
         except LimitExceeded as error:
             result = ended(checked, "failed", code=ended_by(error), error=str(error))
+        except RunStopped:
+            raise
         except PlanwrightError as error:
             result = ended(checked, "failed", code="failed", error=error.cause)
         await warn(self._stores.budgets, invocation)
@@ -197,8 +205,7 @@ class StepRunner:
 
     async def record(self, result: StepResult, invocation: Invocation) -> None:
         """Write down how a step or a call ended."""
-        tenant, now = invocation.context.tenant, invocation.clock()
-        await self._stores.ledger.settle_step(invocation.run_id, tenant, result, now)
+        await self._stores.ledger.settle_step(invocation.lease, result, invocation.clock())
 
     async def output(self, result: StepResult) -> JsonValue:
         """Read a result's whole output."""
@@ -252,12 +259,9 @@ def site_of(
 ) -> Site:
     """Say where a call stands."""
     return Site(
-        tenant=invocation.context.tenant,
-        thread_id=invocation.thread_id,
-        run_id=invocation.run_id,
+        lease=invocation.lease,
         plan_hash=plan_hash,
         checked=checked,
-        lease_token=invocation.lease_token,
         profile=invocation.profile,
         words=invocation.words,
         ask_from=ask_from,

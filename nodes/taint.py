@@ -30,8 +30,7 @@ class Taint:
         if loop.lane == MAIN:
             opened = await self.of_thread(invocation)
         else:
-            run = (invocation.run_id, loop.plan_hash, invocation.lease_token)
-            step = await self._gateway.approved(*run, loop.lane)
+            step = await self._gateway.approved(invocation.lease, loop.plan_hash, loop.lane)
             opened = step is None or step.tainted
         if opened:
             return True

@@ -75,7 +75,7 @@ def verify(
             return {**update, "estimate": known, **told}
         card = gate_card(shown, attempts, state["route"], settings) if gate else None
         recorded = RecordedPlan(plan=plan, checked=checked, gate_id=gate, card=card)
-        await stores.plans.record(invocation.run_id, invocation.context.tenant, recorded, invocation.clock())
+        await stores.plans.record(invocation.lease, recorded, invocation.clock())
         return {**update, "estimate": known}
 
     return verify

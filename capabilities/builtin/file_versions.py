@@ -54,7 +54,7 @@ def _keep(path: str, before: bytes | None, after: bytes | None, call: CallContex
         )
     key, name = call.idempotency_key, _name(path, call)
     change = Change(key, call.tenant, call.run_id, name, version_of(after))
-    return _versions(call).keep(change, before, call.now())
+    return _versions(call).keep(change, before, call.now(), call.lease)
 
 
 def _content(path: str, call: CallContext) -> bytes | None:

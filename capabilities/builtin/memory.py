@@ -58,7 +58,7 @@ async def write(
 ) -> Memory:
     """Remember a fact for later conversations."""
     id_ = f"mem_{call.idempotency_key[:12]}"
-    return await call.memories.write(id_, call.tenant, call.run_id, text, tags, call.now())
+    return await call.memories.write(id_, call.tenant, call.run_id, text, tags, call.now(), call.lease)
 
 
 @capability(
@@ -87,7 +87,7 @@ async def forget(
         return Forgotten(id=done)
     if id is None:
         id = await _the_one(query or "", call)
-    if not await memories.forget(id, call.tenant, call.run_id, key, call.now()):
+    if not await memories.forget(id, call.tenant, call.run_id, key, call.now(), call.lease):
         raise CapabilityRejected(f"there is no memory {id}", "find it with: memory.search")
     return Forgotten(id=id)
 

@@ -141,7 +141,7 @@ def make_bench(stores: Stores, make_world: Callable[..., CallContext]) -> Callab
             context={},
             started_at=NOW.isoformat(),
         )
-        token = await stores.runs.lease(run, 3600, NOW.timestamp())
+        lease = await stores.leases.take(run, 3600)
         steps = [PlanStep(id=f"s{n}", capability=one.name) for n, one in enumerate(found)]
         plan = Plan(plan_id="plan_1", goal="g", steps=tuple(steps))
         registry = Registry(found)
@@ -149,10 +149,10 @@ def make_bench(stores: Stores, make_world: Callable[..., CallContext]) -> Callab
         checked = pinned(checked, registry, world.policy.hash)
         if recorded:
             row = RecordedPlan(plan=plan, checked=checked, gate_id=gate_id, card=gate_id and {"steps": []})
-            await stores.plans.record("run_1", "acme", row, NOW)
+            await stores.plans.record(lease, row, NOW)
         profile = in_force(world.settings, RunContext(agent=agent))
         sites = {
-            one.name: Site("acme", "thread_1", "run_1", plan.plan_hash, entry, token, profile)
+            one.name: Site(lease, plan.plan_hash, entry, profile)
             for one, entry in zip(found, checked, strict=True)
         }
         gateway = Gateway(registry, stores, world.settings, world)

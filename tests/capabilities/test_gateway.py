@@ -12,10 +12,17 @@ import pytest
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import capability
 from planwright.checkpoints.gates import Decision, Gate, gate_id
+from planwright.checkpoints.lease import Lease
 from planwright.graph.errors import CapabilityRejected
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MakeBench = Callable[..., Awaitable[Any]]
+
+
+def lease_of(bench: Any) -> Lease:
+    """The lease of the run of a bench."""
+    lease: Lease = next(iter(bench.sites.values())).lease
+    return lease
 
 
 async def open_gate(bench: Any, name: str, args: dict[str, Any], answer: str | None) -> None:
@@ -33,7 +40,7 @@ async def open_gate(bench: Any, name: str, args: dict[str, Any], answer: str | N
         expires_at=NOW + timedelta(hours=1) if answer != "expire" else NOW,
         status="open",
     )
-    await bench.stores.gates.open(gate)
+    await bench.stores.gates.open(gate, lease_of(bench))
     if answer in ("approve", "reject"):
         decision = Decision.model_validate({"answer": answer, "decided_by": "sam", "channel": "test"})
         await bench.stores.gates.decide(gate.gate_id, decision, NOW)
@@ -102,7 +109,7 @@ async def decide_plan(bench: Any, answer: str | None) -> None:
         expires_at=NOW + timedelta(hours=1) if answer != "expire" else NOW,
         status="open",
     )
-    await bench.stores.gates.open(gate)
+    await bench.stores.gates.open(gate, lease_of(bench))
     if answer in ("approve", "reject"):
         decision = Decision.model_validate({"answer": answer, "decided_by": "sam", "channel": "test"})
         await bench.stores.gates.decide("gate_plan", decision, NOW)

@@ -15,8 +15,8 @@ from planwright.graph.errors import (
     CapabilityRejected,
     CapabilityUnavailable,
     EffectInDoubt,
+    LeaseLost,
     LedgerConflict,
-    RunError,
 )
 
 MakeBench = Callable[..., Awaitable[Any]]
@@ -39,8 +39,9 @@ async def test_the_same_step_with_other_arguments_is_a_conflict(make_bench: Make
 async def test_a_worker_that_lost_its_lease_makes_no_call(make_bench: MakeBench, deeds: Any) -> None:
     bench = await make_bench(deeds.declare(mode="local_write"))
     site = bench.sites["a.do"]
-    bench.sites["a.do"] = dataclasses.replace(site, lease_token=site.lease_token + 1)
-    with pytest.raises(RunError, match="taken over"):
+    later = dataclasses.replace(site.lease, token=site.lease.token + 1)
+    bench.sites["a.do"] = dataclasses.replace(site, lease=later)
+    with pytest.raises(LeaseLost, match="taken over"):
         await bench.call("a.do")
     assert deeds.calls == []
 

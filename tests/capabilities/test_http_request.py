@@ -322,7 +322,7 @@ async def approve(bench: Any, shown: dict[str, Any]) -> None:
         expires_at=NOW + timedelta(hours=1),
         status="open",
     )
-    await bench.stores.gates.open(gate)
+    await bench.stores.gates.open(gate, bench.sites["http.request"].lease)
     await bench.stores.gates.decide(
         gate.gate_id, Decision(answer="approve", decided_by="sam", channel="test"), NOW
     )

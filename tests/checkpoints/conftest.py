@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from planwright.checkpoints.lease import Lease
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores, open_stores
 
-Begin = Callable[..., Awaitable[int]]
+Begin = Callable[..., Awaitable[Lease]]
 
 
 @pytest.fixture
@@ -24,11 +26,11 @@ def stores(tmp_path: Path) -> Iterator[Stores]:
 def make_run() -> Callable[..., Run]:
     """Make the row of a run that has just begun."""
 
-    def make(run_id: str = "run_1", thread_id: str = "thread_1") -> Run:
+    def make(run_id: str = "run_1", thread_id: str = "thread_1", tenant: str = "acme") -> Run:
         return Run(
             run_id=run_id,
             thread_id=thread_id,
-            tenant="acme",
+            tenant=tenant,
             status="running",
             request="do it",
             messages=[],
@@ -41,9 +43,15 @@ def make_run() -> Callable[..., Run]:
 
 @pytest.fixture
 def begin(stores: Stores, make_run: Callable[..., Run]) -> Begin:
-    """Write a run down and lease it; returns the fencing token."""
+    """Write a run down, and take it for this process."""
 
-    async def begin(run_id: str = "run_1", thread_id: str = "thread_1", now: float = 1000.0) -> int:
-        return await stores.runs.lease(make_run(run_id, thread_id), 60, now)
+    async def begin(run_id: str = "run_1", thread_id: str = "thread_1", tenant: str = "acme") -> Lease:
+        return await stores.leases.take(make_run(run_id, thread_id, tenant), 60)
 
     return begin
+
+
+@pytest.fixture
+def lease(stores: Stores, make_run: Callable[..., Run]) -> Lease:
+    """The lease of a run that has just begun."""
+    return asyncio.run(stores.leases.take(make_run(), 60))

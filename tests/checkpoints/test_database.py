@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from planwright.checkpoints.database import Database
-from planwright.graph.errors import SetupError
+from planwright.graph.errors import StoreFailed
 
 TABLE = ("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT UNIQUE)",)
 LIMIT = 10
@@ -179,7 +179,7 @@ def test_close_writes_what_is_queued_and_a_later_job_opens_again(database: Datab
 def test_a_lock_of_another_process_names_the_file_and_what_to_do(tmp_path: Path) -> None:
     database = Database(tmp_path / "notes.db", TABLE, busy_timeout_s=0.1)
     database.call("note", insert("before"))
-    with locked_by_another_process(database.path), pytest.raises(SetupError) as refused:
+    with locked_by_another_process(database.path), pytest.raises(StoreFailed) as refused:
         database.call("note", insert("while locked"))
     assert refused.value.cause == f"{database.path} is locked by another program"
     assert "close that program" in refused.value.next_step
@@ -191,7 +191,7 @@ def test_a_lock_of_another_process_names_the_file_and_what_to_do(tmp_path: Path)
 def test_a_file_that_is_locked_when_it_is_opened_names_the_file_and_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     database = Database(path, TABLE, busy_timeout_s=0.1)
-    with locked_by_another_process(path), pytest.raises(SetupError, match="is locked by another program"):
+    with locked_by_another_process(path), pytest.raises(StoreFailed, match="is locked by another program"):
         database.call("note", insert("while locked"))
     database.call("note", insert("after"))
     database.close()
@@ -201,14 +201,14 @@ def test_a_file_that_is_locked_when_it_is_opened_names_the_file_and_what_to_do(t
 def test_a_folder_that_cannot_be_made_is_a_setup_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     database = Database(tmp_path / "file" / "notes.db", TABLE)
-    with pytest.raises(SetupError, match="cannot write to") as refused:
+    with pytest.raises(StoreFailed, match="cannot write to") as refused:
         database.call("note", insert("a"))
     assert "storage.path" in refused.value.next_step
 
 
 def test_a_file_that_is_no_database_is_a_setup_error(tmp_path: Path) -> None:
     (tmp_path / "notes.db").write_bytes(b"this is a letter, not a database" * 50)
-    with pytest.raises(SetupError, match="failed") as refused:
+    with pytest.raises(StoreFailed, match="failed") as refused:
         Database(tmp_path / "notes.db", TABLE).call("note", insert("a"))
     assert str(tmp_path / "notes.db") in refused.value.cause
     assert refused.value.next_step
@@ -244,7 +244,7 @@ def test_an_old_file_gets_only_the_migrations_it_lacks(tmp_path: Path) -> None:
 def test_a_migration_that_fails_changes_nothing_and_leaves_no_lock(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     broken = Database(path, (*TABLE, "CREATE TABLE broken (;"), busy_timeout_s=0.1)
-    with pytest.raises(SetupError) as refused:
+    with pytest.raises(StoreFailed) as refused:
         broken.call("note", insert("a"))
     mended = Database(path, TABLE, busy_timeout_s=0.1)
     mended.call("note", insert("b"))

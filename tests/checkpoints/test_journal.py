@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
+import pytest
+
+from planwright.checkpoints.lease import Lease
+from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
+from planwright.graph.errors import StoreFailed
 from planwright.graph.events import Event, EventType
 
+Begin = Callable[..., Awaitable[Lease]]
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
@@ -22,38 +30,66 @@ def rows(stores: Stores) -> list[tuple[int, str, str]]:
     return stores.database.call("read", lambda c: [tuple(row) for row in c.execute(query)])
 
 
-def test_an_event_is_kept_with_its_data(stores: Stores) -> None:
-    stores.journal.append(event(1), "start:s1", "acme")
+def test_an_event_is_kept_with_its_data(stores: Stores, lease: Lease) -> None:
+    stores.journal.append(event(1), "start:s1", lease)
     assert rows(stores) == [(1, "start:s1", '{"text":"ö"}')]
 
 
-def test_a_second_event_of_the_same_key_is_left_out(stores: Stores) -> None:
-    stores.journal.append(event(1, text="first"), "start:s1", "acme")
-    stores.journal.append(event(2, text="again"), "start:s1", "acme")
+def test_a_second_event_of_the_same_key_is_left_out(stores: Stores, lease: Lease) -> None:
+    stores.journal.append(event(1, text="first"), "start:s1", lease)
+    stores.journal.append(event(2, text="again"), "start:s1", lease)
     assert rows(stores) == [(1, "start:s1", '{"text":"first"}')]
 
 
-def test_another_run_may_use_the_same_key(stores: Stores) -> None:
-    stores.journal.append(event(1), "start:s1", "acme")
-    stores.journal.append(event(1, run_id="run_2"), "start:s1", "acme")
+async def test_another_run_may_use_the_same_key(stores: Stores, begin: Begin) -> None:
+    stores.journal.append(event(1), "start:s1", await begin())
+    stores.journal.append(event(1, run_id="run_2"), "start:s1", await begin("run_2", "thread_2"))
     count = stores.database.call(
         "read", lambda c: int(c.execute("SELECT count(*) FROM journal").fetchone()[0])
     )
     assert count == 2
 
 
-async def test_the_newest_number_of_a_run_is_known(stores: Stores) -> None:
+async def test_the_newest_number_of_a_run_is_known(stores: Stores, lease: Lease) -> None:
     assert await stores.journal.last_seq("run_1") == 0
     for seq in (1, 2, 7):
-        stores.journal.append(event(seq), f"key:{seq}", "acme")
+        stores.journal.append(event(seq), f"key:{seq}", lease)
     assert await stores.journal.last_seq("run_1") == 7
     assert await stores.journal.last_seq("run_2") == 0
 
 
-async def test_an_event_that_was_only_queued_is_there_when_a_later_write_is(stores: Stores) -> None:
+async def test_an_event_that_was_only_queued_is_there_when_a_later_write_is(
+    stores: Stores, lease: Lease
+) -> None:
     for number in range(1, 21):
-        stores.journal.append(event(number), f"key:{number}", "acme")
+        stores.journal.append(event(number), f"key:{number}", lease)
     await stores.memories.write("m1", "acme", "run_1", "a later write", [], NOW)
     with sqlite3.connect(stores.database.path) as reader:
         assert reader.execute("SELECT count(*) FROM journal").fetchone() == (20,)
     reader.close()
+
+
+async def test_what_a_failed_commit_left_unwritten_is_written_with_the_next_event(
+    stores: Stores, lease: Lease
+) -> None:
+    def breaks(connection: sqlite3.Connection) -> None:
+        connection.execute("SELECT * FROM nothing")
+
+    held_up = threading.Event()
+    stores.database.submit("wait", lambda _: held_up.wait(30))
+    stores.journal.append(event(1), "start:s1", lease)
+    failing = stores.database.submit("break", breaks)  # in one transaction with the event
+    held_up.set()
+    with pytest.raises(StoreFailed):
+        failing.result()
+    assert rows(stores) == []
+    stores.journal.append(event(2), "start:s2", lease)
+    assert [seq for seq, *_ in rows(stores)] == [1, 2]
+
+
+async def test_an_owner_that_was_taken_over_adds_nothing(
+    stores: Stores, lease: Lease, make_run: Callable[..., Run]
+) -> None:
+    await stores.leases.take_over(make_run())
+    stores.journal.append(event(1), "start:s1", lease)
+    assert rows(stores) == []

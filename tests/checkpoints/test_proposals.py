@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 from datetime import UTC, datetime
 
 import pytest
 
+from planwright.checkpoints.lease import Lease
 from planwright.checkpoints.stores import Stores
 from planwright.graph.errors import RunError
 from planwright.graph.proposal import Candidate, Proposal, content_id
@@ -17,7 +19,23 @@ TEA = Candidate(said="I prefer tea", text="I prefer tea", tags=("preference",), 
 async def propose(
     stores: Stores, *found: Candidate, run: str = "run_1", tenant: str = "acme"
 ) -> list[Proposal]:
-    return await stores.proposals.propose(run, f"thread of {run}", tenant, found, NOW)
+    return await stores.proposals.propose(lease_of(stores, run, tenant), found, NOW)
+
+
+def lease_of(stores: Stores, run: str, tenant: str = "acme") -> Lease:
+    """Write a run down that this process holds."""
+    lease = Lease(tenant, f"thread of {run}", run, 1)
+    row = (run, tenant, lease.thread_id)
+
+    def job(connection: sqlite3.Connection) -> None:
+        connection.execute(
+            "INSERT OR IGNORE INTO runs (run_id, tenant, thread_id, status, request, messages, context,"
+            " started_at, lease_token) VALUES (?,?,?,'running','','[]','{}','2026',1)",
+            row,
+        )
+
+    stores.database.call("run", job)
+    return lease
 
 
 def memory_id(text: str) -> str:
@@ -58,7 +76,7 @@ async def test_what_was_proposed_once_is_not_proposed_again(
         await stores.proposals.reject(content_id("I prefer tea"), "acme", "ann", NOW)
     if fate == "accepted":
         await remember(stores, "I prefer tea")
-        await stores.proposals.settle("run_9", "acme", NOW)
+        await stores.proposals.settle(lease_of(stores, "run_9", "acme"), NOW)
     assert await propose(stores, again, run="run_2") == []
 
 
@@ -93,10 +111,10 @@ async def test_what_a_run_writes_to_memory_is_accepted(stores: Stores, rejected:
     if rejected:
         await stores.proposals.reject(content_id("I prefer tea"), "acme", "ann", NOW)
     await remember(stores, "I prefer tea.")
-    (made,) = await stores.proposals.settle("run_9", "acme", NOW)
+    (made,) = await stores.proposals.settle(lease_of(stores, "run_9", "acme"), NOW)
     assert (made.status, made.memory_id, made.decided_by) == ("accepted", memory_id("I prefer tea"), "run_9")
-    assert await stores.proposals.settle("run_9", "acme", NOW) == [made]
-    assert await stores.proposals.settle("run_9", "other", NOW) == []
+    assert await stores.proposals.settle(lease_of(stores, "run_9", "acme"), NOW) == [made]
+    assert await stores.proposals.settle(lease_of(stores, "run_9", "other"), NOW) == []
 
 
 async def test_a_proposal_is_decided_on_once(stores: Stores) -> None:
@@ -111,7 +129,7 @@ async def test_a_proposal_is_decided_on_once(stores: Stores) -> None:
 async def test_a_memory_that_is_forgotten_takes_the_words_of_its_proposal_with_it(stores: Stores) -> None:
     (made,) = await propose(stores, TEA)
     await remember(stores, "I prefer tea")
-    await stores.proposals.settle("run_9", "acme", NOW)
+    await stores.proposals.settle(lease_of(stores, "run_9", "acme"), NOW)
     assert await stores.memories.forget(memory_id("I prefer tea"), "acme", "run_3", "key", NOW)
     (gone,), _ = await stores.proposals.of_run("run_1")
     assert (gone.id, gone.status) == (made.id, "forgotten")

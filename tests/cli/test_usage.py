@@ -12,6 +12,7 @@ import pytest
 
 from planwright.checkpoints.budgets import Amount
 from planwright.checkpoints.records import Records, open_records
+from planwright.checkpoints.runs import Run
 from planwright.cli.usage import By, show_usage, usage_of
 from planwright.graph.agent_settings import RunBudget
 from planwright.graph.results import StepResult
@@ -69,13 +70,24 @@ async def _fill(records: Records) -> None:
     await use("run_3", "globex", "near", 1600, 8 * CENT, 30)
     await use("run_2", "acme", "near", 50, 1 * CENT, 0, settled=False)
     await use("run_2", "acme", "near", 70, 1 * CENT, 1, settled=False)
+    lease = await records.leases.take(RUN, 60)
     for uid, capability, status in (("a", "files.read", "completed"), ("b", "agent", "completed")):
         done = StepResult(uid=uid, step_id=uid, capability=capability, status="completed")
-        await records.ledger.settle_step("run_1", "acme", done.model_copy(update={"status": status}), NOW)
+        await records.ledger.settle_step(lease, done.model_copy(update={"status": status}), NOW)
     skipped = StepResult(uid="c", step_id="c", capability="files.read", status="skipped")
-    await records.ledger.settle_step("run_1", "acme", skipped, NOW)
+    await records.ledger.settle_step(lease, skipped, NOW)
 
 
+RUN = Run(
+    run_id="run_1",
+    thread_id="thread_1",
+    tenant="acme",
+    status="running",
+    request="",
+    messages=[],
+    context={},
+    started_at=NOW.isoformat(),
+)
 COUNTED: dict[By, list[tuple[str, int, int, int, int, int]]] = {
     "provider": [("far", 1, 400, 2 * CENT, 0, 0), ("near", 5, 2750, 14 * CENT, 1, 1)],
     "run": [

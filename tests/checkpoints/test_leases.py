@@ -1,0 +1,226 @@
+"""Leases: a run has one owner, who is not robbed while it lives, and writes nothing once it was."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from planwright.checkpoints import leases
+from planwright.checkpoints.lease import Lease
+from planwright.checkpoints.leases import Leases
+from planwright.checkpoints.owners import Owner, is_stopped, life_of, owner_of, this_process
+from planwright.checkpoints.runs import Run
+from planwright.checkpoints.stores import Stores
+from planwright.graph.errors import LeaseLost, RunError, StoreFailed
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+MakeRun = Callable[..., Run]
+HOLDER = """
+import asyncio, sys
+from pathlib import Path
+from planwright.checkpoints.runs import Run
+from planwright.checkpoints.records import open_records
+records = open_records(Path(sys.argv[1]))
+run = Run.model_validate_json(sys.argv[2])
+print(asyncio.run(records.leases.take(run, 0.3)).token, flush=True)
+sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def holder(stores: Stores, run: Run) -> Iterator[subprocess.Popen[str]]:
+    """Start a process that takes a run, wait until it has, and end it."""
+    command = [sys.executable, "-c", HOLDER, str(stores.database.path.parent), run.model_dump_json()]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "1\n"
+        yield process
+        process.kill()
+
+
+async def row(stores: Stores) -> Run:
+    run = await stores.runs.latest("thread_1")
+    assert run is not None
+    return run
+
+
+def owned_by(stores: Stores, owner: Owner, until: float) -> None:
+    """Let the row say that a run is held by a process."""
+    values = (str(owner), until)
+    stores.database.call("owner", lambda c: c.execute("UPDATE runs SET owner=?, lease_until=?", values))
+
+
+async def test_a_run_of_a_living_process_is_refused_by_its_name(stores: Stores, make_run: MakeRun) -> None:
+    with holder(stores, make_run()) as process:
+        with pytest.raises(RunError, match=rf"(?s)being worked on by process {process.pid} on .*--take-over"):
+            await stores.leases.take(make_run(), 60)
+        assert stores.leases.worked_on(await row(stores))
+
+
+async def test_a_stopped_process_is_not_robbed_however_late_it_is(stores: Stores, make_run: MakeRun) -> None:
+    with holder(stores, make_run()) as process:
+        process.send_signal(signal.SIGSTOP)
+        await asyncio.to_thread(os.waitid, os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+        owned_by(stores, owner_of((await row(stores)).owner or ""), 0.001)
+        with pytest.raises(RunError, match=r"(?s)which is stopped.*wake it"):
+            await stores.leases.take(make_run(), 60)
+        assert stores.leases.worked_on(await row(stores))
+
+
+async def test_a_run_of_a_dead_process_is_taken_with_a_higher_token(
+    stores: Stores, make_run: MakeRun
+) -> None:
+    with holder(stores, make_run()):
+        pass
+    assert not stores.leases.worked_on(await row(stores))
+    assert (await stores.leases.take(make_run(), 60)).token == 2
+
+
+async def test_a_process_that_nobody_has_waited_for_is_dead(stores: Stores, make_run: MakeRun) -> None:
+    with holder(stores, make_run()) as process:
+        process.kill()
+        await asyncio.to_thread(os.waitid, os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # still a zombie
+        assert (await stores.leases.take(make_run(), 60)).token == 2
+
+
+@pytest.mark.parametrize("other", [{"started": "1"}, {"boot": "an earlier one"}, {"pid": "4194999"}], ids=str)
+async def test_a_pid_of_another_start_or_boot_is_dead(
+    stores: Stores, make_run: MakeRun, lease: Lease, other: dict[str, str]
+) -> None:
+    owned_by(stores, owner_of(lease.owner)._replace(**other), 1e12)
+    assert (await stores.leases.take(make_run(), 60)).token == 2
+
+
+async def test_a_process_in_another_container_holds_its_run_as_long_as_it_reports(
+    stores: Stores, make_run: MakeRun, lease: Lease
+) -> None:
+    now = [1000.0]
+    here = Leases(stores.database, lambda: now[0])
+    owned_by(stores, owner_of(lease.owner)._replace(namespace="4026530000", pid="1"), 1010.0)
+    with pytest.raises(RunError, match=r"(?s)in a container .* the run is free in 10 s"):
+        await here.take(make_run(), 60)
+    assert here.worked_on(await row(stores))
+    now[0] = 1010.5
+    assert not here.worked_on(await row(stores))
+    assert (await here.take(make_run(), 60)).token == 2
+    here.close()
+
+
+async def test_a_second_worker_of_the_same_process_is_refused(
+    stores: Stores, make_run: MakeRun, lease: Lease
+) -> None:
+    for workers in (stores.leases, Leases(stores.database)):
+        with pytest.raises(RunError, match="being worked on"):
+            await workers.take(make_run(), 60)
+
+
+async def test_a_released_run_can_be_taken(stores: Stores, make_run: MakeRun, lease: Lease) -> None:
+    await stores.leases.release(lease)
+    assert (await stores.leases.take(make_run(), 60)).token == lease.token + 1
+
+
+async def test_tokens_rise_from_run_to_run_of_a_thread(stores: Stores, make_run: MakeRun) -> None:
+    tokens = []
+    for name in ("run_1", "run_2", "run_3"):
+        lease = await stores.leases.take(make_run(name), 60)
+        await stores.runs.end(lease, "completed", "", NOW)
+        tokens.append(lease.token)
+    assert tokens == [1, 2, 3]
+
+
+async def test_an_owner_that_was_taken_over_can_write_nothing(
+    stores: Stores, make_run: MakeRun, lease: Lease
+) -> None:
+    assert await stores.leases.take_over(make_run()) == owner_of(lease.owner).shown
+    new = await stores.leases.take(make_run(), 60)
+    for write in (
+        lambda: stores.runs.set_status(lease, "waiting"),
+        lambda: stores.runs.end(lease, "failed", "", NOW),
+        lambda: stores.runs.set_title(lease, "mine"),
+        lambda: stores.own_parts.keep(lease, ["a.b"]),
+    ):
+        with pytest.raises(LeaseLost, match="taken over by another process"):
+            await write()
+    await stores.leases.release(lease, "storage")
+    stores.work_times.keep(lease, 5)
+    held = await row(stores)
+    assert (held.status, held.lease_token, held.owner) == ("running", new.token, new.owner)
+    assert held.lease_until > 0
+    assert await stores.work_times.of("run_1") == 0
+
+
+async def test_a_run_that_has_ended_is_not_taken_over(
+    stores: Stores, make_run: MakeRun, lease: Lease
+) -> None:
+    await stores.runs.end(lease, "completed", "", NOW)
+    with pytest.raises(RunError, match="run_1 has ended"):
+        await stores.leases.take_over(make_run())
+
+
+async def test_the_owner_reports_while_its_event_loop_is_blocked(stores: Stores, make_run: MakeRun) -> None:
+    now, reported = [1000.0], threading.Event()
+    here = Leases(stores.database, lambda: now[0])
+    await here.take(make_run(), 0.3)
+    now[0] = 2000.0
+
+    def wait_for_a_report() -> None:
+        while (
+            stores.database.call("read", lambda c: c.execute("SELECT lease_until FROM runs").fetchone()[0])
+            < 2000
+        ):
+            reported.wait(0.01)
+
+    wait_for_a_report()  # on the event loop's own thread: nothing else runs on it meanwhile
+    here.close()
+
+
+async def test_a_release_that_the_store_did_not_take_is_made_when_it_is_back(
+    stores: Stores, make_run: MakeRun, lease: Lease, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "RETRY_S", 0.01)
+    blocked = asyncio.Event()
+    run = stores.database.run
+
+    async def fails(*_: object) -> object:
+        blocked.set()
+        raise StoreFailed("the disk is full")
+
+    monkeypatch.setattr(stores.database, "run", fails)
+    await stores.leases.release(lease, "storage")
+    assert blocked.is_set()
+    monkeypatch.setattr(stores.database, "run", run)
+    while (released := await row(stores)).lease_until:  # noqa: ASYNC110 - another thread writes it
+        await asyncio.sleep(0.01)
+    assert (released.status, released.paused_for) == ("paused", "storage")
+    assert (await stores.leases.take(make_run(), 60)).token == 2
+
+
+async def test_taking_a_run_gives_back_what_a_dead_owner_had_reserved(
+    stores: Stores, make_run: MakeRun
+) -> None:
+    with holder(stores, make_run()):
+        insert = (
+            "INSERT INTO usage (id, tenant, run_id, provider, kind, tokens, calls, settled, expires_at, at)"
+            " VALUES (?, 'acme', 'run_1', 'p', 'model', 5, 0, ?, 1e12, '2026')"
+        )
+        stores.database.call("usage", lambda c: c.executemany(insert, [("held", 0), ("spent", 1)]))
+    await stores.leases.take(make_run(), 60)
+    left = stores.database.call("read", lambda c: c.execute("SELECT id FROM usage").fetchall())
+    assert [name for (name,) in left] == ["spent"]
+
+
+def test_this_process_lives_and_an_owner_is_read_as_it_was_written(tmp_path: Path) -> None:
+    me = this_process()
+    assert owner_of(str(me)) == me
+    assert (life_of(me), is_stopped(me)) == ("alive", False)
+    assert life_of(owner_of(f"{me.pid}:{me.started}:0123abcd")) == "alive"  # as older stores spelled it
