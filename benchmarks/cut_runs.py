@@ -170,7 +170,7 @@ class Stage:
             for _ in range(MOST_ENTRIES):
                 with contextlib.suppress(PlanwrightError, Broken):
                     self._enter(given, thread, mode)
-                if ended := self.agent.loop.call(lambda: self.door.has_ended(thread)):
+                if ended := self.agent.loop.call(lambda: self.door.control.has_ended(thread)):
                     break
                 asked = self.agent.get_state(_config(thread)).interrupts
                 gates = {found.value["gate_id"]: self.run.answer for found in asked}
@@ -200,7 +200,7 @@ class Stage:
 
     async def _cancel(self, thread: str) -> None:
         with contextlib.suppress(PlanwrightError):  # it has ended already
-            await self.door.cancel(thread, "the test")
+            await self.door.control.cancel(thread, "the test")
 
     def _flaws(self, thread: str) -> list[str]:
         found = [flaw for asked in self.model.asked for flaw in flaws(asked)]

@@ -12,10 +12,10 @@ from planwright.capabilities.egress.network import Network
 from planwright.capabilities.jail import Jail
 from planwright.capabilities.policy_file import Policy, default_policy
 from planwright.checkpoints.file_versions import FileVersions
-from planwright.checkpoints.lease import Lease
 from planwright.checkpoints.memory import Memories
 from planwright.checkpoints.whole_results import WholeResults
 from planwright.graph.clock import Clock, utc_now
+from planwright.graph.lease import Lease
 from planwright.graph.redaction import Redactor
 from planwright.graph.settings import Settings
 

@@ -25,7 +25,6 @@ from planwright.capabilities.resource_locks import ResourceLocks
 from planwright.checkpoints.approvers import check_approvals
 from planwright.checkpoints.budgets import Amount
 from planwright.checkpoints.gates import Gate, gate_id
-from planwright.checkpoints.lease import Lease
 from planwright.checkpoints.ledger import EffectCall
 from planwright.checkpoints.plans import PlanKind, RunnablePlan
 from planwright.checkpoints.stores import Stores
@@ -40,6 +39,7 @@ from planwright.graph.errors import (
     PlanwrightError,
 )
 from planwright.graph.lane_budget import LaneBudget
+from planwright.graph.lease import Lease
 from planwright.graph.plan import CheckedStep
 from planwright.graph.profile import Profile
 from planwright.graph.risk import Risk

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.lease import Lease, held
+from planwright.checkpoints.fencing import held
 from planwright.checkpoints.limits import MICRO_CENTS_PER_DOLLAR as MICRO_CENTS_PER_DOLLAR
 from planwright.checkpoints.limits import Limit, Unit, micro_cents, refuse_overspending, say, unpriced
 from planwright.graph.agent_settings import RunBudget
 from planwright.graph.errors import BudgetExceeded
 from planwright.graph.lane_budget import LaneBudget, carve
+from planwright.graph.lease import Lease
 from planwright.graph.provider_budget import ProviderBudget
 from planwright.graph.windows import Window, day_of, month_of, utc_text
 

@@ -6,9 +6,10 @@ import sqlite3
 from datetime import datetime
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.lease import Lease, held
+from planwright.checkpoints.fencing import held
 from planwright.graph.chains import Chain
 from planwright.graph.errors import CapabilityRejected, LedgerConflict
+from planwright.graph.lease import Lease
 
 
 class MadeChains:

@@ -9,7 +9,8 @@ from datetime import datetime
 
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.lease import Lease, held
+from planwright.checkpoints.fencing import held
+from planwright.graph.lease import Lease
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,11 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planwright.checkpoints.approvers import Approval, approvers_of, check_approver, check_person, quorum_of
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.lease import Lease, held
+from planwright.checkpoints.fencing import held
 from planwright.checkpoints.remember import Remember
 from planwright.graph.canonical import canonical_json, sha256
 from planwright.graph.errors import GateError
+from planwright.graph.lease import Lease
 from planwright.graph.plan import Plan
 
 GateKind = Literal["plan", "step", "info", "escalation"]

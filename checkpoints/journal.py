@@ -7,9 +7,9 @@ from collections import deque
 from concurrent.futures import Future
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.lease import Lease
 from planwright.graph.canonical import spelled
 from planwright.graph.events import Event
+from planwright.graph.lease import Lease
 
 _INSERT = (
     "INSERT OR IGNORE INTO journal (run_id, thread_id, tenant, seq, ts, type, key, data)"

@@ -13,10 +13,10 @@ from collections.abc import Callable
 
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.heartbeat import Heartbeat
-from planwright.checkpoints.lease import Lease
 from planwright.checkpoints.owners import is_stopped, life_of, owner_of, this_process
 from planwright.checkpoints.runs import Run, begin_run
 from planwright.graph.errors import RunError, StoreFailed
+from planwright.graph.lease import Lease
 
 Monotonic = Callable[[], float]
 RETRY_S = 1.0  # between two attempts at a release that the store did not take

@@ -16,11 +16,12 @@ from typing import Literal
 from pydantic import JsonValue
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.lease import Lease, held
+from planwright.checkpoints.fencing import held
 from planwright.checkpoints.owners import life_of, owner_of
 from planwright.graph.agent_settings import RunBudget
 from planwright.graph.canonical import canonical_json, sha256
 from planwright.graph.errors import BudgetExceeded, LedgerConflict
+from planwright.graph.lease import Lease
 from planwright.graph.results import StepResult
 from planwright.graph.risk import Effect
 

@@ -10,8 +10,9 @@ from datetime import datetime
 from pydantic import BaseModel
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.lease import Lease, held
+from planwright.checkpoints.fencing import held
 from planwright.checkpoints.proposals import forget_words
+from planwright.graph.lease import Lease
 
 
 class Memory(BaseModel):

@@ -7,7 +7,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.lease import Lease, held
+from planwright.checkpoints.fencing import held
+from planwright.graph.lease import Lease
 from planwright.graph.plan import CLOSING, CheckedStep
 
 _PLAN = """SELECT p.checked, p.gate_id IS NULL OR g.status = 'approved' AS runs,

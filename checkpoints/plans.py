@@ -15,9 +15,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.lease import Lease, held
+from planwright.checkpoints.fencing import held
 from planwright.graph.canonical import canonical_json, sha256
 from planwright.graph.errors import RunError
+from planwright.graph.lease import Lease
 from planwright.graph.plan import CheckedStep, Plan
 
 PlanKind = Literal["plan", "calls", "alternative", "chain", "memory"]

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.lease import Lease, held
+from planwright.checkpoints.fencing import held
 from planwright.graph.errors import RunError
+from planwright.graph.lease import Lease
 from planwright.graph.proposal import Candidate, Proposal, content_id
 
 

@@ -12,9 +12,10 @@ from datetime import datetime
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.fencing import held
 from planwright.checkpoints.gates import close_gates
-from planwright.checkpoints.lease import Lease, held
 from planwright.graph.errors import RunError
+from planwright.graph.lease import Lease
 from planwright.graph.results import TERMINAL, RunStatus
 
 

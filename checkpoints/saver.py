@@ -22,8 +22,9 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from planwright.checkpoints.database import Database, Job, T
-from planwright.checkpoints.lease import Lease
+from planwright.checkpoints.fencing import lost
 from planwright.checkpoints.serde import AllowListedSerializer
+from planwright.graph.lease import Lease
 
 LEASE_KEY = "__planwright_lease"  # where the door puts the lease into the config of an invocation
 
@@ -182,7 +183,7 @@ class Saver(SqliteSaver):
                 (lease.thread_id, lease.token),
             )
             if not raised.rowcount:
-                raise lease.lost()
+                raise lost(lease)
 
         await self.database.run("fence", job)
 
@@ -202,7 +203,7 @@ def _fenced(config: RunnableConfig, job: Job[T]) -> Job[T]:
             query = "SELECT token FROM fences WHERE thread_id = ?"
             row = connection.execute(query, (lease.thread_id,)).fetchone()
             if row is None or row[0] != lease.token:
-                raise lease.lost()
+                raise lost(lease)
         return job(connection)
 
     return guarded

@@ -8,7 +8,8 @@ from __future__ import annotations
 import sqlite3
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.lease import Lease, held
+from planwright.checkpoints.fencing import held
+from planwright.graph.lease import Lease
 
 
 class WorkTimes:

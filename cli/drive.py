@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import sys
 import uuid
@@ -13,6 +15,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
+from planwright.checkpoints.records import open_records
 from planwright.cli import mcp_views, views
 from planwright.cli.asking import Approver, asker, edited_gate, say_how_to_answer, say_refused, who
 from planwright.cli.editing import NOTHING_SAVED, Drafts, from_file
@@ -21,6 +24,8 @@ from planwright.cli.memory_views import invitation, proposals
 from planwright.cli.terminal import Terminal as Terminal
 from planwright.cli.terminal import Watch
 from planwright.graph.agent import build_graph
+from planwright.graph.clock import utc_now
+from planwright.graph.control import Control
 from planwright.graph.errors import GateError, PartsElsewhere, SetupError
 from planwright.graph.results import RunStatus
 from planwright.graph.run_context import RunContext, read_context
@@ -33,6 +38,7 @@ EXIT: dict[RunStatus, int] = {
     "completed_with_skips": 0,
     "failed": 1,
     "running": 1,
+    "paused": 2,
     "waiting": 3,
     "needs_input": 3,
     "rejected": 4,
@@ -129,12 +135,15 @@ def edit_plan(
         raise GateError(error.cause, f"your text is kept: planwright edit {gate['gate_id']}") from error
 
 
-def recover(thread: str, workspace: Path, terminal: Terminal) -> int:
-    """Go on with an interrupted run."""
+def recover(thread: str, workspace: Path, terminal: Terminal, *, take_over: bool = False) -> int:
+    """Go on with an interrupted run, or with one that another process holds."""
     settings = load(workspace)
-    return follow(
-        settings, None, str(find_run(settings, thread)["thread_id"]), RunContext(channel="cli"), terminal
-    )
+    thread_id = str(find_run(settings, thread)["thread_id"])
+    if take_over:
+        with contextlib.closing(open_records(settings.store_folder)) as records:
+            holder = asyncio.run(Control(records, utc_now).take_over(thread_id))
+        sys.stderr.write(f"taken over from {holder}\n" if holder else "nobody held it\n")
+    return follow(settings, None, thread_id, RunContext(channel="cli"), terminal)
 
 
 def stop(thread: str, workspace: Path) -> int:

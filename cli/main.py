@@ -175,11 +175,19 @@ def respond(
 
 
 @app.command()
-def resume(thread: Thread, workspace: Folder = HERE, json: Json = False, no_input: NoInput = False) -> None:
+def resume(
+    thread: Thread,
+    workspace: Folder = HERE,
+    take_over: Annotated[
+        bool, typer.Option("--take-over", help="Take it from a process that is stopped, or out of sight.")
+    ] = False,
+    json: Json = False,
+    no_input: NoInput = False,
+) -> None:
     """Go on with a run that was interrupted, or close one whose gate has expired."""
     from planwright.cli.drive import Terminal, recover
 
-    raise typer.Exit(recover(thread, workspace, Terminal(json, no_input)))
+    raise typer.Exit(recover(thread, workspace, Terminal(json, no_input), take_over=take_over))
 
 
 for back in (travel.fork, travel.checkpoints, travel.undo):

@@ -1,7 +1,6 @@
 """The agent: the compiled graph behind its door, and the ways to get one.
 
-Without a checkpointer it is compiled bare: a host brings its own saver, and without one the
-workspace's store serves. What the LangGraph server loads is in `graph/server.py`.
+Without a checkpointer it is compiled bare: a host brings its own saver, or the workspace's store serves.
 """
 
 from __future__ import annotations
@@ -136,13 +135,11 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
                         yield chunk
 
     async def atake_over(self, thread_id: str) -> str:
-        """Take a thread's run from a process that holds it and is stopped, or out of sight; return which.
+        """Take a thread's run from the process that holds it, and name that; go on with `invoke(None, …)`.
 
-        That process writes nothing for the run any more. What it was sending at that moment it may still
-        send: such an effect is in doubt until it has ended. Then go on with `invoke(None, …)`.
-        Raises RunError when there is nothing to take over.
+        What that was sending it may still send: it is in doubt until that process has ended. Raises RunError.
         """
-        return await self.door.take_over(thread_id)
+        return await self.door.control.take_over(thread_id)
 
     def take_over(self, thread_id: str) -> str:
         """Take a run over from code without an event loop."""
@@ -151,13 +148,12 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
     async def acancel(self, thread_id: str, by: str = "python") -> bool:
         """Cancel a thread's run: running calls finish, the rest is skipped, the thread stays usable.
 
-        Returns whether it has ended; if not, the process that works on it ends it in a moment.
-        Raises RunError when there is nothing to cancel.
+        Returns whether it has ended; else who works on it ends it in a moment. Raises RunError for no run.
         """
-        await self.door.cancel(thread_id, by)
-        if await self.door.left_alone(thread_id):
+        await self.door.control.cancel(thread_id, by)
+        if await self.door.control.left_alone(thread_id):
             await self.ainvoke(None, {"configurable": {"thread_id": thread_id}})
-        return await self.door.has_ended(thread_id)
+        return await self.door.control.has_ended(thread_id)
 
     def cancel(self, thread_id: str, by: str = "python") -> bool:
         """Cancel a thread's run from code without an event loop."""
@@ -291,8 +287,8 @@ def build_graph(
     assert isinstance(compiled, Agent)
     mine = frozenset(found.name for found in more) - {found.name for found in servers.capabilities}
     here = on_hand(registry, mine | ({MODEL} if model else set()), modules.prohibit)
-    reviewing = review(registry, kept, chosen, parts.world)
-    compiled.door = Door(chosen, kept, reviewing, clock, redactor, on_hand=here)
+    judge = review(registry, kept, chosen, parts.world)
+    compiled.door = Door(chosen, kept, judge, clock, redactor, on_hand=here)
     compiled.loop = BackgroundLoop()
     compiled.router = router
     compiled.clock = clock

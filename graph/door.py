@@ -19,12 +19,12 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphInterrupt
 from langgraph.types import Command, StateSnapshot
 
-from planwright.checkpoints.lease import Lease
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.saver import LEASE_KEY
 from planwright.checkpoints.stores import Stores
 from planwright.graph.answering import Answering
 from planwright.graph.board import Board
+from planwright.graph.control import Control
 from planwright.graph.entry import (
     check_same_options,
     check_tenant,
@@ -38,6 +38,7 @@ from planwright.graph.entry import (
 )
 from planwright.graph.errors import GateError, RunError, StoreFailed
 from planwright.graph.invocation import CONFIG_KEY, Clock, Invocation, utc_now
+from planwright.graph.lease import Lease
 from planwright.graph.on_hand import OnHand
 from planwright.graph.profile import Profile
 from planwright.graph.redaction import Redactor
@@ -46,7 +47,6 @@ from planwright.graph.settings import Settings
 from planwright.nodes.review import Review
 
 LOOK_S = 1.0
-PATIENCE = 20
 LAST_NODE = ("session_close",)
 
 
@@ -77,6 +77,7 @@ class Door:
         self.settings = settings
         self.stores = stores
         self.answering = Answering(stores, review, clock)
+        self.control = Control(stores, clock)
         self.redactor = redactor or Redactor()
         self._clock = clock
         self._on_hand = on_hand
@@ -207,39 +208,6 @@ class Door:
 
     def _keep_time(self, invocation: Invocation) -> None:
         self.stores.work_times.keep(invocation.lease, invocation.here_s)
-
-    async def cancel(self, thread_id: str, by: str) -> None:
-        """Ask for the end of a thread's run. Raises RunError when there is nothing to cancel."""
-        run = await self.stores.runs.latest(thread_id)
-        if run is None:
-            raise RunError(f"there is no thread {thread_id}", "list the threads: planwright ls")
-        await self.stores.runs.cancel(run.run_id, by, self._clock())
-
-    async def take_over(self, thread_id: str) -> str:
-        """Take a thread's run from the process that holds it; return which that was, empty when none did.
-
-        Raises RunError for a thread that there is not, or whose run has ended.
-        """
-        run = await self.stores.runs.latest(thread_id)
-        if run is None:
-            raise RunError(f"there is no thread {thread_id}", "list the threads: planwright ls")
-        return await self.stores.leases.take_over(run)
-
-    async def left_alone(self, thread_id: str) -> bool:
-        """Wait a while for whoever works on a run; say whether it is not ended and nobody does."""
-        for _ in range(PATIENCE):
-            run = await self.stores.runs.latest(thread_id)
-            if run is None or run.ended:
-                return False
-            if not self.stores.leases.worked_on(run):
-                return True
-            await asyncio.sleep(LOOK_S / 4)
-        return False
-
-    async def has_ended(self, thread_id: str) -> bool:
-        """Say whether a thread's newest run has ended."""
-        run = await self.stores.runs.latest(thread_id)
-        return run is not None and run.ended
 
     async def stopping(self, entry: Entry) -> bool:
         """Say whether a cancelled run still has to be led to its end: its gates have closed."""

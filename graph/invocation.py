@@ -15,12 +15,12 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_stream_writer
 
-from planwright.checkpoints.lease import Lease
 from planwright.graph.board import Board
 from planwright.graph.clock import Clock as Clock
 from planwright.graph.clock import utc_now as utc_now
 from planwright.graph.errors import TimeLimit
 from planwright.graph.events import Event, EventType
+from planwright.graph.lease import Lease
 from planwright.graph.profile import Profile
 from planwright.graph.redaction import Redactor
 from planwright.graph.run_context import RunContext

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from planwright.capabilities.gateway import Gateway
 from planwright.checkpoints.gates import Gates, gate_id
-from planwright.checkpoints.lease import Lease
 from planwright.checkpoints.plans import Plans
 from planwright.graph.errors import GateError
 from planwright.graph.invocation import Invocation
+from planwright.graph.lease import Lease
 from planwright.graph.loop_state import LoopTask
 from planwright.graph.plan import DELEGATE, CheckedStep
 

@@ -23,6 +23,7 @@ FLOORS = (
         "graph.answers",
         "graph.answering",
         "graph.background",
+        "graph.control",
         "graph.fork",
         "graph.kept",
         "graph.on_hand",

@@ -12,8 +12,8 @@ import pytest
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import capability
 from planwright.checkpoints.gates import Decision, Gate, gate_id
-from planwright.checkpoints.lease import Lease
 from planwright.graph.errors import CapabilityRejected
+from planwright.graph.lease import Lease
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MakeBench = Callable[..., Awaitable[Any]]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from planwright.checkpoints.lease import Lease
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores, open_stores
+from planwright.graph.lease import Lease
 
 Begin = Callable[..., Awaitable[Lease]]
 

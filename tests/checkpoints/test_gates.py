@@ -10,10 +10,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from planwright.checkpoints.gates import Answer, Decision, Gate, gate_id
-from planwright.checkpoints.lease import Lease
 from planwright.checkpoints.stores import Stores
 from planwright.graph.canonical import sha256
 from planwright.graph.errors import GateError
+from planwright.graph.lease import Lease
 from planwright.graph.plan import Plan
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from planwright.checkpoints.lease import Lease
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
 from planwright.graph.errors import StoreFailed
 from planwright.graph.events import Event, EventType
+from planwright.graph.lease import Lease
 
 Begin = Callable[..., Awaitable[Lease]]
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 
 from planwright.checkpoints import leases
-from planwright.checkpoints.lease import Lease
 from planwright.checkpoints.leases import Leases
 from planwright.checkpoints.owners import Owner, is_stopped, life_of, owner_of, this_process
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
 from planwright.graph.errors import LeaseLost, RunError, StoreFailed
+from planwright.graph.lease import Lease
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MakeRun = Callable[..., Run]

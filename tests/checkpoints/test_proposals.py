@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from planwright.checkpoints.lease import Lease
 from planwright.checkpoints.stores import Stores
 from planwright.graph.errors import RunError
+from planwright.graph.lease import Lease
 from planwright.graph.proposal import Candidate, Proposal, content_id
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -10,11 +10,11 @@ import pytest
 from pydantic import JsonValue
 
 from planwright.checkpoints.gates import Decision, Gate
-from planwright.checkpoints.lease import Lease
 from planwright.checkpoints.plans import RecordedPlan
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.errors import RunError
+from planwright.graph.lease import Lease
 from planwright.graph.plan import CheckedStep, Plan, PlanStep
 from planwright.graph.results import TERMINAL, RunStatus
 

@@ -149,7 +149,7 @@ def lead_on(run: GatedRun) -> None:
         except PlanwrightError as refused:
             clearly_refused(refused)
         except (AssertionError, KeyError):
-            run.agent.loop.call(lambda: run.agent.door.cancel(run.scene.thread, "the test"))
+            run.agent.loop.call(lambda: run.agent.door.control.cancel(run.scene.thread, "the test"))
             assert run.open_gates == []
     shown = run.scene.rows("SELECT shown FROM gates WHERE status = 'approved'")
     seen = "".join(row["shown"] for row in shown)
