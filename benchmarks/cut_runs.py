@@ -180,7 +180,7 @@ class Stage:
 
     def _open(self, thread: str) -> bool:
         gates = self.agent.stores.gates
-        return bool(self.agent.loop.call(lambda: gates.of_thread(thread, self.agent.door._clock())))
+        return bool(self.agent.loop.call(lambda: gates.of_thread(thread)))
 
     def _enter(self, given: Any, thread: str, mode: str) -> dict[str, Any]:
         fresh = isinstance(given, dict)

@@ -197,7 +197,7 @@ class Gateway:
             return plan.approved
         try:
             gate = await self._stores.gates.read(
-                gate_id(site.lease.run_id, "step", site.checked.gate_subject), self.world.now()
+                gate_id(site.lease.run_id, "step", site.checked.gate_subject)
             )
         except GateError as error:
             raise CapabilityForbidden(f"{found.name} needs a person: {judged.reason}") from error

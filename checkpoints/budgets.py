@@ -11,7 +11,7 @@ import sqlite3
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.fencing import held
@@ -24,6 +24,7 @@ from planwright.graph.lease import Lease
 from planwright.graph.provider_budget import ProviderBudget
 from planwright.graph.windows import Window, day_of, month_of, utc_text
 
+AHEAD = timedelta(days=7)
 AFTER_ALL = math.inf  # when every reservation has expired, and only what is settled counts
 
 
@@ -85,7 +86,7 @@ class Budgets:
         def job(connection: sqlite3.Connection) -> None:
             if connection.execute("SELECT 1 FROM usage WHERE id = ?", (id_,)).fetchone():
                 return
-            now = at.timestamp()
+            now, counted = at.timestamp(), utc_text(_counted(connection, tenant, provider, at))
             refuse_overspending(_of_run(connection, run_id, limits, now), _by_unit(amount))
             for lane in lanes:
                 _refuse_in_lane(_sum(connection, run_id, now, lane.lane), amount, lane)
@@ -97,7 +98,7 @@ class Budgets:
                 " expires_at, at, lane) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
                 (id_, tenant, run_id, provider, kind, amount.tokens, amount.cost, amount.calls)
                 + (kind == "tool",)  # a call uses up one call whatever it brings: nothing is left to settle
-                + (now + max(self._ttl_s, lasts_s), utc_text(at), lanes[-1].lane if lanes else ""),
+                + (now + max(self._ttl_s, lasts_s), counted, lanes[-1].lane if lanes else ""),
             )
 
         await self._database.run("reserve", held(lease, job))
@@ -214,6 +215,7 @@ def _of_provider(
     """Look at the limits of a provider in the windows of `at`; what expired before `now` does not count."""
     found: list[Limit] = []
     now, prefix = at.timestamp() if now is None else now, f"providers.{provider}"
+    at = _counted(connection, tenant, provider, at)
     if within is not None and within.daily_tokens is not None:
         day = day_of(at)
         used, _ = _in_window(connection, tenant, provider, day, now)
@@ -223,6 +225,19 @@ def _of_provider(
         _, used = _in_window(connection, tenant, provider, month, now)
         found.append(Limit(f"{prefix}.monthly_cost", "cost", used, most, provider, month))
     return found
+
+
+def _counted(connection: sqlite3.Connection, tenant: str, provider: str, at: datetime) -> datetime:
+    """Find the moment at which a call counts: a clock that was set back opens no window a second time.
+
+    A day further ahead than a clock is wrong by, as a rule, does not hold the next days up.
+    """
+    query = "SELECT max(day) FROM usage_days WHERE tenant = ? AND provider = ? AND day <= ?"
+    ahead = day_of(at + AHEAD).name
+    newest = connection.execute(query, (tenant, provider, ahead)).fetchone()[0]
+    return (
+        at if newest is None or newest <= day_of(at).name else datetime.fromisoformat(f"{newest}T00:00+00:00")
+    )
 
 
 def _in_window(

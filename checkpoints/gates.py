@@ -15,6 +15,7 @@ from planwright.checkpoints.database import Database
 from planwright.checkpoints.fencing import held
 from planwright.checkpoints.remember import Remember
 from planwright.graph.canonical import canonical_json, sha256
+from planwright.graph.clock import Timer
 from planwright.graph.errors import GateError
 from planwright.graph.lease import Lease
 from planwright.graph.plan import Plan
@@ -115,8 +116,9 @@ def gate_id(run_id: str, kind: GateKind, subject: str) -> str:
 class Gates:
     """The table of gates."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, timer: Timer) -> None:
         self._database = database
+        self._timer = timer
 
     async def open(self, gate: Gate, lease: Lease) -> Gate:
         """Write a gate down, or return the row that is already there."""
@@ -124,31 +126,37 @@ class Gates:
         def job(connection: sqlite3.Connection) -> Gate:
             connection.execute(
                 "INSERT OR IGNORE INTO gates (gate_id, thread_id, run_id, tenant, kind, step_uid,"
-                " shown_hash, shown, card_hash, requested_at, expires_at, status)"
-                " VALUES (?,?,?,?,?,?,?,?,?,?,?,'open')",
+                " shown_hash, shown, card_hash, requested_at, expires_at, status, opened_s, boot)"
+                " VALUES (?,?,?,?,?,?,?,?,?,?,?,'open',?,?)",
                 (gate.gate_id, gate.thread_id, gate.run_id, gate.tenant, gate.kind, gate.step_uid)
                 + (gate.shown_hash, canonical_json(gate.shown), sha256(gate.shown))
-                + (gate.requested_at.isoformat(), gate.expires_at.isoformat()),
+                + (gate.requested_at.isoformat(), gate.expires_at.isoformat())
+                + (self._timer.seconds(), self._timer.boot),
             )
             return _read(connection, gate.gate_id)
 
         return await self._database.run("gate", held(lease, job))
 
-    async def read(self, gate_id: str, at: datetime) -> Gate:
-        """Read a gate, closing it first when its time is up."""
+    async def read(self, gate_id: str) -> Gate:
+        """Read a gate. It stays open, however late it is, until somebody decides or its run goes on."""
+        return await self._database.run("read", lambda c: _read(c, gate_id))
 
-        def job(connection: sqlite3.Connection) -> Gate:
-            _expire(connection, at)
-            return _read(connection, gate_id)
+    async def expire(self, lease: Lease, at: datetime) -> None:
+        """Close the gates of a run whose time is up, for whoever goes on with it."""
+        due = "SELECT * FROM gates WHERE run_id = ? AND status = 'open'"
 
-        return await self._database.run("read", job)
+        def job(connection: sqlite3.Connection) -> None:
+            for row in connection.execute(due, (lease.run_id,)).fetchall():
+                self._close_late(connection, row, at)
+
+        await self._database.run("expiry", held(lease, job))
 
     async def decide(
         self, gate_id: str, decision: Decision, at: datetime, lease: Lease | None = None
     ) -> Gate:
         """Accept the one answer a gate takes, and return its row; it stays open below its quorum."""
         await self.decide_all({gate_id: decision}, at, lease)
-        return await self.read(gate_id, at)
+        return await self.read(gate_id)
 
     async def decide_all(
         self, decisions: Mapping[str, Decision], at: datetime, lease: Lease | None = None
@@ -161,24 +169,42 @@ class Gates:
         or was shown with other content than its answer names.
         """
 
+        def late(connection: sqlite3.Connection) -> None:
+            for gate_id in decisions:
+                self._close_late(connection, _row(connection, gate_id), at)
+
         def job(connection: sqlite3.Connection) -> None:
             for gate_id, decision in decisions.items():
                 _decide(connection, gate_id, decision, at)
 
-        await self._database.run("expiry", lambda c: _expire(c, at))
+        await self._database.run("expiry", late)
         await self._database.run("decision", held(lease, job))
 
-    async def of_thread(self, thread_id: str, at: datetime) -> list[Gate]:
+    async def of_thread(self, thread_id: str) -> list[Gate]:
         """List the open gates of a thread, oldest first."""
 
         def job(connection: sqlite3.Connection) -> list[Gate]:
-            _expire(connection, at)
             query = (
                 "SELECT * FROM gates WHERE thread_id = ? AND status = 'open' ORDER BY requested_at, gate_id"
             )
             return [_gate(row) for row in connection.execute(query, (thread_id,))]
 
         return await self._database.run("read", job)
+
+    def _close_late(self, connection: sqlite3.Connection, row: sqlite3.Row, at: datetime) -> None:
+        if row["status"] == "open" and is_late(row, at, self._timer):
+            connection.execute(
+                "UPDATE gates SET status='expired', decided_at=? WHERE gate_id=?",
+                (at.isoformat(), row["gate_id"]),
+            )
+
+
+def is_late(row: sqlite3.Row, at: datetime, timer: Timer) -> bool:
+    """Say whether the time of a gate is up: by the time that went by, by the clock only after a new start."""
+    requested, expires = (datetime.fromisoformat(row[name]) for name in ("requested_at", "expires_at"))
+    if timer.boot and row["boot"] == timer.boot:
+        return bool(timer.seconds() - row["opened_s"] >= (expires - requested).total_seconds())
+    return at >= expires
 
 
 def acceptable(gate: Gate, decision: Decision) -> None:
@@ -254,15 +280,7 @@ def close_gates(connection: sqlite3.Connection, run_id: str, at: datetime, by: s
     )
 
 
-def _expire(connection: sqlite3.Connection, at: datetime) -> None:
-    connection.execute(
-        "UPDATE gates SET status='expired', decided_at=? WHERE status='open' AND expires_at <= ?",
-        (at.isoformat(), at.isoformat()),
-    )
-
-
 def _decide(connection: sqlite3.Connection, gate_id: str, decision: Decision, at: datetime) -> None:
-    _expire(connection, at)
     gate = _read(connection, gate_id)
     acceptable(gate, decision)
     if (decision.answer == "edit") != (decision.plan is not None):
@@ -293,10 +311,15 @@ def _decide(connection: sqlite3.Connection, gate_id: str, decision: Decision, at
 
 
 def _read(connection: sqlite3.Connection, gate_id: str) -> Gate:
-    row = connection.execute("SELECT * FROM gates WHERE gate_id = ?", (gate_id,)).fetchone()
+    return _gate(_row(connection, gate_id))
+
+
+def _row(connection: sqlite3.Connection, gate_id: str) -> sqlite3.Row:
+    query = "SELECT * FROM gates WHERE gate_id = ?"
+    row: sqlite3.Row | None = connection.execute(query, (gate_id,)).fetchone()
     if row is None:
         raise GateError(f"there is no gate {gate_id}", "list what waits: planwright ls --waiting")
-    return _gate(row)
+    return row
 
 
 def _gate(row: sqlite3.Row) -> Gate:

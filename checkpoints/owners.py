@@ -12,6 +12,8 @@ import uuid
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from planwright.graph.clock import boot_id
+
 Life = Literal["alive", "dead", "unknown"]
 GONE = ("Z", "X", "x")  # states of a process that has ended and was not waited for (proc(5))
 
@@ -38,14 +40,16 @@ class Owner(NamedTuple):
 def this_process() -> Owner:
     """Name this process, as one of its owners of runs."""
     pid = os.getpid()
-    place = (socket.gethostname().replace(":", "-"), _boot(), _namespace())
+    place = (socket.gethostname().replace(":", "-"), boot_id(), _namespace())
     return Owner(*place, str(pid), _status(pid)[1], uuid.uuid4().hex[:8])
 
 
 def owner_of(text: str) -> Owner:
     """Read an owner from a row; older rows name neither machine nor namespace, and mean this one."""
     parts = text.split(":")
-    return Owner(*parts) if len(parts) == len(Owner._fields) else Owner("", _boot(), _namespace(), *parts[:3])
+    return (
+        Owner(*parts) if len(parts) == len(Owner._fields) else Owner("", boot_id(), _namespace(), *parts[:3])
+    )
 
 
 def life_of(owner: Owner) -> Life:
@@ -54,7 +58,7 @@ def life_of(owner: Owner) -> Life:
     Another boot id is an earlier boot of this machine: SQLite's WAL works between processes of one kernel
     only (https://www.sqlite.org/wal.html), so no process of another kernel has this store open.
     """
-    if owner.boot != _boot():
+    if owner.boot != boot_id():
         return "dead"
     if owner.namespace != _namespace():
         return "unknown"
@@ -74,13 +78,6 @@ def _status(pid: int) -> tuple[str, str]:
         return fields[0], fields[19]
     except (OSError, IndexError):
         return "", ""
-
-
-def _boot() -> str:
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return ""
 
 
 def _namespace() -> str:

@@ -30,6 +30,7 @@ from planwright.checkpoints.runs import Runs
 from planwright.checkpoints.undos import Undos
 from planwright.checkpoints.whole_results import WholeResults
 from planwright.checkpoints.work_times import WorkTimes
+from planwright.graph.clock import Timer, boot_id
 from planwright.graph.redaction import Redactor
 
 
@@ -71,8 +72,9 @@ def open_records(
     busy_timeout_s: float = 30,
     boundary: Boundary | None = None,
     redactor: Redactor | None = None,
+    timer: Timer | None = None,
 ) -> Records:
-    """Put the records of a storage folder together."""
+    """Put the records of a storage folder together; without a timer, that of the machine serves."""
     path = folder / "planwright.db"
     database = Database(path, MIGRATIONS, busy_timeout_s=busy_timeout_s, boundary=boundary, redactor=redactor)
     blobs = Blobs(folder / "blobs", redactor)
@@ -83,7 +85,7 @@ def open_records(
         plans=Plans(database),
         forks=Forks(database),
         undos=Undos(database),
-        gates=Gates(database),
+        gates=Gates(database, timer or Timer(boot=boot_id())),
         refusals=Refusals(database),
         ledger=Ledger(database),
         journal=Journal(database),

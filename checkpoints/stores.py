@@ -9,6 +9,7 @@ from planwright.checkpoints.database import Boundary, Database
 from planwright.checkpoints.migrations import CHECKPOINT_MIGRATIONS
 from planwright.checkpoints.records import Records, open_records
 from planwright.checkpoints.saver import Saver
+from planwright.graph.clock import Timer
 from planwright.graph.redaction import Redactor
 
 
@@ -30,9 +31,12 @@ def open_stores(
     busy_timeout_s: float = 30,
     boundary: Boundary | None = None,
     redactor: Redactor | None = None,
+    timer: Timer | None = None,
 ) -> Stores:
     """Put the stores of a folder together; what they write goes through the redactor."""
-    records = open_records(folder, busy_timeout_s=busy_timeout_s, boundary=boundary, redactor=redactor)
+    records = open_records(
+        folder, busy_timeout_s=busy_timeout_s, boundary=boundary, redactor=redactor, timer=timer
+    )
     checkpoints = Database(
         folder / "checkpoints.db",
         CHECKPOINT_MIGRATIONS,

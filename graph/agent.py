@@ -28,6 +28,7 @@ from planwright.capabilities.policy_file import load_policy
 from planwright.capabilities.registry import load_registry
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.background import BackgroundLoop
+from planwright.graph.clock import timer_of
 from planwright.graph.door import Door
 from planwright.graph.entry import (
     check_newest,
@@ -262,7 +263,10 @@ def build_graph(
     chosen = settings or load()
     redactor = redactor_of(chosen)
     kept = stores or open_stores(
-        chosen.store_folder, busy_timeout_s=chosen.storage.busy_timeout_s, redactor=redactor
+        chosen.store_folder,
+        busy_timeout_s=chosen.storage.busy_timeout_s,
+        redactor=redactor,
+        timer=timer_of(clock),
     )
     modules, servers = chosen.capabilities, open_servers(chosen)
     with ExitStack() as undo:

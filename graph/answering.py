@@ -29,10 +29,10 @@ class Answering:
         self, answer: Any, run: Run, snapshot: StateSnapshot, channel: str
     ) -> Command[Any] | None:
         """Decide the gates an answer names, then resume exactly their interrupts."""
-        gates = await self._stores.gates.of_thread(run.thread_id, self._clock())
+        gates = await self._stores.gates.of_thread(run.thread_id)
         interrupts = {found.id: gate_of(found.value) for found in snapshot.interrupts}
         if not gates:
-            raise await nothing_open(run, interrupts.values(), self._stores.gates, self._clock())
+            raise await nothing_open(run, interrupts.values(), self._stores.gates)
         bound = bind(answer, gates, interrupts, channel)
         decisions = {item.gate.gate_id: await self._reviewed(item, snapshot) for item in bound}
         await self._stores.gates.decide_all(decisions, self._clock())

@@ -24,6 +24,7 @@ from planwright.checkpoints.saver import LEASE_KEY
 from planwright.checkpoints.stores import Stores
 from planwright.graph.answering import Answering
 from planwright.graph.board import Board
+from planwright.graph.clock import timer_of
 from planwright.graph.control import Control
 from planwright.graph.entry import (
     check_same_options,
@@ -178,7 +179,7 @@ class Door:
                 raise RunError(f"there is no thread {thread_id}", "list the threads: planwright ls")
             check_same_options(context, run)
             return run, False
-        gates = await self.stores.gates.of_thread(thread_id, self._clock())
+        gates = await self.stores.gates.of_thread(thread_id)
         if run is not None and not run.ended:
             raise unfinished(run, gates)
         return self._new_run(given, thread_id, context), True
@@ -233,6 +234,7 @@ class Door:
         if passed is None and (fresh or not_begun(run, snapshot)):
             passed = {"messages": messages_from_dict(run.messages)}
         if not fresh:
+            await self.stores.gates.expire(lease, self._clock())
             await self.stores.runs.set_status(lease, "running")
         context = read_context(run.context)
         invocation = Invocation(
@@ -247,6 +249,7 @@ class Door:
             words=await self.stores.runs.words_of(run.thread_id),
             foreign=foreign(run.messages),
             clock=self._clock,
+            seconds=timer_of(self._clock).seconds,
             cancelled_by=run.cancelled_by or "",
             seq=itertools.count(await self.stores.journal.last_seq(run.run_id) + 1),
             told=await self.stores.journal.keys(run.run_id),
@@ -264,7 +267,7 @@ class Door:
         now = await self.stores.runs.latest(run.thread_id)
         if now is None or now.ended or now.cancelled_by:
             return
-        gates = await self.stores.gates.of_thread(run.thread_id, self._clock())
+        gates = await self.stores.gates.of_thread(run.thread_id)
         if not gates:
             if breakpoints:
                 return  # `invoke(None)` goes on

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
-from datetime import datetime
 from typing import Any
 
 from langchain_core.messages import BaseMessage, convert_to_messages
@@ -129,10 +128,10 @@ def unfinished(run: Run, gates: list[Gate]) -> RunError:
     )
 
 
-async def nothing_open(run: Run, gate_ids: Iterable[str], gates: Gates, at: datetime) -> GateError:
+async def nothing_open(run: Run, gate_ids: Iterable[str], gates: Gates) -> GateError:
     """Say why there is nothing to answer: answered before, expired, or never asked."""
     for gate_id in gate_ids:
-        gate = await gates.read(gate_id, at)
+        gate = await gates.read(gate_id)
         if gate.status == "expired":
             return GateError(
                 f"gate {gate_id} expired at {gate.expires_at:%Y-%m-%d %H:%M:%S} UTC; nothing was run",

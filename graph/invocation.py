@@ -9,7 +9,6 @@ import itertools
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -17,6 +16,7 @@ from langgraph.config import get_stream_writer
 
 from planwright.graph.board import Board
 from planwright.graph.clock import Clock as Clock
+from planwright.graph.clock import seconds_of_boot
 from planwright.graph.clock import utc_now as utc_now
 from planwright.graph.errors import TimeLimit
 from planwright.graph.events import Event, EventType
@@ -37,7 +37,7 @@ class Invocation:
 
     `lease` is the right to write for the run, and names it. `words` is what the user wrote on the thread, the
     newest first; `foreign` says whether messages came in that neither the user nor a run of ours wrote. The
-    door sets all three, from the record.
+    door sets all three, from the record. `seconds` is the time that goes by, whatever the clock says.
     """
 
     lease: Lease
@@ -49,6 +49,7 @@ class Invocation:
     words: str = ""
     foreign: bool = False
     clock: Clock = utc_now
+    seconds: Callable[[], float] = seconds_of_boot
     seq: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     cancelled_by: str = ""
     told: set[str] = field(default_factory=set)
@@ -58,10 +59,10 @@ class Invocation:
     answered: Callable[[Any, Any], Awaitable[str]] | None = None
     redactor: Redactor = field(default_factory=Redactor)
     worked_before_s: float = 0
-    began: datetime = field(init=False)
+    began_s: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self.began = self.clock()
+        self.began_s = self.seconds()
 
     @property
     def run_id(self) -> str:
@@ -76,7 +77,7 @@ class Invocation:
     @property
     def here_s(self) -> float:
         """The seconds that this invocation has lasted."""
-        return max(0.0, (self.clock() - self.began).total_seconds())
+        return self.seconds() - self.began_s
 
     @property
     def worked_s(self) -> float:

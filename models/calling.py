@@ -201,7 +201,7 @@ class Models:
             lasts_s=2 * call.timeout_s,
             lease=lease,
         )
-        started = now()
+        started = invocation.seconds()
         try:
             reply = await self._invoke(call, route, with_key)
         except ModelError as error:
@@ -212,7 +212,7 @@ class Models:
         spent = (usage["input_tokens"], usage["output_tokens"]) if usage else (estimate, heard(reply))
         cost = price(route, *spent, prices)
         await self._budgets.settle(reservation, Amount(sum(spent), cost=cost), lease)
-        seconds = round((now() - started).total_seconds(), 3)
+        seconds = round(invocation.seconds() - started, 3)
         data = {"input_tokens": spent[0], "output_tokens": spent[1], "cost": cost, "seconds": seconds}
         self._tell(invocation, route, call.role, key, data)
         await warn(self._budgets, invocation, route.provider, provider)

@@ -61,9 +61,9 @@ class CallGates:
             await asyncio.to_thread(self._rules.remember, gate)
         return gate
 
-    async def read(self, id_: str, invocation: Invocation) -> Gate:
+    async def read(self, id_: str) -> Gate:
         """Read how a gate was decided."""
-        return await self._gates.read(id_, invocation.clock())
+        return await self._gates.read(id_)
 
     async def _open(
         self, kind: GateKind, checked: CheckedStep, shown: dict[str, Any], invocation: Invocation
@@ -80,7 +80,7 @@ class CallGates:
         self, gate: Gate, checked: CheckedStep, invocation: Invocation, plan_gate: str
     ) -> Decision | None:
         if plan_gate:
-            plan = await self._gates.read(plan_gate, invocation.clock())
+            plan = await self._gates.read(plan_gate)
             nameless = gate.quorum > 1 and plan.decided_by == plan.channel
             if plan.status == "approved" and includes(plan.shown, checked) and not nameless:
                 return approval(plan.decided_by or "", "plan", f"with the plan, at {plan_gate}")

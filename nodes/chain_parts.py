@@ -117,7 +117,7 @@ class _Run:
         except CapabilityError as error:
             return await self._settle(ended(part, "failed", code=error.code, error=error.cause))
         if gate_id:
-            gate = await self.gates.read(gate_id, invocation)
+            gate = await self.gates.read(gate_id)
             if gate.status == "open":
                 return gate_id
             if no := refused(gate, part):
@@ -165,7 +165,7 @@ class _Run:
         """Approve a part with the plan that shows its chain, where a person approved that plan."""
         if not self.task.plan_gate:
             return None
-        gate = await self.gates.read(self.task.plan_gate, self.invocation)
+        gate = await self.gates.read(self.task.plan_gate)
         if gate.status != "approved" or not shows_chain(gate.shown, self.task.checked, chain):
             return None
         return approval(gate.decided_by or "", "plan", f"with the plan, at {gate.gate_id}")

@@ -29,7 +29,7 @@ def chain_step(run_chain: RunChain, runner: StepRunner, gates: CallGates) -> Nod
         if settled := invocation.board.settled(checked.uid):
             return {"results": {settled.uid: settled}}
         results = await invocation.board.inputs(task["awaits"], checked.uid)
-        if gate_id and (no := refused(await gates.read(gate_id, invocation), checked)):
+        if gate_id and (no := refused(await gates.read(gate_id), checked)):
             return {"results": {no.uid: await runner.settle(task, no, invocation)}}
         missing = runner.begin(task, results, invocation)
         try:

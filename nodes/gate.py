@@ -60,7 +60,7 @@ async def wait_for_decision(gates: Gates, gate_id: str, invocation: Invocation) 
     An edit resolves nothing: the plan it makes is asked for again.
     """
     refused = ""
-    while (gate := await gates.read(gate_id, invocation.clock())).status == "open":
+    while (gate := await gates.read(gate_id)).status == "open":
         _tell_approvals(gate, invocation)
         schema = (
             RESPONSE_SCHEMA

@@ -19,7 +19,7 @@ def gated_call(runner: StepRunner, gates: CallGates) -> Node[LaneState]:
 
     async def gated_call(state: LaneState, config: RunnableConfig) -> Update:
         invocation, task = invocation_of(config), state["step_task"]
-        gate = await gates.read(state["gate_id"], invocation)
+        gate = await gates.read(state["gate_id"])
         if settled := invocation.board.settled(task["checked"].uid):
             return {"results": {settled.uid: settled}}
         if no := refused(gate, task["checked"]):

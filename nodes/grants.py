@@ -38,7 +38,7 @@ class Grants:
 
     async def _decided(self, uid: str, invocation: Invocation) -> bool:
         try:
-            gate = await self._gates.read(gate_id(invocation.run_id, "step", uid), invocation.clock())
+            gate = await self._gates.read(gate_id(invocation.run_id, "step", uid))
         except GateError:
             return False
         return gate.status == "approved"

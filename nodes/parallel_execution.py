@@ -33,7 +33,7 @@ def parallel_execution(gates: CallGates, proposals: Proposals) -> Node[LoopState
                 calls.append(call)
                 continue
             kind: GateKind = "info" if call.asks else "step"
-            gate = await gates.read(gate_id(invocation.run_id, kind, call.checked.gate_subject), invocation)
+            gate = await gates.read(gate_id(invocation.run_id, kind, call.checked.gate_subject))
             calls.append(call.model_copy(update=outcome(gate)))
         return {"calls": calls, "conversation": [said(call) for call in calls if call.error or call.answer]}
 

@@ -157,7 +157,7 @@ class StepRunner:
         ask_from: Risk | None = None,
     ) -> StepResult:
         """Make a call, with its retries, and say how it ended; nothing is settled yet."""
-        tries, started = [1], invocation.clock()
+        tries, started = [1], invocation.seconds()
 
         def may_retry(attempt: int, cause: str, key: str) -> bool:
             if invocation.cancelled_by or invocation.told_of("plan_step_retry") >= self._run_retries:
@@ -185,7 +185,7 @@ class StepRunner:
         except PlanwrightError as error:
             result = ended(checked, "failed", code="failed", error=error.cause)
         await warn(self._stores.budgets, invocation)
-        seconds = round((invocation.clock() - started).total_seconds(), 3)
+        seconds = round(invocation.seconds() - started, 3)
         return result.model_copy(update={"attempts": tries[0], "seconds": seconds})
 
     async def settle(self, task: StepTask, result: StepResult, invocation: Invocation) -> StepResult:

@@ -37,12 +37,12 @@ def sub_agent(open_lane: OpenLane, runner: StepRunner, stores: Stores, settings:
         about: dict[str, JsonValue] = {"lane": parent.lane, "capability": DELEGATE, "call_id": call.call_id}
         about |= {"step_id": checked.step.id, "uid": checked.uid, "risk": checked.risk}
         invocation.emit("tool_call_start", {**about, "args": checked.step.params}, checked.uid)
-        result, began = invocation.board.settled(checked.uid), invocation.clock()
+        result, began = invocation.board.settled(checked.uid), invocation.seconds()
         if result is None:
             budget = await _carved(parent, checked, stores, settings, invocation)
             opening = lane_opening(parent, state["batch"], checked, budget, settings.planning.max_depth)
             result = step_result(checked, await open_lane(opening, config))
-            seconds = round((invocation.clock() - began).total_seconds(), 3)
+            seconds = round(invocation.seconds() - began, 3)
             result = result.model_copy(update={"seconds": seconds})
             await runner.record(result, invocation)
         how = {"status": result.status, "seconds": result.seconds, "error": result.error}

@@ -21,6 +21,7 @@ from planwright.checkpoints.plans import RecordedPlan
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.demo.workspace import write_workspace
+from planwright.graph.clock import Timer
 from planwright.graph.plan import CheckedStep, Plan, PlanStep
 from planwright.graph.profile import in_force
 from planwright.graph.run_context import RunContext
@@ -32,7 +33,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 @pytest.fixture
 def stores(tmp_path: Path) -> Iterator[Stores]:
-    opened = open_stores(tmp_path / "store")
+    opened = open_stores(tmp_path / "store", timer=Timer())
     yield opened
     opened.close()
 

@@ -132,9 +132,13 @@ async def test_a_step_that_differs_from_the_recorded_one_is_refused(
     assert deeds.calls == []
 
 
-@pytest.mark.parametrize("change", [{"plan_hash": "0" * 64}, {"run_id": "run_2"}], ids=["plan", "run"])
+@pytest.mark.parametrize(
+    "change",
+    [{"plan_hash": "0" * 64}, {"lease": Lease("acme", "thread_2", "run_2", 1)}],
+    ids=["plan", "run"],
+)
 async def test_a_call_under_another_plan_or_run_is_refused(
-    make_bench: MakeBench, deeds: Any, change: dict[str, str]
+    make_bench: MakeBench, deeds: Any, change: dict[str, Any]
 ) -> None:
     bench = await make_bench(deeds.declare(mode="read_only"))
     bench.sites["a.do"] = dataclasses.replace(bench.sites["a.do"], **change)

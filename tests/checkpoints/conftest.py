@@ -10,6 +10,7 @@ import pytest
 
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores, open_stores
+from planwright.graph.clock import Timer
 from planwright.graph.lease import Lease
 
 Begin = Callable[..., Awaitable[Lease]]
@@ -17,7 +18,7 @@ Begin = Callable[..., Awaitable[Lease]]
 
 @pytest.fixture
 def stores(tmp_path: Path) -> Iterator[Stores]:
-    opened = open_stores(tmp_path / "store", busy_timeout_s=10)
+    opened = open_stores(tmp_path / "store", busy_timeout_s=10, timer=Timer())
     yield opened
     opened.close()
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from planwright.checkpoints.gates import Answer, Decision, Gate, gate_id
-from planwright.checkpoints.stores import Stores
+from planwright.checkpoints.runs import Run
+from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.canonical import sha256
+from planwright.graph.clock import Timer
 from planwright.graph.errors import GateError
 from planwright.graph.lease import Lease
 from planwright.graph.plan import Plan
 
+Begin = Callable[..., Awaitable[Lease]]
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LATER = NOW + timedelta(seconds=60)
 APPROVE = Decision(answer="approve", decided_by="sam", channel="terminal")
@@ -41,14 +46,14 @@ def gate(name: str = "gate_a", thread_id: str = "thread_1") -> Gate:
 async def test_an_opened_gate_is_read_back_as_it_was_shown(stores: Stores, lease: Lease) -> None:
     shown = gate().model_copy(update={"card_hash": sha256(gate().shown)})
     assert await stores.gates.open(gate(), lease) == shown
-    assert await stores.gates.read("gate_a", NOW) == shown
+    assert await stores.gates.read("gate_a") == shown
 
 
 async def test_an_approval_from_before_they_were_counted_counts(stores: Stores, lease: Lease) -> None:
     await stores.gates.open(gate(), lease)
     await stores.gates.decide("gate_a", APPROVE, NOW)
     await stores.database.run("old", lambda c: c.execute("UPDATE gates SET approvals = NULL"))
-    found = await stores.gates.read("gate_a", NOW)
+    found = await stores.gates.read("gate_a")
     assert [(one.by, one.channel) for one in found.approvals] == [("sam", "terminal")]
 
 
@@ -64,7 +69,7 @@ async def test_a_decision_is_recorded_with_who_how_and_why(
 ) -> None:
     await stores.gates.open(gate(), lease)
     await stores.gates.decide("gate_a", decision, NOW)
-    found = await stores.gates.read("gate_a", NOW)
+    found = await stores.gates.read("gate_a")
     assert (found.status, found.decided_by, found.channel) == (status, decision.decided_by, decision.channel)
     assert (found.reason, found.decided_at) == (decision.reason, NOW)
 
@@ -77,7 +82,7 @@ async def test_a_second_decision_is_refused_and_changes_nothing(
     first = await stores.gates.decide("gate_a", REJECT, NOW)
     with pytest.raises(GateError, match="gate_a was already rejected by priya"):
         await stores.gates.decide("gate_a", second, NOW)
-    assert await stores.gates.read("gate_a", NOW) == first
+    assert await stores.gates.read("gate_a") == first
 
 
 @pytest.mark.parametrize("round_", range(5))
@@ -95,7 +100,7 @@ def test_of_two_people_who_answer_at_once_one_decides(stores: Stores, lease: Lea
 
     with ThreadPoolExecutor(2) as pool:
         answers = list(pool.map(answer, ("approve", "reject")))
-    final = asyncio.run(stores.gates.read("gate_a", NOW))
+    final = asyncio.run(stores.gates.read("gate_a"))
     assert sorted(answers) == sorted([final.status, "refused"])
     assert final.status == ("approved" if final.decided_by == "approve" else "rejected")
 
@@ -106,7 +111,7 @@ async def test_an_answer_that_comes_too_late_is_refused_and_the_gate_stays_close
     await stores.gates.open(gate(), lease)
     with pytest.raises(GateError, match="expired at 2026-11-21 12:01:00 UTC; nothing was run"):
         await stores.gates.decide("gate_a", APPROVE, LATER)
-    assert (await stores.gates.read("gate_a", LATER)).status == "expired"
+    assert (await stores.gates.read("gate_a")).status == "expired"
     with pytest.raises(GateError):
         await stores.gates.decide("gate_a", APPROVE, NOW)
 
@@ -121,7 +126,7 @@ async def test_a_gate_is_open_until_the_moment_it_expires(stores: Stores, lease:
 async def test_an_expiry_does_not_touch_a_decided_gate(stores: Stores, lease: Lease) -> None:
     await stores.gates.open(gate(), lease)
     await stores.gates.decide("gate_a", APPROVE, NOW)
-    assert (await stores.gates.read("gate_a", LATER)).status == "approved"
+    assert (await stores.gates.read("gate_a")).status == "approved"
 
 
 async def test_an_answer_that_names_another_hash_is_refused_and_the_gate_stays_open(
@@ -133,7 +138,7 @@ async def test_an_answer_that_names_another_hash_is_refused_and_the_gate_stays_o
         GateError, match="the answer names plan_hash bbbbbbbbbbbb, the gate shows aaaaaaaaaaaa"
     ):
         await stores.gates.decide("gate_a", stale, NOW)
-    assert (await stores.gates.read("gate_a", NOW)).status == "open"
+    assert (await stores.gates.read("gate_a")).status == "open"
 
 
 async def test_an_answer_that_names_the_right_hash_counts(stores: Stores, lease: Lease) -> None:
@@ -146,7 +151,7 @@ async def test_an_unknown_gate_is_refused(stores: Stores) -> None:
     with pytest.raises(GateError, match="there is no gate gate_x"):
         await stores.gates.decide("gate_x", APPROVE, NOW)
     with pytest.raises(GateError, match="there is no gate gate_x"):
-        await stores.gates.read("gate_x", NOW)
+        await stores.gates.read("gate_x")
 
 
 async def test_the_open_gates_of_a_thread_are_listed_oldest_first(stores: Stores, lease: Lease) -> None:
@@ -154,8 +159,7 @@ async def test_the_open_gates_of_a_thread_are_listed_oldest_first(stores: Stores
     for opened in (younger, gate("gate_b"), gate("gate_c"), gate("gate_d", "thread_2")):
         await stores.gates.open(opened, lease)
     await stores.gates.decide("gate_c", APPROVE, NOW)
-    assert [found.gate_id for found in await stores.gates.of_thread("thread_1", NOW)] == ["gate_b", "gate_a"]
-    assert await stores.gates.of_thread("thread_1", LATER) == []
+    assert [found.gate_id for found in await stores.gates.of_thread("thread_1")] == ["gate_b", "gate_a"]
 
 
 def test_a_gate_has_one_name_per_run_kind_and_subject() -> None:
@@ -194,14 +198,14 @@ async def test_the_gate_of_a_step_takes_no_edit_and_no_response(
     await stores.gates.open(gate(), lease)
     with pytest.raises(GateError, match="it asks about one call"):
         await stores.gates.decide("gate_a", decision, NOW)
-    assert (await stores.gates.read("gate_a", NOW)).status == "open"
+    assert (await stores.gates.read("gate_a")).status == "open"
 
 
 async def test_a_response_without_a_replan_left_is_refused(stores: Stores, lease: Lease) -> None:
     await stores.gates.open(plan_gate(replans_left=0), lease)
     with pytest.raises(GateError, match="no re-plan is left"):
         await stores.gates.decide("gate_a", RESPOND, NOW)
-    assert (await stores.gates.read("gate_a", NOW)).status == "open"
+    assert (await stores.gates.read("gate_a")).status == "open"
 
 
 @pytest.mark.parametrize(
@@ -215,4 +219,57 @@ async def test_an_edit_and_only_an_edit_brings_a_plan(
     await stores.gates.open(plan_gate(), lease)
     with pytest.raises(GateError, match="an edit and only an edit"):
         await stores.gates.decide("gate_a", decision, NOW)
-    assert (await stores.gates.read("gate_a", NOW)).status == "open"
+    assert (await stores.gates.read("gate_a")).status == "open"
+
+
+MOVES = [
+    (timedelta(0), 59.0, False),
+    (timedelta(0), 60.0, True),
+    (timedelta(days=1), 1.0, False),
+    (-timedelta(days=1), 1.0, False),
+    (-timedelta(days=1), 61.0, True),
+]
+
+
+@pytest.mark.parametrize(("clock_moves", "passes_s", "late"), MOVES)
+async def test_a_gate_expires_by_the_time_that_went_by_whatever_the_clock_says(
+    tmp_path: Path, make_run: Callable[..., Run], clock_moves: timedelta, passes_s: float, late: bool
+) -> None:
+    seconds = [1000.0]
+    stores = open_stores(tmp_path / "timed", timer=Timer(lambda: seconds[0], "this boot"))
+    lease = await stores.leases.take(make_run(), 60)
+    await stores.gates.open(gate(), lease)
+    seconds[0] += passes_s
+    now = NOW + clock_moves
+    if late:
+        with pytest.raises(GateError, match="expired"):
+            await stores.gates.decide("gate_a", APPROVE, now)
+    else:
+        assert (await stores.gates.decide("gate_a", APPROVE, now)).status == "approved"
+    stores.close()
+
+
+async def test_after_a_new_start_of_the_machine_the_clock_decides(
+    tmp_path: Path, make_run: Callable[..., Run]
+) -> None:
+    before = open_stores(tmp_path / "timed", timer=Timer(lambda: 1000.0, "the boot before"))
+    lease = await before.leases.take(make_run(), 60)
+    await before.gates.open(gate(), lease)
+    before.close()
+    after = open_stores(tmp_path / "timed", timer=Timer(lambda: 5.0, "this boot"))
+    with pytest.raises(GateError, match="expired"):
+        await after.gates.decide("gate_a", APPROVE, LATER)
+    after.close()
+
+
+async def test_reading_closes_nothing_and_going_on_closes_the_late_gates_of_its_run_alone(
+    stores: Stores, lease: Lease, begin: Begin
+) -> None:
+    other = await begin("run_2", "thread_2")
+    await stores.gates.open(gate(), lease)
+    await stores.gates.open(gate("gate_b", "thread_2").model_copy(update={"run_id": "run_2"}), other)
+    far = LATER + timedelta(days=9)
+    assert (await stores.gates.read("gate_a")).status == "open"
+    await stores.gates.expire(lease, far)
+    assert (await stores.gates.read("gate_a")).status == "expired"
+    assert (await stores.gates.read("gate_b")).status == "open"

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -143,12 +143,13 @@ async def test_an_owner_that_was_taken_over_can_write_nothing(
 ) -> None:
     assert await stores.leases.take_over(make_run()) == owner_of(lease.owner).shown
     new = await stores.leases.take(make_run(), 60)
-    for write in (
+    writes: tuple[Callable[[], Awaitable[None]], ...] = (
         lambda: stores.runs.set_status(lease, "waiting"),
         lambda: stores.runs.end(lease, "failed", "", NOW),
         lambda: stores.runs.set_title(lease, "mine"),
         lambda: stores.own_parts.keep(lease, ["a.b"]),
-    ):
+    )
+    for write in writes:
         with pytest.raises(LeaseLost, match="taken over by another process"):
             await write()
     await stores.leases.release(lease, "storage")

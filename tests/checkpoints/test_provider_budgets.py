@@ -308,3 +308,17 @@ def test_no_sum_of_a_window_walks_over_the_calls(tmp_path: Path) -> None:
     assert len(found) == 4
     assert sum("usage_days USING INDEX" in plan for plan in found) == 2
     assert sum("usage USING INDEX usage_reserved" in plan for plan in found) == 2
+
+
+@pytest.mark.parametrize("back", [timedelta(hours=13), timedelta(days=1), timedelta(days=5)], ids=str)
+async def test_a_clock_that_is_set_back_opens_no_day_a_second_time(budgets: Budgets, back: timedelta) -> None:
+    await use(budgets, Amount(70), at=NOW - back)
+    await use(budgets, Amount(70), at=NOW)
+    assert not await fits(budgets, Amount(40), HUNDRED, NOW - back)
+    assert await fits(budgets, Amount(30), HUNDRED, NOW - back)
+    assert await fits(budgets, Amount(100), HUNDRED, NOW + timedelta(days=1))
+
+
+async def test_a_day_that_a_broken_clock_has_counted_far_ahead_holds_nothing_up(budgets: Budgets) -> None:
+    await use(budgets, Amount(70), at=NOW + timedelta(days=4000))
+    assert await fits(budgets, Amount(100), HUNDRED, NOW)

@@ -30,7 +30,7 @@ def step(id_: str = "s1", capability: str = "disk.wipe", **params: Any) -> dict[
 
 def gates_of(agent: Agent, config: RunnableConfig) -> list[str]:
     thread_id = config["configurable"]["thread_id"]
-    return [gate.gate_id for gate in asyncio.run(agent.stores.gates.of_thread(thread_id, datetime.now(UTC)))]
+    return [gate.gate_id for gate in asyncio.run(agent.stores.gates.of_thread(thread_id))]
 
 
 def test_an_approved_plan_runs_once_its_own_gates_are_approved(

@@ -7,7 +7,6 @@ import json
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -281,7 +280,7 @@ async def leave_what_failed(
 
 async def open_gates(agent: Agent, config: RunnableConfig) -> dict[str, str]:
     """Map the open gates of a thread to the ids of their steps, or to `escalation`."""
-    gates = await agent.stores.gates.of_thread(config["configurable"]["thread_id"], datetime.now(UTC))
+    gates = await agent.stores.gates.of_thread(config["configurable"]["thread_id"])
     return {
         gate.gate_id: gate.kind if gate.kind == "escalation" else str(gate.shown["step_id"]) for gate in gates
     }

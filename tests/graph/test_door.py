@@ -6,7 +6,6 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -31,7 +30,7 @@ def step(id_: str = "s1", capability: str = "disk.wipe", **params: Any) -> dict[
 
 def gates_of(agent: Agent, config: RunnableConfig) -> list[str]:
     thread_id = config["configurable"]["thread_id"]
-    return [gate.gate_id for gate in asyncio.run(agent.stores.gates.of_thread(thread_id, datetime.now(UTC)))]
+    return [gate.gate_id for gate in asyncio.run(agent.stores.gates.of_thread(thread_id))]
 
 
 def approve_all(agent: Agent, config: RunnableConfig) -> dict[str, Any]:
