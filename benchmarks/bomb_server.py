@@ -9,6 +9,7 @@ import json
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import unquote
 
 DEEP = "[" * 100_000 + "]" * 100_000
 OPEN = "[" * 100_000
@@ -21,15 +22,20 @@ TEXTS: dict[str, str] = {
     "numbers": "[" + ",".join(["1e5"] * 200_000) + "]",
 }
 
-# What an answer of an MCP server may just hold.
+# What an answer of an MCP server, or the arguments of a call, may just hold.
 WITHIN: dict[str, str] = {
-    "wide, 49,000 lists": "[" + "[]," * 49_000 + "[]]",
-    "650 lists of 150 levels": "[" + ",".join(["[" * 150 + "]" * 150] * 650) + "]",
+    "wide, 9,500 lists": "[" + "[]," * 9_500 + "[]]",
+    "60 lists of 150 levels": "[" + ",".join(["[" * 150 + "]" * 150] * 60) + "]",
+    "9,500 levels": "[" * 9_500 + "]" * 9_500,
+    "9,500 objects": "[" + ",".join(['{"a": 1}'] * 9_500) + "]",
+    "a text of 190 kB": '"😀' + "a" * 190_000 + '"',
+}
+ANSWERS: dict[str, str] = {
     "99,000 numbers": "[" + ",".join(["1e5"] * 99_000) + "]",
-    "90,000 levels": "[" * 90_000 + "]" * 90_000,
-    "a text of 1.9 MB": '"😀' + "a" * 1_890_000 + '"',
-    "commas in a text of 1.9 MB": '"' + "[," * 945_000 + '"',
-    "escapes in a text of 1.9 MB": '"' + r"\\" * 940_000 + '"',
+    "a text of 1.4 MB": '"😀' + "a" * 1_400_000 + '"',
+    "commas in a text of 1.4 MB": '"' + "[," * 700_000 + '"',
+    "escapes in a text of 1.4 MB": '"' + r"\\" * 700_000 + '"',
+    "a text of 9 MB": '"' + "a" * 9_000_000 + '"',
 }
 
 
@@ -38,7 +44,7 @@ def reply_of(kind: str) -> dict[str, Any]:
     way, _, name = kind.partition(" ")
     if way != "args":
         return {"role": "assistant", "content": f'{{"goal": "g", "steps": {TEXTS[name]}}}'}
-    function = {"name": "memory__search", "arguments": f'{{"query": {TEXTS[name]}'}
+    function = {"name": "memory__search", "arguments": f'{{"query": {(TEXTS | WITHIN)[name]}}}'}
     return {
         "role": "assistant",
         "content": None,
@@ -60,7 +66,7 @@ class Bombs(BaseHTTPRequestHandler):
         asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
         _, mcp, kind = self.path.partition("/mcp/")
         if mcp:
-            self._send_mcp(asked, kind.replace("%20", " "))
+            self._send_mcp(asked, unquote(kind))
             return
         wanted = asked["model"].startswith("plan") or len(asked["messages"]) < 4
         message = reply_of(asked["model"]) if wanted else {"role": "assistant", "content": "the end"}
@@ -126,7 +132,7 @@ def answered(asked: dict[str, Any], name: str) -> str:
     if "id" not in asked:
         return ""
     if asked["method"] == "tools/call":
-        text = f'{{"content": [], "structuredContent": {{"a": {(TEXTS | WITHIN).get(name, 1)}}}}}'
+        text = f'{{"content": [], "structuredContent": {{"a": {(TEXTS | WITHIN | ANSWERS).get(name, 1)}}}}}'
     elif asked["method"] == "initialize":
         info = {"name": "bomb", "version": "1"}
         version = asked["params"]["protocolVersion"]

@@ -9,11 +9,6 @@ import re
 
 from mcp.types import PARSE_ERROR, ErrorData, JSONRPCError
 
-from planwright.graph.json_size import MOST_VALUES, most_values
-
-MOST_BYTES = 2_000_000  # of one message
-TOO_LONG = f"an answer of more than {MOST_BYTES // 1_000_000} MB is not read"
-TOO_MANY = f"an answer with more than {MOST_VALUES:,} values is not read"
 TOO_DEEP = "an answer that is nested too deeply is not read"
 COMPRESSED = "a compressed answer is not read"
 _LONGEST = 200  # of an error's text
@@ -21,11 +16,9 @@ _INVALID = re.compile(r"Invalid JSON: (.*?)(?: \[type=|$)", re.MULTILINE)  # as 
 _DEEPER = "recursion limit exceeded"  # from 200 levels on (jiter, which pydantic reads with)
 
 
-def too_much(message: bytes) -> str:
-    """Say why a message is not read; nothing when it may be."""
-    if len(message) > MOST_BYTES:
-        return TOO_LONG
-    return TOO_MANY if most_values(message) > MOST_VALUES else ""
+def not_read(what: str) -> str:
+    """Say that an answer was too much to be read."""
+    return f"an answer of {what} is not read"
 
 
 def unread(request_id: int | str | None, why: str) -> JSONRPCError:

@@ -19,7 +19,8 @@ from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
 
-from planwright.capabilities.mcp.answers import MOST_BYTES, TOO_LONG, too_much, unread
+from planwright.capabilities.mcp.answers import not_read, unread
+from planwright.graph.reply_size import MOST_BYTES, TOO_LONG, too_much
 
 ENDS_S = 2.0  # for each of: ending by itself, by SIGTERM, by SIGKILL (MCP 2025-11-25, lifecycle, shutdown)
 MOST_SKIPPED = 10 * MOST_BYTES
@@ -70,29 +71,30 @@ class _Inbox(ObjectReceiveStream[SessionMessage | Exception]):
         """Return the next message, or why a line is none. Raises anyio.EndOfStream after the last."""
         try:
             line = await self._stdout.receive_until(b"\n", MOST_BYTES)
-            why = too_much(line)
+            what = too_much(line)
         except anyio.DelimiterNotFound:
-            line, why = await self._edges(), TOO_LONG
+            line, what = await self._edges(), TOO_LONG
         except (anyio.IncompleteRead, anyio.BrokenResourceError, OSError) as error:
             raise anyio.EndOfStream from error
-        failure = ValueError(why)
-        if not why:
+        failure = ValueError(not_read(what))
+        if not what:
             try:
                 return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
             except ValueError as error:
-                failure, why = error, str(error)
+                failure = error
         number = _ID.search(line[:EDGE] + line[-EDGE:])
-        return SessionMessage(unread(int(number[1] or number[2]), why)) if number else failure
+        return SessionMessage(unread(int(number[1] or number[2]), str(failure))) if number else failure
 
     async def aclose(self) -> None:
         """Close nothing: the process is read until it ends."""
 
     async def _edges(self) -> bytes:
         """Skip the rest of a line, and return how it begins and ends."""
-        first, last = b"", b""
-        for _ in range(0, MOST_SKIPPED, MOST_BYTES // 100):
-            part, end, after = (await self._stdout.receive(MOST_BYTES // 100)).partition(b"\n")
-            first, last = first or part[:EDGE], (last + part)[-EDGE:]
+        first = last = b""
+        skipped = 0
+        while skipped < MOST_SKIPPED:
+            part, end, after = (await self._stdout.receive()).partition(b"\n")
+            first, last, skipped = first or part[:EDGE], (last + part)[-EDGE:], skipped + len(part)
             if end:
                 self._stdout.feed_data(after)
                 return first + last

@@ -6,14 +6,12 @@ The SDK (mcp 2.3.0) limits the bytes of an event and nothing else.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import AsyncIterator
 
 import httpx2
 
-from planwright.capabilities.mcp.answers import COMPRESSED, MOST_BYTES, TOO_LONG, too_much, unread
-
-_BLANK_LINE = re.compile(rb"\n\n|\r\r|\n\r\n?")  # lines end with \n, \r or \r\n (WHATWG HTML section 9.2.5)
+from planwright.capabilities.mcp.answers import COMPRESSED, not_read, unread
+from planwright.graph.reply_size import BLANK_LINE, MOST_BYTES, TOO_LONG, too_much
 
 
 class Bounded(httpx2.AsyncHTTPTransport):
@@ -31,7 +29,9 @@ class Bounded(httpx2.AsyncHTTPTransport):
             body = await _read(_stream(response)) if plain else b""
         finally:
             await response.aclose()
-        if why := too_much(body) if plain else COMPRESSED:
+        what = too_much(body)
+        if what or not plain:
+            why = not_read(what) if what else COMPRESSED
             stand_in = {"content-type": "application/json"}
             return httpx2.Response(response.status_code, headers=stand_in, content=_error(request, why))
         return httpx2.Response(response.status_code, headers=response.headers, content=body)
@@ -50,15 +50,15 @@ class _Events(httpx2.AsyncByteStream):
             looked_at = max(0, len(waiting) - 2)
             waiting += part
             whole = 0
-            for blank in _BLANK_LINE.finditer(waiting, looked_at):
-                if why := too_much(waiting[whole : blank.end()]):
-                    yield waiting[:whole] + self._error(why)
+            for blank in BLANK_LINE.finditer(waiting, looked_at):
+                if what := too_much(waiting[whole : blank.end()]):
+                    yield waiting[:whole] + self._error(not_read(what))
                     return
                 whole = blank.end()
             yield bytes(waiting[:whole])
             del waiting[:whole]
             if len(waiting) > MOST_BYTES:
-                yield self._error(TOO_LONG)
+                yield self._error(not_read(TOO_LONG))
                 return
         yield bytes(waiting)
 
