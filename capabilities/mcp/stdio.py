@@ -25,13 +25,7 @@ from planwright.graph.reply_size import MOST_BYTES, TOO_LONG, too_much
 ENDS_S = 2.0  # for each of: ending by itself, by SIGTERM, by SIGKILL (MCP 2025-11-25, lifecycle, shutdown)
 MOST_SKIPPED = 10 * MOST_BYTES
 EDGE = 200
-_GONE = (
-    anyio.EndOfStream,
-    anyio.IncompleteRead,
-    anyio.ClosedResourceError,
-    anyio.BrokenResourceError,
-    OSError,
-)
+_GONE = (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError)
 # The id of an answer stands first or last in it, as servers write it; ours are numbers.
 _VERSION = rb'"jsonrpc"\s*:\s*"2\.0"'
 _ID = re.compile(

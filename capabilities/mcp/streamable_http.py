@@ -51,8 +51,8 @@ class _Events(httpx2.AsyncByteStream):
             waiting += part
             whole = 0
             for blank in BLANK_LINE.finditer(waiting, looked_at):
-                if what := too_much(waiting[whole : blank.end()]):
-                    yield waiting[:whole] + self._error(not_read(what))
+                if what := too_much(bytes(waiting[whole : blank.end()])):
+                    yield bytes(waiting[:whole]) + self._error(not_read(what))
                     return
                 whole = blank.end()
             yield bytes(waiting[:whole])
@@ -63,6 +63,7 @@ class _Events(httpx2.AsyncByteStream):
         yield bytes(waiting)
 
     async def aclose(self) -> None:
+        """Close the connection, or give it back."""
         await self._stream.aclose()
 
     def _error(self, why: str) -> bytes:
