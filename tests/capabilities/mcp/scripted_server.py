@@ -1,7 +1,8 @@
 """An MCP server whose tools answer with JSON, or what is none, by its name in `SAID`.
 
 `python scripted_server.py` speaks over stdin and stdout; `--http` on a port, which is printed: at `/json` it
-answers with JSON, at `/events` with a stream of events, at `/zipped` with compressed JSON.
+answers with JSON, at `/events` with a stream of events, at `/zipped` with compressed JSON, at `/endless` with
+an event without end.
 """
 
 from __future__ import annotations
@@ -59,6 +60,13 @@ class Handler(BaseHTTPRequestHandler):
             self._send(b"", "text/plain", 202)
         elif self.path == "/json":
             self._send(answer(asked).encode(), "application/json")
+        elif self.path == "/endless" and asked["method"] == "tools/call":
+            self.send_response(200)
+            self.send_header("content-type", "text/event-stream")
+            self.end_headers()
+            self.wfile.write(b"data: " + b"a" * 1_600_000)
+            self.rfile.read()  # until the client has gone
+            self.close_connection = True
         elif self.path == "/zipped":
             self._send(gzip.compress(answer(asked).encode()), "application/json", encoding="gzip")
         else:

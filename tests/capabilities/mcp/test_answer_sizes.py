@@ -42,10 +42,10 @@ def port() -> Iterator[int]:
 def servers(port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     """One server by each way, and one over stdio whose tools are blind."""
     folder = tmp_path_factory.mktemp("mcp")
-    urls = {way: {"url": f"http://127.0.0.1:{port}/{way}"} for way in ("json", "events")}
+    urls = {way: {"url": f"http://127.0.0.1:{port}/{way}"} for way in ("json", "events", "endless")}
     process = {"command": sys.executable, "args": [SCRIPT]}
     McpServers(folder).plug(folder, {"stdio": process, **urls, "blind": process})
-    opened = open_servers(load(folder, mcp={**dict.fromkeys(WAYS, PURE), "blind": BLIND}))
+    opened = open_servers(load(folder, mcp={**dict.fromkeys((*WAYS, "endless"), PURE), "blind": BLIND}))
     yield opened
     opened.close()
 
@@ -87,6 +87,11 @@ async def test_a_line_without_end_ends_the_connection(servers: Servers) -> None:
     with pytest.raises(EffectInDoubt, match="blind answered say: Connection closed"):
         await call(servers, "blind.say", kind="far too long")
     assert await call(servers, "blind.say", kind="a word") == {"text": "", "structured": {"said": "word"}}
+
+
+async def test_an_event_without_end_is_not_waited_for(servers: Servers) -> None:
+    with pytest.raises(OverLimit, match=r"endless answered say: .* more than 1\.5 MB"):
+        await call(servers, "endless.say", kind="a word")
 
 
 def test_a_compressed_answer_is_not_read(port: int, tmp_path: Path) -> None:
