@@ -140,10 +140,10 @@ def provider(port: int, kind: str, *, stream: bool = False) -> dict[str, Any]:
     return {"providers": {"p": {"base_url": url, "model": kind, "capabilities": able, "api_key_env": None}}}
 
 
-def mcp_server(folder: Path, answer: str) -> None:
-    """Configure an MCP server whose tool answers with a bomb."""
+def mcp_server(folder: Path, answer: str, url: str = "") -> None:
+    """Configure an MCP server whose tool answers with a bomb: a process, or what is behind a URL."""
     script = Path(__file__).with_name("bomb_server.py")
-    entry = {"command": sys.executable, "args": [str(script), "--mcp", answer]}
+    entry = {"url": url} if url else {"command": sys.executable, "args": [str(script), "--mcp", answer]}
     patience = "[mcp.bomb]\ncall_timeout_s = 3\n"
     put(folder, {".mcp.json": json.dumps({"mcpServers": {"bomb": entry}}), "planwright.toml": patience})
     trust = Trust(load(folder).store_folder)

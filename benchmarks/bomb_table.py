@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from benchmarks import bomb_doors as doors
-from benchmarks.bomb_server import DEEP, TEXTS
+from benchmarks.bomb_server import ANSWERS, DEEP, TEXTS, WITHIN
 from benchmarks.bomb_texts import CALENDARS, CHANGES, CONDITIONS, CRITERIA, HOSTILE, MAILS, MB, QUERIES
 from planwright.capabilities.builtin import calendar, documents, files, http, mail, smtp, sql, text
 from planwright.capabilities.capability import Capability
@@ -174,7 +175,10 @@ def _addressed(folder: Path, address: str) -> str:
 
 def _json() -> list[Bomb]:
     bombs = [Bomb("http.request", name, partial(_fetched, name.replace(" ", "%20"))) for name in TEXTS]
-    bombs += [bomb("an MCP result", name, _tool, name) for name in TEXTS]
+    for name in (*TEXTS, *WITHIN, *ANSWERS):
+        bombs.append(bomb("an MCP result", name, _tool, name))
+        bombs.append(Bomb("an MCP result over HTTP", name, partial(_tool_over_http, name)))
+        bombs.append(Bomb("an MCP result in events", name, partial(_tool_over_http, f"events {name}")))
     bombs.append(bomb("an MCP schema", "an evil pattern", _tool, "pattern", {"word": "a" * 40 + "!"}))
     within = {"wide, in 180 kB": f"[{'[],' * 60_000}[]]", "40,000 levels": DEEP[60_000:-60_000]}
     for name, content in {**TEXTS, **within, "digits, in 190 kB": "9" * 190_000}.items():
@@ -197,8 +201,12 @@ def _fetched(name: str, folder: Path, port: int) -> str:
     return doors.called(http.request, {"url": f"http://127.0.0.1:{port}/{name}"}, folder)
 
 
-def _tool(folder: Path, name: str, args: dict[str, Any] | None = None) -> str:
-    doors.mcp_server(folder, name)
+def _tool_over_http(name: str, folder: Path, port: int) -> str:
+    return _tool(folder, name, url=f"http://127.0.0.1:{port}/mcp/{quote(name)}")
+
+
+def _tool(folder: Path, name: str, args: dict[str, Any] | None = None, url: str = "") -> str:
+    doors.mcp_server(folder, name, url)
     call = {"name": "bomb__look", "args": args or {}, "id": "c1"}
     return doors.run(folder, turns=[{"content": "", "tool_calls": [call]}])
 
@@ -239,9 +247,12 @@ def _referred(folder: Path, content: str) -> str:
 def _models() -> list[Bomb]:
     """Replies over the wire, whole and in 2,000 pieces."""
     bombs = []
-    for name in TEXTS:
-        for pieces in (False, True):
-            for way, what in (("plan", "a plan"), ("args", "tool arguments")):
+    for way, what, texts in (
+        ("plan", "a plan", TEXTS),
+        ("args", "tool arguments", TEXTS | WITHIN),
+    ):
+        for name in texts:
+            for pieces in (False, True):
                 room = f"{what} over the wire{', in pieces' if pieces else ''}"
                 bombs.append(Bomb(room, name, partial(_replied, f"{way} {name}", pieces)))
     return bombs

@@ -36,6 +36,9 @@ _STUMBLED = frozenset(("ValueError", "LookupError", "TypeError", "AttributeError
 
 def classify(error: Exception, provider: str) -> ModelError | None:
     """Name the class of a failed model call; None when it is no failure of the provider's."""
+    for one in (error, error.__cause__):
+        if isinstance(one, ModelError):  # ours, from within the SDK: models/bounded.py
+            return one
     status = _status(error)
     says = " ".join(str(error).split())[:200]
     if status is not None:

@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, get_async_callback_manager_for_config
 from langgraph.constants import TAG_NOSTREAM
 
-from planwright.graph.errors import ModelError, ModelInterrupted, ModelUnavailable
+from planwright.graph.errors import ModelError, ModelInterrupted, ModelOutputInvalid, ModelUnavailable
 
 CUT = "its arguments are no whole JSON object: they were cut off, or are misspelled"
 
@@ -56,7 +56,7 @@ class FirstWords(AsyncCallbackHandler):
 
     def failure(self, error: ModelError) -> ModelError:
         """Say what a failure amounts to: once the reader has seen words, it is no longer another's turn."""
-        if not (self.begun and isinstance(error, ModelUnavailable)):
+        if not (self.begun and isinstance(error, ModelUnavailable | ModelOutputInvalid)):
             return error
         return ModelInterrupted(error.cause, error.next_step, self.text)
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import httpx
 
+from planwright.models.bounded import Bounded
 
-class Unstreamed(httpx.AsyncHTTPTransport):
+
+class Unstreamed(Bounded):
     """Send over HTTP, and spell JSON that came instead of a stream as an event of one (WHATWG HTML §9.2)."""
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request. Raises httpx.TransportError."""
+        """Send a request. Raises httpx.TransportError and what Bounded raises."""
         response = await super().handle_async_request(request)
         kind = response.headers.get("content-type", "")
         if not (response.is_success and kind.startswith("application/json") and _asks_for_a_stream(request)):

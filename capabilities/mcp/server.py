@@ -18,13 +18,15 @@ import httpx2
 from anyio.abc import ObjectReceiveStream
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client import Transport
-from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.types import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Implementation
+from mcp.types import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, Implementation
 from pydantic import JsonValue
 
+from planwright.capabilities.mcp.answers import in_words
 from planwright.capabilities.mcp.command_files import hashes
 from planwright.capabilities.mcp.standing import Standing
+from planwright.capabilities.mcp.stdio import stdio_client
+from planwright.capabilities.mcp.streamable_http import Bounded
 from planwright.capabilities.mcp.tools import Tool, read_tool
 from planwright.checkpoints.private_files import open_private
 from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable
@@ -34,7 +36,6 @@ PAGES = 100  # of a list of tools
 LONGEST_REST_S, FIRST_REST_S = 30.0, 0.25
 CONNECT_S, READ_S = 30, 300
 LOG_LINES, LONGEST = 5, 1000
-MOST_VALUES = 100_000  # of an answer as JSON: each is looked at many times on its way
 
 
 class LostAnswer(Exception):
@@ -42,7 +43,7 @@ class LostAnswer(Exception):
 
 
 class HugeAnswer(LostAnswer):
-    """The answer is more than may be read; it would be the same again."""
+    """The answer is more than may be read, or cannot be read; it would be the same again."""
 
 
 class _Link:
@@ -100,9 +101,6 @@ class Server:
         finally:
             self._calls -= 1
         self._failures = 0
-        if _more_values(reply.structured_content, MOST_VALUES):
-            cause = f"the MCP server {self.name} answered {tool.name} with more than {MOST_VALUES:,} values"
-            raise HugeAnswer(cause)
         return reply.model_dump(mode="json", by_alias=True, exclude_none=True)
 
     async def close(self) -> None:
@@ -165,8 +163,11 @@ class Server:
         entry = self._standing.entry
         if entry.url is not None:
             timeout = httpx2.Timeout(CONNECT_S, read=READ_S)
-            http = httpx2.AsyncClient(headers=entry.headers, timeout=timeout, trust_env=False)
-            return streamable_http_client(entry.url, http_client=await stack.enter_async_context(http))
+            http = httpx2.AsyncClient(
+                headers=entry.headers, timeout=timeout, transport=Bounded(trust_env=False), trust_env=False
+            )
+            opened = await stack.enter_async_context(http)
+            return streamable_http_client(entry.url, http_client=opened, max_sse_event_size=None)
         if hashes(self._standing.listed, entry, child_environment({})) != self._standing.files:
             raise ValueError("a file that its command names has changed since it was trusted")
         log: Any = stack.enter_context(open_private(self._log, "w", encoding="utf-8"))
@@ -174,7 +175,7 @@ class Server:
         command = entry.command or ""
         command = str(folder / command) if "/" in command else command
         started = StdioServerParameters(command=command, args=entry.args, env=entry.env, cwd=folder)
-        return stdio_client(started, errlog=log)
+        return stdio_client(started, log)
 
     def _failure(self, error: MCPError, tool: Tool, link: _Link) -> Exception:
         said = f"the MCP server {self.name} answered {tool.name}: {error.message} ({error.code})"
@@ -183,6 +184,9 @@ class Server:
         if error.code == INVALID_REQUEST and error.message == "Session terminated":
             link.over.set()  # it does not know our session, so it did nothing for it
             return CapabilityUnavailable(said)
+        if error.code == PARSE_ERROR:
+            cause = f"the MCP server {self.name} answered {tool.name}: {in_words(error.message)}"
+            return HugeAnswer(cause)
         return LostAnswer(said)
 
     def _absent(self, why: str) -> CapabilityUnavailable:
@@ -237,17 +241,6 @@ async def _tools(client: Client) -> list[Tool]:
         if (cursor := page.next_cursor) is None:
             return found
     raise ValueError(f"its list of tools has more than {PAGES} pages")
-
-
-def _more_values(value: object, most: int) -> bool:
-    """Say whether there are more values in a JSON value than that."""
-    pending, count = [value], 0
-    while pending and count <= most:
-        count += 1
-        held = pending.pop()
-        if isinstance(held, dict | list):
-            pending += held.values() if isinstance(held, dict) else held
-    return count > most
 
 
 def _said(error: BaseException) -> str:

@@ -1,0 +1,34 @@
+"""What an answer of an MCP server may hold, and what stands in for one that holds more.
+
+The stand-in is a JSON-RPC error for the same request, so that other calls to the server go on.
+"""
+
+from __future__ import annotations
+
+import re
+
+from mcp.types import PARSE_ERROR, ErrorData, JSONRPCError
+
+TOO_DEEP = "an answer that is nested too deeply is not read"
+COMPRESSED = "a compressed answer is not read"
+_LONGEST = 200  # of an error's text
+_INVALID = re.compile(r"Invalid JSON: (.*?)(?: \[type=|$)", re.MULTILINE)  # as pydantic 2.13 puts it
+_DEEPER = "recursion limit exceeded"  # from 200 levels on (jiter, which pydantic reads with)
+
+
+def not_read(what: str) -> str:
+    """Say that an answer was too much to be read."""
+    return f"an answer of {what} is not read"
+
+
+def unread(request_id: int | str | None, why: str) -> JSONRPCError:
+    """Answer a request in place of the server."""
+    return JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=PARSE_ERROR, message=why))
+
+
+def in_words(said: str) -> str:
+    """Say what is wrong with an answer, from the message of its parse error."""
+    if _DEEPER in said:
+        return TOO_DEEP
+    invalid = _INVALID.search(said)
+    return f"it is no JSON: {invalid[1]}"[:_LONGEST] if invalid else " ".join(said.split())[:_LONGEST]

@@ -1,0 +1,90 @@
+"""An MCP server behind an address: every answer, and every event of a stream, within a size.
+
+The SDK (mcp 2.3.0) limits the bytes of an event and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+
+import httpx2
+
+from planwright.capabilities.mcp.answers import COMPRESSED, not_read, unread
+from planwright.graph.reply_size import BLANK_LINE, MOST_BYTES, TOO_LONG, too_much
+
+
+class Bounded(httpx2.AsyncHTTPTransport):
+    """Send over HTTP; an answer that may not be read is replaced by an error for the same request."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request. Raises httpx2.TransportError."""
+        request.headers["accept-encoding"] = "identity"
+        response = await super().handle_async_request(request)
+        plain = response.headers.get("content-encoding", "identity").strip().lower() == "identity"
+        if plain and response.headers.get("content-type", "").lower().startswith("text/event-stream"):
+            response.stream = _Events(_stream(response), request)
+            return response
+        try:
+            body = await _read(_stream(response)) if plain else b""
+        finally:
+            await response.aclose()
+        what = too_much(body)
+        if what or not plain:
+            why = not_read(what) if what else COMPRESSED
+            stand_in = {"content-type": "application/json"}
+            return httpx2.Response(response.status_code, headers=stand_in, content=_error(request, why))
+        return httpx2.Response(response.status_code, headers=response.headers, content=body)
+
+
+class _Events(httpx2.AsyncByteStream):
+    """Events of a stream, each passed on as a whole; one that may not be read ends it with an error."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, request: httpx2.Request) -> None:
+        self._stream = stream
+        self._request = request
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        waiting = bytearray()
+        async for part in self._stream:
+            looked_at = max(0, len(waiting) - 2)
+            waiting += part
+            whole = 0
+            for blank in BLANK_LINE.finditer(waiting, looked_at):
+                if what := too_much(bytes(waiting[whole : blank.end()])):
+                    yield bytes(waiting[:whole]) + self._error(not_read(what))
+                    return
+                whole = blank.end()
+            yield bytes(waiting[:whole])
+            del waiting[:whole]
+            if len(waiting) > MOST_BYTES:
+                yield self._error(not_read(TOO_LONG))
+                return
+        yield bytes(waiting)
+
+    async def aclose(self) -> None:
+        """Close the connection, or give it back."""
+        await self._stream.aclose()
+
+    def _error(self, why: str) -> bytes:
+        return b"data: " + _error(self._request, why) + b"\n\n"
+
+
+async def _read(stream: httpx2.AsyncByteStream) -> bytes:
+    """Read a body, or a little more of it than is allowed."""
+    body = bytearray()
+    async for part in stream:
+        body += part
+        if len(body) > MOST_BYTES:
+            break
+    return bytes(body)
+
+
+def _stream(response: httpx2.Response) -> httpx2.AsyncByteStream:
+    assert isinstance(response.stream, httpx2.AsyncByteStream)
+    return response.stream
+
+
+def _error(request: httpx2.Request, why: str) -> bytes:
+    asked = json.loads(request.content or b"{}")
+    return unread(asked.get("id"), why).model_dump_json().encode()

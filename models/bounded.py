@@ -1,0 +1,83 @@
+"""The reply of a provider over HTTP, within a size that is known before it is read.
+
+A stream may be long, for it can bring one word in 300 bytes; an event of it is no larger than a whole reply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import httpx
+
+from planwright.graph.errors import ModelOutputInvalid, ModelRejected
+from planwright.graph.reply_size import BLANK_LINE, MOST_BYTES, MOST_LISTS, TOO_LONG, opened
+
+MOST_STREAMED = 16_000_000  # bytes
+MOST_EVENTS = 60_000
+_ESCAPED = b"\\u00"  # \u005b is a bracket, too, in a text that is JSON
+
+
+class Bounded(httpx.AsyncHTTPTransport):
+    """Send over HTTP, and read no more of a reply than may be read."""
+
+    def __init__(self, provider: str, proxy: str | None = None) -> None:
+        super().__init__(proxy=proxy)
+        self._provider = provider
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request. Raises httpx.TransportError, and ModelRejected for a compressed reply.
+
+        Reading the response raises ModelOutputInvalid.
+        """
+        request.headers["accept-encoding"] = "identity"  # a compressed reply says nothing about its size
+        response = await super().handle_async_request(request)
+        encoding = response.headers.get("content-encoding", "identity")
+        if encoding.strip().lower() != "identity":
+            await response.aclose()
+            raise ModelRejected(
+                f"provider {self._provider} sends its replies compressed, though it was asked not to",
+                f"switch that off behind providers.{self._provider}.base_url",
+            )
+        assert isinstance(response.stream, httpx.AsyncByteStream)
+        streams = response.headers.get("content-type", "").lower().startswith("text/event-stream")
+        response.stream = _Bounded(response.stream, self._provider, streams)
+        return response
+
+
+class _Bounded(httpx.AsyncByteStream):
+    """The bytes of a reply. Reading them raises ModelOutputInvalid when there are too many."""
+
+    def __init__(self, stream: httpx.AsyncByteStream, provider: str, streams: bool) -> None:
+        self._stream = stream
+        self._provider = provider
+        self._streams = streams
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = events = event = lists = 0
+        async for part in self._stream:
+            ends = [blank.end() for blank in BLANK_LINE.finditer(part)] if self._streams else []
+            size, events = size + len(part), events + len(ends)
+            event, lists = event + len(part), lists + _opened(part)
+            if size > MOST_STREAMED or events > MOST_EVENTS:
+                raise self._over(f"more than {MOST_STREAMED // 1_000_000} MB or {MOST_EVENTS:,} events")
+            if event > MOST_BYTES:
+                raise self._over(TOO_LONG)
+            if lists > MOST_LISTS:
+                raise self._over(f"more than {MOST_LISTS:,} lists and objects")
+            if ends:
+                event, lists = len(part) - ends[-1], _opened(part[ends[-1] :])
+            yield part
+
+    async def aclose(self) -> None:
+        """Close the connection, or give it back."""
+        await self._stream.aclose()
+
+    def _over(self, what: str) -> ModelOutputInvalid:
+        return ModelOutputInvalid(
+            f"the reply of provider {self._provider} has {what}: it was not read", "answer with fewer words"
+        )
+
+
+def _opened(text: bytes) -> int:
+    """Count the lists and objects of JSON, and of JSON that is a string of it (the arguments of a call)."""
+    return opened(text) + text.count(_ESCAPED)

@@ -1,0 +1,147 @@
+"""Replies of a provider over real HTTP that are too much to be read, whole and streamed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from typing import Any
+
+import pytest
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage
+
+from planwright.graph.errors import ModelError, ModelInterrupted, ModelOutputInvalid, ModelRejected
+from planwright.graph.provider_settings import Provider
+from planwright.models.bounded import MOST_EVENTS
+from planwright.models.failures import classify
+from planwright.models.first_words import FirstWords
+from planwright.models.openai_compatible import chat_model
+from tests.wire.conftest import Serve
+from tests.wire.scripted_server import Reply, ScriptedServer, calls, refuses, says
+
+pytestmark = pytest.mark.enable_socket
+TEXT = "a word and " * 18_000  # 198,000 characters
+LISTS = json.loads("[" + "[]," * 10_000 + "[]]")
+NUMBERS = json.loads("[" + "1," * 60_000 + "1]")
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    with ExitStack() as running:
+        yield lambda *replies: running.enter_context(ScriptedServer(replies))
+
+
+@asynccontextmanager
+async def model_of(server: ScriptedServer) -> AsyncIterator[BaseChatModel]:
+    """Open the chat model of a provider, and close its connections."""
+    model: Any = chat_model("mine", Provider(base_url=server.base_url, api_key_env=None, model="m"))
+    yield model
+    await model.root_async_client.close()
+
+
+async def refused(server: ScriptedServer, *, streamed: bool) -> ModelError:
+    """Ask, and return the class of what goes wrong."""
+    async with model_of(server) as model:
+        try:
+            if streamed:
+                async for _ in model.astream("hi"):
+                    pass
+            else:
+                await model.ainvoke("hi")
+        except Exception as error:  # noqa: BLE001 - as in calling.py
+            failure = classify(error, "mine")
+            assert failure is not None
+            return failure
+    raise AssertionError("it was read")
+
+
+def events(deltas: Sequence[dict[str, Any]], more: str = "") -> Reply:
+    """Send pieces of a message as a stream of events."""
+    chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    said = [{**chunk, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    body = "".join(f"data: {json.dumps(one)}\n\n" for one in said) + more + "data: [DONE]\n\n"
+    return Reply(body=body, headers={"Content-Type": "text/event-stream"})
+
+
+def in_pieces(arguments: str, size: int) -> list[dict[str, Any]]:
+    """Cut the arguments of a call into the deltas of a stream."""
+    pieces = [arguments[at : at + size] for at in range(0, len(arguments), size)]
+    head = {"index": 0, "id": "c1", "type": "function", "function": {"name": "note", "arguments": ""}}
+    return [
+        {"tool_calls": [head]},
+        *({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]} for piece in pieces),
+    ]
+
+
+async def test_a_long_answer_is_read_whole_and_streamed(serve: Serve) -> None:
+    async with model_of(serve(says(TEXT))) as model:
+        whole = await model.ainvoke("hi")
+    pieces = [{"content": TEXT[at : at + 50]} for at in range(0, len(TEXT), 50)]
+    async with model_of(serve(events(pieces))) as model:
+        streamed = [piece.text async for piece in model.astream("hi")]
+    assert [whole.text, "".join(streamed)] == [TEXT, TEXT]
+
+
+async def test_arguments_with_many_numbers_are_read(serve: Serve) -> None:
+    async with model_of(serve(calls("note", {"numbers": NUMBERS}))) as model:
+        reply = await model.ainvoke("hi")
+    assert isinstance(reply, AIMessage)
+    assert reply.tool_calls[0]["args"] == {"numbers": NUMBERS}
+
+
+@pytest.mark.parametrize(
+    ("reply", "what"),
+    [
+        (says("a" * 1_600_000), "more than 1.5 MB"),
+        (refuses(400, "a" * 1_600_000), "more than 1.5 MB"),
+        (calls("note", {"lists": LISTS}), "more than 10,000 lists and objects"),
+        (
+            Reply(body=calls("note", {"lists": LISTS}).body.replace("[]", r"\u005b]")),
+            "more than 10,000 lists",
+        ),
+        (Reply(body=f'{{"id": "c", "choices": {json.dumps(LISTS)}}}'), "more than 10,000 lists and objects"),
+    ],
+)
+async def test_a_whole_reply_that_is_too_much_is_invalid(serve: Serve, reply: Reply, what: str) -> None:
+    failure = await refused(serve(reply), streamed=False)
+    assert type(failure) is ModelOutputInvalid
+    assert failure.cause.startswith(f"the reply of provider mine has {what}")
+
+
+@pytest.mark.parametrize(
+    ("reply", "what"),
+    [
+        (events([{"content": "a" * 1_600_000}]), "provider mine has more than 1.5 MB"),
+        (events([{}], ":\n\n" * MOST_EVENTS), "provider mine has more than 16 MB or 60,000 events"),
+        (events([{}], f":{'a' * 1_000_000}\n\n" * 16), "provider mine has more than 16 MB or 60,000 events"),
+        (
+            events(in_pieces(json.dumps(LISTS), 50_000)),
+            "provider mine has more than 10,000 lists and objects",
+        ),
+        (events(in_pieces(json.dumps(LISTS), 20)), "m has more than 200,000 characters, or 10,000 lists"),
+        (events([{"content": "word " * 1000}] * 41), "m has more than 200,000 characters, or 10,000 lists"),
+        (events(in_pieces("9" * 200_001, 5000)), "m has more than 200,000 characters, or 10,000 lists"),
+        (says("a" * 1_600_000), "provider mine has more than 1.5 MB"),  # which came whole all the same
+    ],
+)
+async def test_a_stream_that_is_too_much_is_invalid(serve: Serve, reply: Reply, what: str) -> None:
+    failure = await refused(serve(Reply(200, reply.body, reply.headers)), streamed=True)
+    assert type(failure) is ModelOutputInvalid
+    assert failure.cause.startswith(f"the reply of {what}")
+
+
+async def test_a_compressed_reply_is_not_read(serve: Serve) -> None:
+    server = serve(Reply(body="x", headers={"Content-Encoding": "gzip"}))
+    failure = await refused(server, streamed=False)
+    assert type(failure) is ModelRejected
+    assert "sends its replies compressed" in failure.cause
+    assert server.requests[0].headers["accept-encoding"] == "identity"
+
+
+def test_what_a_reader_has_seen_is_not_asked_for_again() -> None:
+    words = FirstWords(aloud=True)
+    words.begun, words.text = True, "Dear all"
+    failure = words.failure(ModelOutputInvalid("the reply has too much", "answer with fewer words"))
+    assert isinstance(failure, ModelInterrupted)
+    assert failure.partial == "Dear all"
