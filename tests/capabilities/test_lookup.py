@@ -17,6 +17,7 @@ from planwright.graph.errors import (
     EffectInDoubt,
     SetupError,
 )
+from tests.patience import PATIENCE_S
 
 MakeBench = Callable[..., Awaitable[Any]]
 
@@ -167,7 +168,7 @@ def blocking(receiver: Receiver, timeout_s: float, hold: threading.Event) -> Cap
     def do(call: CallContext) -> str:
         """Do something."""
         receiver.calls.append("send")
-        hold.wait(10)
+        hold.wait(PATIENCE_S)
         receiver.sent[call.idempotency_key] = "did it"
         return "did it"
 

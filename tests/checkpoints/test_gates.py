@@ -14,6 +14,7 @@ from planwright.checkpoints.stores import Stores
 from planwright.graph.canonical import sha256
 from planwright.graph.errors import GateError
 from planwright.graph.plan import Plan
+from tests.patience import PATIENCE_S
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LATER = NOW + timedelta(seconds=60)
@@ -84,7 +85,7 @@ def test_of_two_people_who_answer_at_once_one_decides(stores: Stores, round_: in
 
     def answer(word: Answer) -> str:
         decision = Decision(answer=word, decided_by=word, channel="terminal")
-        together.wait(10)
+        together.wait(PATIENCE_S)
         try:
             return asyncio.run(stores.gates.decide("gate_a", decision, NOW)).status
         except GateError:

@@ -19,10 +19,10 @@ from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.agent import build_graph
 from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from tests.patience import PATIENCE_S
 
 FEW = settings(max_examples=12, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 KEYS = "pqr"
-END_S = 60
 
 
 class Watch:
@@ -86,7 +86,7 @@ async def play(steps: list[dict[str, Any]], watch: Watch, folder: Path, stores: 
     model = ScriptedModel(replies=[json.dumps({"goal": "g", "steps": steps}), "the answer"])
     agent = build_graph(chosen, model=model, capabilities=[watch.capability()], stores=stores)
     config: Any = {"configurable": {"thread_id": str(uuid.uuid4())}}
-    async with asyncio.timeout(END_S):
+    async with asyncio.timeout(PATIENCE_S):
         return await agent.ainvoke({"messages": [("user", "place ")]}, config)
 
 
@@ -110,7 +110,7 @@ async def test_two_runs_of_one_agent_keep_out_of_each_others_way(folder: Path, s
     model = ScriptedModel(replies=[reply, reply, "one", "two"])
     agent = build_graph(chosen, model=model, capabilities=[watch.capability()], stores=stores)
     configs: list[Any] = [{"configurable": {"thread_id": str(uuid.uuid4())}} for _ in range(2)]
-    async with asyncio.timeout(END_S):
+    async with asyncio.timeout(PATIENCE_S):
         await asyncio.gather(*(agent.ainvoke({"messages": [("user", "x")]}, config) for config in configs))
     assert (watch.calls, watch.most) == (2, 1)
 

@@ -10,11 +10,10 @@ from langchain_core.messages import AIMessage
 
 from planwright.graph.errors import GateError, RunError, SetupError
 from planwright.models.scripted import ScriptedModel
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
-
-LIMIT_S = 30
 
 
 def ended(scene: Scene) -> dict[str, Any]:
@@ -71,7 +70,7 @@ def test_what_runs_finishes_and_what_has_not_begun_is_skipped(scene: Scene) -> N
     running.start()
     scene.wait_for("began slow")
     other.cancel(scene.thread, by="another process")
-    running.join(LIMIT_S)
+    running.join(PATIENCE_S)
     assert not running.is_alive()
     assert ended(scene)["status"] == "cancelled"
     assert scene.done == ["began slow", "slow"]
@@ -84,7 +83,7 @@ def test_a_loop_is_cancelled_between_two_turns_and_its_history_stays_valid(scene
     running.start()
     scene.wait_for("began slow")
     other.cancel(scene.thread)
-    running.join(LIMIT_S)
+    running.join(PATIENCE_S)
     assert ended(scene)["status"] == "cancelled"
     assert len(model.asked) == 1
     scene.ask(agent, "hello?")

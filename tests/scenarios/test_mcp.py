@@ -20,11 +20,11 @@ from planwright.graph.agent import Agent
 from planwright.graph.run_context import RunContext
 from planwright.models.scripted import ScriptedModel
 from tests.conftest import McpServers, processes
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 
-LIMIT_S = 30
 LONG = "trigger-long-running-operation"
 
 
@@ -215,7 +215,7 @@ def killing(begun: Callable[[], Any]) -> Iterator[None]:
     """Kill the servers `everything` a moment after something has begun."""
 
     def kill() -> None:
-        deadline = time.monotonic() + LIMIT_S
+        deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline and not begun():
             time.sleep(0.02)
         time.sleep(0.3)

@@ -23,10 +23,10 @@ from planwright.graph.errors import (
 )
 from planwright.graph.settings import load
 from tests.conftest import McpServers, processes
+from tests.patience import PATIENCE_S
 
 GRAVE = {"tools": {"trigger-long-running-operation": {"effect": "blind"}}}
 LONG = {"duration": 60, "steps": 60}
-LIMIT_S = 30
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def servers(workspace: Path) -> Iterator[Servers]:
 async def call(servers: Servers, name: str, **args: JsonValue) -> Any:
     """Call a capability's function as the gateway does."""
     found = {capability.name: capability for capability in servers.capabilities}[name]
-    return await asyncio.wait_for(found.function(**args), LIMIT_S)
+    return await asyncio.wait_for(found.function(**args), PATIENCE_S)
 
 
 def test_every_server_lists_its_tools(servers: Servers) -> None:
@@ -231,7 +231,7 @@ async def test_a_server_that_fails_again_and_again_is_given_a_rest(
         assert "it rests" in said[-1]
         (tmp_path / "broken").unlink()
         (tmp_path / "other").touch()
-        deadline = time.monotonic() + LIMIT_S
+        deadline = time.monotonic() + PATIENCE_S
         while "has changed its tool" not in (text := await failure_of(opened)):
             assert time.monotonic() < deadline, text
             await asyncio.sleep(0.1)
