@@ -1,6 +1,6 @@
-"""Real MCP servers for all tests, from npm and PyPI, as `tests/mcp_servers` pins them.
+"""Hypothesis without limits of time, and real MCP servers from npm and PyPI, as `tests/mcp_servers` pins.
 
-They are installed beside the repository's own environment, never into it, and kept until `make clean`.
+The servers are installed beside the repository's own environment, never into it, and kept until `make clean`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from planwright.capabilities.mcp.standing import look
 from planwright.capabilities.mcp.trust import Trust
@@ -28,6 +30,10 @@ PINS = ROOT / "tests" / "mcp_servers"
 INSTALLED = ROOT / ".mcp-servers"
 LIMIT_S = 300
 BIN = {"current": ("mcp-server-time", "mcp-server-git"), "before_mcp_2": ("mcp-server-sqlite",)}
+
+# No test fails for being slow. Loaded here, before any test builds settings of its own on it.
+hypothesis_settings.register_profile("any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("any speed")
 
 
 @dataclass(frozen=True)
