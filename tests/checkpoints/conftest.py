@@ -9,13 +9,14 @@ import pytest
 
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores, open_stores
+from tests.patience import PATIENCE_S
 
 Begin = Callable[..., Awaitable[int]]
 
 
 @pytest.fixture
 def stores(tmp_path: Path) -> Iterator[Stores]:
-    opened = open_stores(tmp_path / "store", busy_timeout_s=10)
+    opened = open_stores(tmp_path / "store", busy_timeout_s=PATIENCE_S)
     yield opened
     opened.close()
 

@@ -73,7 +73,7 @@ def locked_by_another_process(path: Path) -> Iterator[None]:
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
-    opened = Database(tmp_path / "notes.db", TABLE, busy_timeout_s=10)
+    opened = Database(tmp_path / "notes.db", TABLE, busy_timeout_s=PATIENCE_S)
     yield opened
     opened.close()
 
@@ -217,7 +217,7 @@ def test_a_file_that_is_no_database_is_a_setup_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("round_", range(20))
 def test_migrations_run_once_however_many_open_the_file_at_the_same_time(tmp_path: Path, round_: int) -> None:
     migrations = (*TABLE, "INSERT INTO notes (text) VALUES ('migrated')")
-    databases = [Database(tmp_path / "notes.db", migrations, busy_timeout_s=10) for _ in range(6)]
+    databases = [Database(tmp_path / "notes.db", migrations, busy_timeout_s=PATIENCE_S) for _ in range(6)]
     together = threading.Barrier(6)
 
     def open_at_once(database: Database) -> int:

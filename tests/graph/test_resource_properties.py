@@ -26,9 +26,10 @@ KEYS = "pqr"
 
 
 class Watch:
-    """Who writes what now, and the most who ever did."""
+    """Who writes what now, and the most who ever did; nobody ends before so many `meet`."""
 
-    def __init__(self) -> None:
+    def __init__(self, meet: int = 0) -> None:
+        self.meet, self.met = meet, asyncio.Event()
         self.writing: Counter[str] = Counter()
         self.most = 0
         self.calls = 0
@@ -42,6 +43,9 @@ class Watch:
             self.writing.update(keys)
             self.most = max([self.most, *self.writing.values()])
             self.together = max(self.together, self.writing.total())
+            if self.writing.total() >= self.meet:
+                self.met.set()
+            await self.met.wait()
             await asyncio.sleep(0.002)
             self.writing.subtract(keys)
             return self.calls
@@ -116,7 +120,7 @@ async def test_two_runs_of_one_agent_keep_out_of_each_others_way(folder: Path, s
 
 
 def test_what_nobody_else_writes_is_written_at_the_same_time(folder: Path, stores: Stores) -> None:
-    watch = Watch()
+    watch = Watch(meet=len(KEYS))
     steps = [{"id": f"s{key}", "capability": "bench.put", "params": {"keys": [key]}} for key in KEYS]
     output = asyncio.run(play(steps, watch, folder, stores, 8))
     assert (output["status"], watch.together) == ("completed", len(KEYS))
