@@ -38,7 +38,7 @@ from benchmarks.model_desk import NAMES, Desk, Traffic, desk_at
 from planwright.graph.errors import ModelError
 
 SURFACES = ("v1", "api/v1", "api/v3")
-SHORT_S, LONG_S = 1.0, 10.0
+SHORT_S, LONG_S = 1.0, 60.0
 SWITCH_EVERY = 250
 NOW_AND_THEN = {"dropRate": 0.02, "malformedRate": 0.02, "rateLimitRate": 0.01, "disconnectRate": 0.02}
 ALWAYS = [{rate: 1.0} for rate in NOW_AND_THEN]

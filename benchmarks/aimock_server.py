@@ -24,7 +24,7 @@ ROOT = Path(__file__).parent.parent
 PINS = Path(__file__).parent / "aimock"
 INSTALLED = ROOT / ".aimock"
 LIMIT_S = 300
-START_S = 30
+START_S = 120
 LISTENING = re.compile(r"listening on (http://\S+)")
 Fixture = dict[str, Any]
 

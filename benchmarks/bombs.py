@@ -34,6 +34,7 @@ from planwright.sandbox.sandbox import sandbox
 
 CPU_S, MEMORY_MB, HELD_S = 2.0, 100.0, 0.2
 GIVEN_UP_S = 10  # of CPU: what takes longer is killed
+WAITED_S = 600  # for what uses no CPU, or for a machine without a free moment
 ROOM_BYTES = 4_000_000_000
 TICK_S = 0.002
 # What a child of the sandbox takes before its first job: measured with `import cel`, the heaviest.
@@ -72,7 +73,7 @@ def measure(bomb: Bomb, port: int) -> Figures:
         _go_off(bomb, port, theirs)
     theirs.close()
     figures = Figures(bomb.room, bomb.name)
-    told, watch, until = None, _Children(child), time.monotonic() + 6 * GIVEN_UP_S
+    told, watch, until = None, _Children(child), time.monotonic() + WAITED_S
     with contextlib.suppress(EOFError):
         while told is None and time.monotonic() < until:
             watch.look()

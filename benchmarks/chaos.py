@@ -48,6 +48,8 @@ PASSING = (
     "garbage",
     "error in a 200",
 )
+SLOW = ("hang", "drips")
+SHORT_S, LONG_S = 2.0, 60.0  # what is waited for a fault that never answers, and for all else
 SWITCH_EVERY = 250
 
 
@@ -58,6 +60,11 @@ class Case:
     fault: str
     turn: int
     place: int
+
+    @property
+    def slow(self) -> bool:
+        """Whether nothing comes, or too slowly: the case takes as long as the call is given."""
+        return any(word in self.fault for word in SLOW)
 
     @property
     def expected(self) -> str:
@@ -85,7 +92,7 @@ def fault_server() -> Iterator[int]:
     try:
         yield int(started.stdout.readline())
     finally:
-        started.communicate(timeout=10)
+        started.communicate(timeout=LONG_S)
 
 
 def take_down(port: int, provider: str = "-", fault: str = "-") -> dict[str, int]:
@@ -107,9 +114,11 @@ async def play(case: Case, port: int, folder: Path, number: int) -> str:
     limits = {"failover": {"retries": 1, "base_ms": 1}, "execution": {"step_timeout_s": 5}}
     async with desk_at(folder, addresses(port), names, **limits) as desk:
         for turn in range(case.turn + 1):
-            expected = case.expected if turn == case.turn else ""
+            strikes = turn == case.turn
+            expected = case.expected if strikes else ""
             try:
-                reply = await desk.ask(number + turn, turn, case.fault.startswith("stream"), 2)
+                timeout_s = SHORT_S if strikes and case.slow else LONG_S
+                reply = await desk.ask(number + turn, turn, case.fault.startswith("stream"), timeout_s)
                 ended = "" if _calls(reply) == [str(number + turn)] else f"the calls {_calls(reply)}"
             except ModelError as error:
                 ended = type(error).__name__
@@ -145,7 +154,7 @@ async def traffic(count: int, seed: int, port: int, folder: Path, at_once: int =
             if number % SWITCH_EVERY == 0:
                 await asyncio.to_thread(take_down, port, chance.choice(NAMES), chance.choice(PASSING))
             try:
-                made.update(_calls(await desk.ask(number, 0, streams, 10)))
+                made.update(_calls(await desk.ask(number, 0, streams, LONG_S)))
             except ModelError:
                 failed += 1
 

@@ -25,7 +25,7 @@ from mcp.server import MCPServer
 from mcp.types import ToolAnnotations
 
 HOST = "127.0.0.1"
-START_S = 20
+START_S = 120
 
 
 class Happening(NamedTuple):

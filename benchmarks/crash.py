@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -46,7 +46,11 @@ def main() -> int:
     options = _options()
     started = time.perf_counter()
     preload()
-    chosen = [found for found in SCENARIOS if options.scenario in ("all", found.name)]
+    chosen = [
+        replace(found, in_a_row=options.in_a_row)
+        for found in SCENARIOS
+        if options.scenario in ("all", found.name)
+    ]
     unkilled = [Point(found, None, options.only, options.fault) for found in chosen]
     with tempfile.TemporaryDirectory(prefix="crash-") as folder:
         recorded = side_by_side(unkilled, Path(folder), lambda done, running: True)
@@ -203,6 +207,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="the seed of the sample")
     parser.add_argument("--scenario", choices=names, default="all", help="one scenario only")
     parser.add_argument("--only", default="", help="only boundaries whose name holds this text, e.g. done")
+    parser.add_argument("--in-a-row", action="store_true", help="one effect after another, in one chain")
     parser.add_argument("--fault", choices=FAULTS, default="none", help="use receivers with a defect")
     parser.add_argument("--json", type=Path, default=Path("crash.json"), help="where the figures go")
     return parser.parse_args()

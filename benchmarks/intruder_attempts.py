@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from benchmarks.intruder_routes import Route, body_for
-from benchmarks.intruder_stage import GRAPH, Stage
+from benchmarks.intruder_stage import ANSWER_S, GRAPH, Stage
 
 READ_S = 3
 APPROVE = {"resume": {"decisions": [{"type": "approve"}]}}
@@ -174,9 +174,8 @@ def send(client: httpx.Client, stage: Stage, route: Route, headers: Mapping[str,
     if route.method == "WEBSOCKET":
         return _socket(stage, path, headers)
     body = body_for(route, stage.thread, stage.assistant)
-    with client.stream(
-        route.method, path, content=body, headers=dict(headers), timeout=httpx.Timeout(30, read=READ_S)
-    ) as answer:
+    with client.stream(route.method, path, content=body, headers=dict(headers)) as answer:
+        answer.request.extensions["timeout"]["read"] = READ_S  # from here on: httpx has one limit for both
         text = ""
         try:
             for part in answer.iter_text():
@@ -198,7 +197,9 @@ def _socket(stage: Stage, path: str, headers: Mapping[str, str]) -> tuple[int, s
     text, host = "", headers.get("host", stage.netloc)
     url = f"ws://{host}{path}"
     try:
-        with connect(url, additional_headers=given, sock=_dial(stage), proxy=None, open_timeout=10) as socket:
+        with connect(
+            url, additional_headers=given, sock=_dial(stage), proxy=None, open_timeout=ANSWER_S
+        ) as socket:
             for command in commands:
                 socket.send(json.dumps(command))
             for _ in commands:

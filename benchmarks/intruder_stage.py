@@ -23,7 +23,7 @@ import httpx
 from planwright.graph.agent import open_agent
 
 GRAPH = "planwright"
-START_S, STOP_S, SETTLE_S = 120, 30, 60
+START_S, STOP_S, SETTLE_S, ANSWER_S = 300, 120, 120, 120
 STRANGER = """
 [server.tokens.stranger]
 tenant = "elsewhere"
@@ -66,7 +66,7 @@ class Stage:
     def client(self, token: str = "") -> httpx.Client:
         """Connect, with a token or without one."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return httpx.Client(base_url=self.url, headers=headers, trust_env=False, timeout=30)
+        return httpx.Client(base_url=self.url, headers=headers, trust_env=False, timeout=ANSWER_S)
 
     def settle(self) -> None:
         """Wait until the server works on nothing more, whoever began it."""
@@ -100,7 +100,7 @@ def wait_for_a_person(url: str, folder: Path, token: str, stranger: str, canary:
     request = f"Save {canary} to {canary}.md"
     given = {"messages": [{"role": "user", "content": request}]}
     headers = {"Authorization": f"Bearer {token}"}
-    with httpx.Client(base_url=url, headers=headers, trust_env=False, timeout=60) as client:
+    with httpx.Client(base_url=url, headers=headers, trust_env=False, timeout=ANSWER_S) as client:
         thread = client.post("/threads", json={}).raise_for_status().json()["thread_id"]
         begun = client.post(f"/threads/{thread}/runs/wait", json={"assistant_id": GRAPH, "input": given})
         (asked,) = begun.raise_for_status().json()["__interrupt__"]

@@ -36,7 +36,7 @@ from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.errors import PlanwrightError
 from planwright.graph.settings import load
 
-HANG_S = 5
+HANG_S = 60
 ROOT = Path(__file__).parents[1]
 Deed = Callable[[str], tuple[Capability, dict[str, Any]]]
 DEEDS: dict[str, Deed] = {
@@ -158,7 +158,7 @@ def race(folder: Path, count: int, seed: int) -> tuple[Sweep, int]:
             made.attempt(*rng.choice(RACES))
     finally:
         swapper.send_signal(signal.SIGTERM)
-        swaps = int(swapper.communicate(timeout=30)[0] or 0)
+        swaps = int(swapper.communicate(timeout=HANG_S)[0] or 0)
     made.look_around("race", "all")
     made.stores.close()
     return made, swaps

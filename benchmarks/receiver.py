@@ -12,7 +12,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -96,6 +96,7 @@ class Scenario:
 
     `last` are the capabilities at the end of each chain.
     `earlier` says whether the thread had a run before, and whether its process died at its end.
+    `in_a_row` makes one chain of both: the n-th commit of a kind is the same in every run.
     """
 
     name: str
@@ -104,12 +105,13 @@ class Scenario:
     earlier: Literal["", "ended", "died"] = ""
     tool_calls: int = 100
     last: tuple[str, str] = ("bench.book", "bench.notify")
+    in_a_row: bool = False
 
     @property
     def effects(self) -> tuple[Effect, ...]:
         """All six effects; the middle of each chain is the scenario's own."""
         (first, second), (third, fourth) = self.middle, self.last
-        return (
+        effects = (
             Effect("ticket", "tickets.create", "report.txt"),
             first,
             Effect("booked", third, "booking", (first.id,)),
@@ -117,6 +119,10 @@ class Scenario:
             second,
             Effect("notified", fourth, "notice", (second.id,)),
         )
+        if not self.in_a_row:
+            return effects
+        before = ((), *((effect.id,) for effect in effects))
+        return tuple(replace(effect, after=after) for effect, after in zip(effects, before, strict=False))
 
 
 _REPORT = Effect("report", "files.write", "report.txt", ("ticket",), "{{steps.ticket.output.title}}")

@@ -1,6 +1,6 @@
-"""Real MCP servers for all tests, from npm and PyPI, as `tests/mcp_servers` pins them.
+"""Hypothesis without limits of time, and real MCP servers from npm and PyPI, as `tests/mcp_servers` pins.
 
-They are installed beside the repository's own environment, never into it, and kept until `make clean`.
+The servers are installed beside the repository's own environment, never into it, and kept until `make clean`.
 """
 
 from __future__ import annotations
@@ -17,17 +17,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from planwright.capabilities.mcp.standing import look
 from planwright.capabilities.mcp.trust import Trust
 from planwright.graph.invocation import utc_now
 from planwright.graph.settings import load
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parent.parent
 PINS = ROOT / "tests" / "mcp_servers"
 INSTALLED = ROOT / ".mcp-servers"
-LIMIT_S = 300
 BIN = {"current": ("mcp-server-time", "mcp-server-git"), "before_mcp_2": ("mcp-server-sqlite",)}
+
+# No test fails for being slow. Loaded here, before any test builds settings of its own on it.
+hypothesis_settings.register_profile("any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("any speed")
 
 
 @dataclass(frozen=True)
@@ -48,8 +54,17 @@ class McpServers:
         return {"command": self.command(name), "args": list(args), **more}
 
     def plug(self, folder: Path, servers: dict[str, Any], *, trusted: bool = True) -> None:
-        """Write the `.mcp.json` of a workspace and, unless it is to be untrusted, trust all in it."""
+        """Write the `.mcp.json` of a workspace and, unless it is to be untrusted, trust all in it.
+
+        Each server may take its time to start, unless the settings of the workspace name it already.
+        """
         (folder / ".mcp.json").write_text(json.dumps({"mcpServers": servers}, indent=1), "utf-8")
+        toml = folder / "planwright.toml"
+        settled = toml.read_text("utf-8") if toml.exists() else ""
+        for name in servers:
+            if f"[mcp.{name}]" not in settled:
+                settled += f"\n[mcp.{name}]\nstart_timeout_s = {PATIENCE_S}\n"
+        toml.write_text(settled, "utf-8")
         settings = load(folder)
         for standing in look(settings) if trusted else ():
             Trust(settings.store_folder).give(standing.listed, standing.files, "ada", utc_now())
@@ -67,6 +82,12 @@ def processes(word: str) -> list[int]:
         if folder.name.isdigit() and int(parent) == os.getpid() and word in command:
             found.append(int(folder.name))
     return sorted(found)
+
+
+def bytes_read(word: str) -> int:
+    """Count what the processes that `processes` lists have read by now (proc(5), rchar), in bytes."""
+    files = [Path(f"/proc/{pid}/io").read_text("utf-8") for pid in processes(word)]
+    return sum(int(row.split()[1]) for text in files for row in text.splitlines() if row.startswith("rchar"))
 
 
 @pytest.fixture(scope="session")
@@ -107,6 +128,6 @@ def _install(name: str) -> None:
 
 def _run(*command: str) -> None:
     done = subprocess.run(
-        command, cwd=INSTALLED, capture_output=True, text=True, timeout=LIMIT_S, check=False
+        command, cwd=INSTALLED, capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
     assert done.returncode == 0, done.stderr

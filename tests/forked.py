@@ -23,6 +23,8 @@ from tempfile import TemporaryFile
 from types import TracebackType
 from typing import IO, Any, Self
 
+from tests.patience import PATIENCE_S
+
 _SERVER = multiprocessing.get_context("forkserver")
 _SERVER.set_forkserver_preload(["__main__", "tests.preloaded"])
 _ONE_AT_A_TIME = threading.Lock()  # a process may be polled by one thread only
@@ -68,7 +70,7 @@ class Forked:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.send(signal.SIGKILL)
-        self.wait(30)
+        self.wait(PATIENCE_S)
         self._open.close()
 
     @property

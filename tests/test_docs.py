@@ -12,6 +12,7 @@ from typing import Any
 
 from planwright.graph import RunContext, open_agent
 from tests.conftest import McpServers
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parent.parent
 
@@ -25,7 +26,12 @@ def test_the_drawn_graph_is_the_graph() -> None:
 def test_the_python_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
     block = _blocks("python")[0]
     done = subprocess.run(
-        [sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", block],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert "Approve the plan" in done.stdout
@@ -37,7 +43,9 @@ def test_the_capability_of_the_readme_stops_at_its_own_gate(tmp_path: Path) -> N
     (tmp_path / "payments.py").write_text(_blocks("python")[1], "utf-8")
     (tmp_path / "planwright.toml").write_text(_blocks("toml")[-1], "utf-8")
     command = [sys.executable, "-m", "planwright.cli.main", "run", "Refund order A-7 with amount 12.50"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
     assert done.returncode == 3, done.stderr
     assert "own gate" in done.stderr
 
@@ -80,7 +88,7 @@ def test_the_mcp_server_of_the_readme_is_plugged_in(tmp_path: Path, mcp_servers:
         env={**os.environ, "PATH": os.pathsep.join([*homes, os.environ["PATH"]]), "COLUMNS": "200"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

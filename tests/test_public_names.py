@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import planwright.graph
+from tests.patience import PATIENCE_S
 
 
 def test_the_public_names_of_graph_load_on_first_use() -> None:
@@ -31,7 +32,7 @@ def test_looking_at_runs_loads_neither_langgraph_nor_langchain(module: str) -> N
         f"import sys, {module}; print([m for m in sys.modules if m.startswith(('langgraph', 'langchain'))])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=PATIENCE_S
     )
     assert done.stdout.strip() == "[]"
 
@@ -42,6 +43,11 @@ def test_a_workspace_without_mcp_servers_loads_no_mcp(tmp_path: Path) -> None:
         "open_agent('.').close(); print([m for m in sys.modules if m.split('.')[0] in ('mcp', 'mcp_types')])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE_S,
     )
     assert done.stdout.strip() == "[]"

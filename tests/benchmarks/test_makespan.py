@@ -12,8 +12,9 @@ from types import ModuleType
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "makespan.py"
-LIMIT = 60
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +93,7 @@ def test_the_crossed_chains_are_where_waves_lose(makespan: ModuleType) -> None:
 
 async def test_a_small_plan_is_timed_from_start_to_completion(makespan: ModuleType, tmp_path: Path) -> None:
     shape = makespan.Shape("small", {"a": 30, "b": 30, "c": 30}, {"c": ("a", "b")}, 10.0)
-    async with asyncio.timeout(LIMIT):
+    async with asyncio.timeout(PATIENCE_S):
         row = await makespan.measure(shape, tmp_path, repeat=1)
     assert row.ratio("dataflow") >= 0.95
     assert row.ratio("waves") >= 0.95
@@ -107,7 +108,7 @@ async def test_a_small_plan_is_timed_from_start_to_completion(makespan: ModuleTy
 async def test_recorded_naps_are_effects_in_the_ledger(makespan: ModuleType, tmp_path: Path) -> None:
     shape = makespan.Shape("small", {"a": 1, "b": 1}, {}, 10.0, capability="bench.nap_recorded")
     agent = makespan.open_bench_agent(shape, "dataflow", tmp_path, 1)
-    async with asyncio.timeout(LIMIT):
+    async with asyncio.timeout(PATIENCE_S):
         await makespan.time_plan(agent)
     query = "SELECT count(*) FROM effects WHERE status = 'done'"
     assert agent.stores.database.call("read", lambda c: c.execute(query).fetchone()[0]) == 2

@@ -6,6 +6,7 @@ import asyncio
 import email
 import socket
 import ssl
+import threading
 from dataclasses import dataclass, field
 from email.message import EmailMessage
 from email.policy import default
@@ -15,6 +16,8 @@ from typing import Any
 import trustme
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
+
+from tests.patience import PATIENCE_S
 
 USER, PASSWORD = "robot", "s3cret-of-the-post-office"
 
@@ -29,6 +32,7 @@ class Handler:
     offered: int = 0
     logins: list[str] = field(default_factory=list)
     secure: list[bool] = field(default_factory=list)
+    hangs: threading.Event = field(default_factory=threading.Event)
 
     async def handle_MAIL(
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
@@ -71,7 +75,8 @@ class Handler:
             assert isinstance(server.transport, asyncio.Transport)
             server.transport.abort()
         if reply == "hang":
-            await asyncio.sleep(5)
+            self.hangs.set()
+            await asyncio.sleep(PATIENCE_S)
         return "250 nobody hears this" if reply.endswith(("drop", "hang")) else reply
 
 
@@ -101,7 +106,7 @@ class PostOffice:
     def settings(self) -> dict[str, Any]:
         """The `[mail]` section of a client, and the egress list that lets it in."""
         mail: dict[str, Any] = {"host": "localhost", "port": self.port, "security": self._security}
-        mail |= {"from": "agent@planwright.example", "ca_file": str(self.ca_file), "timeout_s": 3}
+        mail |= {"from": "agent@planwright.example", "ca_file": str(self.ca_file), "timeout_s": PATIENCE_S}
         mail |= {"user": USER, "password": PASSWORD} if self._auth else {}
         return {"mail": mail, "egress": {"allow": [f"localhost:{self.port}"]}}
 

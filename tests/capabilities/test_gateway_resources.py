@@ -8,9 +8,9 @@ from typing import Any
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import capability
+from tests.patience import PATIENCE_S
 
 MakeBench = Callable[..., Awaitable[Any]]
-END_S = 30
 
 
 async def test_a_call_that_waits_for_a_resource_has_no_intent_yet(make_bench: MakeBench) -> None:
@@ -29,7 +29,7 @@ async def test_a_call_that_waits_for_a_resource_has_no_intent_yet(make_bench: Ma
         return "wanted"
 
     bench = await make_bench(hold, want)
-    async with asyncio.timeout(END_S):
+    async with asyncio.timeout(PATIENCE_S):
         first = asyncio.create_task(bench.call("a.hold"))
         await begun.wait()
         second = asyncio.create_task(bench.call("a.want"))

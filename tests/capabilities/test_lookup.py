@@ -17,6 +17,8 @@ from planwright.graph.errors import (
     EffectInDoubt,
     SetupError,
 )
+from tests.loop_clock import LoopClock
+from tests.patience import PATIENCE_S
 
 MakeBench = Callable[..., Awaitable[Any]]
 
@@ -156,42 +158,68 @@ async def test_a_call_that_nothing_was_heard_of_is_looked_up_before_it_is_sent_a
     assert receiver.calls == ["send slow", "lookup slow"]
 
 
-def blocking(receiver: Receiver, timeout_s: float, hold: threading.Event) -> Capability:
-    """Declare a call that acts only after a while, and blocks its thread until then."""
+class Blocking:
+    """A call that blocks its thread until it may act, and the clock of whoever waits for it."""
 
-    def lookup(call: CallContext) -> str | None:
-        receiver.calls.append("lookup")
-        return receiver.sent.get(call.idempotency_key)
+    def __init__(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+        self._clock = LoopClock(asyncio.get_running_loop())
+        self._begun, self._may_act = threading.Event(), threading.Event()
 
-    @capability("a.do", mode="local_write", effect="queryable", lookup=lookup, timeout_s=timeout_s)
-    def do(call: CallContext) -> str:
-        """Do something."""
-        receiver.calls.append("send")
-        hold.wait(10)
-        receiver.sent[call.idempotency_key] = "did it"
-        return "did it"
+    def declare(self) -> Capability:
+        """Declare the call, and its lookup."""
+        receiver = self._receiver
 
-    return do
+        def lookup(call: CallContext) -> str | None:
+            receiver.calls.append("lookup")
+            return receiver.sent.get(call.idempotency_key)
+
+        @capability("a.do", mode="local_write", effect="queryable", lookup=lookup, timeout_s=60)
+        def do(call: CallContext) -> str:
+            """Do something."""
+            receiver.calls.append("send")
+            self._begun.set()
+            self._may_act.wait(PATIENCE_S)
+            receiver.sent[call.idempotency_key] = "did it"
+            return "did it"
+
+        return do
+
+    async def be_late(self, seconds: float) -> None:
+        """Let time pass while the call runs, and whoever waits take note of it."""
+        assert await asyncio.to_thread(self._begun.wait, PATIENCE_S)
+        self._clock.pass_(seconds)
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+    def act(self) -> None:
+        """Let the call end."""
+        self._may_act.set()
 
 
 async def test_a_blocking_call_that_is_late_is_waited_for(make_bench: MakeBench, receiver: Receiver) -> None:
-    hold = threading.Event()
-    bench = await make_bench(blocking(receiver, 0.2, hold))
-    asyncio.get_running_loop().call_later(0.3, hold.set)
-    assert await bench.call("a.do") == "did it"
+    blocking = Blocking(receiver)
+    bench = await make_bench(blocking.declare())
+    call = asyncio.create_task(bench.call("a.do"))
+    await blocking.be_late(61)
+    blocking.act()
+    assert await call == "did it"
     assert (receiver.calls, bench.effects()) == (["send"], [("a.do", "done")])
 
 
 async def test_a_blocking_call_that_still_runs_is_in_doubt_and_neither_looked_up_nor_sent_again(
     make_bench: MakeBench, receiver: Receiver
 ) -> None:
-    hold = threading.Event()
-    bench = await make_bench(blocking(receiver, 0.03, hold))
+    blocking = Blocking(receiver)
+    bench = await make_bench(blocking.declare())
+    call = asyncio.create_task(bench.call("a.do"))
     try:
-        with pytest.raises(EffectInDoubt, match=r"within 0\.03 s, and still runs"):
-            await bench.call("a.do")
+        for seconds in (61, 121):
+            await blocking.be_late(seconds)
+        with pytest.raises(EffectInDoubt, match=r"within 60 s, and still runs"):
+            await call
     finally:
-        hold.set()
+        blocking.act()
     assert (receiver.calls, bench.effects()) == (["send"], [("a.do", "in_doubt")])
 
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planwright.capabilities.resource_locks import ResourceLocks
+from tests.patience import PATIENCE_S
 
 KEYS = "abcd"
 MANY = settings(max_examples=150, database=None, deadline=None)
-END_S = 20
 
 
 async def passes(times: int = 3) -> None:
@@ -62,9 +62,9 @@ def test_two_callers_never_hold_one_resource_and_all_of_them_end(
         for task, (_, _, _, cancelled) in zip(tasks, callers, strict=True):
             if cancelled:
                 task.cancel()
-        async with asyncio.timeout(END_S):
+        async with asyncio.timeout(PATIENCE_S):
             await asyncio.gather(*tasks, return_exceptions=True)
-        async with asyncio.timeout(END_S), locks.hold(KEYS):  # nothing is left behind
+        async with asyncio.timeout(PATIENCE_S), locks.hold(KEYS):  # nothing is left behind
             pass
 
     asyncio.run(play())
@@ -74,7 +74,7 @@ def test_two_callers_never_hold_one_resource_and_all_of_them_end(
 
 async def test_a_caller_with_other_resources_does_not_wait() -> None:
     locks = ResourceLocks()
-    async with locks.hold("a"), asyncio.timeout(END_S), locks.hold("b"), locks.hold(""):
+    async with locks.hold("a"), asyncio.timeout(PATIENCE_S), locks.hold("b"), locks.hold(""):
         pass
 
 
@@ -86,7 +86,7 @@ async def test_turns_are_taken_in_the_order_of_asking() -> None:
             order.append(name)
             await passes()
 
-    async with asyncio.timeout(END_S), locks.hold("a"):
+    async with asyncio.timeout(PATIENCE_S), locks.hold("a"):
         waiting = [asyncio.create_task(call(name, keys)) for name, keys in (("both", "ab"), ("b", "b"))]
         await passes()
         assert order == []  # the second may not overtake the first, which would wait for ever
@@ -100,7 +100,7 @@ async def test_one_who_gives_up_waiting_lets_the_next_go_on() -> None:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.01), locks.hold("ab"):
                 raise AssertionError("it was held")
-        async with asyncio.timeout(END_S), locks.hold("b"):
+        async with asyncio.timeout(PATIENCE_S), locks.hold("b"):
             pass
 
 
@@ -111,19 +111,19 @@ def test_locks_hold_over_event_loops() -> None:
     async def first() -> None:
         async with locks.hold("a"):
             inside.set()
-            await asyncio.to_thread(asked.wait, END_S)
+            await asyncio.to_thread(asked.wait, PATIENCE_S)
             await asyncio.sleep(0.02)
             seen.append("first")
 
     async def second() -> None:
-        await asyncio.to_thread(inside.wait, END_S)
+        await asyncio.to_thread(inside.wait, PATIENCE_S)
         asked.set()
-        async with asyncio.timeout(END_S), locks.hold("a"):
+        async with asyncio.timeout(PATIENCE_S), locks.hold("a"):
             seen.append("second")
 
     threads = [threading.Thread(target=asyncio.run, args=(way(),)) for way in (first, second)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(END_S)
+        thread.join(PATIENCE_S)
     assert seen == ["first", "second"]

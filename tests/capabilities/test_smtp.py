@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -21,6 +22,8 @@ from planwright.graph.errors import (
     SetupError,
 )
 from tests.capabilities.post_office import PASSWORD, USER, PostOffice
+from tests.loop_clock import LoopClock
+from tests.patience import PATIENCE_S
 
 MakeWorld = Callable[..., CallContext]
 MakeBench = Callable[..., Awaitable[Any]]
@@ -151,11 +154,13 @@ async def test_what_the_server_says_decides_what_comes_next(
 async def test_a_server_that_is_given_the_mail_and_never_answers_leaves_it_in_doubt(
     office: PostOffice, make_world: MakeWorld
 ) -> None:
+    clock = LoopClock(asyncio.get_running_loop())
     office.handler.replies["DATA"] = "hang"
-    flags = office.settings
-    flags["mail"]["timeout_s"] = 0.3
+    sending = asyncio.create_task(smtp.send.function(**MAIL, call=make_world(**office.settings)))
+    assert await asyncio.to_thread(office.handler.hangs.wait, PATIENCE_S)
+    clock.pass_(PATIENCE_S + 1)
     with pytest.raises(EffectInDoubt, match="did not say whether it took it"):
-        await smtp.send.function(**MAIL, call=make_world(**flags))
+        await sending
 
 
 async def test_nobody_at_the_port_is_tried_again_later(make_world: MakeWorld) -> None:

@@ -12,13 +12,14 @@ from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.clock import Timer
 from planwright.graph.lease import Lease
+from tests.patience import PATIENCE_S
 
 Begin = Callable[..., Awaitable[Lease]]
 
 
 @pytest.fixture
 def stores(tmp_path: Path) -> Iterator[Stores]:
-    opened = open_stores(tmp_path / "store", busy_timeout_s=10, timer=Timer())
+    opened = open_stores(tmp_path / "store", busy_timeout_s=PATIENCE_S, timer=Timer())
     yield opened
     opened.close()
 

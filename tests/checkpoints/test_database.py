@@ -16,9 +16,9 @@ import pytest
 
 from planwright.checkpoints.database import Database
 from planwright.graph.errors import StoreFailed
+from tests.patience import PATIENCE_S
 
 TABLE = ("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT UNIQUE)",)
-LIMIT = 10
 
 Insert = Callable[[sqlite3.Connection], None]
 
@@ -43,15 +43,15 @@ def held_up(database: Database) -> Iterator[None]:
 
     def wait(_: sqlite3.Connection) -> None:
         entered.set()
-        assert leave.wait(LIMIT)
+        assert leave.wait(PATIENCE_S)
 
     blocking = database.submit("wait", wait)
-    assert entered.wait(LIMIT)
+    assert entered.wait(PATIENCE_S)
     try:
         yield
     finally:
         leave.set()
-        blocking.result(LIMIT)
+        blocking.result(PATIENCE_S)
 
 
 @contextmanager
@@ -73,7 +73,7 @@ def locked_by_another_process(path: Path) -> Iterator[None]:
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
-    opened = Database(tmp_path / "notes.db", TABLE, busy_timeout_s=10)
+    opened = Database(tmp_path / "notes.db", TABLE, busy_timeout_s=PATIENCE_S)
     yield opened
     opened.close()
 
@@ -84,7 +84,7 @@ def test_jobs_that_wait_are_committed_together(tmp_path: Path) -> None:
     with held_up(database):
         futures = [database.submit("note", insert(f"n{n}")) for n in range(50)]
     for future in futures:
-        future.result(LIMIT)
+        future.result(PATIENCE_S)
     database.close()
     assert len(texts(database.path)) == 50
     assert [name.split(" ")[1] for name in reached] == ["before", "after", "before", "after"]
@@ -113,7 +113,7 @@ def test_nobody_hears_of_a_write_before_it_is_committed(tmp_path: Path) -> None:
     database = Database(path, TABLE, boundary=look)
     with held_up(database):
         futures.append(database.submit("note", insert("a")))
-    futures[0].result(LIMIT)
+    futures[0].result(PATIENCE_S)
     database.close()
     assert seen == [("before", 0, False), ("after", 1, False)]
 
@@ -131,9 +131,9 @@ def test_a_failing_job_is_rolled_back_and_its_neighbours_are_kept(
         failing = database.submit("note", fail)
         after = database.submit("note", insert("after"))
     with pytest.raises(type(failure)):
-        failing.result(LIMIT)
-    before.result(LIMIT)
-    after.result(LIMIT)
+        failing.result(PATIENCE_S)
+    before.result(PATIENCE_S)
+    after.result(PATIENCE_S)
     assert texts(database.path) == ["before", "after"]
 
 
@@ -153,7 +153,7 @@ def test_later_jobs_never_overtake_earlier_ones(database: Database) -> None:
     with held_up(database):
         futures = [database.submit("note", insert(str(n))) for n in range(30)]
     for future in futures:
-        future.result(LIMIT)
+        future.result(PATIENCE_S)
     assert texts(database.path) == [str(n) for n in range(30)]
 
 
@@ -169,7 +169,7 @@ def test_close_writes_what_is_queued_and_a_later_job_opens_again(database: Datab
         futures = [database.submit("note", insert(str(n))) for n in range(5)]
         closing_ = threading.Thread(target=database.close)
         closing_.start()
-    closing_.join(LIMIT)
+    closing_.join(PATIENCE_S)
     assert all(future.done() for future in futures)
     assert len(texts(database.path)) == 5
     database.call("note", insert("again"))
@@ -217,11 +217,11 @@ def test_a_file_that_is_no_database_is_a_setup_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("round_", range(20))
 def test_migrations_run_once_however_many_open_the_file_at_the_same_time(tmp_path: Path, round_: int) -> None:
     migrations = (*TABLE, "INSERT INTO notes (text) VALUES ('migrated')")
-    databases = [Database(tmp_path / "notes.db", migrations, busy_timeout_s=10) for _ in range(6)]
+    databases = [Database(tmp_path / "notes.db", migrations, busy_timeout_s=PATIENCE_S) for _ in range(6)]
     together = threading.Barrier(6)
 
     def open_at_once(database: Database) -> int:
-        together.wait(LIMIT)
+        together.wait(PATIENCE_S)
         return database.call("read", lambda c: int(c.execute("SELECT count(*) FROM notes").fetchone()[0]))
 
     with ThreadPoolExecutor(6) as pool:

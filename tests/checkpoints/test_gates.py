@@ -19,6 +19,7 @@ from planwright.graph.clock import Timer
 from planwright.graph.errors import GateError
 from planwright.graph.lease import Lease
 from planwright.graph.plan import Plan
+from tests.patience import PATIENCE_S
 
 Begin = Callable[..., Awaitable[Lease]]
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -92,7 +93,7 @@ def test_of_two_people_who_answer_at_once_one_decides(stores: Stores, lease: Lea
 
     def answer(word: Answer) -> str:
         decision = Decision(answer=word, decided_by=word, channel="terminal")
-        together.wait(10)
+        together.wait(PATIENCE_S)
         try:
             return asyncio.run(stores.gates.decide("gate_a", decision, NOW)).status
         except GateError:

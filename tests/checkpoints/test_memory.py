@@ -51,7 +51,7 @@ async def test_an_odd_query_never_raises(memories: Memories, query: str) -> None
     max_examples=150,
     database=None,
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(
     query=st.text(

@@ -20,6 +20,7 @@ from langgraph.types import Interrupt, Send
 from planwright.checkpoints.serde import ALLOWED, MOST_KEPT, AllowListedSerializer
 from planwright.graph import chain_state, chains, compaction, loop_state, plan, results, state
 from planwright.graph.errors import SetupError
+from tests.patience import PATIENCE_S
 
 STEP = plan.PlanStep(id="s1", capability="mail.search", params={"query": "invoice", "nested": [{"a": None}]})
 CRITERION = plan.Criterion(cel="output.count > 0")
@@ -173,7 +174,9 @@ def test_a_foreign_type_is_refused_when_langgraph_was_imported_first(tmp_path: P
         "    print('refused', error.cause)\n"
     )
     command = [sys.executable, "-c", script]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
     assert done.stdout.startswith("refused a checkpoint holds the type __main__.Foreign"), done.stderr
 
 

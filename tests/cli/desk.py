@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.forked import Forked
+from tests.patience import PATIENCE_S
 
 COMMAND = "planwright.cli.main"
-LIMIT_S = 90
 MOST_LINES = 6
 
 
@@ -53,7 +53,7 @@ class Desk:
     def run(self, *args: str, env: Mapping[str, str] | None = None, typed: str = "") -> Outcome:
         """Run a command without a terminal and wait for its end. Its stdin holds what was `typed`."""
         with self.begin(*args, env=env, typed=typed) as process:
-            return Outcome(process.wait(LIMIT_S), process.stdout, process.stderr)
+            return Outcome(process.wait(PATIENCE_S), process.stdout, process.stderr)
 
     def begin(self, *args: str, env: Mapping[str, str] | None = None, typed: str = "") -> Forked:
         """Start a command and let it run; whatever is left of it ends with the block."""
@@ -74,7 +74,7 @@ class Desk:
             input="",
             capture_output=True,
             text=True,
-            timeout=LIMIT_S,
+            timeout=PATIENCE_S,
             check=False,
         )
         return Outcome(done.returncode, done.stdout, done.stderr)
@@ -118,7 +118,7 @@ def refusal(outcome: Outcome) -> str:
     return outcome.stderr
 
 
-def wait_until(true: Callable[[], bool], seconds: float = 30) -> bool:
+def wait_until(true: Callable[[], bool], seconds: float = PATIENCE_S) -> bool:
     """Wait for something to become true, no longer than it may take."""
     deadline = time.monotonic() + seconds
     while not true():

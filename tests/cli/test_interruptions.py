@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.conftest import Waiting, ask
 from tests.cli.desk import Desk, wait_until
+from tests.patience import PATIENCE_S
 from tests.wire.scripted_server import Reply, ScriptedServer, calls, hangs, says
 
 pytestmark = pytest.mark.enable_socket
@@ -40,7 +41,7 @@ def test_a_run_stopped_in_the_middle_of_a_post_is_resumed_under_the_same_key(
     with desk.begin("approve", posting.gate_id) as process:
         assert wait_until(lambda: len(channel.requests) == 1)
         process.send(stop)
-        code, said = process.wait(30), process.stderr
+        code, said = process.wait(PATIENCE_S), process.stderr
     assert code == (-signal.SIGKILL if stop is signal.SIGKILL else 130)
     assert "Traceback" not in said
     if stop is not signal.SIGKILL:
@@ -68,7 +69,7 @@ def test_ctrl_c_while_a_query_waits_ends_the_run_which_can_be_resumed(desk: Desk
                 assert wait_until(lambda: len(server.requests) == 1)
                 assert wait_until(lambda: "sql.query" in str(desk.rows("SELECT data FROM journal")))
                 process.send(signal.SIGINT)
-                code, said = process.wait(30), process.stderr
+                code, said = process.wait(PATIENCE_S), process.stderr
             assert code == 130
             assert "Traceback" not in said
             other.execute("COMMIT")

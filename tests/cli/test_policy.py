@@ -13,6 +13,7 @@ import pytest
 from planwright.capabilities.policy_file import load_policy
 from planwright.cli.policy_views import Question, explain_call, show_policy
 from planwright.graph.errors import SetupError
+from tests.patience import PATIENCE_S
 
 POLICY = """[[rule]]
 match.capability = "files.write"
@@ -151,7 +152,7 @@ def test_what_cannot_be_explained_is_refused(
 def test_a_policy_that_cannot_be_followed_ends_the_command_with_file_and_line(folder: Path) -> None:
     (folder / "policy.toml").write_text('[[rule]]\ndecide = "maybe"\n', "utf-8")
     command = [sys.executable, "-m", "planwright.cli.main", "policy", "check", "--workspace", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith(f"error: {folder}/policy.toml:2: `decide`: input should be")
     assert "next: " in done.stderr

@@ -18,8 +18,7 @@ from typing import Self
 
 from tests.cli.desk import COMMAND, environment
 from tests.forked import Forked
-
-LIMIT_S = 40
+from tests.patience import PATIENCE_S
 
 
 class Typist:
@@ -55,7 +54,7 @@ class Typist:
 
     def read_until(self, text: str) -> None:
         """Read the screen until a text shows. Fails when it does not show in time."""
-        deadline = time.monotonic() + LIMIT_S
+        deadline = time.monotonic() + PATIENCE_S
         while text not in self.screen:
             assert self._read(deadline - time.monotonic()), f"{text!r} never showed:\n{self.screen}"
 
@@ -69,10 +68,10 @@ class Typist:
 
     def finish(self) -> tuple[int, str]:
         """Wait for the end. Returns the exit code and what went to a redirected stdout."""
-        deadline = time.monotonic() + LIMIT_S
+        deadline = time.monotonic() + PATIENCE_S
         while self._read(deadline - time.monotonic()):
             pass
-        return self._process.wait(LIMIT_S), self._process.stdout
+        return self._process.wait(PATIENCE_S), self._process.stdout
 
     def _read(self, seconds: float) -> bool:
         """Read what is there, or false when the time is up or the terminal is gone."""

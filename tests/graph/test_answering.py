@@ -16,12 +16,12 @@ from langgraph.types import Command
 from planwright.capabilities.capability import Capability
 from planwright.graph.agent import Agent
 from planwright.graph.errors import GateError, RunError
+from tests.patience import PATIENCE_S
 
 MakeAgent = Callable[..., Agent]
 MakeConfig = Callable[[], RunnableConfig]
 REQUEST = {"messages": [("user", "do it")]}
 APPROVE: Command[Any] = Command(resume={"decisions": [{"type": "approve"}]})
-LIMIT = 20
 
 
 def step(id_: str = "s1", capability: str = "disk.wipe", **params: Any) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def test_of_two_answers_at_once_one_is_taken(
     together = threading.Barrier(2)
 
     def answer(word: str) -> str:
-        together.wait(LIMIT)
+        together.wait(PATIENCE_S)
         try:
             agent.invoke(Command(resume=word), config)
         except (GateError, RunError):

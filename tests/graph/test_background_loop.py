@@ -11,6 +11,7 @@ import pytest
 from planwright.graph.agent import build_graph
 from planwright.graph.background import BackgroundLoop
 from planwright.graph.settings import load
+from tests.patience import PATIENCE_S
 
 
 def ours() -> set[threading.Thread]:
@@ -24,7 +25,7 @@ def test_a_closed_agent_leaves_no_thread_behind(tmp_path: Path) -> None:
     assert ours() > before
     agent.close()
     for thread in ours() - before:
-        thread.join(timeout=10)
+        thread.join(timeout=PATIENCE_S)
     assert ours() <= before
 
 

@@ -16,12 +16,12 @@ from planwright.capabilities.capability import Capability, capability
 from planwright.graph.agent import Agent
 from planwright.graph.errors import GateError, PlanwrightError, RunError, SetupError
 from planwright.graph.run_context import RunContext
+from tests.patience import PATIENCE_S
 
 MakeAgent = Callable[..., Agent]
 MakeConfig = Callable[[], RunnableConfig]
 REQUEST = {"messages": [("user", "do it")]}
 APPROVE: Command[Any] = Command(resume={"decisions": [{"type": "approve"}]})
-LIMIT = 20
 
 
 def step(id_: str = "s1", capability: str = "disk.wipe", **params: Any) -> dict[str, Any]:
@@ -178,19 +178,19 @@ def test_a_run_that_is_being_worked_on_is_refused(make_agent: MakeAgent, new_thr
     def wait() -> str:
         """Wait for the test."""
         entered.set()
-        return str(leave.wait(LIMIT))
+        return str(leave.wait(PATIENCE_S))
 
     agent, config = make_agent([{"id": "s1", "capability": "bench.wait"}], [wait]), new_thread()
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(agent.invoke, REQUEST, config)
-        assert entered.wait(LIMIT)
+        assert entered.wait(PATIENCE_S)
         try:
             for entry in (None, APPROVE, REQUEST):
                 with pytest.raises(PlanwrightError, match=r"being worked on|has not ended"):
                     agent.invoke(entry, config)
         finally:
             leave.set()
-        assert running.result(LIMIT)["status"] == "completed"
+        assert running.result(PATIENCE_S)["status"] == "completed"
 
 
 def test_recovery_of_an_ended_run_tells_its_end_and_runs_nothing(

@@ -17,11 +17,11 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, capability
 from planwright.graph.agent import Agent
 from planwright.graph.results import StepResult
+from tests.patience import PATIENCE_S
 
 MakeAgent = Callable[..., Agent]
 MakeConfig = Callable[[], RunnableConfig]
 REQUEST = {"messages": [("user", "do it")]}
-LIMIT = 15
 HALF_A_PAIR = "\ud83e"
 
 
@@ -97,12 +97,12 @@ def test_a_step_that_misbehaves_fails_alone(
 
     def bad_sync() -> Any:
         """Misbehave in a thread."""
-        assert started.wait(LIMIT)
+        assert started.wait(PATIENCE_S)
         return DEEDS[deed]()
 
     async def bad_async() -> Any:
         """Misbehave on the event loop."""
-        assert await asyncio.to_thread(started.wait, LIMIT)
+        assert await asyncio.to_thread(started.wait, PATIENCE_S)
         return DEEDS[deed]()
 
     bad = capability("bad.deed", mode="local_write" if blind else "read_only")(
@@ -110,12 +110,12 @@ def test_a_step_that_misbehaves_fails_alone(
     )
     steps = [{"id": "s1", "capability": "bad.deed"}, {"id": "s2", "capability": "good.write"}]
     agent, config = make_agent(steps, [bad, sibling(started)]), new_thread()
-    out = within(LIMIT, lambda: agent.invoke(REQUEST, config))
+    out = within(PATIENCE_S, lambda: agent.invoke(REQUEST, config))
     results = results_of(agent, config)
     assert (results["s1"].status, results["s1"].code) == ("failed", "in_doubt" if blind else "rejected")
     assert (results["s2"].status, results["s2"].output) == ("completed", "written")
     if blind:
-        out = within(LIMIT, lambda: agent.invoke(Command(resume="reject"), config))
+        out = within(PATIENCE_S, lambda: agent.invoke(Command(resume="reject"), config))
     assert (out["status"], out["answer"]) == ("escalated" if blind else "failed", "the answer")
 
 

@@ -19,16 +19,17 @@ from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.agent import build_graph
 from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from tests.patience import PATIENCE_S
 
 FEW = settings(max_examples=12, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 KEYS = "pqr"
-END_S = 60
 
 
 class Watch:
-    """Who writes what now, and the most who ever did."""
+    """Who writes what now, and the most who ever did; nobody ends before so many `meet`."""
 
-    def __init__(self) -> None:
+    def __init__(self, meet: int = 0) -> None:
+        self.meet, self.met = meet, asyncio.Event()
         self.writing: Counter[str] = Counter()
         self.most = 0
         self.calls = 0
@@ -42,6 +43,9 @@ class Watch:
             self.writing.update(keys)
             self.most = max([self.most, *self.writing.values()])
             self.together = max(self.together, self.writing.total())
+            if self.writing.total() >= self.meet:
+                self.met.set()
+            await self.met.wait()
             await asyncio.sleep(0.002)
             self.writing.subtract(keys)
             return self.calls
@@ -86,7 +90,7 @@ async def play(steps: list[dict[str, Any]], watch: Watch, folder: Path, stores: 
     model = ScriptedModel(replies=[json.dumps({"goal": "g", "steps": steps}), "the answer"])
     agent = build_graph(chosen, model=model, capabilities=[watch.capability()], stores=stores)
     config: Any = {"configurable": {"thread_id": str(uuid.uuid4())}}
-    async with asyncio.timeout(END_S):
+    async with asyncio.timeout(PATIENCE_S):
         return await agent.ainvoke({"messages": [("user", "place ")]}, config)
 
 
@@ -110,13 +114,13 @@ async def test_two_runs_of_one_agent_keep_out_of_each_others_way(folder: Path, s
     model = ScriptedModel(replies=[reply, reply, "one", "two"])
     agent = build_graph(chosen, model=model, capabilities=[watch.capability()], stores=stores)
     configs: list[Any] = [{"configurable": {"thread_id": str(uuid.uuid4())}} for _ in range(2)]
-    async with asyncio.timeout(END_S):
+    async with asyncio.timeout(PATIENCE_S):
         await asyncio.gather(*(agent.ainvoke({"messages": [("user", "x")]}, config) for config in configs))
     assert (watch.calls, watch.most) == (2, 1)
 
 
 def test_what_nobody_else_writes_is_written_at_the_same_time(folder: Path, stores: Stores) -> None:
-    watch = Watch()
+    watch = Watch(meet=len(KEYS))
     steps = [{"id": f"s{key}", "capability": "bench.put", "params": {"keys": [key]}} for key in KEYS]
     output = asyncio.run(play(steps, watch, folder, stores, 8))
     assert (output["status"], watch.together) == ("completed", len(KEYS))

@@ -11,6 +11,7 @@ import pytest
 
 from planwright.graph.errors import CapabilityForbidden, OverLimit
 from planwright.sandbox.sandbox import JobFailed, Sandbox
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -83,7 +84,7 @@ def test_several_threads_have_a_process_each(sandbox: Sandbox) -> None:
     together = threading.Barrier(3)
 
     def ask() -> None:
-        together.wait(30)
+        together.wait(PATIENCE_S)
         results.append(sandbox.run("math:comb", 5, 2))
 
     threads = [threading.Thread(target=ask) for _ in range(3)]

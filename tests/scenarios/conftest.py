@@ -24,10 +24,10 @@ from planwright.graph.agent import Agent, build_graph
 from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
 from tests.forked import Forked
+from tests.patience import PATIENCE_S
 
 HERE = Path(__file__).parent
 CHILD = "tests.scenarios.child"
-CHILD_S = 60
 TOML = """
 [capabilities]
 modules = ["scenario_work"]
@@ -68,7 +68,7 @@ class Scene:
 
     def wait_for(self, line: str) -> None:
         """Wait until a capability has written a line down. Fails when it does not in time."""
-        deadline = time.monotonic() + CHILD_S
+        deadline = time.monotonic() + PATIENCE_S
         while line not in self.done:
             assert time.monotonic() < deadline, f"{line!r} was never written"
             time.sleep(0.02)
@@ -160,7 +160,7 @@ class Scene:
         """
         expected = -9 if job.pop("dies", False) or job.keys() & {"die", "die_at"} else 0
         with Forked(CHILD, self._order(entries, job), folder=self.workspace, env=_environment()) as process:
-            assert process.wait(CHILD_S) == expected, process.stderr
+            assert process.wait(PATIENCE_S) == expected, process.stderr
             return _report(process.stdout)
 
     def cold_child(self, *entries: dict[str, Any], script: str, **job: Any) -> dict[str, Any]:
@@ -169,7 +169,7 @@ class Scene:
             [sys.executable, "-W", "error", str(HERE / script), self._order(entries, job)],
             capture_output=True,
             text=True,
-            timeout=CHILD_S,
+            timeout=PATIENCE_S,
             check=False,
             env=_environment(),
         )

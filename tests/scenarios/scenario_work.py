@@ -205,9 +205,11 @@ def send(name: str, call: CallContext, to: str = "nobody") -> Done:
 
 @capability("work.slow", trusted_result=True, mode="read_only", tags=("slow",))
 async def slow(name: str, call: CallContext) -> Done:
-    """Take two seconds, longer than it takes to notice that a run was cancelled."""
+    """Go on until the run is cancelled, and then long enough for that to be noticed."""
     note(call, f"began {name}")
-    await asyncio.sleep(2)
+    while not (call.settings.workspace / "cancelled").exists():  # noqa: ASYNC110 - another thread makes it
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(1)
     return Done(text=f"{name} at last", turn=note(call, name))
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langchain_core.messages import AIMessage
 
+from planwright.graph import door
 from planwright.graph.errors import GateError, RunError, SetupError
 from planwright.models.scripted import ScriptedModel
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
-
-LIMIT_S = 30
 
 
 def ended(scene: Scene) -> dict[str, Any]:
@@ -64,6 +64,13 @@ def test_the_thread_of_a_cancelled_run_takes_the_next_request(scene: Scene) -> N
     assert scene.decide(agent, "approve")["status"] == "completed"
 
 
+@pytest.fixture
+def look_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look for a cancellation a hundred times a second, so that one second is plenty to notice it."""
+    monkeypatch.setattr(door, "LOOK_S", 0.01)
+
+
+@pytest.mark.usefixtures("look_often")
 def test_what_runs_finishes_and_what_has_not_begun_is_skipped(scene: Scene) -> None:
     plan = scene.plan(scene.step("slow", "work.slow"), scene.step("after", "work.read", "slow"))
     agent, other = scene.agent(plan, "not asked"), scene.agent()
@@ -71,12 +78,14 @@ def test_what_runs_finishes_and_what_has_not_begun_is_skipped(scene: Scene) -> N
     running.start()
     scene.wait_for("began slow")
     other.cancel(scene.thread, by="another process")
-    running.join(LIMIT_S)
+    (scene.workspace / "cancelled").touch()
+    running.join(PATIENCE_S)
     assert not running.is_alive()
     assert ended(scene)["status"] == "cancelled"
     assert scene.done == ["began slow", "slow"]
 
 
+@pytest.mark.usefixtures("look_often")
 def test_a_loop_is_cancelled_between_two_turns_and_its_history_stays_valid(scene: Scene) -> None:
     model = ScriptedModel(replies=[scene.calls(("work__slow", {"name": "slow"})), "not asked", "hello"])
     agent, other = scene.agent(model=model, planning={"mode": "auto"}), scene.agent()
@@ -84,7 +93,8 @@ def test_a_loop_is_cancelled_between_two_turns_and_its_history_stays_valid(scene
     running.start()
     scene.wait_for("began slow")
     other.cancel(scene.thread)
-    running.join(LIMIT_S)
+    (scene.workspace / "cancelled").touch()
+    running.join(PATIENCE_S)
     assert ended(scene)["status"] == "cancelled"
     assert len(model.asked) == 1
     scene.ask(agent, "hello?")

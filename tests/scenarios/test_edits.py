@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from planwright.graph.errors import GateError, RunError
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
@@ -377,7 +378,7 @@ def test_of_an_edit_and_an_approval_at_once_one_is_taken(scene: Scene, agent: Ag
     together = threading.Barrier(2)
 
     def answer(resume: Any) -> bool:
-        together.wait(20)
+        together.wait(PATIENCE_S)
         try:
             scene.answer(agent, resume)
         except (GateError, RunError):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -19,13 +18,15 @@ import pytest
 from planwright.graph.agent import Agent
 from planwright.graph.run_context import RunContext
 from planwright.models.scripted import ScriptedModel
-from tests.conftest import McpServers, processes
+from tests.cli.desk import wait_until
+from tests.conftest import McpServers, bytes_read, processes
 
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 
-LIMIT_S = 30
 LONG = "trigger-long-running-operation"
+EVERYTHING = "mcp-server-everything"
+LEAST = 100  # bytes, of a call to it
 
 
 @dataclass
@@ -211,15 +212,13 @@ def test_a_server_that_died_between_two_runs_serves_the_second(desk: Desk) -> No
 
 
 @contextmanager
-def killing(begun: Callable[[], Any]) -> Iterator[None]:
-    """Kill the servers `everything` a moment after something has begun."""
+def killing() -> Iterator[None]:
+    """Kill the servers `everything` as soon as they have read one more call."""
+    before = bytes_read(EVERYTHING)
 
     def kill() -> None:
-        deadline = time.monotonic() + LIMIT_S
-        while time.monotonic() < deadline and not begun():
-            time.sleep(0.02)
-        time.sleep(0.3)
-        for pid in processes("mcp-server-everything"):
+        wait_until(lambda: bytes_read(EVERYTHING) > before + LEAST)
+        for pid in processes(EVERYTHING):
             os.kill(pid, signal.SIGKILL)
 
     thread = Thread(target=kill)
@@ -230,17 +229,19 @@ def killing(begun: Callable[[], Any]) -> Iterator[None]:
 
 def test_a_call_without_an_effect_is_made_again_when_its_server_dies(desk: Desk) -> None:
     awake = step("awake", "everything.get-sum", a=1, b=1)
-    long = step("long", f"everything.{LONG}", "awake", duration=1, steps=1)
-    with killing(lambda: len(desk.events("plan_step_start")) == 2):
-        assert desk.ask(desk.plan(awake, long), "the answer")["status"] == "completed"
+    long = step("long", f"everything.{LONG}", duration=1, steps=1)
+    desk.ask(desk.plan(awake), "awake")
+    with killing():
+        assert desk.ask(desk.plan(long), "the answer")["status"] == "completed"
     assert len(desk.events("plan_step_retry")) == 1
 
 
 def test_an_effect_whose_server_dies_is_in_doubt_and_put_before_a_person(desk: Desk) -> None:
     awake = step("awake", "grave.get-sum", a=1, b=1)
-    long = step("long", f"grave.{LONG}", "awake", duration=60, steps=60)
-    with killing(desk.effects):
-        desk.ask(desk.plan(awake, long), "the answer")
+    long = step("long", f"grave.{LONG}", duration=60, steps=60)
+    desk.ask(desk.plan(awake), "awake")
+    with killing():
+        desk.ask(desk.plan(long), "the answer")
     assert desk.effects() == [(f"grave.{LONG}", "in_doubt")]
     (asked,) = desk.agent.get_state(desk.scene.config).interrupts
     assert asked.value["kind"] == "escalation"

@@ -23,11 +23,11 @@ from planwright.demo.workspace import write_workspace
 from planwright.graph.agent import open_agent
 from tests.cli.conftest import ask
 from tests.cli.desk import Desk, command, environment, wait_until
+from tests.patience import PATIENCE_S
 from tests.server.conversation import Errand
 
 ROOT = Path(__file__).parent.parent.parent
 QUIET = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "true"}
-START_S, STOP_S = 90, 20
 PAYMENTS = '''
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import capability
@@ -105,7 +105,7 @@ def server(served_desk: Desk, tmp_path_factory: pytest.TempPathFactory) -> Itera
     ):
         try:
             url = f"http://127.0.0.1:{port}"
-            wait_until(lambda: answers(url) or process.poll() is not None, START_S)
+            wait_until(lambda: answers(url) or process.poll() is not None, PATIENCE_S)
             assert process.poll() is None, log.read_text("utf-8")
             assert answers(url), log.read_text("utf-8")
             token = (served_desk.folder / ".planwright" / "server.token").read_text("utf-8")
@@ -113,7 +113,7 @@ def server(served_desk: Desk, tmp_path_factory: pytest.TempPathFactory) -> Itera
             assert "BlockingError" not in log.read_text("utf-8")
         finally:
             process.terminate()
-            process.wait(STOP_S)
+            process.wait(PATIENCE_S)
     assert not Path(f"/proc/{process.pid}").exists()
 
 
@@ -160,7 +160,7 @@ def interrupt(process: subprocess.Popen[str]) -> None:
     """Press Ctrl-C: the command ends with code 0, and no process of its own is left."""
     (server,) = children(process.pid)
     process.send_signal(signal.SIGINT)
-    assert process.wait(STOP_S) == 0
+    assert process.wait(PATIENCE_S) == 0
     assert wait_until(lambda: not Path(f"/proc/{server}").exists())
 
 
@@ -186,7 +186,7 @@ def read_until(process: subprocess.Popen[str], start: str) -> str:
     """Read what is printed up to the line that begins with a word, for no longer than it may take."""
     assert process.stdout is not None
     assert process.stderr is not None
-    limit = threading.Timer(START_S, process.kill)
+    limit = threading.Timer(PATIENCE_S, process.kill)
     limit.start()
     lines: list[str] = []
     try:
@@ -224,7 +224,12 @@ def javascript(tmp_path_factory: pytest.TempPathFactory) -> Path:
             or installed.stat().st_mtime < (folder / "package-lock.json").stat().st_mtime
         ):
             done = subprocess.run(
-                [npm, "ci", *options], cwd=folder, capture_output=True, text=True, timeout=180, check=False
+                [npm, "ci", *options],
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE_S,
+                check=False,
             )
             assert done.returncode == 0, done.stderr
     return folder

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from tests.cli.desk import environment
+from tests.patience import PATIENCE_S
 from tests.server.conftest import Server
 from tests.server.conversation import DECISIONS, Decision, Errand, trace
 
 pytestmark = pytest.mark.enable_socket
-LIMIT_S = 60
 
 
 def converse(folder: Path, server: Server, errand: Errand, decision: Decision) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def converse(folder: Path, server: Server, errand: Errand, decision: Decision) -
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=LIMIT_S,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -12,6 +12,7 @@ import pytest
 from langgraph_sdk import get_sync_client
 
 from tests.cli.desk import Desk, environment, refusal, wait_until
+from tests.patience import PATIENCE_S
 from tests.server.conftest import Studio, children, free_port, interrupt, open_studio
 from tests.server.conversation import APPROVE, trace
 
@@ -70,7 +71,7 @@ def test_without_the_extra_it_says_how_to_install_it(desk: Desk) -> None:
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 2

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from planwright.graph.settings import Settings
+from tests.patience import PATIENCE_S
 from tests.wire.asking import LISTING, Ended, ask, provider, settings_for
 from tests.wire.conftest import Serve
 from tests.wire.scripted_server import (
@@ -61,8 +62,8 @@ FAULTS = (
 )
 
 
-def settings_of(workspace: Path, server: ScriptedServer) -> Settings:
-    planner, failover = {"timeout_s": (1.5, 1.5, 1.5)}, {"retries": ATTEMPTS - 1}
+def settings_of(workspace: Path, server: ScriptedServer, timeout_s: float = PATIENCE_S) -> Settings:
+    planner, failover = {"timeout_s": (timeout_s,) * 3}, {"retries": ATTEMPTS - 1}
     return settings_for(workspace, {"local": provider(server)}, planner=planner, failover=failover)
 
 
@@ -80,10 +81,11 @@ def assert_explained(ended: Ended, cause: str) -> None:
 def test_a_fault_is_tried_as_often_as_it_may_help_and_then_explained(
     workspace: Path, serve: Serve, fault: Fault
 ) -> None:
-    server = serve(fault.reply)
-    ended = ask(settings_of(workspace, server))
+    server, hangs = serve(fault.reply), fault.name == "hang"
+    ended = ask(settings_of(workspace, server, 0.5) if hangs else settings_of(workspace, server))
     assert_explained(ended, fault.cause)
-    assert len(server.requests) == fault.tries
+    assert len(ended.of("llm_call")) == fault.tries
+    assert hangs or len(server.requests) == fault.tries  # what is given up may be so before it arrives
     assert {call["provider"] for call in ended.of("llm_call")} == {"local"}
     assert ended.record["steps"] == []
 
@@ -109,7 +111,7 @@ def test_retry_after_is_waited_for(workspace: Path, serve: Serve) -> None:
     ended = ask(settings_of(workspace, server))
     assert ended.status == "completed"
     first, second, _ = server.requests
-    assert 1.0 <= second.at - first.at < 5
+    assert second.at - first.at >= 1.0
 
 
 def test_failed_calls_are_recorded_as_calls(workspace: Path, serve: Serve) -> None:

@@ -42,6 +42,11 @@ class Everything:
             )
         assert wait_until(self._listens), self._log.read_text("utf-8")
 
+    @property
+    def posts(self) -> int:
+        """How many messages it has had, by its log."""
+        return self._log.read_text("utf-8").count("MCP POST request")
+
     def kill(self) -> None:
         """Kill the service."""
         if self.process is not None:
@@ -87,11 +92,14 @@ async def test_tools_are_listed_and_called(servers: Servers) -> None:
 async def test_a_service_that_dies_in_a_call_is_used_again_when_it_is_back(
     servers: Servers, service: Everything
 ) -> None:
+    for name in ("plain", "grave"):
+        await call(servers, f"{name}.get-sum", a=1, b=1)
+    before = service.posts
     running = [
         asyncio.create_task(call(servers, f"{name}.trigger-long-running-operation", **LONG))
         for name in ("plain", "grave")
     ]
-    await asyncio.sleep(0.5)
+    assert await asyncio.to_thread(wait_until, lambda: service.posts == before + 2)
     service.kill()
     pure, blind = await asyncio.gather(*running, return_exceptions=True)
     assert isinstance(pure, CapabilityUnavailable)

@@ -22,11 +22,15 @@ from planwright.graph.errors import (
     SetupError,
 )
 from planwright.graph.settings import load
-from tests.conftest import McpServers, processes
+from tests.cli.desk import wait_until
+from tests.conftest import McpServers, bytes_read, processes
+from tests.loop_clock import LoopClock
+from tests.patience import PATIENCE_S
 
 GRAVE = {"tools": {"trigger-long-running-operation": {"effect": "blind"}}}
 LONG = {"duration": 60, "steps": 60}
-LIMIT_S = 30
+EVERYTHING = "mcp-server-everything"
+LEAST = 100  # bytes, of a call to `trigger-long-running-operation`
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +60,7 @@ def servers(workspace: Path) -> Iterator[Servers]:
 async def call(servers: Servers, name: str, **args: JsonValue) -> Any:
     """Call a capability's function as the gateway does."""
     found = {capability.name: capability for capability in servers.capabilities}[name]
-    return await asyncio.wait_for(found.function(**args), LIMIT_S)
+    return await asyncio.wait_for(found.function(**args), PATIENCE_S)
 
 
 def test_every_server_lists_its_tools(servers: Servers) -> None:
@@ -129,7 +133,7 @@ async def test_a_server_that_was_killed_is_started_for_the_next_call(servers: Se
 
 async def call_again(servers: Servers, name: str, **args: JsonValue) -> Any:
     """Call as the gateway does: again while nothing has happened."""
-    for _ in range(50):
+    for _ in range(10 * PATIENCE_S):
         try:
             return await call(servers, name, **args)
         except CapabilityUnavailable:
@@ -144,9 +148,10 @@ async def test_a_server_that_dies_in_a_call_leaves_no_doubt_but_about_effects(
     servers: Servers, server: str, failure: type[CapabilityError]
 ) -> None:
     await call_again(servers, f"{server}.get-sum", a=1, b=1)
+    before = bytes_read(EVERYTHING)
     running = asyncio.create_task(call(servers, f"{server}.trigger-long-running-operation", **LONG))
-    await asyncio.sleep(0.3)
-    for pid in processes("mcp-server-everything"):
+    assert await asyncio.to_thread(wait_until, lambda: bytes_read(EVERYTHING) > before + LEAST)
+    for pid in processes(EVERYTHING):
         os.kill(pid, signal.SIGKILL)
     with pytest.raises(failure):
         await running
@@ -155,13 +160,24 @@ async def test_a_server_that_dies_in_a_call_leaves_no_doubt_but_about_effects(
 
 async def test_a_server_that_let_a_call_run_out_of_time_is_started_anew(servers: Servers) -> None:
     await call_again(servers, "everything.get-sum", a=1, b=1)
-    before = processes("mcp-server-everything")
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.3):
+    before, read, clock = processes(EVERYTHING), bytes_read(EVERYTHING), LoopClock(asyncio.get_running_loop())
+
+    async def impatient() -> None:
+        async with asyncio.timeout(60):
             await call(servers, "everything.trigger-long-running-operation", **LONG)
-    await asyncio.sleep(0.2)  # the call is given up on the servers' thread
-    assert await call(servers, "everything.get-sum", a=1, b=1) == {"text": "The sum of 1 and 1 is 2."}
-    assert set(processes("mcp-server-everything")) != set(before)
+
+    running = asyncio.create_task(impatient())
+    assert await asyncio.to_thread(wait_until, lambda: bytes_read(EVERYTHING) > read + LEAST)
+    clock.pass_(61)
+    with pytest.raises(TimeoutError):
+        await running
+    anew = False
+    for _ in range(1000):  # calls, until the servers' thread has heard that the first was given up
+        assert await call(servers, "everything.get-sum", a=1, b=1) == {"text": "The sum of 1 and 1 is 2."}
+        anew = anew or set(processes(EVERYTHING)) != set(before)
+        if anew:
+            break
+    assert anew
 
 
 def test_closing_ends_the_processes_of_its_own_servers_and_no_other(
@@ -177,28 +193,25 @@ def test_closing_ends_the_processes_of_its_own_servers_and_no_other(
         asyncio.run(call(mine, "memory.read_graph"))
 
 
-SLOW = {"mcp": {"one": {"start_timeout_s": 0.3}}}
-
-
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "limit_s", "said"),
     [
-        ("exec sleep 60", "did not answer within 0.3 s"),
-        ("echo out of order >&2; exit 3", "it wrote: out of order"),
-        ("exec cat", "does not start"),
+        ("exec sleep 60", 0.3, "did not answer within 0.3 s"),
+        ("echo out of order >&2; exit 3", PATIENCE_S, "it wrote: out of order"),
+        ("exec cat", PATIENCE_S, "does not start"),
     ],
 )
 def test_a_server_that_does_not_answer_is_left_out(
-    mcp_servers: McpServers, tmp_path: Path, script: str, said: str
+    mcp_servers: McpServers, tmp_path: Path, script: str, limit_s: float, said: str
 ) -> None:
     mcp_servers.plug(tmp_path, {"one": {"command": "sh", "args": ["-c", script]}})
-    opened = open_servers(load(tmp_path, **SLOW))
+    opened = open_servers(load(tmp_path, mcp={"one": {"start_timeout_s": limit_s}}))
     opened.close()
     (standing,) = opened.standings
     assert (standing.state, opened.capabilities) == ("failed", [])
     assert said in standing.cause
     with pytest.raises(SetupError, match="the MCP server `one` is required"):
-        open_servers(load(tmp_path, mcp={"one": {"start_timeout_s": 0.3, "required": True}}))
+        open_servers(load(tmp_path, mcp={"one": {"start_timeout_s": limit_s, "required": True}}))
     assert processes(script) == []
 
 
@@ -231,7 +244,7 @@ async def test_a_server_that_fails_again_and_again_is_given_a_rest(
         assert "it rests" in said[-1]
         (tmp_path / "broken").unlink()
         (tmp_path / "other").touch()
-        deadline = time.monotonic() + LIMIT_S
+        deadline = time.monotonic() + PATIENCE_S
         while "has changed its tool" not in (text := await failure_of(opened)):
             assert time.monotonic() < deadline, text
             await asyncio.sleep(0.1)
