@@ -42,18 +42,28 @@ def check_store(folder: Path) -> list[Finding]:
                 files[name] = opened.enter_context(closing(read_only(folder / name)))
                 files[name].execute("BEGIN")
             except sqlite3.Error as error:
-                there = (folder / name).is_file()
-                what = f"the file cannot be opened: {error}" if there else "the file is not there"
-                findings.append(Finding(name, what, RESTORE))
+                if (folder / name).is_file():
+                    findings.append(Finding(name, f"the file cannot be opened: {error}", RESTORE))
         for name, connection in files.items():
             findings += _guarded(name, _of_file(name, connection))
-        if findings:
-            return findings
-        records, checkpoints = files[RECORDS], files[CHECKPOINTS]
-        findings += _guarded(RECORDS, unreadable_rows(records))
+        if not findings:
+            findings += _of_rows(files, Blobs(folder / BLOBS))
+    return findings
+
+
+def _of_rows(files: dict[str, sqlite3.Connection], blobs: Blobs) -> list[Finding]:
+    """Look into two whole files; into one, where the other is not there."""
+    if RECORDS not in files:
+        return [Finding(RECORDS, "the file is not there", RESTORE)]
+    records, checkpoints = files[RECORDS], files.get(CHECKPOINTS)
+    findings = _guarded(RECORDS, unreadable_rows(records))
+    if checkpoints is not None:
         findings += _guarded(CHECKPOINTS, unreadable_checkpoints(checkpoints))
         if not findings:
-            findings += _guarded(RECORDS, disagreements(records, checkpoints, Blobs(folder / BLOBS)))
+            findings += _guarded(RECORDS, disagreements(records, checkpoints, blobs))
+    elif records.execute("SELECT 1 FROM runs").fetchone():
+        own = "nothing, where you use a checkpointer of your own; else: "
+        findings.append(Finding(CHECKPOINTS, "the file is not there", own + RESTORE))
     return findings
 
 

@@ -6,6 +6,7 @@ Nothing is written: the files are opened with `mode=ro` (sqlite.org/uri.html) an
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from planwright.checkpoints.migrations import CHECKPOINT_MIGRATIONS, MIGRATIONS
@@ -63,6 +64,16 @@ def open_both(folder: Path) -> sqlite3.Connection:
 def has_files(folder: Path) -> bool:
     """Say whether a folder holds any file of a store."""
     return any((folder / name).is_file() for name in FILES)
+
+
+def in_checkpoints(folder: Path, thread_id: str | None = None) -> bool:
+    """Say whether a thread, or any, has checkpoints; where they cannot be read, none has."""
+    query = "SELECT 1 FROM checkpoints WHERE ?1 IS NULL OR thread_id = ?1 LIMIT 1"
+    try:
+        with closing(read_only(folder / CHECKPOINTS)) as connection:
+            return connection.execute(query, (thread_id,)).fetchone() is not None
+    except sqlite3.Error:
+        return False
 
 
 def no_store(folder: Path) -> SetupError:

@@ -51,7 +51,8 @@ FAULTS: dict[str, tuple[str, str]] = {
     "effects are done and no step of their run tells of it, in run {}": (
         "SELECT DISTINCT e.run_id FROM effects e JOIN runs r USING (run_id) WHERE e.status = 'done'"
         " AND r.ended_at IS NOT NULL AND NOT EXISTS"
-        " (SELECT 1 FROM steps s WHERE s.run_id = e.run_id AND s.uid = e.step_uid)",
+        " (SELECT 1 FROM steps s WHERE s.run_id = e.run_id AND s.uid = e.step_uid) AND NOT EXISTS (SELECT 1"
+        " FROM plans p WHERE p.run_id = e.run_id AND p.kind = 'memory' AND instr(p.checked, e.step_uid))",
         RESTORE,
     ),
     "the journal tells of steps that are not on record, in run {}": (

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from planwright.checkpoints.store_files import in_checkpoints
 from planwright.cli import views
 from planwright.cli.lines import failover, routed
 from planwright.cli.open_store import open_store
@@ -99,6 +100,9 @@ def find_run(settings: Settings, thread: str) -> dict[str, Any]:
     query = "SELECT * FROM runs WHERE run_id = :id OR thread_id = :id ORDER BY started_at DESC LIMIT 1"
     for row in open_store(settings).query(query, {"id": thread}):
         return row
+    if in_checkpoints(settings.store_folder, thread):
+        cause = f"thread {thread} is in checkpoints.db and not in planwright.db, which is older"
+        raise RunError(cause, "see what differs: planwright db check")
     raise RunError(f"there is no thread or run {thread}", "list them: planwright ls")
 
 

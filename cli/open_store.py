@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.store_errors import refuse_newer, store_error
-from planwright.graph.errors import RunError
+from planwright.checkpoints.store_files import in_checkpoints
+from planwright.graph.errors import RunError, SetupError
 from planwright.graph.known_secrets import redactor_of
 from planwright.graph.settings import Settings
 
@@ -17,8 +18,12 @@ if TYPE_CHECKING:
 
 
 def has_store(settings: Settings) -> bool:
-    """Say whether a workspace has any records yet."""
-    return _path(settings).is_file()
+    """Say whether a workspace has any records yet. Raises SetupError where they are gone."""
+    there = _path(settings).is_file()
+    if not there and in_checkpoints(settings.store_folder):
+        cause = f"{_path(settings)} is gone, and there are checkpoints of threads beside it"
+        raise SetupError(cause, "planwright db check, then: planwright db restore BACKUP")
+    return there
 
 
 def open_store(settings: Settings) -> Database:
@@ -26,7 +31,7 @@ def open_store(settings: Settings) -> Database:
     from sqlite_utils import Database  # here, for it loads numpy where that is: `doctor` opens nothing
 
     path = _path(settings)
-    if not path.is_file():
+    if not has_store(settings):
         raise RunError(f"there are no runs in {settings.workspace} yet", 'begin one: planwright run "…"')
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
