@@ -16,7 +16,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from planwright.checkpoints.private_files import FILE_MODE, close_to_others, private_folder
-from planwright.checkpoints.store_errors import refuse_newer, store_error, version_of
+from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, version_of
 from planwright.checkpoints.store_files import BLOBS, CHECKPOINTS, FILES, RECORDS, no_store, read_only
 from planwright.graph.errors import SetupError
 
@@ -82,7 +82,7 @@ def _copy_databases(folder: Path, draft: Path, busy_timeout_s: float) -> dict[st
                     source.backup(target)
                     target.execute("PRAGMA journal_mode=DELETE")  # one file, readable where nobody may write
                     version = version_of(target)
-            except sqlite3.Error as error:
+            except BROKEN as error:
                 raise store_error(folder / name, error) from error
             size = (draft / name).stat().st_size
             files[name] = SavedFile(size=size, sha256=hash_of(draft / name), version=version)
@@ -108,7 +108,7 @@ def _one_moment(folder: Path, busy_timeout_s: float) -> Iterator[dict[str, sqlit
                     refuse_newer(folder / name, lock, FILES[name])
                     lock.execute("BEGIN IMMEDIATE")
                     sources[name] = opened.enter_context(closing(read_only(folder / name)))
-                except sqlite3.Error as error:
+                except BROKEN as error:
                     raise store_error(folder / name, error) from error
             for source in sources.values():
                 source.execute("BEGIN")

@@ -22,7 +22,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from planwright.checkpoints.private_files import private_database
 from planwright.checkpoints.redacted_connection import RedactedConnection
-from planwright.checkpoints.store_errors import refuse_newer, store_error, version_of
+from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, version_of
 from planwright.graph.errors import SetupError
 from planwright.graph.redaction import Redactor
 
@@ -128,7 +128,7 @@ class Database:
             self._use_wal(connection)
             connection.execute("PRAGMA synchronous=FULL")
             self._migrate(connection)
-        except sqlite3.Error as error:
+        except BROKEN as error:
             connection.close()
             raise store_error(self.path, error) from error
         except SetupError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
 import tarfile
 import uuid
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from pydantic import ValidationError
 
 from planwright.checkpoints.backup import INSIDE, MANIFEST, Manifest, hash_of
 from planwright.checkpoints.private_files import close_to_others, private_folder
-from planwright.checkpoints.store_errors import refuse_newer, store_error
+from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error
 from planwright.checkpoints.store_files import BLOBS, CHECKPOINTS, FILES, RECORDS, SIDE_FILES, read_only
 from planwright.checkpoints.store_use import refuse_while_used
 from planwright.graph.errors import SetupError
@@ -91,7 +90,7 @@ def _checked(backup: Path, source: Path) -> Manifest:
                 refuse_newer(path, connection, FILES[name])
                 if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
                     raise _no_backup(backup, f"{name} was damaged when it was taken")
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, *BROKEN) as error:
             raise _no_backup(backup, f"{name}: {error}") from error
     return manifest
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.findings import RESTORE, Finding
-from planwright.checkpoints.store_errors import version_of
+from planwright.checkpoints.store_errors import BROKEN, version_of
 from planwright.checkpoints.store_files import (
     BLOBS,
     CHECKPOINTS,
@@ -41,12 +41,12 @@ def check_store(folder: Path) -> list[Finding]:
             try:
                 files[name] = opened.enter_context(closing(read_only(folder / name)))
                 files[name].execute("BEGIN")
-            except sqlite3.Error as error:
+            except BROKEN as error:
                 if (folder / name).is_file():
                     findings.append(Finding(name, f"the file cannot be opened: {error}", RESTORE))
         for name, connection in files.items():
             findings += _guarded(name, _of_file(name, connection))
-        if not findings:
+        if not any(not finding.note for finding in findings):
             findings += _of_rows(files, Blobs(folder / BLOBS))
     return findings
 
@@ -56,6 +56,8 @@ def _of_rows(files: dict[str, sqlite3.Connection], blobs: Blobs) -> list[Finding
     if RECORDS not in files:
         return [Finding(RECORDS, "the file is not there", RESTORE)]
     records, checkpoints = files[RECORDS], files.get(CHECKPOINTS)
+    if version_of(records) < FILES[RECORDS]:
+        return []  # its tables are not yet those that are known here
     findings = _guarded(RECORDS, unreadable_rows(records))
     if checkpoints is not None:
         findings += _guarded(CHECKPOINTS, unreadable_checkpoints(checkpoints))
@@ -78,7 +80,11 @@ def _of_file(name: str, connection: sqlite3.Connection) -> Iterator[Finding]:
         return
     if loose := [row[0] for row in connection.execute("PRAGMA foreign_key_check")]:
         yield Finding(name, f"rows refer to rows that are not there, in {', '.join(loose[:3])}", RESTORE)
-    if version < known:
+    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if version == 0 and not tables >= {"checkpoints", "writes"}:  # LangGraph's own saver gives no version
+        what = "it is a database of another program" if tables else "it holds nothing"
+        yield Finding(name, what, RESTORE)
+    elif version < known:
         what = f"an older planwright wrote it: its tables have version {version}, this program writes {known}"
         yield Finding(name, what, "nothing: it is brought up to date when it is next used", note=True)
     elif name == RECORDS:
@@ -110,6 +116,6 @@ def _guarded(name: str, found: Iterator[Finding]) -> list[Finding]:
     findings: list[Finding] = []
     try:
         findings.extend(found)
-    except sqlite3.Error as error:
+    except BROKEN as error:
         findings.append(Finding(name, f"the file cannot be read: {error}", RESTORE))
     return findings

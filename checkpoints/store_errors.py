@@ -7,6 +7,9 @@ from pathlib import Path
 
 from planwright.graph.errors import SetupError
 
+# What SQLite says of a damaged schema quotes it, and may not be UTF-8.
+BROKEN = (sqlite3.Error, UnicodeDecodeError)
+
 
 def store_error(path: Path, error: Exception) -> SetupError:
     """Say in words what an error of SQLite or of the file system means for a file of the store.
@@ -27,7 +30,7 @@ def store_error(path: Path, error: Exception) -> SetupError:
         return SetupError(
             f"{path} cannot be read or written: {text}", "check the disk, then: planwright db check"
         )
-    if "malformed" in text or "not a database" in text:
+    if "malformed" in text or "not a database" in text or isinstance(error, UnicodeDecodeError):
         next_step = "planwright db check, then: planwright db restore BACKUP"
         return SetupError(f"the store {path} is damaged: {text}", next_step)
     if "readonly" in text or "unable to open" in text or isinstance(error, OSError):

@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 from planwright.checkpoints.migrations import CHECKPOINT_MIGRATIONS, MIGRATIONS
-from planwright.checkpoints.store_errors import refuse_newer, store_error
+from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error
 from planwright.graph.errors import SetupError
 
 RECORDS, CHECKPOINTS, BLOBS = "planwright.db", "checkpoints.db", "blobs"
@@ -24,7 +24,7 @@ def read_only(path: Path) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA query_only=1")
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
-    except sqlite3.Error:
+    except BROKEN:
         connection.close()
         raise
     return connection
@@ -41,7 +41,7 @@ def open_files(folder: Path) -> dict[str, sqlite3.Connection]:
             opened[name] = read_only(folder / name)
             refuse_newer(folder / name, opened[name], FILES[name])
             opened[name].execute("BEGIN")
-        except sqlite3.Error as error:
+        except BROKEN as error:
             raise store_error(folder / name, error) from error
     return opened
 
@@ -72,7 +72,7 @@ def in_checkpoints(folder: Path, thread_id: str | None = None) -> bool:
     try:
         with closing(read_only(folder / CHECKPOINTS)) as connection:
             return connection.execute(query, (thread_id,)).fetchone() is not None
-    except sqlite3.Error:
+    except BROKEN:
         return False
 
 

@@ -17,17 +17,18 @@ from planwright.graph.errors import SetupError
 from planwright.graph.results import RunStatus, StepStatus
 from planwright.graph.risk import Effect
 
-JSON = {
-    "runs": ("messages", "context"),
-    "plans": ("plan", "checked", "card"),
-    "gates": ("shown", "edited", "remembered", "approvals"),
-    "effects": ("args", "result"),
-    "steps": ("result",),
-    "journal": ("data",),
-    "memories": ("tags",),
-    "proposals": ("tags",),
-    "forks": ("plan", "again"),
-    "chains": ("definition",),
+ANY = (dict, list, str, int, float, type(None))
+JSON: dict[str, dict[str, tuple[type, ...]]] = {
+    "runs": {"messages": (list,), "context": (dict,)},
+    "plans": {"plan": (dict,), "checked": (list,), "card": (dict,)},
+    "gates": {"shown": (dict,), "edited": (dict,), "remembered": (dict,), "approvals": (list,)},
+    "effects": {"args": (dict,), "result": ANY},
+    "steps": {"result": (dict,)},
+    "journal": {"data": (dict,)},
+    "memories": {"tags": (list,)},
+    "proposals": {"tags": (list,)},
+    "forks": {"plan": (dict,), "again": (list,)},
+    "chains": {"definition": (dict,)},
 }
 TIMES = {
     "runs": ("started_at", "ended_at"),
@@ -80,8 +81,8 @@ def _checks(table: str, column: str, kind: str) -> list[Problem]:
     checks: list[Problem] = [lambda value: None if isinstance(value, _KINDS[kind]) else "is of another type"]
     if kind == "TEXT":
         checks.append(_no_text)
-    if column in JSON.get(table, ()):
-        checks.append(_no_json)
+    if shapes := JSON.get(table, {}).get(column):
+        checks.append(lambda value: _no_json(value, shapes))
     if column in TIMES.get(table, ()):
         checks.append(_no_time)
     if allowed := WORDS.get(table, {}).get(column):
@@ -96,12 +97,11 @@ def _no_text(value: bytes) -> str | None:
         return "is no UTF-8 text"
 
 
-def _no_json(value: bytes) -> str | None:
+def _no_json(value: bytes, shapes: tuple[type, ...] = ANY) -> str | None:
     try:
-        json.loads(value)
-    except (ValueError, RecursionError):
+        return None if isinstance(json.loads(value), shapes) else "is JSON of another shape"
+    except (ValueError, TypeError, RecursionError):
         return "is no JSON"
-    return None
 
 
 def _no_time(value: bytes) -> str | None:
@@ -123,7 +123,7 @@ def unreadable_checkpoints(connection: sqlite3.Connection) -> Iterator[Finding]:
         for thread, kind, value in connection.execute(f"SELECT thread_id, type, {column} FROM {table}"):
             try:
                 serde.loads_typed((kind, value))
-            except (SetupError, ValueError, TypeError, AttributeError) as error:
+            except (SetupError, ValueError, TypeError, LookupError, AttributeError) as error:
                 bad.setdefault(getattr(error, "cause", "a value cannot be read"), []).append(thread)
     for thread, metadata in connection.execute("SELECT thread_id, metadata FROM checkpoints"):
         if metadata is not None and _no_json(metadata):

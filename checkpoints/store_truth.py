@@ -17,7 +17,7 @@ from planwright.checkpoints.store_files import CHECKPOINTS, RECORDS
 from planwright.graph.canonical import sha256
 from planwright.graph.errors import RunError
 from planwright.graph.plan import Plan
-from planwright.graph.results import TERMINAL
+from planwright.graph.results import TERMINAL, StepResult
 
 OF_RUNS = ("plans", "gates", "effects", "steps", "journal", "chains", "own_parts", "forks", "work_times")
 ENDED = f"status IN ({', '.join(repr(status) for status in sorted(TERMINAL))})"
@@ -97,6 +97,7 @@ def disagreements(
     for what, (query, next_step) in FAULTS.items():
         if ids := _ids(records, query):
             yield Finding(RECORDS, what.format(several(ids)), next_step)
+    yield from _of_steps(records)
     yield from _of_hashes(records)
     yield from _of_blobs(records, blobs)
     yield from _of_reservations(records)
@@ -105,6 +106,23 @@ def disagreements(
 
 def _ids(connection: sqlite3.Connection, query: str) -> list[str]:
     return [str(row[0]) for row in connection.execute(query)]
+
+
+def _of_steps(records: sqlite3.Connection) -> Iterator[Finding]:
+    """Compare the columns of a step with the result they are taken from."""
+    bad = []
+    for run_id, uid, step_id, status, text in records.execute(
+        "SELECT run_id, uid, step_id, status, result FROM steps"
+    ):
+        try:
+            result = StepResult.model_validate_json(text)
+        except ValidationError:
+            bad.append(run_id)
+            continue
+        if (result.uid, result.step_id, result.status) != (uid, step_id, status):
+            bad.append(run_id)
+    if bad:
+        yield Finding(RECORDS, f"steps have been changed, of run {several(bad)}", RESTORE)
 
 
 def _of_hashes(records: sqlite3.Connection) -> Iterator[Finding]:
@@ -191,8 +209,9 @@ def _of_times(records: sqlite3.Connection, checkpoints: sqlite3.Connection) -> I
     if ahead:
         what = f"planwright.db is older than checkpoints.db, which has more of run {several(sorted(ahead))}"
         yield Finding(RECORDS, what, f"restore both files from one backup: {RESTORE}")
-    query = "SELECT DISTINCT run_id FROM effects JOIN runs r USING (run_id) WHERE r.ended_at IS NULL"
-    behind = set(_ids(records, query)) - begun.keys()
+    query = "SELECT DISTINCT run_id FROM plans JOIN runs r USING (run_id) WHERE r.ended_at IS NULL"
+    threads = set(_ids(checkpoints, "SELECT DISTINCT thread_id FROM checkpoints"))
+    behind = {run for run in _ids(records, query) if run not in begun or runs[run][0] not in threads}
     closed = dict(checkpoints.execute(CLOSINGS))
     for thread in set(begun.values()):
         ended = [run for run, (where, at) in runs.items() if where == thread and at and run in begun]

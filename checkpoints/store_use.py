@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import os
-import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 from planwright.checkpoints.processes import alive
+from planwright.checkpoints.store_errors import BROKEN
 from planwright.checkpoints.store_files import FILES, RECORDS, read_only
 from planwright.graph.errors import RunError
 
@@ -41,7 +41,7 @@ def _worked_on(folder: Path) -> list[tuple[str, str]]:
     try:
         with closing(read_only(folder / RECORDS)) as connection:
             rows = connection.execute(query, (datetime.now(UTC).timestamp(),)).fetchall()
-    except sqlite3.Error:
+    except BROKEN:
         return []
     return [(run_id, owner.split(":")[0]) for run_id, owner in rows if alive(owner)]
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from planwright.checkpoints.store_errors import refuse_newer, store_error
+from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error
 from planwright.checkpoints.store_files import FILES, RECORDS, no_store
 from planwright.checkpoints.store_use import refuse_while_used
 
@@ -45,5 +45,5 @@ def _vacuum(path: Path, busy_timeout_s: float) -> Vacuumed:
                 connection.execute(f"INSERT INTO {index} ({index}) VALUES ('rebuild')")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             return Vacuumed(path.name, before, path.stat().st_size)
-    except (sqlite3.Error, OSError) as error:
+    except (*BROKEN, OSError) as error:
         raise store_error(path, error) from error

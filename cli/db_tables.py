@@ -20,7 +20,7 @@ from sqlite_utils import Database
 
 from planwright.checkpoints.private_files import FILE_MODE, FOLDER_MODE
 from planwright.checkpoints.redacted_connection import clean
-from planwright.checkpoints.store_errors import store_error
+from planwright.checkpoints.store_errors import BROKEN, store_error
 from planwright.checkpoints.store_files import RECORDS, no_store, open_both, open_files
 from planwright.cli import views
 from planwright.graph.errors import SetupError
@@ -97,7 +97,7 @@ def export_tables(name: str, to: Path, shape: Format, workspace: Path) -> int:
                 _write(path, shape, [column.name for column in table.columns], rows)
         except FileExistsError as error:
             raise SetupError(f"{to} is there already", "name one that is not there yet") from error
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, *BROKEN) as error:
             raise store_error(to, error) from error
     print(f"{to}: {name if name != 'all' else f'{len(chosen)} tables'}")
     return 0
@@ -126,7 +126,7 @@ def _selected(connection: sqlite3.Connection, sql: str, most: int) -> tuple[list
         if cursor.description is None:
             raise SetupError("this statement brings no rows", _ONLY_SELECT)
         return _distinct([column[0] for column in cursor.description]), list(islice(cursor, most))
-    except (sqlite3.Error, sqlite3.Warning) as error:
+    except (*BROKEN, sqlite3.Warning) as error:
         text = str(error)
         if "not authorized" in text or "prohibited" in text or "one statement" in text:
             raise SetupError(f"only one SELECT is let through: {text}", _ONLY_SELECT) from error

@@ -249,10 +249,10 @@ def studio(
 
 def main() -> None:
     """Run a command; a refusal of ours is two lines on stderr, never a traceback."""
-    sys.excepthook = _traceback
+    sys.excepthook = _traceback  # kept by what get_command gives; calling the app would put its own in place
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: the screen is left whole
     try:
-        app()
+        typer.main.get_command(app)()
     except PlanwrightError as error:
         from planwright.cli.refusal import say_refusal
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planwright.checkpoints.migrations import MIGRATIONS
-from planwright.checkpoints.store_errors import refuse_newer, store_error
+from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error
 from planwright.checkpoints.store_files import in_checkpoints
 from planwright.graph.errors import RunError, SetupError
 from planwright.graph.known_secrets import redactor_of
@@ -37,7 +37,7 @@ def open_store(settings: Settings) -> Database:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
         refuse_newer(path, connection, len(MIGRATIONS))
         connection.execute("SELECT 1 FROM runs LIMIT 1")
-    except sqlite3.Error as error:
+    except BROKEN as error:
         raise store_error(path, error) from error
     redactor = redactor_of(settings)
     connection.text_factory = lambda text: redactor.document(text.decode())
