@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test check bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs lock clean budgets jail intruder bombs consent faithful
+.PHONY: setup demo test check bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs lock clean budgets jail intruder bombs consent faithful waiting corruptions
 
 setup: $(STAMP)
 
@@ -70,6 +70,12 @@ consent: setup  ## Every effect by every way, and 85 hostile texts with an obedi
 faithful: setup  ## Random mails and requests to real servers: what arrives is what was approved, or nothing -> faithful.json
 	$(BIN)/python -m benchmarks.faithful
 
+waiting: setup  ## 10,000 runs that wait: how long do planwright ls --waiting and its pages take? -> waiting.json
+	$(BIN)/python -m benchmarks.waiting_runs
+
+corruptions: setup  ## 1,000 ways to damage a store: does every command tell of it, or answer as before? -> corruptions.json
+	$(BIN)/python -m benchmarks.corruptions
+
 eval-offline: setup  ## The embedded planner on written requests -> eval.json
 	$(BIN)/python -m benchmarks.eval_offline
 
@@ -91,4 +97,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json bombs.json consent.json faithful.json
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json bombs.json consent.json faithful.json waiting.json corruptions.json

@@ -74,7 +74,7 @@ def _from_terminal(stage: Stage, *answers: Answer, mode: str = "always") -> None
         told |= {"PLANWRIGHT_PLANNER__ATTEMPTS": "1", "NO_PROXY": "127.0.0.1"}
         _command(stage, told, "run", f"Do it with {PLAIN}", "--no-input")
     runs = _command(stage, told, "ls", "--json")
-    for thread in [run["thread_id"] for run in json.loads(runs)][:1]:
+    for thread in [run["thread_id"] for run in json.loads(runs)["runs"]][:1]:
         _command(stage, told, "show", thread, "--json")
         _command(stage, told, "show", thread)
         _command(stage, told, "events", thread, "--json")

@@ -22,7 +22,8 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from planwright.checkpoints.private_files import private_database
 from planwright.checkpoints.redacted_connection import RedactedConnection
-from planwright.graph.errors import StoreFailed
+from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, version_of
+from planwright.graph.errors import SetupError
 from planwright.graph.redaction import Redactor
 
 T = TypeVar("T")
@@ -118,17 +119,21 @@ class Database:
                 factory=RedactedConnection if self._redactor else sqlite3.Connection,
             )
         except (OSError, sqlite3.Error) as error:
-            raise _store_error(self.path, error) from error
+            raise store_error(self.path, error) from error
         try:
             connection.row_factory = sqlite3.Row
             if isinstance(connection, RedactedConnection):
                 connection.redactor = self._redactor or Redactor()
+            refuse_newer(self.path, connection, len(self._migrations))
             self._use_wal(connection)
             connection.execute("PRAGMA synchronous=FULL")
             self._migrate(connection)
-        except sqlite3.Error as error:
+        except BROKEN as error:
             connection.close()
-            raise _store_error(self.path, error) from error
+            raise store_error(self.path, error) from error
+        except SetupError:
+            connection.close()
+            raise
         return connection
 
     def _use_wal(self, connection: sqlite3.Connection) -> None:
@@ -143,10 +148,10 @@ class Database:
                 connection.execute("PRAGMA journal_mode=WAL")
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
-        if connection.execute("PRAGMA user_version").fetchone()[0] == len(self._migrations):
+        if version_of(connection) == len(self._migrations):
             return
         connection.execute("BEGIN IMMEDIATE")
-        done = connection.execute("PRAGMA user_version").fetchone()[0]
+        done = version_of(connection)
         for number, script in enumerate(self._migrations[done:], done + 1):
             for statement in filter(str.strip, script.split(";\n")):
                 connection.execute(statement)
@@ -180,7 +185,7 @@ class Database:
         except sqlite3.Error as error:
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
-            failure = _store_error(self.path, error)
+            failure = store_error(self.path, error)
             answers = [(item.waiter, None, failure) for item in batch]
         self._reach(f"after {names}")
         _answer(answers)
@@ -226,18 +231,3 @@ def _in_savepoint(connection: sqlite3.Connection, job: Job[Any]) -> tuple[Any, B
         return None, error
     connection.execute("RELEASE job")
     return value, None
-
-
-def _store_error(path: Path, error: Exception) -> StoreFailed:
-    text = str(error)
-    if "locked" in text:
-        return StoreFailed(
-            f"{path} is locked by another program",
-            "close that program (a database browser, a backup), then try again",
-        )
-    if "readonly" in text or "unable to open" in text or isinstance(error, OSError):
-        return StoreFailed(
-            f"cannot write to {path}: {text}",
-            "make the folder writable, or set storage.path in planwright.toml to one that is",
-        )
-    return StoreFailed(f"the store {path} failed: {text}", "put a backup of it in its place")

@@ -68,8 +68,8 @@ def _all_clean(parameters: Any, connection: sqlite3.Connection) -> Any:
     if not redactor.may_be_in(b"\0".join(map(_coded, values))):  # most rows are told clean in one look
         return parameters
     if isinstance(parameters, Mapping):
-        return {name: _clean(value, redactor) for name, value in parameters.items()}
-    return [_clean(value, redactor) for value in parameters]
+        return {name: clean(value, redactor) for name, value in parameters.items()}
+    return [clean(value, redactor) for value in parameters]
 
 
 def _coded(value: Any) -> bytes:
@@ -78,7 +78,8 @@ def _coded(value: Any) -> bytes:
     return value if isinstance(value, bytes) else b""
 
 
-def _clean(value: Any, redactor: Redactor) -> Any:
+def clean(value: Any, redactor: Redactor) -> Any:
+    """Take the secrets out of one value of a row: a text, JSON or msgpack."""
     if isinstance(value, str):
         return redactor.document(value)
     if isinstance(value, bytes) and redactor.in_bytes(value):

@@ -19,8 +19,9 @@ from planwright.checkpoints.records import open_records
 from planwright.cli import mcp_views, views
 from planwright.cli.asking import Approver, asker, edited_gate, say_how_to_answer, say_refused, who
 from planwright.cli.editing import NOTHING_SAVED, Drafts, from_file
-from planwright.cli.inspect import find_gate, find_run, open_gates, questions, recorded_events, report
+from planwright.cli.inspect import find_gate, find_run, open_gates, recorded_events, report
 from planwright.cli.memory_views import invitation, proposals
+from planwright.cli.run_list import questions
 from planwright.cli.terminal import Terminal as Terminal
 from planwright.cli.terminal import Watch
 from planwright.graph.agent import build_graph

@@ -3,56 +3,24 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from planwright.checkpoints.store_files import in_checkpoints
 from planwright.cli import views
 from planwright.cli.lines import failover, routed
+from planwright.cli.open_store import open_store
+from planwright.cli.run_list import questions
 from planwright.graph.canonical import spelled
-from planwright.graph.errors import GateError, RunError, SetupError
-from planwright.graph.known_secrets import redactor_of
+from planwright.graph.errors import GateError, RunError
 from planwright.graph.settings import Settings, load
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
 
-_RUNS = """SELECT r.*, coalesce(t.title, substr(r.request, 1, 60)) AS title,
-    CASE r.status WHEN 'needs_input' THEN 'question' ELSE coalesce((SELECT group_concat(gate_id, ' ')
-        FROM gates g WHERE g.run_id = r.run_id AND g.status = 'open'), 'decided') END AS gates
-    FROM runs r LEFT JOIN threads t ON t.thread_id = r.thread_id
-    WHERE (:waiting = 0 OR r.status = 'waiting' OR (r.status = 'needs_input' AND r.ended_at >= :since
-        AND NOT EXISTS (SELECT 1 FROM runs n WHERE n.thread_id = r.thread_id AND n.rowid > r.rowid)))
-    ORDER BY r.started_at DESC LIMIT 200"""
-
+_NAMED = """FROM gates WHERE (:id IS NULL AND status = 'open') OR gate_id = :id
+    OR (thread_id = :id AND status = 'open') ORDER BY requested_at"""
 _ASKED = "SELECT kind, shown FROM gates WHERE run_id = :id AND status = 'open' ORDER BY requested_at"
-
-
-def show_runs(workspace: Path, waiting: bool, as_json: bool) -> int:
-    """List runs, the newest first."""
-    settings = load(workspace)
-    rows = recorded_runs(settings, waiting, _asked_since(settings))
-    if as_json:
-        wanted = ("thread_id", "run_id", "status", "started_at", "ended_at", "title", "request")
-        print(
-            json.dumps([{name: row[name] for name in wanted} for row in rows], ensure_ascii=False, indent=2)
-        )
-    elif rows:
-        views.console().print(views.runs_table(rows, waiting))
-    else:
-        print("no runs" + (" wait for a decision" if waiting else ' yet; begin one: planwright run "…"'))
-    return 0
-
-
-def recorded_runs(settings: Settings, waiting: bool, since: str = "") -> list[dict[str, Any]]:
-    """Read the runs of a workspace, the newest first; none when there is no store yet.
-
-    Those that are `waiting` have an open gate, or ended with a question, `since` then at the earliest.
-    """
-    if not has_store(settings):
-        return []
-    return list(open_store(settings).query(_RUNS, {"waiting": int(waiting), "since": since}))
 
 
 def show_run(thread: str, workspace: Path, as_json: bool) -> int:
@@ -132,6 +100,9 @@ def find_run(settings: Settings, thread: str) -> dict[str, Any]:
     query = "SELECT * FROM runs WHERE run_id = :id OR thread_id = :id ORDER BY started_at DESC LIMIT 1"
     for row in open_store(settings).query(query, {"id": thread}):
         return row
+    if in_checkpoints(settings.store_folder, thread):
+        cause = f"thread {thread} is in checkpoints.db and not in planwright.db, which is older"
+        raise RunError(cause, "see what differs: planwright db check")
     raise RunError(f"there is no thread or run {thread}", "list them: planwright ls")
 
 
@@ -152,31 +123,18 @@ def find_gate(settings: Settings, which: str | None) -> dict[str, Any]:
             raise GateError(cause, f'answer it: planwright respond {thread} "…"')
         what = f"no gate or waiting thread is named {which}" if which else "nothing waits for a decision"
         raise GateError(what, "see what waits: planwright ls --waiting")
-    listed = ", ".join(row["gate_id"] for row in rows[:5])
-    raise GateError(f"{len(rows)} gates are open: {listed}", "name one: planwright approve GATE")
+    listed, count = ", ".join(row["gate_id"] for row in rows), _count_open(settings, which)
+    raise GateError(f"{count:,} gates are open: {listed}", "name one: planwright approve GATE")
 
 
 def open_gates(settings: Settings, which: str | None) -> list[dict[str, Any]]:
-    """List the gates that are named, by id or by thread; all that are open when none is."""
-    return list(
-        open_store(settings).query(
-            "SELECT * FROM gates WHERE (:id IS NULL AND status = 'open') OR gate_id = :id"
-            " OR (thread_id = :id AND status = 'open') ORDER BY requested_at",
-            {"id": which},
-        )
-    )
+    """List the gates that are named, by id or by thread, at most five; the open ones when none is."""
+    query = f"SELECT * FROM gates WHERE gate_id IN (SELECT gate_id {_NAMED} LIMIT 5) ORDER BY requested_at"
+    return list(open_store(settings).query(query, {"id": which}))
 
 
-def questions(settings: Settings, which: str | None) -> list[dict[str, Any]]:
-    """List the runs that ended with a question which nobody has answered: of a thread, or all new ones."""
-    rows = recorded_runs(settings, True, "" if which else _asked_since(settings))
-    asking = (row for row in rows if row["status"] == "needs_input")
-    return [row for row in asking if which in (None, row["thread_id"], row["run_id"])]
-
-
-def _asked_since(settings: Settings) -> str:
-    """Say since when a question counts as waiting: as long as a gate would, and no run is held up by it."""
-    return (datetime.now(UTC) - timedelta(seconds=settings.sessions.gate_ttl_s)).isoformat()
+def _count_open(settings: Settings, which: str | None) -> int:
+    return int(next(open_store(settings).query(f"SELECT count(*) AS count {_NAMED}", {"id": which}))["count"])
 
 
 def find_plan(settings: Settings, run_id: str, plan_hash: str) -> dict[str, Any]:
@@ -256,31 +214,3 @@ def _source(database: Database, run_id: str) -> dict[str, Any]:
     came = next(database.query(query, (run_id,)), {"forked_from": None, "undo": 0})
     query = "SELECT f.run_id, r.status FROM forks f JOIN runs r USING (run_id) WHERE source_run = ? AND undo"
     return {**came, "undo": bool(came["undo"]), "undone_by": list(database.query(query, (run_id,)))}
-
-
-def has_store(settings: Settings) -> bool:
-    """Say whether a workspace has any records yet."""
-    return _store(settings).is_file()
-
-
-def _store(settings: Settings) -> Path:
-    return settings.store_folder / "planwright.db"
-
-
-def open_store(settings: Settings) -> Database:
-    """Open the records for reading. Raises RunError when there are none, SetupError for a broken file."""
-    from sqlite_utils import Database  # here, for it loads numpy where that is: `doctor` opens nothing
-
-    path = _store(settings)
-    if not path.is_file():
-        raise RunError(f"there are no runs in {settings.workspace} yet", 'begin one: planwright run "…"')
-    try:
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-        connection.execute("SELECT 1 FROM runs LIMIT 1")
-    except sqlite3.Error as error:
-        raise SetupError(
-            f"cannot read the store {path}: {error}", "put a backup of it in its place"
-        ) from error
-    redactor = redactor_of(settings)
-    connection.text_factory = lambda text: redactor.document(text.decode())
-    return Database(connection)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from planwright.cli import agents, mcp, memory, policy, spending, travel
+from planwright.cli import agents, db, looking, mcp, memory, policy, spending, travel
 from planwright.cli.options import HERE, Folder, Json, Mode, NoInput, Port, Probe, Request, Thread, Which
 from planwright.cli.version import options
 from planwright.graph.errors import PlanwrightError
@@ -22,7 +22,8 @@ app = typer.Typer(
     callback=options,
 )
 
-for name, group in {"agents": agents, "policy": policy, "mcp": mcp, "memory": memory}.items():
+GROUPS = {"agents": agents, "policy": policy, "mcp": mcp, "memory": memory, "db": db}
+for name, group in GROUPS.items():
     app.add_typer(group.app, name=name)
 
 Scope = Literal["run", "session", "always"]
@@ -194,32 +195,8 @@ for back in (travel.fork, travel.checkpoints, travel.undo):
     app.command()(back)
 
 
-@app.command("ls")
-def list_threads(
-    workspace: Folder = HERE,
-    waiting: Annotated[bool, typer.Option("--waiting", help="Only what waits for a decision.")] = False,
-    json: Json = False,
-) -> None:
-    """List the runs of a workspace, the newest first."""
-    from planwright.cli.inspect import show_runs
-
-    raise typer.Exit(show_runs(workspace, waiting, json))
-
-
-@app.command()
-def show(thread: Thread, workspace: Folder = HERE, json: Json = False) -> None:
-    """Show one run: its plan, steps, effects, gates and answer."""
-    from planwright.cli.inspect import show_run
-
-    raise typer.Exit(show_run(thread, workspace, json))
-
-
-@app.command()
-def events(thread: Thread, workspace: Folder = HERE, json: Json = False) -> None:
-    """Print the journal of a run, one event a line."""
-    from planwright.cli.inspect import show_events
-
-    raise typer.Exit(show_events(thread, workspace, json))
+for look in (looking.ls, looking.show, looking.events, spending.usage):
+    app.command()(look)
 
 
 @app.command()
@@ -243,8 +220,6 @@ def doctor(workspace: Folder = HERE, probe: Probe = False) -> None:
         from planwright.cli.doctor import examine
     raise typer.Exit(examine(workspace))
 
-
-app.command()(spending.usage)
 
 rules = typer.Typer(no_args_is_help=True, help="The calls that are always allowed.")
 app.add_typer(rules, name="rules")
@@ -282,10 +257,10 @@ def studio(
 
 def main() -> None:
     """Run a command; a refusal of ours is two lines on stderr, never a traceback."""
-    sys.excepthook = _traceback
+    sys.excepthook = _traceback  # kept by what get_command gives; calling the app would put its own in place
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: the screen is left whole
     try:
-        app()
+        typer.main.get_command(app)()
     except PlanwrightError as error:
         from planwright.cli.refusal import say_refusal
 

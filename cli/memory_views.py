@@ -11,7 +11,7 @@ from rich.table import Table
 
 from planwright.checkpoints.proposals import not_open
 from planwright.cli import views
-from planwright.cli.inspect import has_store, open_store
+from planwright.cli.open_store import has_store, open_store
 from planwright.graph.errors import RunError
 from planwright.graph.settings import Settings, load
 

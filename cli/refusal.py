@@ -7,8 +7,10 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from planwright.checkpoints.findings import Finding
+from planwright.checkpoints.store_check import check_store
 from planwright.cli.views import safe
-from planwright.graph.errors import PlanwrightError
+from planwright.graph.errors import PlanwrightError, SetupError
 from planwright.graph.known_secrets import redactor_of
 from planwright.graph.redaction import Redactor
 from planwright.graph.settings import load
@@ -23,8 +25,22 @@ def say_refusal(error: PlanwrightError, arguments: Sequence[str]) -> None:
 
 
 def say_traceback(error: BaseException, arguments: Sequence[str]) -> None:
-    """Print where a bug of ours showed."""
-    sys.stderr.write(_redactor(arguments).text("".join(traceback.format_exception(error))))
+    """Print where a bug of ours showed, or that the store is damaged, where that explains it."""
+    faults = _store_faults(arguments)
+    if not faults:
+        sys.stderr.write(_redactor(arguments).text("".join(traceback.format_exception(error))))
+        return
+    more = f" and {len(faults) - 1} more" if len(faults) > 1 else ""
+    cause = f"the store is damaged: {faults[0].file}: {faults[0].what}{more}"
+    say_refusal(SetupError(cause, "planwright db check, then: planwright db restore BACKUP"), arguments)
+
+
+def _store_faults(arguments: Sequence[str]) -> list[Finding]:
+    try:
+        findings = check_store(load(_workspace(arguments)).store_folder)
+    except PlanwrightError:
+        return []
+    return [finding for finding in findings if not finding.note]
 
 
 def _redactor(arguments: Sequence[str]) -> Redactor:

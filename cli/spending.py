@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from planwright.cli.options import HERE, Folder, Json
+from planwright.cli.options import HERE, Folder, Json, Limit, PageNumber
+from planwright.cli.paging import Page
 
 By = Literal["provider", "run", "day", "tenant"]
 
@@ -14,9 +15,11 @@ By = Literal["provider", "run", "day", "tenant"]
 def usage(
     by: Annotated[By, typer.Option(help="What to sum up by.")] = "provider",
     workspace: Folder = HERE,
+    limit: Limit = Page.limit,
+    page: PageNumber = Page.number,
     json: Json = False,
 ) -> None:
     """Show what was used: tokens, calls, cost, the limits of providers and what is left of them."""
     from planwright.cli.usage import show_usage
 
-    raise typer.Exit(show_usage(by, workspace, json))
+    raise typer.Exit(show_usage(by, workspace, Page(page, limit), json))

@@ -25,7 +25,7 @@ import httpx
 from planwright.checkpoints.private_files import close_to_others, open_private, private_folder
 from planwright.cli import views
 from planwright.cli.agent_views import open_checked
-from planwright.cli.inspect import recorded_runs
+from planwright.cli.run_list import recorded_runs
 from planwright.graph.credentials import Caller, read_credentials
 from planwright.graph.errors import SetupError
 from planwright.graph.server_settings import START_TOKEN, WORKSPACE

@@ -11,7 +11,8 @@ from typing import Any, Literal
 from rich.table import Table
 
 from planwright.cli import views
-from planwright.cli.inspect import has_store, open_store
+from planwright.cli.open_store import has_store, open_store
+from planwright.cli.paging import Page
 from planwright.graph.settings import Settings, load
 from planwright.graph.windows import day_of, month_of
 
@@ -32,18 +33,21 @@ _WINDOW = """SELECT coalesce(sum({what}), 0) AS used, sum(settled = 1 AND cost I
     AND at >= :start AND at < :end AND (settled = 1 OR expires_at > :now)"""
 
 
-def show_usage(by: By, workspace: Path, as_json: bool) -> int:
-    """Print the usage of a workspace."""
+def show_usage(by: By, workspace: Path, page: Page, as_json: bool) -> int:
+    """Print the usage of a workspace, a page of its rows, and all its limits."""
     settings = load(workspace)
     found = usage_of(settings, by, datetime.now(UTC))
+    total, rows = len(found["rows"]), found["rows"][page.skipped : page.skipped + page.limit]
     if as_json:
-        print(json.dumps(found, ensure_ascii=False, indent=2))
+        print(json.dumps({**found, "rows": rows, **page.counts(total)}, ensure_ascii=False, indent=2))
         return 0
     console = views.console()
-    if not found["rows"]:
+    if not total:
         print('nothing was used yet; begin a run: planwright run "…"')
-    else:
-        console.print(_table(by, found["rows"]))
+    elif rows:
+        console.print(_table(by, rows))
+    if footer := page.footer(total, len(rows), f"{by}s", f"planwright usage --by {by}"):
+        print(footer)
     for limit in found["limits"]:
         console.print(views.label("limit", _limit(limit)))
     for name, held in found["reservations"].items():

@@ -19,9 +19,10 @@ MICRO_CENTS_PER_DOLLAR = 100_000_000
 
 
 def console(stderr: bool = False) -> Console:
-    """Open a console that wraps for a person and leaves lines whole for a pipe."""
+    """Open a console that wraps for a person, leaves lines whole for a pipe, and shows brackets as such."""
     stream = sys.stderr if stderr else sys.stdout
-    return Console(file=stream, highlight=False, width=None if stream.isatty() else 4000)
+    width = None if stream.isatty() else 4000
+    return Console(file=stream, highlight=False, markup=False, emoji=False, width=width)
 
 
 def label(name: str, text: str, style: str = "") -> Table:

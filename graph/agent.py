@@ -26,6 +26,7 @@ from planwright.capabilities.mcp.servers import Servers, open_servers
 from planwright.capabilities.policy_check import check_policy
 from planwright.capabilities.policy_file import load_policy
 from planwright.capabilities.registry import load_registry
+from planwright.checkpoints.store_times import refuse_two_times
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.background import BackgroundLoop
 from planwright.graph.clock import timer_of
@@ -45,6 +46,7 @@ from planwright.graph.known_secrets import redactor_of
 from planwright.graph.on_hand import MODEL, on_hand
 from planwright.graph.pipeline import Parts, build_pipeline
 from planwright.graph.run_context import read_context
+from planwright.graph.same_store import checkpointed
 from planwright.graph.settings import Settings, load
 from planwright.graph.undo import Undoing
 from planwright.graph.world import open_world
@@ -114,6 +116,8 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
             if nested(merged) and resuming(merged):
                 input = None
             snapshot = await self.aget_state(merged)
+            if not nested(merged):
+                await refuse_two_times(self.stores.database, checkpointed(thread, snapshot))
             if input is None and await self.door.ended(thread, snapshot):
                 async for chunk in super().astream(None, merged, **options):
                     yield chunk

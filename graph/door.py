@@ -141,7 +141,7 @@ class Door:
         if snapshot.next:
             raise RunError(
                 f"run {run.run_id} has ended ({run.status}); its state was changed since",
-                "begin a new run on this thread, or a new thread",
+                "begin a new run on this thread, or a new thread; after a restore: planwright db check",
             )
         return True
 

@@ -28,6 +28,7 @@ FLOORS = (
         "graph.kept",
         "graph.on_hand",
         "graph.one_step",
+        "graph.same_store",
         "graph.undo",
         "graph.world",
     ),

@@ -208,7 +208,7 @@ def test_a_folder_that_cannot_be_made_is_a_setup_error(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_database_is_a_setup_error(tmp_path: Path) -> None:
     (tmp_path / "notes.db").write_bytes(b"this is a letter, not a database" * 50)
-    with pytest.raises(StoreFailed, match="failed") as refused:
+    with pytest.raises(StoreFailed, match="is damaged: file is not a database") as refused:
         Database(tmp_path / "notes.db", TABLE).call("note", insert("a"))
     assert str(tmp_path / "notes.db") in refused.value.cause
     assert refused.value.next_step

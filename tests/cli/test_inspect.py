@@ -23,10 +23,10 @@ def test_ls_in_a_new_workspace_says_how_to_begin(desk: Desk) -> None:
     assert "planwright run" in done.stdout
 
 
-def test_ls_json_in_a_new_workspace_is_an_empty_list(desk: Desk) -> None:
+def test_ls_json_in_a_new_workspace_lists_no_run(desk: Desk) -> None:
     done = desk.run("ls", "--json")
     assert done.code == 0
-    assert done.json == []
+    assert done.json == {"runs": [], "total": 0, "page": 1, "pages": 0, "limit": 200}
 
 
 def test_a_piped_ls_leaves_ids_whole(desk: Desk, waiting: Waiting) -> None:
@@ -45,7 +45,7 @@ def test_a_narrow_terminal_still_shows_thread_ids_that_can_be_used() -> None:
 
 
 def test_ls_json_lists_a_run_with_its_status(desk: Desk, waiting: Waiting) -> None:
-    (row,) = desk.run("ls", "--json").json
+    (row,) = desk.run("ls", "--json").json["runs"]
     assert row["thread_id"] == waiting.thread_id
     assert row["status"] == "waiting"
     assert row["request"] == "Save hello to note.md"
@@ -69,12 +69,12 @@ def test_doctor_names_the_variable_that_is_not_set(desk: Desk) -> None:
 def test_a_provider_that_is_not_there_begins_no_run(desk: Desk) -> None:
     done = desk.run("run", "What time is it?", "--provider", "nope")
     assert (done.code, "there is no provider 'nope'" in done.stderr) == (2, True)
-    assert desk.run("ls", "--json").json == []
+    assert desk.run("ls", "--json").json["runs"] == []
 
 
 def test_ls_waiting_leaves_out_what_has_ended(desk: Desk, waiting: Waiting) -> None:
     reject(desk.folder, waiting)
-    assert desk.run("ls", "--waiting", "--json").json == []
+    assert desk.run("ls", "--waiting", "--json").json["runs"] == []
 
 
 def test_show_names_the_request_the_gate_and_the_status(desk: Desk, waiting: Waiting) -> None:

@@ -113,7 +113,7 @@ def test_a_resume_without_the_tools_runs_nothing(desk: Desk, till: Till) -> None
     assert resumed.code == 3
     assert "nothing was run: run" in resumed.stderr
     assert desk.run("resume", "monday", "--json").json["status"] == "waiting"
-    (row,) = desk.run("ls", "--waiting", "--json").json
+    (row,) = desk.run("ls", "--waiting", "--json").json["runs"]
     assert row["thread_id"] == "monday"
     assert "decided" in desk.run("ls", "--waiting").stdout
     assert agent.invoke(None, CONFIG)["answer"] == "Paid."

@@ -55,13 +55,13 @@ def test_a_question_is_listed_and_shown_until_it_is_answered(desk: Desk, questio
     thread = thread_of(desk)
     listed = desk.run("ls", "--waiting").stdout
     assert re.search(rf"^{thread} +question ", listed, re.MULTILINE)
-    (row,) = desk.run("ls", "--waiting", "--json").json
+    (row,) = desk.run("ls", "--waiting", "--json").json["runs"]
     assert (row["thread_id"], row["status"]) == (thread, "needs_input")
     shown = desk.run("show", thread).stdout
     assert f"planwright respond {thread}" in shown
     assert "needs_input" in shown
     desk.run("respond", thread, "What time is it?")
-    assert desk.run("ls", "--waiting", "--json").json == []
+    assert desk.run("ls", "--waiting", "--json").json["runs"] == []
 
 
 def test_a_question_in_json_is_the_report_of_its_run(desk: Desk) -> None:
@@ -89,6 +89,6 @@ def test_a_response_without_a_name_is_refused_beside_an_open_gate(desk: Desk, wa
 def test_an_old_question_holds_nothing_up_and_can_still_be_answered(desk: Desk, question: Outcome) -> None:
     desk.settings("[sessions]\ngate_ttl_s = 1\n")
     desk.change("UPDATE runs SET ended_at = '2020-01-01T00:00:00+00:00'")
-    assert desk.run("ls", "--waiting", "--json").json == []
+    assert desk.run("ls", "--waiting", "--json").json["runs"] == []
     assert desk.run("respond", "What time is it?").code == 2
     assert desk.run("respond", thread_of(desk), "What time is it?").code == 0

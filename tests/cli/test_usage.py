@@ -13,6 +13,7 @@ import pytest
 from planwright.checkpoints.budgets import Amount
 from planwright.checkpoints.records import Records, open_records
 from planwright.checkpoints.runs import Run
+from planwright.cli.paging import Page
 from planwright.cli.usage import By, show_usage, usage_of
 from planwright.graph.agent_settings import RunBudget
 from planwright.graph.results import StepResult
@@ -150,7 +151,7 @@ def test_it_tells_reservations_that_are_open_and_those_of_processes_that_died(
 
 
 def test_a_new_workspace_has_used_nothing(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
-    assert show_usage("provider", settings.workspace, as_json=False) == 0
+    assert show_usage("provider", settings.workspace, Page(), as_json=False) == 0
     assert "nothing was used yet" in capsys.readouterr().out
     assert usage_of(settings, "day", NOW)["rows"] == []
 
@@ -172,7 +173,7 @@ def test_the_command_prints_a_table_the_limits_and_the_reservations(desk: Desk) 
 def test_json_holds_the_same(desk: Desk) -> None:
     found: dict[str, Any] = desk.run("usage", "--by", "tenant", "--json").json
     assert found["by"] == "tenant"
-    assert set(found) == {"by", "rows", "limits", "reservations"}
+    assert set(found) == {"by", "rows", "limits", "reservations", "total", "page", "pages", "limit"}
 
 
 def test_doctor_asks_for_a_price_where_the_cost_is_limited(desk: Desk) -> None:

@@ -21,7 +21,7 @@ def test_begun_in_python_edited_on_the_command_line_approved_over_the_server_rea
 ) -> None:
     errand, desk = Errand(), server.desk
     begun = ask(desk.folder, errand.request)
-    listed = {row["thread_id"]: row["status"] for row in desk.run("ls", "--waiting", "--json").json}
+    listed = {row["thread_id"]: row["status"] for row in desk.run("ls", "--waiting", "--json").json["runs"]}
     assert listed[begun.thread_id] == "waiting"
 
     shown = desk.run("show", begun.thread_id, "--json").json

@@ -1,0 +1,25 @@
+"""What a look at the store brings to light."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+RESTORE = "planwright db restore BACKUP"
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing in one file, and what to do about it. A `note` says what is so, and is no fault."""
+
+    file: str
+    what: str
+    next_step: str
+    note: bool = False
+
+
+def several(names: Sequence[object]) -> str:
+    """Name the first of many, and say how many more there are."""
+    more = len(names) - SHOWN
+    return ", ".join(map(str, names[:SHOWN])) + (f" and {more:,} more" if more > 0 else "")

@@ -1,0 +1,57 @@
+"""What to do about a file of the store that cannot be used: each cause has its own next command."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from planwright.graph.errors import SetupError, StoreFailed
+
+# What SQLite says of a damaged schema quotes it, and may not be UTF-8.
+BROKEN = (sqlite3.Error, UnicodeDecodeError)
+
+
+def store_error(path: Path, error: Exception) -> StoreFailed:
+    """Say in words what an error of SQLite or of the file system means for a file of the store.
+
+    The texts are those of sqlite.org/rescode.html: FULL, IOERR, CORRUPT, NOTADB, READONLY, CANTOPEN, BUSY.
+    """
+    text = str(error)
+    if "locked" in text:
+        return StoreFailed(
+            f"{path} is locked by another program",
+            "close that program (a database browser, a backup), then try again",
+        )
+    if "is full" in text or "No space left" in text:
+        return StoreFailed(
+            f"there is no space left for {path}: {text}", "free space, then go on: nothing is lost"
+        )
+    if "disk I/O" in text or "Input/output error" in text:
+        return StoreFailed(
+            f"{path} cannot be read or written: {text}", "check the disk, then: planwright db check"
+        )
+    if "malformed" in text or "not a database" in text or isinstance(error, UnicodeDecodeError):
+        next_step = "planwright db check, then: planwright db restore BACKUP"
+        return StoreFailed(f"the store {path} is damaged: {text}", next_step)
+    if "readonly" in text or "unable to open" in text or isinstance(error, OSError):
+        return StoreFailed(
+            f"cannot write to {path}: {text}",
+            "make the folder writable, or set storage.path in planwright.toml to one that is",
+        )
+    return StoreFailed(f"the store {path} failed: {text}", "look at it: planwright db check")
+
+
+def refuse_newer(path: Path, connection: sqlite3.Connection, known: int) -> None:
+    """Raise SetupError for a file of a newer program; `known` is the newest version that is understood."""
+    version = version_of(connection)
+    if version > known:
+        raise SetupError(
+            f"{path} was written by a newer planwright (its tables have version {version}, this program"
+            f" knows {known}); nothing was changed",
+            "install that version, or put a backup from before in place: planwright db restore BACKUP",
+        )
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """Read how many migrations a file has had."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])

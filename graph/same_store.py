@@ -1,0 +1,21 @@
+"""What the newest checkpoint of a thread knows, to be compared with what is on record."""
+
+from __future__ import annotations
+
+from langgraph.types import StateSnapshot
+
+from planwright.checkpoints.store_times import Checkpointed
+from planwright.graph.entry import gate_of
+
+
+def checkpointed(thread_id: str, snapshot: StateSnapshot) -> Checkpointed:
+    """Read it from a snapshot of the thread's state."""
+    run_id = snapshot.values.get("run_id")
+    messages = snapshot.values.get("messages", [])
+    return Checkpointed(
+        thread_id=thread_id,
+        run_id=run_id,
+        ended=any(message.id == f"answer_{run_id}" for message in messages),
+        steps=frozenset(snapshot.values.get("results") or {}),
+        gates=frozenset(filter(None, (gate_of(found.value) for found in snapshot.interrupts))),
+    )

@@ -1,0 +1,345 @@
+"""`planwright db`: check, backup, restore, vacuum, tables, query and export, as at a shell."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import sqlite3
+import stat
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from planwright.checkpoints.processes import started_at
+from tests.cli.conftest import Waiting, ask
+from tests.cli.desk import Desk, refusal
+
+FILES = ("planwright.db", "checkpoints.db")
+
+
+def store(desk: Desk) -> Path:
+    return desk.folder / ".planwright"
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Read the bytes of both files, and of what is not yet in them; whoever reads may leave an empty log."""
+    names = [f"{name}{side}" for name in FILES for side in ("", "-wal")]
+    read = {name: (folder / name).read_bytes() for name in names if (folder / name).exists()}
+    return {name: data for name, data in read.items() if data}
+
+
+@pytest.mark.parametrize("words", [["check"], ["tables"]])
+def test_looking_at_a_new_workspace_says_that_nothing_is_there(desk: Desk, words: list[str]) -> None:
+    done = desk.run("db", *words)
+    assert (done.code, done.stderr) == (0, "")
+    assert "there is no store in" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words", [["backup", "b"], ["vacuum"], ["query", "SELECT 1"], ["export", "all", "out"], ["restore", "b"]]
+)
+def test_in_a_new_workspace_there_is_nothing_to_work_on(desk: Desk, words: list[str]) -> None:
+    done = desk.run("db", *words)
+    assert done.code == 2
+    assert "there is no" in refusal(done)
+    assert not store(desk).exists()
+
+
+def test_a_healthy_store_is_found_healthy_and_is_not_written(desk: Desk, waiting: Waiting) -> None:
+    before = content(store(desk))
+    done = desk.run("db", "check", "--json")
+    assert (done.code, done.json) == (0, {"healthy": True, "findings": []})
+    assert content(store(desk)) == before
+
+
+def test_what_is_wrong_is_listed_with_what_to_do(desk: Desk, waiting: Waiting) -> None:
+    desk.change("UPDATE gates SET shown = '{\"fixed\": tru'")
+    done = desk.run("db", "check")
+    assert done.code == 1
+    assert "gates: shown is no JSON, in row 1" in done.stdout
+    assert "planwright db restore BACKUP" in done.stdout
+
+
+def test_a_store_of_an_older_version_is_checked_without_a_change(desk: Desk, waiting: Waiting) -> None:
+    desk.change("DROP TABLE file_versions")
+    desk.change("PRAGMA user_version = 17")
+    done = desk.run("db", "check")
+    assert done.code == 0
+    assert "an older planwright wrote it: its tables have version 17" in done.stdout
+    assert desk.rows("PRAGMA user_version") == [(17,)]
+
+
+@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize(
+    "words", [["ls"], ["run", "What time is it?"], ["db", "vacuum"], ["db", "backup", "b"]]
+)
+def test_a_newer_store_is_refused_and_stays_as_it_is(
+    desk: Desk, waiting: Waiting, file: str, words: list[str]
+) -> None:
+    with closing(sqlite3.connect(store(desk) / file)) as newer:
+        newer.execute("PRAGMA user_version = 99")
+    if words == ["ls"] and file == "checkpoints.db":
+        assert desk.run(*words).code == 0  # it reads the records only
+        return
+    before = content(store(desk))
+    done = desk.run(*words)
+    assert done.code == 2
+    said = refusal(done)
+    assert "its tables have version 99" in said
+    assert "install that version, or" in said
+    assert content(store(desk))[file] == before[file]
+    assert desk.run("db", "check").code == 1
+
+
+@pytest.mark.parametrize("name", ["backup", "backup.tar.gz"])
+def test_a_backup_brings_back_what_was_there(desk: Desk, waiting: Waiting, name: str) -> None:
+    assert desk.run("db", "backup", name).code == 0
+    assert desk.run("approve", waiting.gate_id).code == 0
+    done = desk.run("db", "restore", name)
+    assert done.code == 0, done.stderr
+    (kept,) = store(desk).glob("before-*")
+    assert str(kept) in done.stdout
+    assert desk.rows("SELECT status FROM runs") == [("waiting",)]
+    assert desk.rows("SELECT status FROM runs", f".planwright/{kept.name}/planwright.db") == [("completed",)]
+    assert desk.run("db", "check").code == 0
+    (desk.folder / "note.md").unlink()
+    assert desk.run("approve", waiting.gate_id).code == 0
+    assert (desk.folder / "note.md").read_text("utf-8") == "hello"
+
+
+def test_a_backup_is_for_its_owner_alone(desk: Desk, waiting: Waiting) -> None:
+    desk.run("db", "backup", "b")
+    desk.run("db", "backup", "b.tar")
+    folder = desk.folder / "b"
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_file()}
+    assert modes | {stat.S_IMODE((desk.folder / "b.tar").stat().st_mode)} == {0o600}
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE(desk.folder.stat().st_mode) & 0o077
+
+
+def test_nothing_is_overwritten(desk: Desk, waiting: Waiting) -> None:
+    (desk.folder / "here").mkdir()
+    for words in (["backup", "here"], ["export", "all", "here"], ["export", "runs", "planwright-is-here"]):
+        (desk.folder / words[-1]).mkdir(exist_ok=True)
+        assert "is there already" in refusal(desk.run("db", *words))
+    assert list((desk.folder / "here").iterdir()) == []
+
+
+@pytest.mark.parametrize("spoil", ["a byte", "the list", "a folder"])
+def test_what_is_no_whole_backup_is_refused_and_changes_nothing(
+    desk: Desk, waiting: Waiting, spoil: str
+) -> None:
+    desk.run("db", "backup", "b")
+    path = desk.folder / "b" / "planwright.db"
+    if spoil == "a byte":
+        data = bytearray(path.read_bytes())
+        data[-1] ^= 1
+        path.write_bytes(data)
+    elif spoil == "the list":
+        (path.parent / "backup.json").unlink()
+    else:
+        shutil.rmtree(path.parent)
+        path.parent.mkdir()
+    before = content(store(desk))
+    assert "is no whole backup" in refusal(desk.run("db", "restore", "b"))
+    assert content(store(desk)) == before
+
+
+def test_a_damaged_store_can_be_restored(desk: Desk, waiting: Waiting) -> None:
+    desk.run("db", "backup", "b")
+    for name in FILES:
+        (store(desk) / name).write_bytes(b"no database any more")
+    said = refusal(desk.run("ls"))
+    assert "planwright db restore" in said
+    assert desk.run("db", "restore", "b").code == 0
+    assert desk.run("ls", "--json").json["total"] == 1
+
+
+@pytest.mark.parametrize("words", [["restore", "b"], ["vacuum"]])
+def test_nothing_is_moved_while_a_process_works_on_a_run(
+    desk: Desk, waiting: Waiting, words: list[str]
+) -> None:
+    desk.run("db", "backup", "b")
+    owner = f"{os.getpid()}:{started_at(os.getpid())}:x"
+    desk.change(f"UPDATE runs SET owner = '{owner}', lease_until = {time.time() + 600}")
+    said = refusal(desk.run("db", *words))
+    assert f"run {waiting.run_id} is being worked on by process {os.getpid()}" in said
+    assert not list(store(desk).glob("before-*"))
+
+
+def test_nothing_is_restored_while_a_program_has_the_store_open(desk: Desk, waiting: Waiting) -> None:
+    desk.run("db", "backup", "b")
+    with closing(sqlite3.connect(store(desk) / "checkpoints.db")) as other:
+        other.execute("SELECT count(*) FROM writes").fetchone()
+        assert "has" in (said := refusal(desk.run("db", "restore", "b")))
+    assert "checkpoints.db open" in said
+    assert desk.run("db", "restore", "b").code == 0
+
+
+def test_vacuum_gives_space_back_and_memories_are_still_found(desk: Desk) -> None:
+    assert desk.run("run", "Remember that invoices go to Ada").code == 0
+    desk.change("CREATE TABLE ballast AS SELECT zeroblob(100000) FROM journal")
+    desk.change("DROP TABLE ballast")
+    done = desk.run("db", "vacuum", "--json").json
+    assert done[0]["file"] == "planwright.db"
+    assert done[0]["after"] < done[0]["before"]
+    assert desk.run("db", "check").code == 0
+
+
+def test_tables_of_both_files_are_listed(desk: Desk, waiting: Waiting) -> None:
+    rows = {row["table"]: row for row in desk.run("db", "tables", "--json").json}
+    assert rows["runs"]["rows"] == 1
+    assert rows["runs"]["columns"][:2] == ["run_id", "thread_id"]
+    assert rows["writes"]["file"] == "checkpoints.db"
+    assert "checkpoints.db" in desk.run("db", "tables").stdout
+
+
+def test_a_query_reads_both_files(desk: Desk, waiting: Waiting) -> None:
+    sql = "SELECT r.status, count(*) AS points FROM runs r JOIN checkpoints USING (thread_id)"
+    (row,) = desk.run("db", "query", sql, "--json").json["rows"]
+    assert row["status"] == "waiting"
+    assert row["points"] > 3
+    printed = desk.run("db", "query", "SELECT run_id, request AS 'a,b' FROM runs", "--csv").stdout
+    assert list(csv.reader(io.StringIO(printed))) == [
+        ["run_id", "a,b"],
+        [waiting.run_id, "Save hello to note.md"],
+    ]
+
+
+def test_a_query_prints_as_many_rows_as_it_may_and_says_that_there_are_more(
+    desk: Desk, waiting: Waiting
+) -> None:
+    done = desk.run("db", "query", "SELECT seq FROM journal ORDER BY seq", "--limit", "2")
+    assert done.stdout.split() == ["seq", "1", "2"]
+    assert "there are more" in done.stderr
+
+
+WRITES = (
+    "DELETE FROM runs",
+    "UPDATE gates SET status = 'approved'",
+    "INSERT INTO threads VALUES ('a', 'b', 'c')",
+    "DROP TABLE runs",
+    "CREATE TEMP TABLE x (a)",
+    "ATTACH 'other.db' AS other",
+    "ATTACH ':memory:' AS other",
+    "DETACH saver",
+    "VACUUM INTO 'copy.db'",
+    "PRAGMA query_only = 0",
+    "PRAGMA writable_schema = 1",
+    "BEGIN IMMEDIATE",
+    "REINDEX",
+    "ANALYZE",
+    "SELECT 1; DELETE FROM runs",
+    "WITH x AS (SELECT 1) DELETE FROM runs",
+    "SELECT load_extension('x')",
+    "INSERT INTO memories_fts (memories_fts) VALUES ('rebuild')",
+    "SELECT * FROM pragma_database_list",
+    "",
+)
+
+
+@pytest.mark.parametrize("sql", WRITES)
+def test_a_query_changes_nothing(desk: Desk, waiting: Waiting, sql: str) -> None:
+    before, files = content(store(desk)), set(desk.folder.iterdir())
+    assert desk.run("db", "query", sql).code == 2
+    assert content(store(desk)) == before
+    assert set(desk.folder.iterdir()) == files
+
+
+def test_a_query_that_cannot_be_read_says_where_to_look(desk: Desk, waiting: Waiting) -> None:
+    assert "planwright db tables" in refusal(desk.run("db", "query", "SELECT nothing FROM nowhere"))
+
+
+def test_a_secret_comes_out_of_no_table(desk: Desk, waiting: Waiting) -> None:
+    secret = "a-secret-of-some-length"
+    desk.settings('[secrets]\nenv = ["DEPLOY_TOKEN"]\n')
+    desk.change(f"UPDATE runs SET answer = 'it is {secret}'")
+    env = {"DEPLOY_TOKEN": secret}
+    shown = [
+        desk.run("db", "query", "SELECT * FROM runs", *how, env=env).printed
+        for how in ([], ["--json"], ["--csv"])
+    ]
+    desk.run("db", "export", "runs", "r.json", "--format", "json", env=env)
+    shown.append((desk.folder / "r.json").read_text("utf-8"))
+    assert [text for text in shown if secret in text] == []
+    assert all("[REDACTED DEPLOY_TOKEN]" in text for text in shown)
+
+
+@pytest.mark.parametrize("shape", ["csv", "json", "ndjson"])
+def test_all_tables_are_exported(desk: Desk, waiting: Waiting, shape: str) -> None:
+    assert desk.run("db", "export", "all", "out", "--format", shape).code == 0
+    text = (desk.folder / "out" / f"journal.{shape}").read_text("utf-8")
+    if shape == "csv":
+        rows = list(csv.DictReader(io.StringIO(text)))
+    else:
+        rows = json.loads(text) if shape == "json" else [json.loads(line) for line in text.splitlines()]
+    assert [row["type"] for row in rows][:2] == ["run_start", "user_message"]
+    assert (desk.folder / "out" / f"checkpoints.{shape}").is_file()
+
+
+def test_a_table_that_is_not_there_is_named(desk: Desk, waiting: Waiting) -> None:
+    assert "there is no table nope" in refusal(desk.run("db", "export", "nope", "x.csv"))
+
+
+@pytest.fixture
+def two_times(desk: Desk, waiting: Waiting) -> Waiting:
+    """Keep both files as they are while a run waits; then approve it, and begin another."""
+    shutil.copytree(store(desk), desk.folder / "then")
+    assert desk.run("approve", waiting.gate_id).code == 0
+    return ask(desk.folder, "Save hi to later.md")
+
+
+def put(desk: Desk, file: str) -> None:
+    """Put one file of the earlier time in place, as a careless restore does."""
+    for side in ("-wal", "-shm"):
+        (store(desk) / f"{file}{side}").unlink(missing_ok=True)
+    with closing(sqlite3.connect(desk.folder / "then" / file)) as earlier:
+        earlier.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    shutil.copy(desk.folder / "then" / file, store(desk) / file)
+
+
+def test_records_older_than_the_checkpoints_are_told_and_run_nothing(
+    desk: Desk, waiting: Waiting, two_times: Waiting
+) -> None:
+    put(desk, "planwright.db")
+    (desk.folder / "note.md").unlink()
+    for words in (["approve", waiting.gate_id], ["resume", waiting.thread_id]):
+        said = refusal(desk.run(*words))
+        assert "planwright.db is older than checkpoints.db: it lacks the end of run" in said
+        assert "planwright db check" in said
+    assert "in checkpoints.db and not in planwright.db" in refusal(desk.run("resume", two_times.thread_id))
+    assert not (desk.folder / "note.md").exists()
+    found = desk.run("db", "check")
+    assert found.code == 1
+    assert "planwright.db is older than checkpoints.db" in found.stdout
+
+
+def test_checkpoints_older_than_the_records_are_told(
+    desk: Desk, waiting: Waiting, two_times: Waiting
+) -> None:
+    put(desk, "checkpoints.db")
+    found = desk.run("db", "check")
+    assert found.code == 1
+    assert "checkpoints.db is older than planwright.db" in found.stdout
+    assert two_times.run_id in found.stdout
+
+
+def test_effects_of_a_run_without_a_checkpoint_are_not_repeated(
+    desk: Desk, waiting: Waiting, two_times: Waiting
+) -> None:
+    put(desk, "checkpoints.db")
+    desk.change(f"UPDATE effects SET run_id = '{two_times.run_id}'")
+    said = refusal(desk.run("resume", two_times.thread_id))
+    assert "checkpoints.db is older than planwright.db" in said
+
+
+def test_records_that_are_gone_are_missed(desk: Desk, waiting: Waiting) -> None:
+    for path in store(desk).glob("planwright.db*"):
+        path.unlink()
+    assert "is gone, and there are checkpoints" in refusal(desk.run("ls"))
+    assert "the file is not there" in desk.run("db", "check").stdout
