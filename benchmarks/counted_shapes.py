@@ -109,7 +109,10 @@ SHAPES: dict[str, Shape] = {
         _looped("a loop", [_ROW[:3], _ROW[3:]], _ROW_ONCE),
         _planned(
             "an agentic step",
-            [_AGENTIC, {"id": "s2", "capability": "bench.book", "params": {"name": "b"}, "depends_on": ["s1"]}],
+            [
+                _AGENTIC,
+                {"id": "s2", "capability": "bench.book", "params": {"name": "b"}, "depends_on": ["s1"]},
+            ],
             _once("a", "c", "b"),
             jobs={"Job S": [[call("book", "a"), call("stamp", "c")]]},
         ),

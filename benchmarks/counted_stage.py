@@ -94,9 +94,7 @@ class Stage:
         return build_graph(
             settings,
             capabilities=sending(self.receiver, self.blocks_s),
-            stores=open_stores(
-                settings.store_folder, busy_timeout_s=self.busy_timeout_s, boundary=boundary
-            ),
+            stores=open_stores(settings.store_folder, busy_timeout_s=self.busy_timeout_s, boundary=boundary),
         )
 
     def rows(self, query: str, *values: Any) -> list[dict[str, Any]]:
@@ -144,9 +142,7 @@ def sending(receiver: Receiver, blocks_s: float = 0) -> list[Capability]:
         """Book an entry with a receiver that honours the idempotency key."""
         return send("idempotent", name, call)
 
-    @capability(
-        "bench.unbook", trusted_result=True, mode="local_write", risk="Medium", effect="idempotent"
-    )
+    @capability("bench.unbook", trusted_result=True, mode="local_write", risk="Medium", effect="idempotent")
     def unbook(name: str, call: CallContext) -> Receipt:
         """Take an entry back."""
         return send("idempotent", f"not {name}", call)

@@ -84,7 +84,9 @@ class _Handler(BaseHTTPRequestHandler):
         content = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.path.endswith("/chat/completions"):
             assert server.script is not None
-            return self._answer(completion(server.script.reply(content["messages"], content.get("tools", ()))))
+            return self._answer(
+                completion(server.script.reply(content["messages"], content.get("tools", ())))
+            )
         time.sleep(server.delay_s / 2)
         server.take(self.path[1:], Arrival(content["name"], content["key"], content["sender"]))
         time.sleep(server.delay_s / 2)
@@ -139,6 +141,10 @@ class Receiver:
     def happened(self, ask: str = "tally") -> list[Arrival]:
         """List what took place; `ask` may be `quiet` (nobody is connected any more), `arrival`, `release`."""
         return [Arrival(*one) for one in self._request("GET", f"/{ask}")["happened"]]
+
+    def arrivals(self) -> list[str]:
+        """List the names of all that arrived, whether or not it took place."""
+        return list(self._request("GET", "/tally")["arrived"])
 
     def count(self, name: str) -> int:
         """Count how often an effect took place."""

@@ -145,7 +145,9 @@ def contents(stage: Stage) -> set[tuple[Any, ...]]:
     """Read every row of both databases."""
     found: set[tuple[Any, ...]] = set()
     for path in (stage.store / "planwright.db", stage.store / "checkpoints.db"):
-        tables = rows_of(path, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%fts%'")
+        tables = rows_of(
+            path, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%fts%'"
+        )
         for name in (table["name"] for table in tables):
             found |= {(name, *row.values()) for row in rows_of(path, f'SELECT rowid AS "#", * FROM "{name}"')}
     return found
@@ -179,5 +181,3 @@ def effects_wrong(stage: Stage) -> tuple[list[str], list[str], list[str]]:
     rows = stage.rows("SELECT json_extract(args, '$.name') AS name FROM effects WHERE status = 'in_doubt'")
     doubtful = {row["name"] for row in rows}
     return doubled, [n for n in missing if n not in doubtful], [n for n in missing if n in doubtful]
-
-
