@@ -1,4 +1,4 @@
-"""The runs that are disturbed: what is asked, what the model says, and what has to have happened at the end."""
+"""The runs that are disturbed: what is asked, what the model says, and what has to happen once."""
 
 from __future__ import annotations
 
@@ -148,4 +148,4 @@ SHAPES: dict[str, Shape] = {
         ),
     )
 }
-OWNED = ("a plan", "a sequence", "a chain", "a loop")
+OWNED = ("a plan", "a sequence", "a chain", "a loop")  # with effects of every class

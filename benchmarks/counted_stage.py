@@ -1,4 +1,4 @@
-"""What every process of a disturbed run has: capabilities that send to the counting receiver, and an agent."""
+"""What every process of a disturbed run has: capabilities that send to the receiver, and an agent."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def sending(receiver: Receiver, blocks_s: float = 0) -> list[Capability]:
     @capability("bench.block", trusted_result=True, mode="local_write", risk="Medium", effect="blind")
     async def block(name: str, call: CallContext) -> Receipt:
         """Hold up the event loop it runs on, then send."""
-        time.sleep(blocks_s)
+        time.sleep(blocks_s)  # noqa: ASYNC251 - what careless code does
         return Receipt(name=receiver.send("blind", name, call.idempotency_key))
 
     return [book, unbook, transfer, stamp, pay, block]
@@ -206,7 +206,7 @@ def join(pid: int) -> int:
 
 @contextmanager
 def staged(shape: Shape, folder: Path, *, fresh: bool = True, **options: Any) -> Iterator[Stage]:
-    """Set a stage for one run, with a receiver in a process beside it; a store that is not `fresh` is there."""
+    """Set a stage for one run, with a receiver beside it; a store that is not `fresh` is there already."""
     held = options.pop("held", frozenset())
     with receiving(shape.script, held) as receiver:
         stage = Stage(folder / "workspace", receiver, shape, **options)
@@ -214,6 +214,15 @@ def staged(shape: Shape, folder: Path, *, fresh: bool = True, **options: Any) ->
         if not fresh:
             join(fork(stage.create_store))
         yield stage
+
+
+def quick_folder() -> str | None:
+    """Name a folder in memory, where waiting for a disk takes no time; None where there is none.
+
+    What a machine loses without power is not what is tried here.
+    """
+    memory = Path("/dev/shm")
+    return str(memory) if os.access(memory, os.W_OK) else None
 
 
 def side_by_side(

@@ -17,8 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, cast
-from urllib.parse import parse_qs, urlsplit
+from typing import Any, Literal, cast
 
 from benchmarks.consent_model import Script
 
@@ -84,27 +83,21 @@ class _Handler(BaseHTTPRequestHandler):
         content = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.path.endswith("/chat/completions"):
             assert server.script is not None
-            return self._answer(
-                completion(server.script.reply(content["messages"], content.get("tools", ())))
-            )
-        time.sleep(server.delay_s / 2)
-        server.take(self.path[1:], Arrival(content["name"], content["key"], content["sender"]))
-        time.sleep(server.delay_s / 2)
-        self._answer({"name": content["name"]})
+            message = server.script.reply(content["messages"], content.get("tools", ()))
+            self._answer(completion(message))
+        else:
+            time.sleep(server.delay_s / 2)
+            server.take(self.path[1:], Arrival(content["name"], content["key"], content["sender"]))
+            time.sleep(server.delay_s / 2)
+            self._answer({"name": content["name"]})
 
     def do_GET(self) -> None:
-        """Tell what happened; wait until nobody else is connected; let go of what is held."""
+        """Tell what happened; before that, wait until nobody else is connected, or let go of what is held."""
         server = cast(_Server, self.server)
-        asked = urlsplit(self.path)
         with server.state:
-            if asked.path == "/known":
-                key = parse_qs(asked.query)["key"][0]
-                return self._answer({"known": any(one.key == key for one in server.happened)})
-            if asked.path == "/quiet":
+            if self.path == "/quiet":
                 server.state.wait_for(lambda: server.connections == 1, PATIENCE_S)
-            if asked.path == "/arrival":
-                server.state.wait_for(lambda: bool(server.arrived), PATIENCE_S)
-            if asked.path == "/release":
+            if self.path == "/release":
                 server.released = True
                 server.state.notify_all()
             happened = [[one.name, one.key, one.sender] for one in server.happened]
@@ -136,15 +129,15 @@ class Receiver:
 
     def knows(self, key: str) -> bool:
         """Ask whether anything arrived under a key."""
-        return bool(self._request("GET", f"/known?key={key}")["known"])
+        return any(one.key == key for one in self.happened())
 
-    def happened(self, ask: str = "tally") -> list[Arrival]:
-        """List what took place; `ask` may be `quiet` (nobody is connected any more), `arrival`, `release`."""
-        return [Arrival(*one) for one in self._request("GET", f"/{ask}")["happened"]]
+    def happened(self, first: Literal["", "quiet", "release"] = "") -> list[Arrival]:
+        """List what took place, once nobody else is connected, or after letting go of what is held."""
+        return [Arrival(*one) for one in self._request("GET", f"/{first}")["happened"]]
 
     def arrivals(self) -> list[str]:
         """List the names of all that arrived, whether or not it took place."""
-        return list(self._request("GET", "/tally")["arrived"])
+        return list(self._request("GET", "/")["arrived"])
 
     def count(self, name: str) -> int:
         """Count how often an effect took place."""

@@ -1,8 +1,8 @@
 """One run, two processes: stopped and woken owners, races, owners nobody can see, owners that seem dead.
 
-Everything is seen from outside: effects are counted by a receiver that knows nothing of runs, records are read
-with plain SQLite. Prints tables, writes `owners.json`, and exits with 1 when an effect was doubled or lost, when
-an owner was robbed, or when one that had lost its run changed anything.
+Everything is seen from outside: effects are counted by a receiver that knows nothing of runs, records are
+read with plain SQLite. Prints tables, writes `owners.json`, and exits with 1 when an effect was doubled or
+lost, when an owner was robbed, or when one that had lost its run changed anything.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rich.table import Table
 
 from benchmarks import owners_races, owners_strangers, owners_wakes
 from benchmarks.counted_person import preload
-from benchmarks.counted_stage import side_by_side
+from benchmarks.counted_stage import quick_folder, side_by_side
 
 SLOTS = 2
 EIGHTS = 5  # every fifth race is one of eight processes
@@ -35,7 +35,7 @@ def main() -> int:
     options = _options()
     started = time.perf_counter()
     preload()
-    with tempfile.TemporaryDirectory(prefix="owners-") as place:
+    with tempfile.TemporaryDirectory(prefix="owners-", dir=quick_folder()) as place:
         folder = Path(place)
         wakes = wake_up(options.wakes, options.seed, folder)
         parts: dict[str, Results] = {
@@ -60,7 +60,7 @@ def wake_up(wanted: int, seed: int, folder: Path) -> Results:
     """Draw trials until in enough of them a process that held its run was stopped, robbed of it and woken."""
 
     def more(done: Sequence[Any], running: int) -> bool:
-        return sum(trial["taken"] for trial in done) + running < wanted
+        return sum(bool(trial["taken"]) for trial in done) + running < wanted
 
     return side_by_side(owners_wakes.works(seed), folder, more, SLOTS) if wanted else []
 

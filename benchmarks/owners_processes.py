@@ -86,7 +86,7 @@ class First:
 
 @dataclass(frozen=True)
 class Taken:
-    """What the process that took over saw: how far it came, and whether it got the run without asking for it."""
+    """How far the process came that took over, and whether it got the run without asking for it."""
 
     outcome: Outcome
     robbed: bool

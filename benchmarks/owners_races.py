@@ -129,7 +129,7 @@ class Racer:
 
 def _go_on(agent: Agent, order: Mapping[str, str]) -> dict[str, str]:
     gate = order["gate"]
-    given = Command(resume={"type": "approve", "gate_id": gate}) if gate else None
+    given: Any = Command(resume={"type": "approve", "gate_id": gate}) if gate else None
     try:
         out = agent.invoke(given, config(order["thread"]))
     except PlanwrightError as error:

@@ -1,8 +1,8 @@
 """Owners that another process cannot see, and owners that seem dead: neither is robbed of its run.
 
-In two PID namespaces both processes are number 1, and neither sees the other. A live one is not robbed; the run
-of a dead one goes on when its lease has ended. And a capability that blocks its event loop for longer than the
-lease lasts keeps its run.
+In two PID namespaces both processes are number 1, and neither sees the other. A live one is not robbed; the
+run of a dead one goes on when its lease has ended. And a capability that blocks its event loop for longer
+than the lease lasts keeps its run.
 """
 
 from __future__ import annotations

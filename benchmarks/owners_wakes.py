@@ -2,8 +2,8 @@
 
 Three orders: it wakes when the other has come as far as it can (`after`), at some commit of the other
 (`during`), or just before the other takes over (`before`). Each effect has to happen once, and what wakes up
-may change nothing any more. An effect that was under way when its process stopped cannot be decided while that
-process lives: then it is killed, and somebody finishes the run.
+may change nothing any more. An effect that was under way when its process stopped cannot be decided while
+that process lives: then it is killed, and somebody finishes the run.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ from benchmarks.owners_processes import (
 
 Order = Literal["after", "during", "before"]
 ORDERS: tuple[Order, ...] = ("after", "during", "before")
-LEASE_S, BUSY_S, LATE_S, LONGEST_S = 0.3, 1, 20, 0.8
-BOUNDARIES, WAKES_WITHIN = 330, 60  # about as many as the longest of these runs has, and as a recovery has
+LEASE_S, BUSY_S, LATE_S, LONGEST_S = 0.3, 1, 20, 0.6
+WAKES_WITHIN = 60  # about as many boundaries as a run has that goes on from its middle
+BOUNDARIES = {"a plan": 210, "a sequence": 240, "a chain": 345, "a loop": 320}  # about as many as each has
 FENCED = ("LeaseLost", "taken over by another process")
 
 
@@ -77,11 +78,12 @@ def draws(seed: int) -> Iterator[Draw]:
     while True:
         drawn = random.Random(f"{seed}:{number}")
         at_commit = drawn.random() < 0.5
+        shape = OWNED[number % len(OWNED)]
         yield Draw(
             number=number,
-            shape=OWNED[number % len(OWNED)],
+            shape=shape,
             order=ORDERS[number // len(OWNED) % len(ORDERS)],
-            boundary=drawn.randrange(1, BOUNDARIES) if at_commit else 0,
+            boundary=drawn.randrange(1, BOUNDARIES[shape]) if at_commit else 0,
             seconds=0 if at_commit else drawn.uniform(0.01, LONGEST_S),
             wakes_at=drawn.randrange(1, WAKES_WITHIN),
             asks_first=drawn.random() < 0.1,

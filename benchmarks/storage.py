@@ -1,4 +1,4 @@
-"""Let every write call fail once, or from there on, and see whether each run goes on when the storage is well.
+"""Let write calls fail, once or from there on, and see whether each run goes on when the storage is well.
 
 The faults are made below Python, between SQLite and the kernel; `locked` is another process that holds the
 write lock for longer than the busy timeout. Effects are counted by a receiver that knows nothing of runs,
@@ -25,7 +25,7 @@ from rich.table import Table
 
 from benchmarks.counted_person import preload
 from benchmarks.counted_shapes import SHAPES
-from benchmarks.counted_stage import side_by_side
+from benchmarks.counted_stage import quick_folder, side_by_side
 from benchmarks.storage_faults import FAULTS, Fault, Point, compiler, loaded, start_again
 from benchmarks.storage_trial import play
 
@@ -41,7 +41,7 @@ def main() -> int:
     if not compiler():
         print("skipped: there is no C compiler to make the faults with; install gcc or clang")
         return 0
-    with tempfile.TemporaryDirectory(prefix="storage-") as place:
+    with tempfile.TemporaryDirectory(prefix="storage-", dir=quick_folder()) as place:
         if not loaded():
             return start_again(Path(place), ["benchmarks.storage", *sys.argv[1:]])
         return sweep(options, Path(place))
@@ -51,11 +51,10 @@ def sweep(options: argparse.Namespace, folder: Path) -> int:
     """Measure each shape, disturb it at its points, and write the figures down."""
     started = time.perf_counter()
     preload()
-    whole = _played([Point(name, "EIO", 0, lasting=False) for name in SHAPES], folder)
+    whole = _played([Point(name, "EIO", 0, lasting=False) for name in options.shape or SHAPES], folder)
     points = list(every_point(whole))
-    if options.points:
-        points = random.Random(options.seed).sample(points, min(options.points, len(points)))
-    trials = _played(points[:: options.every], folder)
+    drawn = random.Random(options.seed).sample(points, min(options.points, len(points)))
+    trials = _played(drawn or points[:: options.every], folder)
     reached = [trial for trial in trials if trial["reached"]]
     figures = {
         "points": len(reached),
@@ -109,8 +108,9 @@ def _print(console: Console, reached: Trials, bad: Trials, figures: Mapping[str,
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.storage", description=__doc__)
-    parser.add_argument("--points", type=int, default=0, help="how many points to sample; 0 takes all")
-    parser.add_argument("--every", type=int, default=1, help="take every n-th of them")
+    parser.add_argument("--points", type=int, default=0, help="a sample of so many points, for a short form")
+    parser.add_argument("--shape", action="append", choices=list(SHAPES), help="only these; all without")
+    parser.add_argument("--every", type=int, default=7, help="which part of all points to take: every n-th")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the sample")
     parser.add_argument("--json", type=Path, default=Path("storage.json"), help="where the figures go")
     return parser.parse_args()

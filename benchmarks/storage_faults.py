@@ -1,4 +1,4 @@
-"""Faults of the storage below the program: calls of the kernel that fail, and a lock that another one holds."""
+"""Faults of the storage below the program: calls that fail, and a lock that another process holds."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ ENDS = "SELECT run_id, count(*) AS n FROM journal WHERE type = 'run_end' GROUP B
 
 @dataclass
 class Trial:
-    """One disturbed run, judged. `raised` is what the disturbed process ended with, `open` how it left the run."""
+    """One disturbed run, judged. `raised` is what its process ended with, `left` how it left the run."""
 
     shape: str
     fault: str
