@@ -89,7 +89,7 @@ def meet(strangers: int, blocked: int, folder: Path) -> dict[str, Results]:
 
 def figures_of(part: Results) -> dict[str, Any]:
     """Add up one part."""
-    names = ("stopped", "taken", "undecided", "mixed", "left_in_doubt", *BAD)
+    names = ("stopped", "taken", "undecided", "mid_commit", "mixed", "left_in_doubt", *BAD)
     counted = {name: sum(bool(trial.get(name)) for trial in part) for name in names if _has(part, name)}
     summed = {
         name: sum(trial[name] for trial in part)

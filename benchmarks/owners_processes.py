@@ -86,10 +86,14 @@ class First:
 
 @dataclass(frozen=True)
 class Taken:
-    """How far the process came that took over, and whether it got the run without asking for it."""
+    """How far the process came that took over; whether it got the run, and whether without asking for it.
+
+    `took` is None where there is nothing to ask with.
+    """
 
     outcome: Outcome
     robbed: bool
+    took: bool | None = None
 
 
 def take_over(stage: Stage, place: Path, trap: Boundary | None = None, asks_first: bool = False) -> int:
@@ -98,15 +102,16 @@ def take_over(stage: Stage, place: Path, trap: Boundary | None = None, asks_firs
     def work() -> None:
         agent = stage.open(trap)
         robbed = asks_first and _goes_on(agent, 1.5 * stage.lease_s)
-        outcome = Outcome()
+        outcome, took = Outcome(), None
         if (ask := getattr(agent, "atake_over", None)) is not None:
             try:
-                agent.loop.call(lambda: ask(THREAD))
+                took = bool(agent.loop.call(lambda: ask(THREAD)))
             except PlanwrightError as error:
+                took = False
                 outcome.refuse(error)
         patience = 3 + len(outcome.refusals) if ask else PATIENT
         Person(stage, agent, "second", patience, outcome).lead()
-        place.write_text(json.dumps({"outcome": asdict(outcome), "robbed": robbed}))
+        place.write_text(json.dumps({"outcome": asdict(outcome), "robbed": robbed, "took": took}))
         agent.close()
 
     return fork(work)
@@ -117,7 +122,7 @@ def taken(place: Path) -> Taken:
     if not place.exists():
         return Taken(Outcome(problem="it died"), robbed=False)
     said = json.loads(place.read_text())
-    return Taken(Outcome(**said["outcome"]), said["robbed"])
+    return Taken(Outcome(**said["outcome"]), said["robbed"], said["took"])
 
 
 def finish(stage: Stage) -> Outcome:

@@ -53,13 +53,18 @@ class Draw:
 
 @dataclass
 class Wake:
-    """One trial, judged. `undecided`: what was under way could be decided only when its process was dead."""
+    """One trial, judged.
+
+    `undecided`: what was under way could be decided only when its process was dead. `mid_commit`: it was stopped
+    in a transaction, which nobody can write beside and which it may finish.
+    """
 
     draw: dict[str, Any]
     stopped: bool = False
     taken: bool = False
     robbed: bool = False
     undecided: bool = False
+    mid_commit: bool = False
     mixed: bool = False
     doubled: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
@@ -98,7 +103,7 @@ def trial(draw: Draw, folder: Path) -> dict[str, Any]:
         first = First.start(stage, draw.boundary)
         wake.stopped = first.stop(draw.seconds) and token(stage)[1]
         try:
-            last = _second(draw, stage, first, wake)
+            last = _second(draw, stage, first, wake) if wake.stopped else Outcome()
         finally:
             first.kill()
         if not last.ended:
@@ -127,7 +132,8 @@ def _second(draw: Draw, stage: Stage, first: First, wake: Wake) -> Outcome:
     wake.mixed = bool(second.outcome.mixed)
     if second.outcome.problem:
         wake.wrong.append(f"the second process: {second.outcome.problem}")
-    wake.taken = wake.stopped and token(stage)[0] > held
+    wake.taken = token(stage)[0] > held if second.took is None else second.took
+    wake.mid_commit = any("locked" in refusal for refusal in second.outcome.refusals)
     rows = contents(stage) if draw.order == "after" else set()
     first.wake()
     if not first.ended(LATE_S):
@@ -135,7 +141,7 @@ def _second(draw: Draw, stage: Stage, first: First, wake: Wake) -> Outcome:
         return second.outcome
     assert first.report is not None
     wake.woken = "; ".join(first.report["refusals"]) or first.report["problem"] or "no error"
-    if wake.taken:
+    if wake.taken and not wake.mid_commit:
         wake.stale_rows = len(rows ^ contents(stage)) if rows else 0
         wake.stale_bytes = first.report["written"] - before if draw.order != "before" else 0
         wake.late_checkpoints = checkpointed_late(stage)
