@@ -55,8 +55,8 @@ class Draw:
 class Wake:
     """One trial, judged.
 
-    `undecided`: what was under way could be decided only when its process was dead. `mid_commit`: it was stopped
-    in a transaction, which nobody can write beside and which it may finish.
+    `undecided`: what was under way could be decided only when its process was dead. `mid_commit`: it was
+    stopped in a transaction, which nobody can write beside and which it may finish.
     """
 
     draw: dict[str, Any]
