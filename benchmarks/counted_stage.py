@@ -8,7 +8,6 @@ import shutil
 import signal
 import sqlite3
 import tempfile
-import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -44,17 +43,13 @@ class Receipt(BaseModel):
 
 @dataclass(frozen=True)
 class Stage:
-    """A workspace of its own, a receiver of its own, and what is played there.
-
-    `blocks_s` is how long `bench.block` holds its event loop before it sends.
-    """
+    """A workspace of its own, a receiver of its own, and what is played there."""
 
     workspace: Path
     receiver: Receiver
     shape: Shape
     lease_s: float = 60
     busy_timeout_s: float = 30
-    blocks_s: float = 0
     settings: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -93,7 +88,7 @@ class Stage:
         )
         return build_graph(
             settings,
-            capabilities=sending(self.receiver, self.blocks_s),
+            capabilities=sending(self.receiver),
             stores=open_stores(settings.store_folder, busy_timeout_s=self.busy_timeout_s, boundary=boundary),
         )
 
@@ -116,7 +111,7 @@ def rows_of(path: Path, query: str, *values: Any) -> list[dict[str, Any]]:
             raise
 
 
-def sending(receiver: Receiver, blocks_s: float = 0) -> list[Capability]:
+def sending(receiver: Receiver) -> list[Capability]:
     """Declare the capabilities, one for each class of effect."""
 
     def send(kind: str, name: str, call: CallContext) -> Receipt:
@@ -171,8 +166,7 @@ def sending(receiver: Receiver, blocks_s: float = 0) -> list[Capability]:
 
     @capability("bench.block", trusted_result=True, mode="local_write", risk="Medium", effect="blind")
     async def block(name: str, call: CallContext) -> Receipt:
-        """Hold up the event loop it runs on, then send."""
-        time.sleep(blocks_s)  # noqa: ASYNC251 - what careless code does
+        """Send, and hold up the event loop it runs on until there is an answer."""
         return Receipt(name=receiver.send("blind", name, call.idempotency_key))
 
     return [book, unbook, transfer, stamp, pay, block]

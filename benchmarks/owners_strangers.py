@@ -26,7 +26,7 @@ from benchmarks.owners_processes import effects_wrong
 from planwright.graph.errors import PlanwrightError
 
 Kind = Literal["alive", "dead", "blocked"]
-LEASE_S, BLOCKS = 1.5, 3
+LEASE_S, BLOCKED_LEASE_S = 1.5, 0.5
 NEW_USER, NEW_PID, NEW_MOUNTS = 0x10000000, 0x20000000, 0x00020000  # Source: unshare(2), linux/sched.h
 RECURSIVE, PRIVATE = 1 << 14, 1 << 18  # Source: mount(2), linux/mount.h
 _BLOCKED = Shape(
@@ -133,11 +133,13 @@ def _strangers(kind: Kind, folder: Path) -> dict[str, Any]:
 
 def _blocked(folder: Path) -> dict[str, Any]:
     meeting = Meeting("blocked")
-    with staged(_BLOCKED, folder, fresh=False, lease_s=LEASE_S / 3, blocks_s=BLOCKS * LEASE_S / 3) as stage:
+    options = {"lease_s": BLOCKED_LEASE_S, "held": frozenset(("blocked",))}
+    with staged(_BLOCKED, folder, fresh=False, **options) as stage:
         first = fork(partial(_lead, stage))
-        while not stage.rows("SELECT 1 FROM effects"):
+        while not stage.receiver.arrivals():
             time.sleep(0.01)
-        _try(stage, meeting, seconds=(BLOCKS - 0.5) * LEASE_S / 3, namespace=False)
+        _try(stage, meeting, seconds=3 * BLOCKED_LEASE_S, namespace=False)
+        stage.receiver.happened("release")
         join(first)
         _judge(stage, meeting)
     return asdict(meeting)
