@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test check bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs lock clean budgets jail intruder bombs consent faithful waiting corruptions
+.PHONY: setup demo test check bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs lock clean budgets jail intruder bombs consent faithful owners storage waiting corruptions
 
 setup: $(STAMP)
 
@@ -89,6 +89,13 @@ intruder: setup  ## Intruders at every route of planwright studio, and pages in 
 	@command -v chromium > /dev/null || [ "$$(id -u)" != 0 ] || apt-get install -y -qq --no-install-recommends chromium
 	$(BIN)/python -m benchmarks.intruder
 
+owners: setup  ## Owners that are stopped, robbed and woken, races, PID namespaces: effects are counted -> owners.json
+	$(BIN)/python -m benchmarks.owners
+
+storage: setup  ## Every n-th write call fails, or a lock is held; then every run has to go on -> storage.json
+	@command -v cc > /dev/null || [ "$$(id -u)" != 0 ] || apt-get install -y -qq --no-install-recommends gcc libc6-dev
+	$(BIN)/python -m benchmarks.storage
+
 docs: setup  ## Draw the graph into docs/architecture.md
 	$(BIN)/python docs/draw_graph.py
 
@@ -97,4 +104,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json bombs.json consent.json faithful.json waiting.json corruptions.json
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json bombs.json consent.json faithful.json waiting.json corruptions.json owners.json storage.json

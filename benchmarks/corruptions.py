@@ -27,6 +27,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
 from benchmarks.canary_class import CANARY
@@ -112,7 +113,7 @@ def _ask(agent: Any, thread: str, request: str) -> None:
     agent.invoke({"messages": [{"role": "user", "content": request}]}, _config(thread))
 
 
-def _config(thread: str) -> dict[str, Any]:
+def _config(thread: str) -> RunnableConfig:
     return {"configurable": {"thread_id": thread}}
 
 
@@ -195,7 +196,7 @@ def _in_child(world: World, place: Path, seed: int, answer: Any) -> None:
 def sweep(world: World, place: Path, seeds: list[int]) -> list[Trial]:
     """Try all seeds, each in a process of its own, which is ended when it hangs."""
     trials: list[Trial] = []
-    waiting, running = list(reversed(seeds)), []
+    waiting, running = list(reversed(seeds)), list[Any]()
     while waiting or running:
         while waiting and len(running) < AT_ONCE:
             seed = waiting.pop()

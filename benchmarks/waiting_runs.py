@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from planwright.checkpoints.gates import Gate, gate_id
-from planwright.checkpoints.runs import Run, begin_run
+from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.settings import load
 
@@ -65,7 +65,7 @@ async def _wait_at_gate(stores: Stores, number: int) -> None:
         context={},
         started_at=at.isoformat(),
     )
-    await stores.database.run("begin", lambda connection: begin_run(connection, run))
+    lease = await stores.leases.take(run, 60)
     card: dict[str, Any] = {"capability": "files.write", "args": {"path": "x.md", "text": "line " * 200}}
     gate = Gate(
         gate_id=gate_id(run_id, "plan", "0"),
@@ -80,7 +80,8 @@ async def _wait_at_gate(stores: Stores, number: int) -> None:
         expires_at=datetime.now(UTC) + timedelta(days=1),
         status="open",
     )
-    await stores.gates.open(gate)
+    await stores.gates.open(gate, lease)
+    await stores.leases.release(lease)
 
 
 def measure(folder: Path, count: int) -> list[dict[str, Any]]:

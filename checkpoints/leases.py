@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.fencing import held
 from planwright.checkpoints.heartbeat import Heartbeat
 from planwright.checkpoints.owners import is_stopped, life_of, owner_of, this_process
 from planwright.checkpoints.runs import Run, begin_run
@@ -66,6 +67,10 @@ class Leases:
             self._heartbeat.add(lease, RETRY_S, lambda: self._release_late(lease, reason))
         else:
             self._released.discard(lease)
+
+    async def check(self, lease: Lease) -> None:
+        """Raise LeaseLost when another process has taken the run."""
+        await self._database.run("read", held(lease, lambda _: None))
 
     async def take_over(self, run: Run) -> str:
         """Take a run from whoever holds it, living or not, and hold it no more; return who that was.

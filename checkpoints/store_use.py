@@ -5,10 +5,9 @@ from __future__ import annotations
 import fcntl
 import os
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 
-from planwright.checkpoints.processes import alive
+from planwright.checkpoints.owners import Owner, life_of, owner_of
 from planwright.checkpoints.store_errors import BROKEN
 from planwright.checkpoints.store_files import FILES, RECORDS, read_only
 from planwright.graph.errors import RunError
@@ -23,9 +22,9 @@ def refuse_while_used(folder: Path, *, even_open: bool) -> None:
 
     A file that cannot be read tells of no run; who has it open is seen all the same.
     """
-    for run_id, pid in _worked_on(folder):
+    for run_id, owner in _worked_on(folder):
         raise RunError(
-            f"run {run_id} is being worked on by process {pid}",
+            f"run {run_id} is being worked on by {owner.shown}",
             f"wait for its end, or: planwright cancel {run_id}",
         )
     for name in FILES if even_open else ():
@@ -36,14 +35,15 @@ def refuse_while_used(folder: Path, *, even_open: bool) -> None:
             )
 
 
-def _worked_on(folder: Path) -> list[tuple[str, str]]:
-    query = "SELECT run_id, owner FROM runs WHERE owner IS NOT NULL AND lease_until > ?"
+def _worked_on(folder: Path) -> list[tuple[str, Owner]]:
+    query = "SELECT run_id, owner FROM runs WHERE owner IS NOT NULL AND lease_until > 0"
     try:
         with closing(read_only(folder / RECORDS)) as connection:
-            rows = connection.execute(query, (datetime.now(UTC).timestamp(),)).fetchall()
+            rows = connection.execute(query).fetchall()
     except BROKEN:
         return []
-    return [(run_id, owner.split(":")[0]) for run_id, owner in rows if alive(owner)]
+    owned = [(run_id, owner_of(owner)) for run_id, owner in rows]
+    return [(run_id, owner) for run_id, owner in owned if life_of(owner) != "dead"]
 
 
 def _is_open(path: Path) -> bool:

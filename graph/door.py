@@ -271,6 +271,7 @@ class Door:
         if not gates:
             if breakpoints:
                 return  # `invoke(None)` goes on
+            await self.stores.leases.check(entry.invocation.lease)
             raise RunError(
                 f"run {run.run_id} stopped with open steps and no open gate: this is a bug",
                 f"nothing is lost; try: planwright resume {run.thread_id}",

@@ -9,13 +9,12 @@ import os
 import shutil
 import sqlite3
 import stat
-import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from planwright.checkpoints.processes import started_at
+from planwright.checkpoints.owners import this_process
 from tests.cli.conftest import Waiting, ask
 from tests.cli.desk import Desk, refusal
 
@@ -165,8 +164,7 @@ def test_nothing_is_moved_while_a_process_works_on_a_run(
     desk: Desk, waiting: Waiting, words: list[str]
 ) -> None:
     desk.run("db", "backup", "b")
-    owner = f"{os.getpid()}:{started_at(os.getpid())}:x"
-    desk.change(f"UPDATE runs SET owner = '{owner}', lease_until = {time.time() + 600}")
+    desk.change(f"UPDATE runs SET owner = '{this_process()}', lease_until = 600")
     said = refusal(desk.run("db", *words))
     assert f"run {waiting.run_id} is being worked on by process {os.getpid()}" in said
     assert not list(store(desk).glob("before-*"))

@@ -1,0 +1,249 @@
+"""What every process of a disturbed run has: capabilities that send to the receiver, and an agent."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import tempfile
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from pydantic import BaseModel
+
+from benchmarks.consent_cases import DEFAULT_POLICY
+from benchmarks.counted_shapes import Shape
+from benchmarks.counting_receiver import Receiver, receiving
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.capability import Capability, capability
+from planwright.checkpoints.database import Boundary
+from planwright.checkpoints.stores import open_stores
+from planwright.graph.agent import Agent, build_graph
+from planwright.graph.errors import CapabilityUnavailable
+from planwright.graph.plan import Compensation
+from planwright.graph.settings import load
+
+THREAD = "11111111-2222-4333-8444-555555555555"
+CHILD_S = 60
+
+
+class Receipt(BaseModel):
+    """What the receiver answers."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A workspace of its own, a receiver of its own, and what is played there."""
+
+    workspace: Path
+    receiver: Receiver
+    shape: Shape
+    lease_s: float = 60
+    busy_timeout_s: float = 30
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def store(self) -> Path:
+        """The folder of the databases."""
+        return self.workspace / ".planwright"
+
+    def prepare(self) -> None:
+        """Make the workspace."""
+        self.workspace.mkdir(parents=True)
+        if self.shape.policy:
+            (self.workspace / "policy.toml").write_text(self.shape.policy + DEFAULT_POLICY.read_text("utf-8"))
+
+    def create_store(self) -> None:
+        """Create both databases. Starts threads."""
+        agent = self.open()
+        for database in (agent.stores.database, agent.stores.saver.database):
+            database.call("create", lambda connection: None)
+        agent.close()
+
+    def open(self, boundary: Boundary | None = None) -> Agent:
+        """Open an agent over the workspace, with this shape's model behind a provider."""
+        provider = {
+            "base_url": f"http://127.0.0.1:{self.receiver.port}/v1",
+            "model": "m",
+            "api_key": "not-needed",
+            "capabilities": ["function_calling", "json_mode"],
+        }
+        settings = load(
+            self.workspace,
+            providers={"desk": provider},
+            sessions={"lease_s": self.lease_s},
+            storage={"busy_timeout_s": self.busy_timeout_s},
+            execution={"retry_base_ms": 1},
+            **{**self.settings, **self.shape.settings},
+        )
+        return build_graph(
+            settings,
+            capabilities=sending(self.receiver),
+            stores=open_stores(settings.store_folder, busy_timeout_s=self.busy_timeout_s, boundary=boundary),
+        )
+
+    def rows(self, query: str, *values: Any) -> list[dict[str, Any]]:
+        """Read rows of `planwright.db` with plain SQLite; none where there is no such database or table."""
+        return rows_of(self.store / "planwright.db", query, *values)
+
+
+def rows_of(path: Path, query: str, *values: Any) -> list[dict[str, Any]]:
+    """Read rows of a database without writing a byte to it."""
+    if not path.exists():
+        return []
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=CHILD_S)) as database:
+        database.row_factory = sqlite3.Row
+        try:
+            return [dict(row) for row in database.execute(query, values)]
+        except sqlite3.OperationalError as error:
+            if "no such table" in str(error):
+                return []
+            raise
+
+
+def sending(receiver: Receiver) -> list[Capability]:
+    """Declare the capabilities, one for each class of effect."""
+
+    def send(kind: str, name: str, call: CallContext) -> Receipt:
+        try:
+            return Receipt(name=receiver.send(kind, name, call.idempotency_key))
+        except OSError as error:
+            raise CapabilityUnavailable(str(error)) from error
+
+    def transferred(name: str, call: CallContext) -> Receipt | None:
+        return Receipt(name=name) if receiver.knows(call.idempotency_key) else None
+
+    unbooked = Compensation(capability="bench.unbook", params={"name": "{{input.name}}"})
+
+    @capability(
+        "bench.book",
+        trusted_result=True,
+        mode="local_write",
+        risk="Medium",
+        effect="idempotent",
+        compensation=unbooked,
+    )
+    def book(name: str, call: CallContext) -> Receipt:
+        """Book an entry with a receiver that honours the idempotency key."""
+        return send("idempotent", name, call)
+
+    @capability("bench.unbook", trusted_result=True, mode="local_write", risk="Medium", effect="idempotent")
+    def unbook(name: str, call: CallContext) -> Receipt:
+        """Take an entry back."""
+        return send("idempotent", f"not {name}", call)
+
+    @capability(
+        "bench.transfer",
+        trusted_result=True,
+        mode="local_write",
+        risk="Medium",
+        effect="queryable",
+        lookup=transferred,
+    )
+    def transfer(name: str, call: CallContext) -> Receipt:
+        """Transfer to a receiver that does all that arrives, and can be asked what did."""
+        return send("queryable", name, call)
+
+    @capability("bench.stamp", trusted_result=True, mode="local_write", risk="Medium", effect="blind")
+    def stamp(name: str, call: CallContext) -> Receipt:
+        """Stamp a document at a receiver that knows no keys."""
+        return Receipt(name=receiver.send("blind", name, call.idempotency_key))
+
+    @capability("bench.pay", trusted_result=True, mode="destructive", effect="idempotent")
+    def pay(name: str, call: CallContext) -> Receipt:
+        """Pay by a receiver that honours the idempotency key; a person decides over every call."""
+        return send("idempotent", name, call)
+
+    @capability("bench.block", trusted_result=True, mode="local_write", risk="Medium", effect="blind")
+    async def block(name: str, call: CallContext) -> Receipt:
+        """Send, and hold up the event loop it runs on until there is an answer."""
+        return Receipt(name=receiver.send("blind", name, call.idempotency_key))
+
+    return [book, unbook, transfer, stamp, pay, block]
+
+
+def config(thread: str = THREAD, process: str = "") -> RunnableConfig:
+    """Name a thread; the name of the process goes into the metadata of each checkpoint it writes."""
+    return {"configurable": {"thread_id": thread}, "metadata": {"process": process}}
+
+
+def fork(work: Callable[[], object], seconds: int = CHILD_S) -> int:
+    """Do something in a forked process; return its pid."""
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    signal.alarm(seconds)
+    try:
+        work()
+        code = 0
+    except BaseException:  # noqa: BLE001 - the child ends here, whatever happened
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def join(pid: int) -> int:
+    """Wait for a forked process; return its exit code, negative for a signal."""
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+@contextmanager
+def staged(shape: Shape, folder: Path, *, fresh: bool = True, **options: Any) -> Iterator[Stage]:
+    """Set a stage for one run, with a receiver beside it; a store that is not `fresh` is there already."""
+    held = options.pop("held", frozenset())
+    with receiving(shape.script, held) as receiver:
+        stage = Stage(folder / "workspace", receiver, shape, **options)
+        stage.prepare()
+        if not fresh:
+            join(fork(stage.create_store))
+        yield stage
+
+
+def quick_folder() -> str | None:
+    """Name a folder in memory, where waiting for a disk takes no time; None where there is none.
+
+    What a machine loses without power is not what is tried here.
+    """
+    memory = Path("/dev/shm")
+    return str(memory) if os.access(memory, os.W_OK) else None
+
+
+def side_by_side(
+    works: Iterable[Callable[[Path], Any]], folder: Path, wanted: Callable[[list[Any], int], bool], slots: int
+) -> list[Any]:
+    """Do works in forked processes, some at a time, and collect what they return, which goes through JSON.
+
+    `wanted` is asked before each, with what has been returned and how many are under way.
+    """
+    results: list[Any] = []
+    running: dict[int, Path] = {}
+    waiting = iter(works)
+    while True:
+        while len(running) < slots and wanted(results, len(running)):
+            if (work := next(waiting, None)) is None:
+                break
+            place = Path(tempfile.mkdtemp(dir=folder))
+            running[fork(partial(_noted, work, place), 4 * CHILD_S)] = place
+        if not running:
+            return results
+        pid, status = os.wait()
+        place = running.pop(pid)
+        if status:
+            raise RuntimeError(f"a trial ended with {os.waitstatus_to_exitcode(status)}")
+        results.append(json.loads((place / "result.json").read_text()))
+        shutil.rmtree(place)
+
+
+def _noted(work: Callable[[Path], Any], place: Path) -> None:
+    (place / "result.json").write_text(json.dumps(work(place)))

@@ -1,0 +1,188 @@
+"""The processes of the owner trials: one that is stopped and tells how it ended, one that takes over."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.counted_person import Outcome, Person
+from benchmarks.counted_stage import THREAD, Stage, config, fork, join, rows_of
+from planwright.checkpoints.database import Boundary
+from planwright.graph.agent import Agent
+from planwright.graph.errors import PlanwrightError
+
+PATIENT = 25
+TOKEN = "SELECT max(lease_token) AS token, max(lease_until) AS until FROM runs WHERE thread_id = ?"
+
+
+@dataclass
+class First:
+    """A process that works, may be stopped, says how its work ended, and then lives on until it is killed."""
+
+    stage: Stage
+    pid: int
+    link: socket.socket
+    report: dict[str, Any] | None = None
+
+    @classmethod
+    def start(cls, stage: Stage, at: int = 0) -> First:
+        """Begin the run; at its n-th boundary the process stops itself."""
+        ours, theirs = socket.socketpair()
+
+        def work() -> None:
+            ours.close()
+            seen = [0]
+
+            def trap(_: str) -> None:
+                seen[0] += 1
+                if seen[0] == at:
+                    os.kill(os.getpid(), signal.SIGSTOP)
+
+            outcome = Person(stage, stage.open(trap), "first", patience=1).lead()
+            said = {**asdict(outcome), "written": written(os.getpid())}
+            theirs.sendall(json.dumps(said).encode() + b"\n")
+            theirs.recv(1)
+
+        pid = fork(work)
+        theirs.close()
+        return cls(stage, pid, ours)
+
+    def stop(self, seconds: float) -> bool:
+        """Stop it after some seconds, or wait until it stops itself (0); False when its work ended before."""
+        begun = time.monotonic()
+        while not self.ended(0.002):
+            if seconds and time.monotonic() - begun > seconds:
+                os.kill(self.pid, signal.SIGSTOP)
+            if os.waitpid(self.pid, os.WUNTRACED | os.WNOHANG)[0]:
+                return True
+        return False
+
+    def wake(self) -> None:
+        """Let it go on."""
+        os.kill(self.pid, signal.SIGCONT)
+
+    def ended(self, seconds: float) -> bool:
+        """Wait for its report; say whether it has come."""
+        if self.report is None and select.select([self.link], [], [], seconds)[0]:
+            with self.link.makefile("rb") as stream:
+                line = stream.readline()
+            self.report = json.loads(line) if line else {"problem": "it died", "refusals": [], "written": 0}
+        return self.report is not None
+
+    def kill(self) -> None:
+        """End it, and wait until nothing of what it sent is still on its way."""
+        os.kill(self.pid, signal.SIGKILL)
+        join(self.pid)
+        self.link.close()
+        self.stage.receiver.happened("quiet")
+
+
+@dataclass(frozen=True)
+class Taken:
+    """How far the process came that took over; whether it got the run, and whether without asking for it.
+
+    `took` is None where there is nothing to ask with.
+    """
+
+    outcome: Outcome
+    robbed: bool
+    took: bool | None = None
+
+
+def take_over(stage: Stage, place: Path, trap: Boundary | None = None, asks_first: bool = False) -> int:
+    """Fork a process that takes the run over and leads it as far as it can; return its pid."""
+
+    def work() -> None:
+        agent = stage.open(trap)
+        robbed = asks_first and _goes_on(agent, 1.5 * stage.lease_s)
+        outcome, took = Outcome(), None
+        if (ask := getattr(agent, "atake_over", None)) is not None:
+            try:
+                took = bool(agent.loop.call(lambda: ask(THREAD)))
+            except PlanwrightError as error:
+                took = False
+                outcome.refuse(error)
+        patience = 3 + len(outcome.refusals) if ask else PATIENT
+        Person(stage, agent, "second", patience, outcome).lead()
+        place.write_text(json.dumps({"outcome": asdict(outcome), "robbed": robbed, "took": took}))
+        agent.close()
+
+    return fork(work)
+
+
+def taken(place: Path) -> Taken:
+    """Read what the process that took over has written."""
+    if not place.exists():
+        return Taken(Outcome(problem="it died"), robbed=False)
+    said = json.loads(place.read_text())
+    return Taken(Outcome(**said["outcome"]), said["robbed"], said["took"])
+
+
+def finish(stage: Stage) -> Outcome:
+    """Lead a run to its end in a new process, with nobody else there."""
+    place = stage.workspace.parent / "last.json"
+    join(take_over(stage, place))
+    return taken(place).outcome
+
+
+def token(stage: Stage) -> tuple[int, bool]:
+    """Read the fencing token of the run, and whether somebody holds it."""
+    (row,) = stage.rows(TOKEN, THREAD) or [{}]
+    return row.get("token") or 0, bool(row.get("until"))
+
+
+def written(pid: int) -> int:
+    """Count the bytes a process has written to files, whatever they are; what goes to sockets does not count.
+
+    Source: proc_pid_io(5), `wchar`.
+    """
+    return int(Path(f"/proc/{pid}/io").read_text().split("wchar:")[1].split()[0])
+
+
+def contents(stage: Stage) -> set[tuple[Any, ...]]:
+    """Read every row of both databases."""
+    found: set[tuple[Any, ...]] = set()
+    for path in (stage.store / "planwright.db", stage.store / "checkpoints.db"):
+        tables = rows_of(
+            path, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%fts%'"
+        )
+        for name in (table["name"] for table in tables):
+            found |= {(name, *row.values()) for row in rows_of(path, f'SELECT rowid AS "#", * FROM "{name}"')}
+    return found
+
+
+def checkpointed_late(stage: Stage) -> int:
+    """Count the checkpoints that the first process wrote after the second had written one."""
+    rows = rows_of(
+        stage.store / "checkpoints.db",
+        "SELECT json_extract(metadata, '$.process') AS process FROM checkpoints ORDER BY rowid",
+    )
+    who = [row["process"] for row in rows]
+    return who[who.index("second") :].count("first") if "second" in who else 0
+
+
+def _goes_on(agent: Agent, seconds: float) -> bool:
+    """Try to go on with the run in the plain way, after a while; say whether that was let happen."""
+    time.sleep(seconds)
+    try:
+        agent.invoke(None, config(process="second"))
+    except PlanwrightError:
+        return False
+    return True
+
+
+def effects_wrong(stage: Stage) -> tuple[list[str], list[str], list[str]]:
+    """Compare what happened with what was intended: doubled, lost, and left in doubt."""
+    happened = [one.name for one in stage.receiver.happened()]
+    doubled = [name for name in set(happened) if happened.count(name) > stage.shape.effects.get(name, 0)]
+    missing = [name for name, times in stage.shape.effects.items() if happened.count(name) < times]
+    rows = stage.rows("SELECT json_extract(args, '$.name') AS name FROM effects WHERE status = 'in_doubt'")
+    doubtful = {row["name"] for row in rows}
+    return doubled, [n for n in missing if n not in doubtful], [n for n in missing if n in doubtful]

@@ -1,0 +1,171 @@
+"""A process is stopped in the middle of its run, another takes the run over, and the first one wakes up.
+
+Three orders: it wakes when the other has come as far as it can (`after`), at some commit of the other
+(`during`), or just before the other takes over (`before`). Each effect has to happen once, and what wakes up
+may change nothing any more. An effect that was under way when its process stopped cannot be decided while
+that process lives: then it is killed, and somebody finishes the run.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from benchmarks.counted_person import Outcome
+from benchmarks.counted_shapes import OWNED, SHAPES
+from benchmarks.counted_stage import Stage, join, staged
+from benchmarks.owners_processes import (
+    First,
+    checkpointed_late,
+    contents,
+    effects_wrong,
+    finish,
+    take_over,
+    taken,
+    token,
+    written,
+)
+
+Order = Literal["after", "during", "before"]
+ORDERS: tuple[Order, ...] = ("after", "during", "before")
+LEASE_S, BUSY_S, LATE_S, LONGEST_S = 0.3, 1, 20, 0.6
+WAKES_WITHIN = 60  # about as many boundaries as a run has that goes on from its middle
+BOUNDARIES = {"a plan": 210, "a sequence": 240, "a chain": 345, "a loop": 320}  # about as many as each has
+FENCED = ("LeaseLost", "taken over by another process")
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Where a process is stopped (at its n-th boundary, or after some seconds), and when it wakes up."""
+
+    number: int
+    shape: str
+    order: Order
+    boundary: int
+    seconds: float
+    wakes_at: int
+    asks_first: bool
+
+
+@dataclass
+class Wake:
+    """One trial, judged.
+
+    `undecided`: what was under way could be decided only when its process was dead. `mid_commit`: it was
+    stopped in a transaction, which nobody can write beside and which it may finish.
+    """
+
+    draw: dict[str, Any]
+    stopped: bool = False
+    taken: bool = False
+    robbed: bool = False
+    undecided: bool = False
+    mid_commit: bool = False
+    mixed: bool = False
+    doubled: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    left_in_doubt: list[str] = field(default_factory=list)
+    stale_rows: int = 0
+    stale_bytes: int = 0
+    late_checkpoints: int = 0
+    woken: str = ""
+    refusals: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+
+def draws(seed: int) -> Iterator[Draw]:
+    """Draw trials without end; shapes and orders take turns, stops at a commit and at any time are mixed."""
+    number = 0
+    while True:
+        drawn = random.Random(f"{seed}:{number}")
+        at_commit = drawn.random() < 0.5
+        shape = OWNED[number % len(OWNED)]
+        yield Draw(
+            number=number,
+            shape=shape,
+            order=ORDERS[number // len(OWNED) % len(ORDERS)],
+            boundary=drawn.randrange(1, BOUNDARIES[shape]) if at_commit else 0,
+            seconds=0 if at_commit else drawn.uniform(0.01, LONGEST_S),
+            wakes_at=drawn.randrange(1, WAKES_WITHIN),
+            asks_first=drawn.random() < 0.1,
+        )
+        number += 1
+
+
+def trial(draw: Draw, folder: Path) -> dict[str, Any]:
+    """Play one trial in a folder made for it."""
+    wake = Wake(asdict(draw))
+    with staged(SHAPES[draw.shape], folder, fresh=False, lease_s=LEASE_S, busy_timeout_s=BUSY_S) as stage:
+        first = First.start(stage, draw.boundary)
+        wake.stopped = first.stop(draw.seconds) and token(stage)[1]
+        try:
+            last = _second(draw, stage, first, wake) if wake.stopped else Outcome()
+        finally:
+            first.kill()
+        if not last.ended:
+            wake.undecided = wake.taken
+            last = finish(stage)
+        _judge(stage, last, wake)
+    return asdict(wake)
+
+
+def _second(draw: Draw, stage: Stage, first: First, wake: Wake) -> Outcome:
+    """Let a second process take over, and the first one wake up."""
+    held, before = token(stage)[0], written(first.pid)
+    if draw.order == "before":
+        first.wake()
+    place, seen = stage.workspace.parent / "second.json", [0]
+
+    def trap(_: str) -> None:
+        if draw.order == "during" and (seen[0] or token(stage)[0] > held):
+            seen[0] += 1
+            if seen[0] == draw.wakes_at:
+                first.wake()
+
+    join(take_over(stage, place, trap, asks_first=draw.asks_first and draw.order != "before"))
+    second = taken(place)
+    wake.refusals, wake.robbed = second.outcome.refusals, second.robbed
+    wake.mixed = bool(second.outcome.mixed)
+    if second.outcome.problem:
+        wake.wrong.append(f"the second process: {second.outcome.problem}")
+    wake.taken = token(stage)[0] > held if second.took is None else second.took
+    wake.mid_commit = any("locked" in refusal for refusal in second.outcome.refusals)
+    rows = contents(stage) if draw.order == "after" else set()
+    first.wake()
+    if not first.ended(LATE_S):
+        wake.wrong.append("the woken process did not end")
+        return second.outcome
+    assert first.report is not None
+    wake.woken = "; ".join(first.report["refusals"]) or first.report["problem"] or "no error"
+    if wake.taken and not wake.mid_commit:
+        wake.stale_rows = len(rows ^ contents(stage)) if rows else 0
+        wake.stale_bytes = first.report["written"] - before if draw.order != "before" else 0
+        wake.late_checkpoints = checkpointed_late(stage)
+        if not any(word in wake.woken for word in FENCED) and draw.order != "before":
+            wake.wrong.append(f"the woken process ended with {wake.woken}")
+    return second.outcome
+
+
+def _judge(stage: Stage, last: Outcome, wake: Wake) -> None:
+    """Say what is wrong with the effects and with the end."""
+    wake.doubled, wake.lost, wake.left_in_doubt = effects_wrong(stage)
+    wake.mixed = wake.mixed or bool(last.mixed)
+    if not last.ended:
+        wake.wrong.append(f"the run does not end: {last.problem or last.refusals[-1:]}")
+        return
+    runs = stage.rows("SELECT run_id, status FROM runs ORDER BY rowid")
+    statuses = tuple(run["status"] for run in runs)
+    if statuses != stage.shape.ends and not wake.mixed:
+        wake.wrong.append(f"the run ended as {', '.join(statuses)}")
+    ends = stage.rows("SELECT count(*) AS n FROM journal WHERE type = 'run_end'")[0]["n"]
+    if ends != len(runs):
+        wake.wrong.append(f"the journal tells {ends} ends of {len(runs)} runs")
+
+
+def works(seed: int) -> Iterator[partial[dict[str, Any]]]:
+    """Make the trials of a seed, one after another."""
+    return (partial(trial, draw) for draw in draws(seed))
