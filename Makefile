@@ -5,6 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
+# What is imported is compiled once, not anew by each process: half of what collecting the tests costs.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: setup demo test check bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs lock clean budgets jail intruder bombs consent faithful owners storage waiting corruptions
 
 setup: $(STAMP)

@@ -1,0 +1,127 @@
+"""A store that fails in the middle of a run: the run stops, nothing is planned anew, and it goes on."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from planwright.checkpoints.stores import open_stores
+from planwright.graph.agent import Agent, build_graph
+from planwright.graph.errors import StoreFailed
+from planwright.graph.settings import load
+from planwright.models.scripted import ScriptedModel
+
+if TYPE_CHECKING:
+    from tests.scenarios.conftest import Scene
+
+
+class Lock:
+    """Another program that locks a file of the store before a job of some name, until it lets go."""
+
+    def __init__(self, scene: Scene, file: str, job: str) -> None:
+        self._path = scene.workspace / ".planwright" / file
+        self._before = f"{self._path.stem}: before "
+        self._job = job
+        self._connection: sqlite3.Connection | None = None
+        self.armed = True
+
+    def boundary(self, name: str) -> None:
+        """Lock the file once, before the job."""
+        if self.armed and name.startswith(self._before) and self._job in name.split(" ")[-1].split("+"):
+            self.armed = False
+            self._connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+            self._connection.execute("BEGIN IMMEDIATE")
+
+    def let_go(self) -> None:
+        """Unlock the file."""
+        assert self._connection is not None, "nothing was locked"
+        self._connection.close()
+
+
+@pytest.fixture
+def beside(scene: Scene) -> Callable[..., tuple[Agent, Lock]]:
+    """Build an agent whose store another program locks before a job."""
+
+    def build(file: str, job: str, *replies: Any, **options: Any) -> tuple[Agent, Lock]:
+        lock = Lock(scene, file, job)
+        settings = load(scene.workspace, approval={"plan": "never"}, **options)
+        stores = open_stores(settings.store_folder, busy_timeout_s=0.1, boundary=lock.boundary)
+        agent = build_graph(settings, model=ScriptedModel(replies=list(replies)), stores=stores)
+        scene.agents.append(agent)
+        return agent, lock
+
+    return build
+
+
+JOBS = [
+    ("planwright.db", "intent"),
+    ("planwright.db", "done"),
+    ("planwright.db", "step"),
+    ("planwright.db", "plan"),
+    ("checkpoints.db", "writes"),
+    ("checkpoints.db", "checkpoint"),
+]
+
+
+@pytest.mark.parametrize(("file", "job"), JOBS)
+def test_the_run_stops_and_goes_on_with_every_effect_once(
+    scene: Scene, beside: Callable[..., tuple[Agent, Lock]], file: str, job: str
+) -> None:
+    steps = [scene.step("s1", "work.transfer"), scene.step("s2", "work.transfer", "s1")]
+    agent, lock = beside(file, job, scene.plan(*steps), "the answer", "never asked")
+    with pytest.raises(StoreFailed, match=r"is locked by another program; run run_\w+ is paused") as stopped:
+        scene.ask(agent)
+    assert f"nothing is done twice: planwright resume {scene.thread}" in stopped.value.next_step
+    lock.let_go()
+    output = scene.recover(agent)
+    assert output["status"] == "completed"
+    assert [line for line in scene.done if not line.startswith("looked")] == ["s1", "s2"]
+    assert [row["status"] for row in scene.rows("SELECT status FROM effects")] == ["done", "done"]
+    assert len(scene.rows("SELECT DISTINCT plan_hash FROM plans")) == 1
+
+
+def test_a_blind_effect_whose_record_was_lost_is_put_before_a_person(
+    scene: Scene, beside: Callable[..., tuple[Agent, Lock]]
+) -> None:
+    plan = scene.plan(scene.step("s1", "work.engrave"))
+    agent, lock = beside("planwright.db", "done", plan, "the answer")
+    with pytest.raises(StoreFailed):
+        scene.ask(agent)
+    lock.let_go()
+    scene.recover(agent)
+    (asked,) = agent.get_state(scene.config).interrupts
+    assert asked.value["kind"] == "escalation"
+    output = scene.decide(agent, "respond", '{"text": "s1 seen there", "turn": 1}')
+    assert (output["status"], scene.done) == ("completed", ["s1"])
+
+
+def test_a_call_of_the_loop_is_not_made_again_by_the_model(
+    scene: Scene, beside: Callable[..., tuple[Agent, Lock]]
+) -> None:
+    calls = scene.calls(("work__transfer", {"name": "s1"}), ("work__write", {"name": "s2"}))
+    agent, lock = beside("planwright.db", "done", calls, "all done", planning={"mode": "auto"})
+    with pytest.raises(StoreFailed):
+        scene.ask(agent, "Transfer s1 and write s2")
+    lock.let_go()
+    output = scene.recover(agent)
+    assert (output["status"], output["answer"]) == ("completed", "all done")
+    assert sorted(line for line in scene.done if not line.startswith("looked")) in (
+        ["s1", "s2"],
+        ["s1", "s2", "s2"],
+    )
+    assert [row["status"] for row in scene.rows("SELECT status FROM effects")] == ["done", "done"]
+
+
+def test_a_paused_run_says_so_and_why(scene: Scene, beside: Callable[..., tuple[Agent, Lock]]) -> None:
+    agent, lock = beside("checkpoints.db", "checkpoint", scene.plan(scene.step("s1", "work.read")), "done")
+    with pytest.raises(StoreFailed):
+        scene.ask(agent)
+    (run,) = scene.rows("SELECT status, paused_for, lease_until FROM runs")
+    assert run == {"status": "paused", "paused_for": "storage", "lease_until": 0}
+    lock.let_go()
+    scene.recover(agent)
+    (run,) = scene.rows("SELECT status, paused_for FROM runs")
+    assert run == {"status": "completed", "paused_for": None}
