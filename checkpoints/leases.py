@@ -14,8 +14,9 @@ from collections.abc import Callable
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.fencing import held
 from planwright.checkpoints.heartbeat import Heartbeat
-from planwright.checkpoints.owners import is_stopped, life_of, owner_of, this_process
+from planwright.checkpoints.owners import Owners, is_stopped, owner_of
 from planwright.checkpoints.runs import Run, begin_run
+from planwright.checkpoints.store_errors import store_error
 from planwright.graph.errors import RunError, StoreFailed
 from planwright.graph.lease import Lease
 
@@ -26,10 +27,10 @@ RETRY_S = 1.0  # between two attempts at a release that the store did not take
 class Leases:
     """Who works on which run; this process reports for its own until they are released."""
 
-    def __init__(self, database: Database, monotonic: Monotonic = time.monotonic) -> None:
+    def __init__(self, database: Database, owners: Owners, monotonic: Monotonic = time.monotonic) -> None:
         self._database = database
+        self._owners = owners
         self._monotonic = monotonic
-        self._owner = str(this_process())
         self._released: set[Lease] = set()  # whose row does not say so yet
         self._heartbeat = Heartbeat()
 
@@ -43,7 +44,7 @@ class Leases:
             begin_run(connection, run)
             row = _row(connection, run.run_id)
             self._refuse_held(row)
-            return _assign(connection, row, self._owner, self._monotonic() + seconds)
+            return _assign(connection, row, self._me(), self._monotonic() + seconds)
 
         taking = asyncio.ensure_future(self._database.run("lease", job))
         try:
@@ -91,12 +92,19 @@ class Leases:
         """Say whether a run is held by a process that lives, or that reports and nobody here can look at."""
         if not run.lease_until or not run.owner or self._let_go(run.run_id, run.lease_token):
             return False
-        life = life_of(owner_of(run.owner))
+        life = self._owners.life_of(run.owner)
         return life == "alive" or (life == "unknown" and run.lease_until > self._monotonic())
 
     def close(self) -> None:
-        """Report for nothing any more."""
+        """Report for nothing any more, and own nothing."""
         self._heartbeat.close()
+        self._owners.close()
+
+    def _me(self) -> str:
+        try:
+            return str(self._owners.me())
+        except OSError as error:
+            raise store_error(self._database.path, error) from error
 
     def _let_go(self, run_id: str, token: int) -> bool:
         return any(lease.run_id == run_id and lease.token == token for lease in self._released)
@@ -105,8 +113,8 @@ class Leases:
         run_id, thread_id = row["run_id"], row["thread_id"]
         if not row["lease_until"] or not row["owner"] or self._let_go(run_id, row["lease_token"]):
             return
-        owner = owner_of(row["owner"])
-        life, left = life_of(owner), row["lease_until"] - self._monotonic()
+        owner, life = owner_of(row["owner"]), self._owners.life_of(row["owner"])
+        left = row["lease_until"] - self._monotonic()
         over = f"take it from there: planwright resume {thread_id} --take-over"
         if life == "alive" and is_stopped(owner):
             cause = f"run {run_id} is held by {owner.shown}, which is stopped"
@@ -114,8 +122,9 @@ class Leases:
         if life == "alive":
             cause = f"run {run_id} is being worked on by {owner.shown}"
             raise RunError(cause, f"watch it: planwright events {thread_id}; or {over}")
+        self._owners.forget(row["owner"])
         if life == "unknown" and left > 0:
-            cause = f"run {run_id} is held by {owner.shown}, in a container that nobody here can look into"
+            cause = f"run {run_id} is held by {owner.shown}, and nobody here can tell whether it lives"
             raise RunError(cause, f"unless it reports, the run is free in {left:.0f} s; or {over}")
 
     def _report(self, lease: Lease, seconds: float) -> bool:

@@ -1,25 +1,28 @@
-"""Who holds a run: one process on one machine, and whether it still lives.
+"""Who holds runs of a store: processes, each of which locks a file of its own for as long as it lives.
 
-A process id alone says nothing: it may have been given away again, and the same number means another process
-in another PID namespace (a container) or after a reboot.
+The kernel drops the lock with the process, also after kill -9 or a new start of the machine, and shows it in
+every container that shares the folder (fcntl(2), "Advisory record locking"). A process id tells less: it is
+given away again, and means another process in another PID namespace.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import socket
 import uuid
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from planwright.checkpoints.private_files import private_folder
 from planwright.graph.clock import boot_id
 
 Life = Literal["alive", "dead", "unknown"]
-GONE = ("Z", "X", "x")  # states of a process that has ended and was not waited for (proc(5))
 
 
 class Owner(NamedTuple):
-    """A process that holds runs; `nonce` tells two agents of one process apart."""
+    """A process that holds runs; `nonce` names its lock, and tells two agents of one process apart."""
 
     host: str
     boot: str
@@ -36,43 +39,89 @@ class Owner(NamedTuple):
         """Name the process for a person."""
         return f"process {self.pid} on {self.host}" if self.host else f"process {self.pid}"
 
+    @property
+    def in_sight(self) -> bool:
+        """Whether its process id means the same here: on this boot, in this PID namespace."""
+        return (self.boot, self.namespace) == (boot_id(), _namespace())
+
+
+class Owners:
+    """The locks of a store's owners, in a folder beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._me: Owner | None = None
+        self._lock = -1
+
+    def me(self) -> Owner:
+        """Name this process as an owner; the first call takes its lock. Raises OSError."""
+        if self._me is None or self._me.pid != str(os.getpid()):  # a fork holds no lock of its parent
+            owner = this_process()
+            private_folder(self._folder)
+            self._lock = os.open(self._folder / owner.nonce, os.O_RDWR | os.O_CREAT, 0o600)
+            fcntl.lockf(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._me = owner
+        return self._me
+
+    def life_of(self, text: str) -> Life:
+        """Say whether the owner that a row names still lives."""
+        owner = owner_of(text)
+        if not owner.host:  # of a store from before there were locks
+            return "alive" if _status(owner.pid)[1] == owner.started else "dead"
+        path = self._folder / owner.nonce
+        if owner.in_sight and owner.pid == str(os.getpid()):  # to open and close it would drop our lock
+            return "alive" if path.exists() else "dead"
+        try:
+            descriptor = os.open(path, os.O_RDONLY)
+        except FileNotFoundError:
+            return "dead"
+        except OSError:
+            return "unknown"
+        try:
+            fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return "alive"
+        except OSError:
+            return "unknown"
+        finally:
+            os.close(descriptor)
+        return "dead"
+
+    def close(self) -> None:
+        """Drop the lock of this process, and its file."""
+        me, self._me = self._me, None
+        if me is not None and me.pid == str(os.getpid()):
+            with contextlib.suppress(OSError):
+                (self._folder / me.nonce).unlink()
+            os.close(self._lock)
+
+    def forget(self, text: str) -> None:
+        """Remove the file of an owner that has died."""
+        if self.life_of(text) == "dead":
+            with contextlib.suppress(OSError):
+                (self._folder / owner_of(text).nonce).unlink()
+
 
 def this_process() -> Owner:
     """Name this process, as one of its owners of runs."""
-    pid = os.getpid()
-    place = (socket.gethostname().replace(":", "-"), boot_id(), _namespace())
-    return Owner(*place, str(pid), _status(pid)[1], uuid.uuid4().hex[:8])
+    pid = str(os.getpid())
+    host = socket.gethostname().replace(":", "-") or "localhost"
+    return Owner(host, boot_id(), _namespace(), pid, _status(pid)[1], uuid.uuid4().hex)
 
 
 def owner_of(text: str) -> Owner:
     """Read an owner from a row; older rows name neither machine nor namespace, and mean this one."""
     parts = text.split(":")
-    return (
-        Owner(*parts) if len(parts) == len(Owner._fields) else Owner("", boot_id(), _namespace(), *parts[:3])
-    )
-
-
-def life_of(owner: Owner) -> Life:
-    """Say whether a process still runs; nobody can tell from outside of its PID namespace.
-
-    Another boot id is an earlier boot of this machine: SQLite's WAL works between processes of one kernel
-    only (https://www.sqlite.org/wal.html), so no process of another kernel has this store open.
-    """
-    if owner.boot != boot_id():
-        return "dead"
-    if owner.namespace != _namespace():
-        return "unknown"
-    state, started = _status(int(owner.pid))
-    return "alive" if started == owner.started and state not in GONE else "dead"
+    return Owner(*parts) if len(parts) == len(Owner._fields) else Owner("", "", "", *parts[:3])
 
 
 def is_stopped(owner: Owner) -> bool:
-    """Say whether a living process was stopped (Ctrl-Z), and does nothing until it is woken."""
-    return life_of(owner) == "alive" and _status(int(owner.pid))[0] in ("T", "t")
+    """Say whether a process in sight was stopped (Ctrl-Z), and does nothing until it is woken."""
+    return owner.in_sight and _status(owner.pid)[0] in ("T", "t")
 
 
-def _status(pid: int) -> tuple[str, str]:
-    """Read the state of a process, and when it started in clock ticks since boot; empty when it is gone."""
+def _status(pid: str) -> tuple[str, str]:
+    """Read a process's state, and its start in clock ticks since boot (proc(5)); empty when it is gone."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return fields[0], fields[19]

@@ -23,6 +23,7 @@ from planwright.checkpoints.ledger import Ledger
 from planwright.checkpoints.memory import Memories
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.own_parts import OwnParts
+from planwright.checkpoints.owners import Owners
 from planwright.checkpoints.plans import Plans
 from planwright.checkpoints.proposals import Proposals
 from planwright.checkpoints.refusals import Refusals
@@ -77,17 +78,17 @@ def open_records(
     """Put the records of a storage folder together; without a timer, that of the machine serves."""
     path = folder / "planwright.db"
     database = Database(path, MIGRATIONS, busy_timeout_s=busy_timeout_s, boundary=boundary, redactor=redactor)
-    blobs = Blobs(folder / "blobs", redactor)
+    blobs, owners = Blobs(folder / "blobs", redactor), Owners(folder / "owners")
     return Records(
         database=database,
         runs=Runs(database),
-        leases=Leases(database),
+        leases=Leases(database, owners),
         plans=Plans(database),
         forks=Forks(database),
         undos=Undos(database),
         gates=Gates(database, timer or Timer(boot=boot_id())),
         refusals=Refusals(database),
-        ledger=Ledger(database),
+        ledger=Ledger(database, owners),
         journal=Journal(database),
         budgets=Budgets(database),
         memories=Memories(database),

@@ -7,7 +7,7 @@ import os
 from contextlib import closing
 from pathlib import Path
 
-from planwright.checkpoints.owners import Owner, life_of, owner_of
+from planwright.checkpoints.owners import Owner, Owners, owner_of
 from planwright.checkpoints.store_errors import BROKEN
 from planwright.checkpoints.store_files import FILES, RECORDS, read_only
 from planwright.graph.errors import RunError
@@ -42,8 +42,8 @@ def _worked_on(folder: Path) -> list[tuple[str, Owner]]:
             rows = connection.execute(query).fetchall()
     except BROKEN:
         return []
-    owned = [(run_id, owner_of(owner)) for run_id, owner in rows]
-    return [(run_id, owner) for run_id, owner in owned if life_of(owner) != "dead"]
+    owners = Owners(folder / "owners")
+    return [(run_id, owner_of(owner)) for run_id, owner in rows if owners.life_of(owner) != "dead"]
 
 
 def _is_open(path: Path) -> bool:

@@ -17,9 +17,9 @@ import pytest
 
 from planwright.checkpoints import leases
 from planwright.checkpoints.leases import Leases
-from planwright.checkpoints.owners import Owner, is_stopped, life_of, owner_of, this_process
+from planwright.checkpoints.owners import Owner, Owners, is_stopped, owner_of, this_process
 from planwright.checkpoints.runs import Run
-from planwright.checkpoints.stores import Stores
+from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.errors import LeaseLost, RunError, StoreFailed
 from planwright.graph.lease import Lease
 
@@ -46,6 +46,10 @@ def holder(stores: Stores, run: Run) -> Iterator[subprocess.Popen[str]]:
         assert process.stdout.readline() == "1\n"
         yield process
         process.kill()
+
+
+def stores_owners(stores: Stores) -> Owners:
+    return Owners(stores.database.path.parent / "owners")
 
 
 async def row(stores: Stores) -> Run:
@@ -93,33 +97,53 @@ async def test_a_process_that_nobody_has_waited_for_is_dead(stores: Stores, make
         assert (await stores.leases.take(make_run(), 60)).token == 2
 
 
-@pytest.mark.parametrize("other", [{"started": "1"}, {"boot": "an earlier one"}, {"pid": "4194999"}], ids=str)
-async def test_a_pid_of_another_start_or_boot_is_dead(
-    stores: Stores, make_run: MakeRun, lease: Lease, other: dict[str, str]
+async def test_a_pid_that_was_given_away_again_is_none_of_the_owner(
+    stores: Stores, make_run: MakeRun
 ) -> None:
-    owned_by(stores, owner_of(lease.owner)._replace(**other), 1e12)
+    with holder(stores, make_run()):
+        owner = owner_of((await row(stores)).owner or "")
+    owned_by(stores, owner._replace(pid=str(os.getppid())), 1e12)
     assert (await stores.leases.take(make_run(), 60)).token == 2
 
 
-async def test_a_process_in_another_container_holds_its_run_as_long_as_it_reports(
-    stores: Stores, make_run: MakeRun, lease: Lease
+async def test_an_owner_in_another_container_is_seen_by_its_lock(stores: Stores, make_run: MakeRun) -> None:
+    with holder(stores, make_run()):
+        owner = owner_of((await row(stores)).owner or "")
+        owned_by(stores, owner._replace(namespace="4026530000", pid="1"), 0.001)
+        with pytest.raises(RunError, match="being worked on by process 1"):
+            await stores.leases.take(make_run(), 60)
+    assert (await stores.leases.take(make_run(), 60)).token == 2
+
+
+async def test_an_owner_whose_lock_cannot_be_looked_at_holds_its_run_as_long_as_it_reports(
+    stores: Stores, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now = [1000.0]
-    here = Leases(stores.database, lambda: now[0])
-    owned_by(stores, owner_of(lease.owner)._replace(namespace="4026530000", pid="1"), 1010.0)
-    with pytest.raises(RunError, match=r"(?s)in a container .* the run is free in 10 s"):
-        await here.take(make_run(), 60)
-    assert here.worked_on(await row(stores))
-    now[0] = 1010.5
-    assert not here.worked_on(await row(stores))
-    assert (await here.take(make_run(), 60)).token == 2
+    now, owners = [1000.0], stores_owners(stores)
+    here = Leases(stores.database, owners, lambda: now[0])
+    with holder(stores, make_run()):
+        owned_by(stores, owner_of((await row(stores)).owner or ""), 1010.0)
+        monkeypatch.setattr(owners, "life_of", lambda _: "unknown")
+        with pytest.raises(RunError, match=r"(?s)nobody here can tell .* the run is free in 10 s"):
+            await here.take(make_run(), 60)
+        assert here.worked_on(await row(stores))
+        now[0] = 1010.5
+        assert not here.worked_on(await row(stores))
+        assert (await here.take(make_run(), 60)).token == 2
     here.close()
+
+
+async def test_a_process_that_ends_leaves_its_run_free_and_no_file(stores: Stores, make_run: MakeRun) -> None:
+    other = open_stores(stores.database.path.parent)
+    lease = await other.leases.take(make_run(), 60)
+    other.close()
+    assert stores_owners(stores).life_of(lease.owner) == "dead"
+    assert list((stores.database.path.parent / "owners").iterdir()) == []
 
 
 async def test_a_second_worker_of_the_same_process_is_refused(
     stores: Stores, make_run: MakeRun, lease: Lease
 ) -> None:
-    for workers in (stores.leases, Leases(stores.database)):
+    for workers in (stores.leases, Leases(stores.database, stores_owners(stores))):
         with pytest.raises(RunError, match="being worked on"):
             await workers.take(make_run(), 60)
 
@@ -170,7 +194,7 @@ async def test_a_run_that_has_ended_is_not_taken_over(
 
 async def test_the_owner_reports_while_its_event_loop_is_blocked(stores: Stores, make_run: MakeRun) -> None:
     now, reported = [1000.0], threading.Event()
-    here = Leases(stores.database, lambda: now[0])
+    here = Leases(stores.database, stores_owners(stores), lambda: now[0])
     await here.take(make_run(), 0.3)
     now[0] = 2000.0
 
@@ -220,8 +244,12 @@ async def test_taking_a_run_gives_back_what_a_dead_owner_had_reserved(
     assert [name for (name,) in left] == ["spent"]
 
 
-def test_this_process_lives_and_an_owner_is_read_as_it_was_written(tmp_path: Path) -> None:
-    me = this_process()
+def test_an_owner_is_read_as_it_was_written_also_from_older_stores(tmp_path: Path) -> None:
+    owners = Owners(tmp_path / "owners")
+    me = owners.me()
     assert owner_of(str(me)) == me
-    assert (life_of(me), is_stopped(me)) == ("alive", False)
-    assert life_of(owner_of(f"{me.pid}:{me.started}:0123abcd")) == "alive"  # as older stores spelled it
+    assert (owners.life_of(str(me)), is_stopped(me)) == ("alive", False)
+    assert owners.life_of(f"{me.pid}:{me.started}:0123abcd") == "alive"
+    assert owners.life_of(f"{me.pid}:1:0123abcd") == "dead"
+    assert Owners(tmp_path / "elsewhere").life_of(str(this_process())) == "dead"
+    owners.close()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from planwright.checkpoints.owners import this_process
+from planwright.checkpoints.owners import Owners
 from tests.cli.conftest import Waiting, ask
 from tests.cli.desk import Desk, refusal
 
@@ -164,7 +164,8 @@ def test_nothing_is_moved_while_a_process_works_on_a_run(
     desk: Desk, waiting: Waiting, words: list[str]
 ) -> None:
     desk.run("db", "backup", "b")
-    desk.change(f"UPDATE runs SET owner = '{this_process()}', lease_until = 600")
+    owners = Owners(store(desk) / "owners")
+    desk.change(f"UPDATE runs SET owner = '{owners.me()}', lease_until = 600")
     said = refusal(desk.run("db", *words))
     assert f"run {waiting.run_id} is being worked on by process {os.getpid()}" in said
     assert not list(store(desk).glob("before-*"))
