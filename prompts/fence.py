@@ -26,11 +26,11 @@ _TAGS = (
     r" request result results goal expected missing failed step bos eos s start_of_turn end_of_turn"
 )
 _TAG = re.compile(
-    rf"<(?=[\s/]*(?:(?:{'|'.join(_TAGS.split())})\b|(?:untrusted|tool|function|im|header)[_-])|[|｜]|<\s*/?SYS)",
+    rf"<(?=[\s/]*+(?:(?:{'|'.join(_TAGS.split())})\b|(?:untrusted|tool|function|im|header)[_-])|[|｜]|<\s*+/?SYS)",
     re.IGNORECASE,
 )
 _TURN = re.compile(
-    r"(?P<role>(?:^|\\n|\")[ \t>*#]*(?:Human|Assistant|System|User|Developer|HUMAN|ASSISTANT|SYSTEM|USER"
+    r"(?P<role>(?:^|\\n|\")[ \t>*#]*+(?:Human|Assistant|System|User|Developer|HUMAN|ASSISTANT|SYSTEM|USER"
     r"|DEVELOPER|Instruction|Instructions|Response)\s{0,2}):|\[(?=/?(?:INST|SYS|TOOL_CALLS|AVAILABLE_TOOLS)\b)",
     re.MULTILINE,
 )
