@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import Any
-
 import httpx
 from langchain_core.language_models import BaseChatModel
-from langchain_core.outputs import ChatGenerationChunk
-from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from planwright.graph.errors import ModelOutputInvalid, SetupError
+from planwright.graph.errors import SetupError
 from planwright.graph.provider_settings import Provider
-from planwright.graph.reply_size import MOST_LISTS, opened
 from planwright.graph.settings import api_keys
-from planwright.models.json_reply import LONGEST_REPLY
+from planwright.models.bounded_chat import BoundedChat
 from planwright.models.unstreamed import Unstreamed
-
-
-class _Chat(ChatOpenAI):
-    """The chat model, whose replies have an end."""
-
-    async def _astream(self, *args: Any, **more: Any) -> AsyncIterator[ChatGenerationChunk]:
-        size = lists = 0
-        async for chunk in super()._astream(*args, **more):
-            called = getattr(chunk.message, "tool_call_chunks", ())
-            arguments = "".join(call["args"] or "" for call in called)
-            size += len(chunk.message.text) + len(arguments)
-            lists += opened(arguments.encode("utf-8", "replace"))
-            if size > LONGEST_REPLY or lists > MOST_LISTS:
-                what = f"{LONGEST_REPLY:,} characters, or {MOST_LISTS:,} lists and objects as arguments"
-                raise ModelOutputInvalid(
-                    f"the reply of {self.model_name} has more than {what}", "answer with fewer words"
-                )
-            yield chunk
 
 
 def chat_model(name: str, provider: Provider, key: int = 0) -> BaseChatModel:
@@ -48,7 +24,7 @@ def chat_model(name: str, provider: Provider, key: int = 0) -> BaseChatModel:
             f"provider {name} has no key",
             f"set {_named(provider.api_key_env)}, or providers.{name}.api_key_env",
         )
-    return _Chat(
+    return BoundedChat(
         model=provider.model,
         base_url=provider.base_url,
         api_key=SecretStr(keys[key] if keys else "none"),

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
+from functools import reduce
+from itertools import zip_longest
+from operator import add
 from typing import Any
 
 import pytest
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, AIMessageChunk
 
 from planwright.graph.errors import ModelError, ModelInterrupted, ModelOutputInvalid, ModelRejected
 from planwright.graph.provider_settings import Provider
@@ -145,3 +148,36 @@ def test_what_a_reader_has_seen_is_not_asked_for_again() -> None:
     failure = words.failure(ModelOutputInvalid("the reply has too much", "answer with fewer words"))
     assert isinstance(failure, ModelInterrupted)
     assert failure.partial == "Dear all"
+
+
+@pytest.mark.parametrize("size", [7, 50_000], ids=["in pieces", "in one piece"])
+async def test_long_arguments_that_are_no_json_are_quoted_in_part(serve: Serve, size: int) -> None:
+    text = '{"text": "an "unescaped" quote, ' + "word " * 4000 + '"}'
+    async with model_of(serve(events(in_pieces(text, size)))) as model:
+        whole = await _whole(model)
+    (wrong,) = whole.invalid_tool_calls
+    assert (whole.tool_calls, wrong["name"]) == ([], "note")
+    assert wrong["args"] is not None
+    assert text.startswith(json.loads(wrong["args"]).removesuffix("…"))
+    assert len(wrong["args"]) < 3000
+
+
+async def test_calls_that_come_in_turns_are_put_together_by_their_place(serve: Serve) -> None:
+    first, second = in_pieces('{"text": "ä \\"one\\""}', 3), in_pieces('{"text": "two"}', 3)
+    for delta in second:
+        delta["tool_calls"][0]["index"] = 1
+    second[0]["tool_calls"][0]["id"] = "c2"
+    mixed = [delta for pair in zip_longest(first, second) for delta in pair if delta]
+    async with model_of(serve(events(mixed))) as model:
+        whole = await _whole(model)
+    assert [(call["id"], call["args"]) for call in whole.tool_calls] == [
+        ("c1", {"text": 'ä "one"'}),
+        ("c2", {"text": "two"}),
+    ]
+
+
+async def _whole(model: BaseChatModel) -> AIMessageChunk:
+    pieces = [piece async for piece in model.astream("hi")]
+    whole = reduce(add, pieces)
+    assert isinstance(whole, AIMessageChunk)
+    return whole

@@ -1,0 +1,124 @@
+"""A chat model whose replies have an end, and whose arguments are parsed once, when they are whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
+from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.messages.tool import ToolCallChunk, tool_call_chunk
+from langchain_core.outputs import ChatGenerationChunk
+from langchain_openai import ChatOpenAI
+
+from planwright.graph.errors import ModelOutputInvalid
+from planwright.graph.reply_size import MOST_LISTS, opened
+from planwright.models.json_reply import LONGEST_REPLY
+
+LONGEST_QUOTED = 2000  # characters of arguments that are no JSON
+
+
+class BoundedChat(ChatOpenAI):
+    """The chat model of an OpenAI-compatible provider. Too long a stream raises ModelOutputInvalid.
+
+    langchain-core parses arguments anew with every piece of them that comes in, and what is no JSON in
+    quadratic time (`parse_partial_json`): 16,000 characters took 0.85 s. So pieces pass it as JSON texts, are
+    kept back here, and go on as one when the stream has ended.
+    """
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **more: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        size, lists, calls = 0, 0, _Calls()
+        async for chunk in super()._astream(messages, stop, None, **more):
+            arguments = calls.take(chunk.message)
+            size += len(chunk.message.text) + len(arguments)
+            lists += opened(arguments.encode("utf-8", "replace"))
+            if size > LONGEST_REPLY or lists > MOST_LISTS:
+                what = f"{LONGEST_REPLY:,} characters, or {MOST_LISTS:,} lists and objects as arguments"
+                raise ModelOutputInvalid(
+                    f"the reply of {self.model_name} has more than {what}", "answer with fewer words"
+                )
+            yield await _told(chunk, run_manager)
+        if whole := calls.whole():
+            message = AIMessageChunk(content="", tool_call_chunks=whole)
+            yield await _told(ChatGenerationChunk(message=message), run_manager)
+
+    def _convert_chunk_to_generation_chunk(
+        self, chunk: dict[str, Any], *place: Any, **more: Any
+    ) -> ChatGenerationChunk | None:
+        for choice in chunk.get("choices") or ():
+            for call in (choice.get("delta") or {}).get("tool_calls") or ():
+                function = call.get("function") or {}
+                if isinstance(function.get("arguments"), str):
+                    function["arguments"] = json.dumps(function["arguments"])
+        return super()._convert_chunk_to_generation_chunk(chunk, *place, **more)
+
+
+@dataclass
+class _Call:
+    """One call of a reply, as far as it has come in."""
+
+    index: int | None
+    id: str | None
+    name: str = ""
+    pieces: list[str] = field(default_factory=list)
+
+
+class _Calls:
+    """The calls of a reply, in the order in which they began."""
+
+    def __init__(self) -> None:
+        self._calls: list[_Call] = []
+        self._newest: dict[int | None, _Call] = {}
+
+    def take(self, message: BaseMessage) -> str:
+        """Take the pieces of calls out of a piece of a reply, and return those of their arguments."""
+        if not isinstance(message, AIMessageChunk) or not message.tool_call_chunks:
+            return ""
+        pieces = [self._add(chunk) for chunk in message.tool_call_chunks]
+        message.tool_call_chunks, message.tool_calls, message.invalid_tool_calls = [], [], []
+        return "".join(pieces)
+
+    def whole(self) -> list[ToolCallChunk]:
+        """Return the calls with all of their arguments. Long ones that are no JSON are quoted in part."""
+        return [
+            tool_call_chunk(name=call.name or None, args=_parsable(call), id=call.id, index=call.index)
+            for call in self._calls
+        ]
+
+    def _add(self, chunk: ToolCallChunk) -> str:
+        index, id_ = chunk["index"], chunk["id"]
+        call = self._newest.get(index)
+        if call is None or (id_ and call.id and id_ != call.id):
+            call = self._newest[index] = _Call(index, id_)
+            self._calls.append(call)
+        piece = str(json.loads(chunk["args"])) if chunk["args"] else ""
+        call.id, call.name = call.id or id_, call.name + (chunk["name"] or "")
+        call.pieces.append(piece)
+        return piece
+
+
+def _parsable(call: _Call) -> str:
+    """Join the arguments of a call; what would take long to be found wrong is shortened to a text."""
+    arguments = "".join(call.pieces)
+    if len(arguments) > LONGEST_QUOTED:
+        try:
+            json.loads(arguments, strict=False)
+        except (ValueError, RecursionError):
+            return json.dumps(f"{arguments[:LONGEST_QUOTED]}…")
+    return arguments
+
+
+async def _told(
+    chunk: ChatGenerationChunk, run_manager: AsyncCallbackManagerForLLMRun | None
+) -> ChatGenerationChunk:
+    if run_manager is not None:
+        await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+    return chunk
