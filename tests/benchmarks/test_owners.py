@@ -18,7 +18,7 @@ from benchmarks.counting_receiver import receiving
 from benchmarks.owners_processes import checkpointed_late, contents, effects_wrong
 from tests.forked import Forked
 
-SHORT = ("--wakes", "4", "--races", "10", "--strangers", "2", "--blocked", "1", "--seed", "7")
+SHORT = ("--wakes", "3", "--races", "5", "--strangers", "2", "--blocked", "1", "--seed", "7")
 
 
 @pytest.mark.enable_socket
@@ -28,8 +28,8 @@ def test_every_effect_happens_once_whoever_owns_its_run(tmp_path: Path) -> None:
     assert code == 0, process.stdout + process.stderr
     figures = json.loads((tmp_path / "owners.json").read_text())
     assert figures["bad"] == []
-    assert sum(figures[f"woken {order}"]["taken"] for order in ("after", "during", "before")) >= 4
-    assert figures["races of two"]["worked"] + figures["races of eight"]["worked"] == 15
+    assert sum(figures[f"woken {order}"]["taken"] for order in ("after", "during", "before")) >= 3
+    assert figures["races of two"]["worked"] + figures["races of eight"]["worked"] == 10
     if "skipped" in process.stdout:
         pytest.skip("this machine permits no PID namespaces")
     assert figures["another namespace, alive"]["tried"] > 0
