@@ -32,17 +32,17 @@ class First:
     report: dict[str, Any] | None = None
 
     @classmethod
-    def start(cls, stage: Stage, at: int = 0) -> First:
-        """Begin the run; at its n-th boundary the process stops itself."""
+    def start(cls, stage: Stage, at: int = 0, only: str = "") -> First:
+        """Begin the run; at its n-th boundary with this text in its name the process stops itself."""
         ours, theirs = socket.socketpair()
 
         def work() -> None:
             ours.close()
             seen = [0]
 
-            def trap(_: str) -> None:
-                seen[0] += 1
-                if seen[0] == at:
+            def trap(name: str) -> None:
+                seen[0] += only in name
+                if only in name and seen[0] == at:
                     os.kill(os.getpid(), signal.SIGSTOP)
 
             outcome = Person(stage, stage.open(trap), "first", patience=1).lead()
@@ -179,10 +179,21 @@ def _goes_on(agent: Agent, seconds: float) -> bool:
 
 
 def effects_wrong(stage: Stage) -> tuple[list[str], list[str], list[str]]:
-    """Compare what happened with what was intended: doubled, lost, and left in doubt."""
+    """Compare what happened with what was intended: doubled, lost, and left in doubt.
+
+    What was to follow an effect that is left in doubt is left, too.
+    """
     happened = [one.name for one in stage.receiver.happened()]
     doubled = [name for name in set(happened) if happened.count(name) > stage.shape.effects.get(name, 0)]
     missing = [name for name, times in stage.shape.effects.items() if happened.count(name) < times]
-    rows = stage.rows("SELECT json_extract(args, '$.name') AS name FROM effects WHERE status = 'in_doubt'")
-    doubtful = {row["name"] for row in rows}
-    return doubled, [n for n in missing if n not in doubtful], [n for n in missing if n in doubtful]
+    doubtful = stage.rows("SELECT 1 FROM effects WHERE status IN ('in_doubt', 'intent')")
+    return doubled, [] if doubtful else missing, missing if doubtful else []
+
+
+def unsettled(stage: Stage) -> list[str]:
+    """List the effects that were begun and have no end on record, in runs that have ended."""
+    query = (
+        "SELECT json_extract(e.args, '$.name') AS name, r.status FROM effects e JOIN runs r USING (run_id)"
+        " WHERE e.status = 'intent' AND r.ended_at IS NOT NULL"
+    )
+    return [f"the run is {row['status']}, and {row['name']} has no end" for row in stage.rows(query)]

@@ -27,6 +27,7 @@ from benchmarks.owners_processes import (
     take_over,
     taken,
     token,
+    unsettled,
     written,
 )
 
@@ -35,17 +36,18 @@ ORDERS: tuple[Order, ...] = ("after", "during", "before")
 LEASE_S, BUSY_S, LATE_S, LONGEST_S = 0.3, 1, 20, 0.6
 WAKES_WITHIN = 60  # about as many boundaries as a run has that goes on from its middle
 BOUNDARIES = {"a plan": 210, "a sequence": 240, "a chain": 345, "a loop": 320}  # about as many as each has
-FENCED = ("LeaseLost", "taken over by another process")
+CLEAR = ("LeaseLost", "GateError", "no error")  # lost, answered by somebody else, nothing left to do
 
 
 @dataclass(frozen=True)
 class Draw:
-    """Where a process is stopped (at its n-th boundary, or after some seconds), and when it wakes up."""
+    """Where a process is stopped (at its n-th boundary of a name, or after seconds), and when it wakes."""
 
     number: int
     shape: str
     order: Order
     boundary: int
+    only: str
     seconds: float
     wakes_at: int
     asks_first: bool
@@ -78,29 +80,36 @@ class Wake:
 
 
 def draws(seed: int) -> Iterator[Draw]:
-    """Draw trials without end; shapes and orders take turns, stops at a commit and at any time are mixed."""
+    """Draw trials without end; shapes and orders take turns, moments are mixed."""
     number = 0
     while True:
         drawn = random.Random(f"{seed}:{number}")
-        at_commit = drawn.random() < 0.5
+        how = drawn.choice(("at any time", "at a commit", "while it sends"))
         shape = OWNED[number % len(OWNED)]
         yield Draw(
             number=number,
             shape=shape,
             order=ORDERS[number // len(OWNED) % len(ORDERS)],
-            boundary=drawn.randrange(1, BOUNDARIES[shape]) if at_commit else 0,
-            seconds=0 if at_commit else drawn.uniform(0.01, LONGEST_S),
+            boundary=_boundary(drawn, how, shape),
+            only="intent" if how == "while it sends" else "",
+            seconds=drawn.uniform(0.01, LONGEST_S) if how == "at any time" else 0,
             wakes_at=drawn.randrange(1, WAKES_WITHIN),
             asks_first=drawn.random() < 0.1,
         )
         number += 1
 
 
+def _boundary(drawn: random.Random, how: str, shape: str) -> int:
+    if how == "while it sends":
+        return 2 * drawn.randrange(1, len(SHAPES[shape].effects) + 1)  # after its commit, before the request
+    return drawn.randrange(1, BOUNDARIES[shape]) if how == "at a commit" else 0
+
+
 def trial(draw: Draw, folder: Path) -> dict[str, Any]:
     """Play one trial in a folder made for it."""
     wake = Wake(asdict(draw))
     with staged(SHAPES[draw.shape], folder, fresh=False, lease_s=LEASE_S, busy_timeout_s=BUSY_S) as stage:
-        first = First.start(stage, draw.boundary)
+        first = First.start(stage, draw.boundary, draw.only)
         wake.stopped = first.stop(draw.seconds) and token(stage)[1]
         try:
             last = _second(draw, stage, first, wake) if wake.stopped else Outcome()
@@ -145,7 +154,7 @@ def _second(draw: Draw, stage: Stage, first: First, wake: Wake) -> Outcome:
         wake.stale_rows = len(rows ^ contents(stage)) if rows else 0
         wake.stale_bytes = first.report["written"] - before if draw.order != "before" else 0
         wake.late_checkpoints = checkpointed_late(stage)
-        if not any(word in wake.woken for word in FENCED) and draw.order != "before":
+        if not wake.woken.startswith(CLEAR):
             wake.wrong.append(f"the woken process ended with {wake.woken}")
     return second.outcome
 
@@ -161,6 +170,7 @@ def _judge(stage: Stage, last: Outcome, wake: Wake) -> None:
     statuses = tuple(run["status"] for run in runs)
     if statuses != stage.shape.ends and not wake.mixed:
         wake.wrong.append(f"the run ended as {', '.join(statuses)}")
+    wake.wrong += unsettled(stage)
     ends = stage.rows("SELECT count(*) AS n FROM journal WHERE type = 'run_end'")[0]["n"]
     if ends != len(runs):
         wake.wrong.append(f"the journal tells {ends} ends of {len(runs)} runs")

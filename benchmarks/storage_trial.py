@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.counted_person import Outcome, Person
 from benchmarks.counted_shapes import SHAPES
 from benchmarks.counted_stage import THREAD, Stage, fork, join, staged
-from benchmarks.owners_processes import effects_wrong
+from benchmarks.owners_processes import effects_wrong, unsettled
 from benchmarks.storage_faults import Locker, Point, Trap, arm, calls
 from planwright.graph.errors import PlanwrightError
 
@@ -164,3 +164,4 @@ def _judge(stage: Stage, last: Outcome, trial: Trial) -> None:
     if stage.shape.then == "remember" and len(stage.rows("SELECT 1 FROM memories")) != 1:
         trial.wrong.append("it is not remembered once")
     trial.wrong += _false_doubts(stage)
+    trial.wrong += unsettled(stage)

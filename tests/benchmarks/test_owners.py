@@ -18,19 +18,19 @@ from benchmarks.counting_receiver import receiving
 from benchmarks.owners_processes import checkpointed_late, contents, effects_wrong
 from tests.forked import Forked
 
-SHORT = ("--wakes", "4", "--races", "10", "--strangers", "2", "--blocked", "1", "--seed", "7")
+SHORT = ("--wakes", "3", "--races", "5", "--strangers", "2", "--blocked", "1", "--seed", "7")
 
 
 @pytest.mark.enable_socket
 def test_every_effect_happens_once_whoever_owns_its_run(tmp_path: Path) -> None:
     with Forked("benchmarks.owners", *SHORT, folder=tmp_path, env=dict(os.environ)) as process:
-        code = process.wait(120)
-    assert code == 0, process.stdout + process.stderr
+        code, shown = process.wait(120), process.stdout + process.stderr
+    assert code == 0, shown
     figures = json.loads((tmp_path / "owners.json").read_text())
     assert figures["bad"] == []
-    assert sum(figures[f"woken {order}"]["taken"] for order in ("after", "during", "before")) >= 4
-    assert figures["races of two"]["worked"] + figures["races of eight"]["worked"] == 15
-    if "skipped" in process.stdout:
+    assert sum(figures[f"woken {order}"]["taken"] for order in ("after", "during", "before")) >= 3
+    assert figures["races of two"]["worked"] + figures["races of eight"]["worked"] == 10
+    if "skipped" in shown:
         pytest.skip("this machine permits no PID namespaces")
     assert figures["another namespace, alive"]["tried"] > 0
 
@@ -57,7 +57,10 @@ def test_what_never_arrived_is_lost_unless_it_is_in_doubt(stage: Stage) -> None:
     with closing(sqlite3.connect(stage.store / "planwright.db")) as database, database:
         database.execute("CREATE TABLE effects (args TEXT, status TEXT)")
         database.execute("""INSERT INTO effects VALUES ('{"name": "second"}', 'in_doubt')""")
-    assert effects_wrong(stage) == ([], ["first"], ["second"])
+    assert effects_wrong(stage) == ([], [], ["first", "second"])
+    with closing(sqlite3.connect(stage.store / "planwright.db")) as database, database:
+        database.execute("UPDATE effects SET status = 'done'")
+    assert effects_wrong(stage) == ([], ["first", "second"], [])
 
 
 @pytest.mark.enable_socket
