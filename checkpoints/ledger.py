@@ -16,6 +16,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.doubts import refusal
 from planwright.checkpoints.fencing import held
 from planwright.checkpoints.owners import life_of, owner_of
 from planwright.graph.agent_settings import RunBudget
@@ -89,8 +90,8 @@ class Ledger:
     async def intend(self, call: EffectCall, at: datetime, limits: RunBudget = UNLIMITED) -> Recorded:
         """Write down an effect before it happens, or return what is recorded of it.
 
-        Raises LedgerConflict for a key seen with other arguments, and BudgetExceeded for one effect more than
-        its run may have.
+        Raises LedgerConflict for a key seen with other arguments, CapabilityForbidden where the same call is
+        in doubt on its thread, and BudgetExceeded for one effect more than its run may have.
         """
         return await self._database.run("intent", held(call.lease, lambda c: _intend(c, call, at, limits)))
 
@@ -126,24 +127,6 @@ class Ledger:
             )
 
         await self._database.run("step", held(lease, job))
-
-    async def confirm(self, lease: Lease, result: StepResult, by: str, at: datetime) -> None:
-        """Write down that an effect in doubt has happened, as a person says, and with what result."""
-        content, output = result.model_dump_json(), canonical_json(result.output)
-
-        def job(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                "UPDATE effects SET status='done', result=?, error=?, ended_at=? WHERE run_id=? AND tenant=?"
-                " AND step_uid=? AND status='in_doubt'",
-                (output, f"confirmed by {by}", at.isoformat(), lease.run_id, lease.tenant, result.uid),
-            )
-            connection.execute(
-                "UPDATE steps SET status=?, result=?, ended_at=? WHERE run_id=? AND tenant=? AND uid=?"
-                " AND json_extract(result, '$.code') = 'in_doubt'",
-                (result.status, content, at.isoformat(), lease.run_id, lease.tenant, result.uid),
-            )
-
-        await self._database.run("confirm", held(lease, job))
 
     async def settled_steps(self, run_id: str) -> list[StepResult]:
         """List the steps of a run that have ended."""
@@ -185,6 +168,8 @@ class Ledger:
 def _intend(connection: sqlite3.Connection, call: EffectCall, at: datetime, limits: RunBudget) -> Recorded:
     row = connection.execute("SELECT * FROM effects WHERE key = ?", (call.key,)).fetchone()
     if row is None:
+        if refused := refusal(connection, call.lease.thread_id, call.capability, call.args_hash):
+            raise refused
         _refuse_more(connection, call, at, limits)
         connection.execute(
             "INSERT INTO effects (key, tenant, thread_id, run_id, step_uid, attempt, ordinal, capability,"

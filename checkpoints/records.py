@@ -14,6 +14,7 @@ from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.budgets import Budgets
 from planwright.checkpoints.chains import MadeChains
 from planwright.checkpoints.database import Boundary, Database
+from planwright.checkpoints.doubts import Doubts
 from planwright.checkpoints.file_versions import FileVersions
 from planwright.checkpoints.forks import Forks
 from planwright.checkpoints.gates import Gates
@@ -47,6 +48,7 @@ class Records:
     gates: Gates
     refusals: Refusals
     ledger: Ledger
+    doubts: Doubts
     journal: Journal
     budgets: Budgets
     memories: Memories
@@ -88,6 +90,7 @@ def open_records(
         gates=Gates(database, timer or Timer(boot=boot_id())),
         refusals=Refusals(database),
         ledger=Ledger(database),
+        doubts=Doubts(database),
         journal=Journal(database),
         budgets=Budgets(database),
         memories=Memories(database),
