@@ -46,7 +46,7 @@ def main() -> int:
 
 
 def drawn(count: int, seed: int, person: Person) -> Iterator[Job]:
-    """Draw jobs, the shapes in turn: up to four effects, most of them killed, and a third of the recoveries."""
+    """Draw jobs, the shapes in turn: up to four effects, most of them killed, and some recoveries."""
     chance = random.Random(seed)
     ways: tuple[Death | None, ...] = ("before", "after", "before", "after", None)
     for number in range(count):
