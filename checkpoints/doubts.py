@@ -14,6 +14,7 @@ from planwright.checkpoints.alternatives import step_replaced_by
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.undone import recorded_steps
 from planwright.graph.canonical import canonical_json
+from planwright.graph.chains import CREATE_CHAIN
 from planwright.graph.doubt import (
     CONFIRMED,
     DENIED,
@@ -27,9 +28,10 @@ from planwright.graph.doubt import (
 from planwright.graph.errors import CapabilityForbidden, GateError
 from planwright.graph.results import StepResult
 
-_OPEN = """SELECT e.* FROM effects e JOIN runs r USING (run_id)
-    WHERE (e.status = 'in_doubt' OR (e.status = 'intent' AND r.ended_at IS NOT NULL)) AND {where}
-    ORDER BY e.intended_at, e.rowid"""
+# A chain is gone with its run: whether one was made matters to nobody.
+_OPEN = f"""SELECT e.* FROM effects e JOIN runs r USING (run_id)
+    WHERE (e.status = 'in_doubt' OR (e.status = 'intent' AND r.ended_at IS NOT NULL))
+    AND e.capability != '{CREATE_CHAIN}' AND {{where}} ORDER BY e.intended_at, e.rowid"""
 _LEFT = """SELECT shown FROM gates
     WHERE run_id = ? AND kind = 'escalation' AND status IN ('rejected', 'expired')"""
 _ENDED = "the run ended before anything was heard of it"
@@ -115,17 +117,18 @@ def settle_doubts(
 
     Raises GateError where something else was recorded meanwhile, or an effect may happen yet.
     """
+    open_ = []
     for answer in answers:
         row = connection.execute("SELECT * FROM effects WHERE key = ?", (answer.key,)).fetchone()
         if row is None or row["run_id"] != run_id:
             raise GateError(f"run {run_id} has no effect {answer.key[:SHOWN_KEY]}", "look at it again")
-        if row["status"] in ("done", "failed"):
-            if answer.happened != (row["status"] == "done"):
-                cause = f"effect {answer.key[:SHOWN_KEY]} was recorded as {row['status']} meanwhile"
-                raise GateError(cause, f"look at it: planwright show {run_id}")
-            continue
-        if not answer.happened:
-            check_denied([_doubt(row, "")])
+        if row["status"] in ("in_doubt", "intent"):
+            open_.append((row, answer))
+        elif answer.happened != (row["status"] == "done"):
+            cause = f"effect {answer.key[:SHOWN_KEY]} was recorded as {row['status']} meanwhile"
+            raise GateError(cause, f"look at it: planwright show {run_id}")
+    check_denied(_doubt(row, "") for row, answer in open_ if not answer.happened)
+    for row, answer in open_:
         _settle_effect(connection, row, answer, by, at)
         _settle_step(connection, row, answer, by, at)
 

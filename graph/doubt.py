@@ -72,7 +72,6 @@ def every_one(doubts: Sequence[Doubt], answers: Sequence[EffectAnswer], how: str
     if missing := [doubt for doubt in doubts if doubt.key not in decided]:
         left_out = ", ".join(doubt.name for doubt in missing)
         raise GateError(f"the answer does not say whether these happened: {left_out}", how)
-    check_denied(doubt for doubt in doubts if not decided[doubt.key].happened)
     return tuple(decided[doubt.key] for doubt in doubts)
 
 
@@ -96,7 +95,10 @@ def said_of(
 
 
 def check_denied(doubts: Iterable[Doubt]) -> None:
-    """Raise GateError for effects that are said not to have happened and that may happen yet."""
+    """Raise GateError for effects that are said not to have happened and that may happen yet.
+
+    They are as the record has them when the answer is taken; a card may be older than that.
+    """
     if sending := [doubt for doubt in doubts if doubt.still_sent_by]:
         names = ", ".join(f"{doubt.name} by process {doubt.still_sent_by}" for doubt in sending)
         raise GateError(
@@ -105,12 +107,12 @@ def check_denied(doubts: Iterable[Doubt]) -> None:
 
 
 def read_result(words: str) -> JsonValue:
-    """Read what an effect brought: an object of JSON where it is one, else words."""
+    """Read what an effect brought: an object or a list of JSON where it is one, else words."""
     try:
         value: JsonValue = json.loads(words)
     except (ValueError, RecursionError):
         return {"text": words}
-    return value if isinstance(value, dict) else {"text": words}
+    return value if isinstance(value, dict | list) else {"text": words}
 
 
 def how_to_decide(name: str) -> str:
