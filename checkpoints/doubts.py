@@ -1,6 +1,6 @@
 """Effects in doubt, by the ledger: which there are, and what a person has decided over each.
 
-In doubt is what is marked so, and what a run that has ended left as an intent.
+In doubt is what is marked so, and an intent that nobody will hear of any more.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from datetime import datetime
 
 from planwright.checkpoints.alternatives import step_replaced_by
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.owners import living_sender
 from planwright.checkpoints.undone import recorded_steps
 from planwright.graph.canonical import canonical_json
 from planwright.graph.chains import CREATE_CHAIN
@@ -28,9 +29,12 @@ from planwright.graph.doubt import (
 from planwright.graph.errors import CapabilityForbidden, GateError
 from planwright.graph.results import StepResult
 
+# An intent counts once its run has ended, or its step, because another process may still be sending it.
 # A chain is gone with its run: whether one was made matters to nobody.
 _OPEN = f"""SELECT e.* FROM effects e JOIN runs r USING (run_id)
-    WHERE (e.status = 'in_doubt' OR (e.status = 'intent' AND r.ended_at IS NOT NULL))
+    WHERE (e.status = 'in_doubt' OR (e.status = 'intent' AND (r.ended_at IS NOT NULL OR EXISTS (
+        SELECT 1 FROM steps s WHERE s.run_id = e.run_id AND s.uid = e.step_uid
+        AND json_extract(s.result, '$.code') = 'in_doubt'))))
     AND e.capability != '{CREATE_CHAIN}' AND {{where}} ORDER BY e.intended_at, e.rowid"""
 _LEFT = """SELECT shown FROM gates
     WHERE run_id = ? AND kind = 'escalation' AND status IN ('rejected', 'expired')"""
@@ -180,7 +184,8 @@ def _left(connection: sqlite3.Connection, run_id: str) -> Collection[str]:
 
 
 def _doubt(row: sqlite3.Row, step_id: str) -> Doubt:
-    said = (row["error"] or _ENDED).splitlines()
+    sender = living_sender(row["owner"]) if row["status"] == "intent" else ""
+    why = row["error"] or (f"it may still be sent by {sender}" if sender else _ENDED)
     return Doubt(
         key=row["key"],
         uid=row["step_uid"],
@@ -188,5 +193,6 @@ def _doubt(row: sqlite3.Row, step_id: str) -> Doubt:
         capability=row["capability"],
         args=json.loads(row["args"]),
         sent_at=row["intended_at"],
-        why=said[0],
+        why=why.splitlines()[0],
+        still_sent_by=sender,
     )

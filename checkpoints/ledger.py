@@ -18,7 +18,7 @@ from pydantic import JsonValue
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.doubts import refusal
 from planwright.checkpoints.fencing import held
-from planwright.checkpoints.owners import life_of, owner_of
+from planwright.checkpoints.owners import living_sender
 from planwright.graph.agent_settings import RunBudget
 from planwright.graph.canonical import canonical_json, sha256
 from planwright.graph.errors import BudgetExceeded, LedgerConflict
@@ -194,17 +194,10 @@ def _intend(connection: sqlite3.Connection, call: EffectCall, at: datetime, limi
             f"look at both: planwright show {call.lease.run_id}",
         )
     result = json.loads(row["result"]) if row["result"] else None
-    sender = living_sender(row["owner"], call.lease)
+    sender = living_sender(row["owner"], call.lease.owner)
     if not sender:
         connection.execute("UPDATE effects SET owner=? WHERE key=?", (call.lease.owner, call.key))
     return Recorded(row["status"], fresh=False, result=result, error=row["error"] or "", sender=sender)
-
-
-def living_sender(owner: str | None, lease: Lease) -> str:
-    """Name the process that began an effect, if it is another one and lives; empty when it cannot send it."""
-    if not owner or owner == lease.owner or life_of(owner_of(owner)) != "alive":
-        return ""
-    return owner_of(owner).shown
 
 
 def _refuse_more(connection: sqlite3.Connection, call: EffectCall, at: datetime, limits: RunBudget) -> None:

@@ -66,6 +66,13 @@ def life_of(owner: Owner) -> Life:
     return "alive" if started == owner.started and state not in GONE else "dead"
 
 
+def living_sender(owner: str | None, mine: str = "") -> str:
+    """Name the process that began an effect, if it is another one and lives; empty when it cannot send it."""
+    if not owner or owner == mine or life_of(owner_of(owner)) != "alive":
+        return ""
+    return owner_of(owner).shown
+
+
 def is_stopped(owner: Owner) -> bool:
     """Say whether a living process was stopped (Ctrl-Z), and does nothing until it is woken."""
     return life_of(owner) == "alive" and _status(int(owner.pid))[0] in ("T", "t")

@@ -208,10 +208,7 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         return self.loop.call(lambda: self.aundo(source, **options))
 
     def decide_effects(self, run: str, effects: Iterable[Any], by: str = "python") -> None:
-        """Say of each effect in doubt of a run that has ended whether it happened; GateError changes nothing.
-
-        `effects` are those of a `respond`: `{"key": …, "happened": …, "result": …}`.
-        """
+        """Say of each effect that an ended run left in doubt whether it happened, as a `respond` does."""
         self.loop.call(lambda: self.door.answering.late(run, list(effects), by))
 
     def checkpoints(self, thread_id: str) -> list[Point]:

@@ -12,7 +12,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from planwright.checkpoints.gates import Answer, Decision, Gate, acceptable
+from planwright.checkpoints.acceptance import acceptable
+from planwright.checkpoints.gates import Answer, Decision, Gate
 from planwright.checkpoints.remember import Remember
 from planwright.graph.doubt import EffectAnswer
 from planwright.graph.errors import GateError

@@ -100,7 +100,7 @@ def check_denied(doubts: Iterable[Doubt]) -> None:
     They are as the record has them when the answer is taken; a card may be older than that.
     """
     if sending := [doubt for doubt in doubts if doubt.still_sent_by]:
-        names = ", ".join(f"{doubt.name} by process {doubt.still_sent_by}" for doubt in sending)
+        names = ", ".join(f"{doubt.name} by {doubt.still_sent_by}" for doubt in sending)
         raise GateError(
             f"this may still be sent: {names}", "end that process, or wait for it; then decide again"
         )

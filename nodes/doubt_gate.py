@@ -76,9 +76,8 @@ async def _decided(
     """Open the gate, once, and wait for its decision."""
     id_ = gate_id(invocation.run_id, "escalation", sha256(list(uids)))
     shown = doubt_card(loop.goal, doubts, asked)
-    gate = await stores.gates.open(
-        open_gate(invocation, settings, id_, sha256(shown), shown, kind="escalation")
-    )
+    asked_for = open_gate(invocation, settings, id_, sha256(shown), shown, kind="escalation")
+    gate = await stores.gates.open(asked_for, invocation.lease)
     data = {"gate_id": id_, "kind": "escalation", "step_id": gate.shown["step_id"]}
     invocation.emit("approval_requested", {**data, "expires_at": gate.expires_at.isoformat()}, id_)
     return await wait_for_decision(stores.gates, id_, invocation)

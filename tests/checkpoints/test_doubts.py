@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,19 +15,17 @@ from planwright.checkpoints.stores import Stores
 from planwright.graph.canonical import sha256
 from planwright.graph.doubt import EffectAnswer
 from planwright.graph.errors import CapabilityForbidden, GateError
+from planwright.graph.lease import Lease
 from planwright.graph.results import StepResult
 
 NOW = datetime(2026, 11, 22, 6, tzinfo=UTC)
-Begin = Callable[..., Awaitable[int]]
+Begin = Callable[..., Awaitable[Lease]]
 CALL = EffectCall(
-    tenant="acme",
-    thread_id="thread_1",
-    run_id="run_1",
+    lease=Lease("acme", "thread_1", "run_1", 1),
     step_uid="step_1",
     capability="mail.send",
     effect="blind",
     args={"to": "jo"},
-    lease_token=1,
 )
 OTHER = replace(CALL, step_uid="step_2")
 
@@ -38,11 +38,11 @@ async def settled(stores: Stores, call: EffectCall, status: Status | None, error
         result = StepResult(
             uid=call.step_uid, step_id="s1", capability=call.capability, status="failed", code=code
         )
-        await stores.ledger.settle_step(call.run_id, call.tenant, result, NOW)
+        await stores.ledger.settle_step(call.lease, result, NOW)
 
 
 async def end(stores: Stores) -> None:
-    await stores.runs.end("run_1", "escalated", "", NOW)
+    await stores.runs.end(CALL.lease, "escalated", "", NOW)
 
 
 async def test_what_is_marked_is_in_doubt_and_an_intent_only_when_its_run_has_ended(
@@ -65,11 +65,9 @@ async def test_the_same_call_is_refused_on_its_thread_until_it_is_decided(
     with pytest.raises(CapabilityForbidden, match=r"nobody knows whether mail\.send has happened already"):
         await stores.ledger.intend(OTHER, NOW)
     await stores.ledger.intend(replace(OTHER, args={"to": "kim"}), NOW)
-    await begin("run_2", "thread_2")
-    await stores.ledger.intend(replace(OTHER, run_id="run_2", thread_id="thread_2"), NOW)
+    await stores.ledger.intend(replace(OTHER, lease=await begin("run_2", "thread_2")), NOW)
     await end(stores)
-    await begin("run_3")
-    later = replace(OTHER, run_id="run_3")
+    later = replace(OTHER, lease=await begin("run_3"))
     with pytest.raises(CapabilityForbidden, match=r"run run_1") as refused:
         await stores.ledger.intend(later, NOW)
     assert "planwright respond run_1 --happened KEY" in refused.value.next_step
@@ -134,3 +132,18 @@ async def test_making_a_chain_is_never_in_doubt(stores: Stores, begin: Begin) ->
     await settled(stores, replace(CALL, capability="tool.create_chain"), None)
     await end(stores)
     assert await stores.doubts.of_run("run_1") == []
+
+
+async def test_what_a_living_process_may_still_send_cannot_be_said_not_to_have_happened(
+    stores: Stores, begin: Begin
+) -> None:
+    lease = await begin()
+    await settled(stores, replace(CALL, lease=lease), None)
+    await stores.runs.end(lease, "escalated", "", NOW)
+    (doubt,) = await stores.doubts.of_run("run_1")
+    sender = f"process {os.getpid()} on {socket.gethostname()}"
+    assert (doubt.still_sent_by, doubt.why) == (sender, f"it may still be sent by {sender}")
+    with pytest.raises(GateError, match="may still be sent"):
+        await stores.doubts.decide("run_1", [EffectAnswer(key=doubt.key, happened=False)], "kim", NOW)
+    assert len(await stores.doubts.of_run("run_1")) == 1
+    await stores.doubts.decide("run_1", [EffectAnswer(key=doubt.key, happened=True)], "kim", NOW)

@@ -63,7 +63,7 @@ def test_effects_are_not_decided_where_none_is_in_doubt() -> None:
 def test_what_may_still_be_sent_cannot_be_said_not_to_have_happened() -> None:
     check_denied(DOUBTS)
     with pytest.raises(GateError, match=r"may still be sent: mail\.send .* by process 4711"):
-        check_denied([*DOUBTS, doubt("ad", still_sent_by="4711")])
+        check_denied([*DOUBTS, doubt("ad", still_sent_by="process 4711")])
 
 
 def test_a_result_is_an_object_or_a_list_of_json_or_words() -> None:

@@ -14,9 +14,8 @@ from planwright.nodes.closing_words import with_doubts
 from planwright.nodes.doubt_gate import after_doubts, doubt_card
 
 LOOP = LoopTask(lane="main", goal="post it", route=ModelRoute(provider="p", model="m"), tools=())
-CHAIN = Chain(
-    name="c", description="d", inputs={}, calls=(ChainCall(id="1", capability="work.post", arguments={}),)
-)
+POST = ChainCall(id="1", capability="work.post", arguments={})
+CHAIN = Chain(name="c", description="d", inputs={}, calls=(POST,))
 
 
 def call(id_: str, chain: Chain | None = None) -> ToolCall:

@@ -67,7 +67,7 @@ def truth(scene: Scene, card: dict[str, Any]) -> list[dict[str, Any]]:
 
 def to_the_end(scene: Scene, agent: Agent) -> list[int]:
     """Answer every gate truthfully; returns how many effects were in doubt at each that asked for that."""
-    counts = []
+    counts: list[int] = []
     for _ in range(20):
         interrupts = agent.get_state(scene.config).interrupts
         if not interrupts:
