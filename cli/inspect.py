@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from planwright.checkpoints.store_files import in_checkpoints
 from planwright.cli import views
-from planwright.cli.lines import failover, routed
+from planwright.cli.lines import failover, left_in_doubt, routed
 from planwright.cli.open_store import open_store
 from planwright.cli.run_list import questions
 from planwright.graph.canonical import spelled
@@ -57,6 +57,8 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
         said = f"key {effect['key'][:16]}… {effect['error'] or ''}"
         console.print(views.label("effect", f"{effect['capability']:<16} {effect['status']:<8} {said}"))
         console.print(views.arguments(effect["args"]))
+    if decide := left_in_doubt(found):
+        console.print(views.label("decide", decide))
     for by in found["undone_by"]:
         console.print(views.label("undo", f"by {by['run_id']}: {by['status']}"))
     for told in found["routed"]:

@@ -57,6 +57,17 @@ async def test_what_is_marked_is_in_doubt_and_an_intent_only_when_its_run_has_en
     assert [doubt.args["to"] for doubt in await stores.doubts.of_run("run_1")] == ["jo", "kim"]
 
 
+async def test_an_intent_whose_step_has_ended_is_in_doubt_while_its_run_goes_on(
+    stores: Stores, begin: Begin
+) -> None:
+    await begin()
+    await settled(stores, CALL, None)
+    assert await stores.doubts.of_run("run_1") == []
+    ended = StepResult(uid="step_1", step_id="s1", capability="mail.send", status="failed", code="in_doubt")
+    await stores.ledger.settle_step(CALL.lease, ended, NOW)
+    assert [doubt.key for doubt in await stores.doubts.of_run("run_1")] == [CALL.key]
+
+
 async def test_the_same_call_is_refused_on_its_thread_until_it_is_decided(
     stores: Stores, begin: Begin
 ) -> None:

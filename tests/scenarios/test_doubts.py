@@ -315,6 +315,18 @@ def test_an_agent_below_that_leaves_a_doubt_ends_the_whole_run_as_escalated(scen
     assert output["answer"].startswith("all is well\n(Nobody knows")
 
 
+def test_a_chain_whose_part_is_left_open_stops_there_and_its_call_is_refused(scene: Scene) -> None:
+    lose(scene, 0, NAMES[1:2])
+    made, again = scene.calls(("tool__create_chain", chain())), scene.calls(("post_all", {}))
+    model = ScriptedModel(replies=[made, again, again, "the answer"])
+    playing = scene.agent(model=model, **AUTO)
+    scene.ask(playing, ASK)
+    output = scene.decide(playing, "reject")
+    assert (output["status"], scene.done) == ("escalated", ["p0"])
+    assert "nobody knows whether it happened" in told(model)[1]
+    assert "nobody knows whether work.post has happened already" in told(model)[2]
+
+
 KILLED = [("work__write", "n", 1, 0), ("work__transfer", "n", 1, 0), ("work__post", "n", 0, 1)]
 
 

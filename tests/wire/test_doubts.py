@@ -99,11 +99,16 @@ def test_what_was_left_is_decided_after_the_end_of_its_run(workspace: Path, serv
     desk, _ = asked(workspace, serve)
     first, second = keys(desk)
     (run,) = desk.rows("SELECT run_id FROM runs")[0]
-    assert desk.run("reject").code == 5
+    left = desk.run("reject")
+    assert left.code == 5
+    command = f"planwright respond {run} --happened {first} --happened {second}"
+    assert command in left.stderr
+    assert command in desk.run("show", run).stdout
     assert posted(desk) == ["a"]
     assert desk.run("respond", run, "--happened", first).code == 2
     done = desk.run("respond", run, "--happened", first, "--not-happened", second)
     assert (done.code, "2 effects decided" in done.stdout) == (0, True)
+    assert "decide" not in desk.run("show", run).stdout
     assert desk.rows(EFFECTS) == [("done", ""), ("failed", "did_not_happen")]
     assert desk.run("respond", run, "--happened", first).code == 2
 
