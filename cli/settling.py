@@ -14,7 +14,7 @@ from planwright.graph.doubt import SHOWN_KEY, read_result
 from planwright.graph.settings import load
 
 HAPPENED, NOT_HAPPENED, LEFT = ("y", "yes", "it happened"), ("n", "no", "it did not happen"), ("l", "leave")
-UNCLEAR = ("", "h", "d", "ok", "true", "false", "approve", "reject", "a", "r")
+UNCLEAR = ("", "ok", "true", "false", "approve", "reject", "a", "r", "h")
 CHOICES = "[y] it happened, or type what came of it   [n] it did not happen   [l] leave it and end"
 
 

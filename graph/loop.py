@@ -178,6 +178,8 @@ def agentic_loop(subgraph: Loop, stores: Stores, settings: Settings) -> Node[Age
         ended = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
         outcome = how_it_ended(ended)
         completed = outcome.status == "completed"
+        if completed and await stores.doubts.of_run(invocation.run_id):
+            return {"answer": outcome.text, "status": "escalated"}  # by the record, whatever the state says
         refused = await stores.refusals.of_all_effects(invocation.run_id) if completed else []
         return {"answer": outcome.text, "status": ends_with(refused) if refused else outcome.status}
 
