@@ -125,21 +125,13 @@ class Person:
             return {**answer, "type": "respond", "message": "as you think best"}
         if not shown.get("in_doubt"):
             return {**answer, "type": "approve"}
-        names = self._in_doubt(gate["run_id"])
         self.outcome.doubts += 1
-        there = [self.stage.receiver.count(name) > 0 for name in names]
-        if not names:
-            raise LookupError("it asks about effects in doubt, and none is on record")
-        if all(there):
-            return {**answer, "type": "respond", "message": json.dumps({"name": names[0]})}
-        if not any(there):
-            return {**answer, "type": "approve"}
-        self.outcome.mixed += 1  # one answer for several effects, and none that is true of all of them
-        return {**answer, "type": "reject", "message": "some of these happened, some did not"}
-
-    def _in_doubt(self, run_id: str) -> list[str]:
-        query = "SELECT args FROM effects WHERE run_id = ? AND status IN ('in_doubt', 'intent')"
-        return [json.loads(row["args"])["name"] for row in self.stage.rows(query, run_id)]
+        effects = []
+        for effect in shown["effects"]:
+            name = effect["args"]["name"]
+            there = self.stage.receiver.count(name) > 0
+            effects.append({"key": effect["key"], "happened": there, "result": {"name": name}})
+        return {**answer, "type": "respond", "effects": effects}
 
 
 def preload() -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from planwright.checkpoints.gates import Gate, free_in
+from planwright.checkpoints.gates import Gate
 from planwright.checkpoints.private_files import open_private, write_private
-from planwright.checkpoints.remember import ArgumentRule, Remember, RememberScope
+from planwright.checkpoints.remember import ArgumentRule, Remember, RememberScope, free_in
 from planwright.graph.errors import SetupError
 from planwright.graph.risk import Risk, at_least
 

@@ -8,6 +8,8 @@ import sqlite3
 from planwright.checkpoints.database import Database
 from planwright.graph.plan import CheckedStep, Plan
 
+_PREFIX = "instead_"
+
 
 class Alternatives:
     """Look up what was chosen instead of a step, so that after a crash it is not chosen anew."""
@@ -33,6 +35,15 @@ class Alternatives:
         return Plan.model_validate_json(found[0]), CheckedStep.model_validate(checked)
 
 
+def step_replaced_by(connection: sqlite3.Connection, run_id: str, uid: str) -> str:
+    """Find the step in whose place a call was made, by the uid of the call; empty where it is none."""
+    query = "SELECT plan, checked FROM plans WHERE run_id = ? AND kind = 'alternative'"
+    for plan, checked in connection.execute(query, (run_id,)):
+        if uid in (entry["uid"] for entry in json.loads(checked)):
+            return str(json.loads(plan)["plan_id"]).removeprefix(_PREFIX)
+    return ""
+
+
 def plan_id(uid: str) -> str:
     """Name the plan of the alternative to a step."""
-    return f"instead_{uid}"
+    return f"{_PREFIX}{uid}"

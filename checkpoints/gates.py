@@ -10,12 +10,15 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from planwright.checkpoints.approvers import Approval, approvers_of, check_approver, check_person, quorum_of
+from planwright.checkpoints.acceptance import acceptable, decided_effects
+from planwright.checkpoints.approvers import Approval, quorum_of
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.doubts import settle_doubts
 from planwright.checkpoints.fencing import held
 from planwright.checkpoints.remember import Remember
 from planwright.graph.canonical import canonical_json, sha256
 from planwright.graph.clock import Timer
+from planwright.graph.doubt import Doubt, EffectAnswer
 from planwright.graph.errors import GateError
 from planwright.graph.lease import Lease
 from planwright.graph.plan import Plan
@@ -29,6 +32,8 @@ STATUS_AFTER: dict[Answer, GateStatus] = {
     "reject": "rejected",
     "respond": "responded",
 }
+# By the number of effects on the card; one that is older than their list can only be closed.
+_OVER_DOUBTS: dict[int, tuple[Answer, ...]] = {0: ("reject",), 1: ("approve", "reject", "respond")}
 
 
 class Gate(BaseModel):
@@ -57,6 +62,13 @@ class Gate(BaseModel):
     edited: Plan | None = None
     remembered: Remember | None = None
     approvals: tuple[Approval, ...] = ()
+    effects: tuple[EffectAnswer, ...] = ()
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """The effects in doubt that its card shows."""
+        listed = self.shown.get("effects")
+        return tuple(Doubt.model_validate(entry) for entry in listed) if isinstance(listed, list) else ()
 
     @property
     def calls(self) -> list[dict[str, JsonValue]]:
@@ -88,8 +100,10 @@ class Gate(BaseModel):
             return ("approve", "reject")
         if self.kind == "info":
             return ("respond", "reject")
+        if self.shown.get("in_doubt"):
+            return _OVER_DOUBTS.get(len(self.doubts), ("respond", "reject"))
         left = self.shown.get("replans_left")
-        again = bool(self.shown.get("in_doubt")) or (isinstance(left, int) and left > 0)
+        again = isinstance(left, int) and left > 0
         if self.kind == "escalation":
             return ("approve", "reject", "respond") if again else ("approve", "reject")
         return ("approve", "edit", "reject", "respond") if again else ("approve", "edit", "reject")
@@ -106,6 +120,7 @@ class Decision(BaseModel):
     shown_hash: str | None = None
     plan: Plan | None = None
     remember: Remember | None = None
+    effects: tuple[EffectAnswer, ...] = ()
 
 
 def gate_id(run_id: str, kind: GateKind, subject: str) -> str:
@@ -207,71 +222,6 @@ def is_late(row: sqlite3.Row, at: datetime, timer: Timer) -> bool:
     return at >= expires
 
 
-def acceptable(gate: Gate, decision: Decision) -> None:
-    """Raise GateError unless a gate that was just read takes this answer."""
-    if gate.status == "expired":
-        raise GateError(
-            f"gate {gate.gate_id} expired at {gate.expires_at:%Y-%m-%d %H:%M:%S} UTC; nothing was run",
-            f"close the run with: planwright resume {gate.thread_id}",
-        )
-    if gate.status != "open":
-        raise GateError(
-            f"gate {gate.gate_id} was already {gate.status} by {gate.decided_by}",
-            f"see what became of it: planwright show {gate.run_id}",
-        )
-    if decision.answer not in gate.allowed:
-        why = _WHY_NOT["fixed" if gate.shown.get("fixed") and decision.answer == "edit" else gate.kind]
-        raise GateError(
-            f"gate {gate.gate_id} does not take `{decision.answer}`: {why}",
-            f"it takes: {', '.join(gate.allowed)}",
-        )
-    if decision.shown_hash is not None and decision.shown_hash != gate.shown_hash:
-        raise GateError(
-            f"the answer names plan_hash {decision.shown_hash[:12]}, the gate shows {gate.shown_hash[:12]}",
-            f"look at what is asked now: planwright show {gate.thread_id}",
-        )
-    if decision.answer == "approve":
-        check_approver(gate.gate_id, approvers_of(gate.shown), decision.decided_by, decision.channel)
-        check_person(gate.gate_id, gate.approvals, decision.decided_by, decision.channel, gate.quorum)
-    if decision.remember is not None:
-        _rememberable(gate, decision.remember)
-
-
-_WHY_NOT = {
-    "plan": "no re-plan is left, or none can be made: feedback needs a model",
-    "fixed": "what undoes a run is not edited; reject it, and ask for what you want in its place",
-    "step": "it asks about one call, not about a plan",
-    "info": "it asks a question: answer it in words",
-    "escalation": "no re-plan is left, or none can be made: feedback needs a model",
-}
-
-
-def _rememberable(gate: Gate, remember: Remember) -> None:
-    if not gate.may_be_remembered:
-        why = "such a call is asked for every time" if gate.kind == "step" else "it is no call"
-        raise GateError(f"gate {gate.gate_id} cannot be remembered: {why}", "approve it without `remember`")
-    args = gate.shown.get("args") if len(gate.calls) == 1 else None
-    unknown = remember.args.keys() - (args.keys() if isinstance(args, dict) else ())
-    if unknown:
-        raise GateError(
-            f"`remember` names arguments the call does not have: {', '.join(sorted(unknown))}",
-            f"look at the call: planwright show {gate.thread_id}",
-        )
-    free = free_in(gate.shown)
-    if wider := [name for name, rule in remember.args.items() if not rule.exact and name not in free]:
-        raise GateError(
-            f"`remember` is wider than the card shows: {', '.join(wider)} may not differ there",
-            "remember it with these arguments, or write a rule into policy.toml",
-        )
-
-
-def free_in(call: Mapping[str, JsonValue]) -> tuple[str, ...]:
-    """Name the arguments that the card of a call shows as free, when it is approved for its run."""
-    width = call.get("width")
-    free = width.get("free") if isinstance(width, dict) else None
-    return tuple(map(str, free)) if isinstance(free, list) else ()
-
-
 def close_gates(connection: sqlite3.Connection, run_id: str, at: datetime, by: str) -> None:
     """Close what a run still asks for, in the transaction in which the run ends."""
     connection.execute(
@@ -294,9 +244,11 @@ def _decide(connection: sqlite3.Connection, gate_id: str, decision: Decision, at
         )
         if len(approvals) < gate.quorum:
             return
+    effects = decided_effects(gate, decision)
+    settle_doubts(connection, gate.run_id, effects, decision.decided_by, at)
     connection.execute(
         "UPDATE gates SET status=?, decided_at=?, decided_by=?, channel=?, reason=?, edited=?,"
-        " remembered=? WHERE gate_id=?",
+        " remembered=?, effects=? WHERE gate_id=?",
         (
             STATUS_AFTER[decision.answer],
             at.isoformat(),
@@ -305,6 +257,7 @@ def _decide(connection: sqlite3.Connection, gate_id: str, decision: Decision, at
             decision.reason,
             decision.plan.model_dump_json() if decision.plan else None,
             decision.remember.model_dump_json(exclude_unset=True) if decision.remember else None,
+            canonical_json([effect.model_dump(mode="json") for effect in effects]) if effects else None,
             gate_id,
         ),
     )
@@ -323,9 +276,8 @@ def _row(connection: sqlite3.Connection, gate_id: str) -> sqlite3.Row:
 
 
 def _gate(row: sqlite3.Row) -> Gate:
-    read = {
-        name: json.loads(row[name]) for name in ("shown", "edited", "remembered", "approvals") if row[name]
-    }
+    names = ("shown", "edited", "remembered", "approvals", "effects")
+    read = {name: json.loads(row[name]) for name in names if row[name]}
     if row["status"] == "approved" and row["approvals"] is None:  # before approvals were counted
         read["approvals"] = [{"by": row["decided_by"], "channel": row["channel"], "at": row["decided_at"]}]
-    return Gate.model_validate({**dict(row), "approvals": (), **read})
+    return Gate.model_validate({**dict(row), "approvals": (), "effects": (), **read})

@@ -16,8 +16,9 @@ from typing import Literal
 from pydantic import JsonValue
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.doubts import refusal
 from planwright.checkpoints.fencing import held
-from planwright.checkpoints.owners import Owners, owner_of
+from planwright.checkpoints.owners import living_sender
 from planwright.graph.agent_settings import RunBudget
 from planwright.graph.canonical import canonical_json, sha256
 from planwright.graph.errors import BudgetExceeded, LedgerConflict
@@ -83,19 +84,16 @@ class Recorded:
 class Ledger:
     """The tables of effects and of settled steps."""
 
-    def __init__(self, database: Database, owners: Owners) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._owners = owners
 
     async def intend(self, call: EffectCall, at: datetime, limits: RunBudget = UNLIMITED) -> Recorded:
         """Write down an effect before it happens, or return what is recorded of it.
 
-        Raises LedgerConflict for a key seen with other arguments, and BudgetExceeded for one effect more than
-        its run may have.
+        Raises LedgerConflict for a key seen with other arguments, CapabilityForbidden where the same call is
+        in doubt on its thread, and BudgetExceeded for one effect more than its run may have.
         """
-        return await self._database.run(
-            "intent", held(call.lease, lambda c: self._intend(c, call, at, limits))
-        )
+        return await self._database.run("intent", held(call.lease, lambda c: _intend(c, call, at, limits)))
 
     async def settle(
         self,
@@ -129,64 +127,6 @@ class Ledger:
             )
 
         await self._database.run("step", held(lease, job))
-
-    async def confirm(self, lease: Lease, result: StepResult, by: str, at: datetime) -> None:
-        """Write down that an effect in doubt has happened, as a person says, and with what result."""
-        content, output = result.model_dump_json(), canonical_json(result.output)
-
-        def job(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                "UPDATE effects SET status='done', result=?, error=?, ended_at=? WHERE run_id=? AND tenant=?"
-                " AND step_uid=? AND status='in_doubt'",
-                (output, f"confirmed by {by}", at.isoformat(), lease.run_id, lease.tenant, result.uid),
-            )
-            connection.execute(
-                "UPDATE steps SET status=?, result=?, ended_at=? WHERE run_id=? AND tenant=? AND uid=?"
-                " AND json_extract(result, '$.code') = 'in_doubt'",
-                (result.status, content, at.isoformat(), lease.run_id, lease.tenant, result.uid),
-            )
-
-        await self._database.run("confirm", held(lease, job))
-
-    def living_sender(self, owner: str | None, lease: Lease) -> str:
-        """Name the process that began an effect, if it is another and may live; else it is empty."""
-        if not owner or owner == lease.owner or self._owners.life_of(owner) == "dead":
-            return ""
-        return owner_of(owner).shown
-
-    def _intend(
-        self, connection: sqlite3.Connection, call: EffectCall, at: datetime, limits: RunBudget
-    ) -> Recorded:
-        row = connection.execute("SELECT * FROM effects WHERE key = ?", (call.key,)).fetchone()
-        if row is None:
-            _refuse_more(connection, call, at, limits)
-            connection.execute(
-                "INSERT INTO effects (key, tenant, thread_id, run_id, step_uid, attempt, ordinal, capability,"
-                " effect, args_hash, args, status, intended_at, unasked, owner)"
-                " VALUES (?,?,?,?,?,?,?,?,?,?,?,'intent',?,?,?)",
-                (call.key, call.lease.tenant, call.lease.thread_id, call.lease.run_id, call.step_uid)
-                + (
-                    call.attempt,
-                    call.ordinal,
-                    call.capability,
-                    call.effect,
-                    call.args_hash,
-                    canonical_json(call.args),
-                    at.isoformat(),
-                )
-                + (call.unasked, call.lease.owner),
-            )
-            return Recorded("intent", fresh=True)
-        if row["args_hash"] != call.args_hash:
-            raise LedgerConflict(
-                f"{call.capability} was recorded under {call.key[:12]} with other arguments",
-                f"look at both: planwright show {call.lease.run_id}",
-            )
-        result = json.loads(row["result"]) if row["result"] else None
-        sender = self.living_sender(row["owner"], call.lease)
-        if not sender:
-            connection.execute("UPDATE effects SET owner=? WHERE key=?", (call.lease.owner, call.key))
-        return Recorded(row["status"], fresh=False, result=result, error=row["error"] or "", sender=sender)
 
     async def settled_steps(self, run_id: str) -> list[StepResult]:
         """List the steps of a run that have ended."""
@@ -223,6 +163,41 @@ class Ledger:
             return {str(row[0]) for row in connection.execute(query, values)}
 
         return await self._database.run("read", job)
+
+
+def _intend(connection: sqlite3.Connection, call: EffectCall, at: datetime, limits: RunBudget) -> Recorded:
+    row = connection.execute("SELECT * FROM effects WHERE key = ?", (call.key,)).fetchone()
+    if row is None:
+        if refused := refusal(connection, call.lease.thread_id, call.capability, call.args_hash):
+            raise refused
+        _refuse_more(connection, call, at, limits)
+        connection.execute(
+            "INSERT INTO effects (key, tenant, thread_id, run_id, step_uid, attempt, ordinal, capability,"
+            " effect, args_hash, args, status, intended_at, unasked, owner)"
+            " VALUES (?,?,?,?,?,?,?,?,?,?,?,'intent',?,?,?)",
+            (call.key, call.lease.tenant, call.lease.thread_id, call.lease.run_id, call.step_uid)
+            + (
+                call.attempt,
+                call.ordinal,
+                call.capability,
+                call.effect,
+                call.args_hash,
+                canonical_json(call.args),
+                at.isoformat(),
+            )
+            + (call.unasked, call.lease.owner),
+        )
+        return Recorded("intent", fresh=True)
+    if row["args_hash"] != call.args_hash:
+        raise LedgerConflict(
+            f"{call.capability} was recorded under {call.key[:12]} with other arguments",
+            f"look at both: planwright show {call.lease.run_id}",
+        )
+    result = json.loads(row["result"]) if row["result"] else None
+    sender = living_sender(connection, row["owner"], call.lease.owner)
+    if not sender:
+        connection.execute("UPDATE effects SET owner=? WHERE key=?", (call.lease.owner, call.key))
+    return Recorded(row["status"], fresh=False, result=result, error=row["error"] or "", sender=sender)
 
 
 def _refuse_more(connection: sqlite3.Connection, call: EffectCall, at: datetime, limits: RunBudget) -> None:

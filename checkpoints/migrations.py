@@ -137,6 +137,10 @@ ALTER TABLE effects ADD COLUMN owner TEXT;
 ALTER TABLE gates ADD COLUMN opened_s REAL;
 ALTER TABLE gates ADD COLUMN boot TEXT;
 """,
+    """
+ALTER TABLE gates ADD COLUMN effects TEXT;
+CREATE INDEX effects_of_call ON effects (thread_id, capability, args_hash);
+""",
 )
 
 CHECKPOINT_MIGRATIONS: tuple[str, ...] = (

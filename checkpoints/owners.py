@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import os
 import socket
+import sqlite3
 import uuid
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -113,6 +114,19 @@ def owner_of(text: str) -> Owner:
     """Read an owner from a row; older rows name neither machine nor namespace, and mean this one."""
     parts = text.split(":")
     return Owner(*parts) if len(parts) == len(Owner._fields) else Owner("", "", "", *parts[:3])
+
+
+def living_sender(connection: sqlite3.Connection, owner: str | None, mine: str = "") -> str:
+    """Name the process that began an effect, if it is another one and may still send it; else it is empty."""
+    if not owner or owner == mine:
+        return ""
+    file = Path(connection.execute("PRAGMA database_list").fetchone()[2])
+    return "" if Owners(folder_of(file)).life_of(owner) == "dead" else owner_of(owner).shown
+
+
+def folder_of(database: Path) -> Path:
+    """Name the folder of the owners of a store, beside its database."""
+    return database.parent / "owners"
 
 
 def is_stopped(owner: Owner) -> bool:

@@ -14,6 +14,7 @@ from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.budgets import Budgets
 from planwright.checkpoints.chains import MadeChains
 from planwright.checkpoints.database import Boundary, Database
+from planwright.checkpoints.doubts import Doubts
 from planwright.checkpoints.file_versions import FileVersions
 from planwright.checkpoints.forks import Forks
 from planwright.checkpoints.gates import Gates
@@ -23,7 +24,7 @@ from planwright.checkpoints.ledger import Ledger
 from planwright.checkpoints.memory import Memories
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.own_parts import OwnParts
-from planwright.checkpoints.owners import Owners
+from planwright.checkpoints.owners import Owners, folder_of
 from planwright.checkpoints.plans import Plans
 from planwright.checkpoints.proposals import Proposals
 from planwright.checkpoints.refusals import Refusals
@@ -48,6 +49,7 @@ class Records:
     gates: Gates
     refusals: Refusals
     ledger: Ledger
+    doubts: Doubts
     journal: Journal
     budgets: Budgets
     memories: Memories
@@ -78,7 +80,7 @@ def open_records(
     """Put the records of a storage folder together; without a timer, that of the machine serves."""
     path = folder / "planwright.db"
     database = Database(path, MIGRATIONS, busy_timeout_s=busy_timeout_s, boundary=boundary, redactor=redactor)
-    blobs, owners = Blobs(folder / "blobs", redactor), Owners(folder / "owners")
+    blobs, owners = Blobs(folder / "blobs", redactor), Owners(folder_of(path))
     return Records(
         database=database,
         runs=Runs(database),
@@ -88,7 +90,8 @@ def open_records(
         undos=Undos(database),
         gates=Gates(database, timer or Timer(boot=boot_id())),
         refusals=Refusals(database),
-        ledger=Ledger(database, owners),
+        ledger=Ledger(database),
+        doubts=Doubts(database),
         journal=Journal(database),
         budgets=Budgets(database),
         memories=Memories(database),

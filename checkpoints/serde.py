@@ -42,6 +42,7 @@ ALLOWED: tuple[type, ...] = (
     compaction.Compaction,
     loop_state.LoopTask,
     loop_state.ToolCall,
+    loop_state.CallDoubt,
     loop_state.LoopOutcome,
     chain_state.ChainTask,
 )

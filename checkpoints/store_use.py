@@ -7,7 +7,7 @@ import os
 from contextlib import closing
 from pathlib import Path
 
-from planwright.checkpoints.owners import Owner, Owners, owner_of
+from planwright.checkpoints.owners import Owner, Owners, folder_of, owner_of
 from planwright.checkpoints.store_errors import BROKEN
 from planwright.checkpoints.store_files import FILES, RECORDS, read_only
 from planwright.graph.errors import RunError
@@ -42,7 +42,7 @@ def _worked_on(folder: Path) -> list[tuple[str, Owner]]:
             rows = connection.execute(query).fetchall()
     except BROKEN:
         return []
-    owners = Owners(folder / "owners")
+    owners = Owners(folder_of(folder / RECORDS))
     return [(run_id, owner_of(owner)) for run_id, owner in rows if owners.life_of(owner) != "dead"]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from langgraph.types import Command
 
-from planwright.cli import views
+from planwright.cli import settling, views
 from planwright.cli.editing import NOTHING_SAVED, Drafts
 from planwright.cli.terminal import Terminal, Watch
 from planwright.graph.credentials import login_name
@@ -38,6 +38,9 @@ def asker(drafts: Drafts, watch: Watch) -> Approver:
         _show_card(waiting, terminal, watch)
         terminal.screen.print(views.label(ASKS.get(waiting["kind"], "approve?"), _question(waiting)))
         forget_typed_ahead()
+        if waiting["shown"].get("effects"):
+            said = settling.ask_each(waiting["shown"], terminal, lambda: input().strip())
+            return {**said, "decided_by": who()}
         prompt = f"           {choices(waiting)}: "
         while True:
             terminal.screen.print(prompt, end="", markup=False)
@@ -113,9 +116,10 @@ def say_how_to_answer(waiting: Mapping[str, Any], where: str, terminal: Terminal
         terminal.screen.print(views.label("approve", f"planwright approve {gate}"))
     if "edit" in allowed:
         terminal.screen.print(views.label("edit", f"planwright edit {gate}"))
-    if "respond" in allowed:
+    if waiting["shown"].get("effects"):
+        terminal.screen.print(views.label("respond", settling.commands(waiting, gate)))
+    elif "respond" in allowed:
         words = "the answer" if kind == "info" else "what should be different"
-        words = "what came of it" if waiting["shown"].get("in_doubt") else words
         terminal.screen.print(views.label("respond", f'planwright respond {gate} "{words}"'))
     terminal.screen.print(views.label("reject", f'planwright reject {gate} --reason "…"'))
 

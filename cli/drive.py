@@ -20,6 +20,7 @@ from planwright.cli import mcp_views, views
 from planwright.cli.asking import Approver, asker, edited_gate, say_how_to_answer, say_refused, who
 from planwright.cli.editing import NOTHING_SAVED, Drafts, from_file
 from planwright.cli.inspect import find_gate, find_run, open_gates, recorded_events, report
+from planwright.cli.lines import left_in_doubt
 from planwright.cli.memory_views import invitation, proposals
 from planwright.cli.run_list import questions
 from planwright.cli.terminal import Terminal as Terminal
@@ -263,6 +264,8 @@ def finish(
         again = f"planwright show {run['thread_id']}{where}"
         terminal.screen.print(views.label("look again", again))
         terminal.screen.print(views.label("", f"planwright events {run['thread_id']}{where}"))
+        if EXIT[status] and (decide := left_in_doubt(report(settings, run["run_id"]), where)):
+            terminal.screen.print(views.label("decide", decide))
         if EXIT[status] and undoable:
             again = f"planwright undo {run['run_id']}{where}"
             terminal.screen.print(views.label("undo", f"{undoable} of its effects: {again}"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from planwright.checkpoints.store_files import in_checkpoints
 from planwright.cli import views
-from planwright.cli.lines import failover, routed
+from planwright.cli.lines import failover, left_in_doubt, routed
 from planwright.cli.open_store import open_store
 from planwright.cli.run_list import questions
 from planwright.graph.canonical import spelled
@@ -16,6 +16,7 @@ from planwright.graph.errors import GateError, RunError
 from planwright.graph.settings import Settings, load
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from sqlite_utils import Database
 
 _NAMED = """FROM gates WHERE (:id IS NULL AND status = 'open') OR gate_id = :id
@@ -53,10 +54,7 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
         console.print(
             views.label("step", f"{step['step_id']:<4} {step['capability']:<16} {step['status']:<10} {said}")
         )
-    for effect in found["effects"]:
-        said = f"key {effect['key'][:16]}… {effect['error'] or ''}"
-        console.print(views.label("effect", f"{effect['capability']:<16} {effect['status']:<8} {said}"))
-        console.print(views.arguments(effect["args"]))
+    _show_effects(found, console)
     for by in found["undone_by"]:
         console.print(views.label("undo", f"by {by['run_id']}: {by['status']}"))
     for told in found["routed"]:
@@ -72,6 +70,16 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
     if found["answer"]:
         console.print(views.label("answer", found["answer"]))
     return 0
+
+
+def _show_effects(found: dict[str, Any], console: Console) -> None:
+    """Show the effects of a run, and how those that it left in doubt are decided."""
+    for effect in found["effects"]:
+        said = f"key {effect['key'][:16]}… {effect['error'] or ''}"
+        console.print(views.label("effect", f"{effect['capability']:<16} {effect['status']:<8} {said}"))
+        console.print(views.arguments(effect["args"]))
+    if decide := left_in_doubt(found):
+        console.print(views.label("decide", decide))
 
 
 def show_events(thread: str, workspace: Path, as_json: bool) -> int:

@@ -149,3 +149,11 @@ def _call(mark: str, data: Mapping[str, Any], text: str, style: str) -> Renderab
 def _step(mark: str, data: Mapping[str, Any], text: str, style: str) -> RenderableType:
     name = f"{pad(data['step_id'], 3)} {pad(data['capability'], 15)} "
     return Hanging(Text.assemble((f"  {mark} ", style), (name, "bold"), (one_line(text), style)), 8)
+
+
+def left_in_doubt(run: Mapping[str, Any], where: str = "") -> str:
+    """Spell the command that decides over what an ended run left in doubt; empty where that is nothing."""
+    open_ = ("in_doubt", "intent") if run["ended_at"] else ()
+    keys = [effect["key"][:12] for effect in run["effects"] if effect["status"] in open_]
+    each = " ".join(f"--happened {key}" for key in keys)
+    return f"planwright respond {run['run_id']}{where} {each}   (or --not-happened KEY)" if keys else ""

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from planwright.cli import agents, db, looking, mcp, memory, policy, spending, travel
+from planwright.cli import agents, db, looking, mcp, memory, policy, responding, spending, travel
 from planwright.cli.options import HERE, Folder, Json, Mode, NoInput, Port, Probe, Request, Thread, Which
 from planwright.cli.version import options
 from planwright.graph.errors import PlanwrightError
@@ -159,20 +159,7 @@ def edit(
     raise typer.Exit(edit_plan(which, file, print_, workspace, Terminal(json, no_input)))
 
 
-@app.command()
-def respond(
-    words: Annotated[list[str], typer.Argument(metavar="[GATE|THREAD] WORDS", help="What you say.")],
-    workspace: Folder = HERE,
-    json: Json = False,
-    no_input: NoInput = False,
-) -> None:
-    """Answer a question, or say what should be different about a plan that waits: another one is made."""
-    from planwright.cli.drive import Terminal, reply
-
-    if len(words) > 2:
-        raise typer.BadParameter('put the feedback in quotes: planwright respond [GATE|THREAD] "…"')
-    which = words[0] if len(words) == 2 else None
-    raise typer.Exit(reply(which, words[-1], workspace, Terminal(json, no_input)))
+app.command()(responding.respond)
 
 
 @app.command()

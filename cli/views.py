@@ -227,6 +227,7 @@ def call_view(card: Mapping[str, Any]) -> RenderableType:
         rows += [row for call in listed for row in _part(call, call["args"], call["risk"])]
     else:
         rows += [_argument(name, value, 11) for name, value in card["args"].items()]
+    rows += [row for effect in card.get("effects", ()) for row in _doubt(effect)]
     rows += [label("look", mark, "yellow") for mark in card.get("marks", ())]
     rows += [label("beside", other) for other in card.get("others", ())]
     if width := card.get("width"):
@@ -245,6 +246,13 @@ def _part(call: Mapping[str, Any], args: Mapping[str, Any], risk: str = "") -> l
     head.append("  own gate" if again else "", "bold red")
     shown = [_argument(name, value, 15, "dim") for name, value in args.items()]
     return [Padding(head, (0, 0, 0, 11), expand=False), *shown]
+
+
+def _doubt(effect: Mapping[str, Any]) -> list[RenderableType]:
+    """Show an effect in doubt: the beginning of its key, the call, when it was sent, and why nobody knows."""
+    sent = f"{effect['sent_at'][:19].replace('T', ' ')} UTC"
+    told = _part({**effect, "id": effect["key"][:12]}, effect["args"])
+    return [*told, _argument("sent", sent, 15), _argument("why", effect["why"], 15)]
 
 
 def arguments(args: Mapping[str, object]) -> RenderableType:

@@ -9,7 +9,7 @@ from langgraph.types import Command, StateSnapshot
 from planwright.checkpoints.gates import Decision, Gate
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
-from planwright.graph.answers import Bound, bind, gate_meant
+from planwright.graph.answers import Bound, bind, gate_meant, read
 from planwright.graph.entry import gate_of, nothing_open
 from planwright.graph.errors import GateError
 from planwright.graph.invocation import Clock
@@ -53,6 +53,15 @@ class Answering:
         except GateError as error:
             return str(error)
         return ""
+
+    async def late(self, run: str, effects: list[Any], by: str) -> None:
+        """Decide over what a run, or the newest of a thread, left in doubt when it ended.
+
+        Raises GateError for an answer that leaves one out, RunError when there is no such run.
+        """
+        found = await self._stores.forks.run_named(run)
+        decision, _ = read({"type": "respond", "effects": effects, "decided_by": by}, by)
+        await self._stores.doubts.decide(found.run_id, decision.effects, by, self._clock())
 
     async def _reviewed(self, item: Bound, snapshot: StateSnapshot) -> Decision:
         """Read the plan of an edit, by all the rules, before any answer is recorded."""

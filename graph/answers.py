@@ -12,8 +12,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from planwright.checkpoints.gates import Answer, Decision, Gate, acceptable
+from planwright.checkpoints.acceptance import acceptable
+from planwright.checkpoints.gates import Answer, Decision, Gate
 from planwright.checkpoints.remember import Remember
+from planwright.graph.doubt import EffectAnswer
 from planwright.graph.errors import GateError
 from planwright.nodes.gate import request
 
@@ -24,10 +26,12 @@ _WORDS: dict[str, Answer] = {
     **dict.fromkeys(("respond", "response"), "respond"),
 }
 _EDIT = '{"type": "edit", "edited_action": {"name": "approve_plan", "args": {"plan": {"steps": […]}}}}'
+_EFFECTS = '{"type": "respond", "effects": [{"key": "ab12…", "happened": true, "result": …}]}'
 
 _EDIT_FORMS = (("edited_action", "name"), ("args", "action"))
 _KEYS = frozenset(
     ("type", "message", "reason", "args", "edited_action", "plan_hash", "gate_id", "decided_by", "remember")
+    + ("effects",)
 )
 
 
@@ -85,7 +89,8 @@ def read(answer: Any, channel: str) -> tuple[Decision, object]:
             f"an answer has no field {_quoted(min(unknown, key=str))}", f"it has: {', '.join(sorted(_KEYS))}"
         )
     reason = form.get("message") or form.get("reason") or (given if isinstance(given, str) else "")
-    if word == "respond" and not (isinstance(reason, str) and reason.strip()):
+    effects = _effects(form, word)
+    if word == "respond" and not effects and not (isinstance(reason, str) and reason.strip()):
         raise GateError("a response without words says nothing", 'send {"type": "respond", "message": "…"}')
     if word != "edit" and form.get("edited_action") is not None:
         raise GateError(f"the answer is `{word}` and brings an edit", f"send {_EDIT}")
@@ -96,6 +101,7 @@ def read(answer: Any, channel: str) -> tuple[Decision, object]:
         reason=str(reason or ""),
         shown_hash=shown,
         remember=_remember(form, word),
+        effects=effects,
     )
     return decision, _edited_plan(form) if word == "edit" else None
 
@@ -153,6 +159,23 @@ def _remember(form: Mapping[str, Any], word: Answer) -> Remember | None:
             f"`remember` {where}: {first['msg'].lower()}",
             'send {"type": "approve", "remember": "run"}, "session" or "always"',
         ) from error
+
+
+def _effects(form: Mapping[str, Any], word: Answer) -> tuple[EffectAnswer, ...]:
+    """Read what is said of effects in doubt, one by one; whether they are those of the gate is seen later."""
+    given = form.get("effects")
+    if given is None:
+        return ()
+    if word != "respond":
+        raise GateError(f"the answer is `{word}` and says what became of effects", f"send {_EFFECTS}")
+    if not isinstance(given, list | tuple):
+        raise GateError("`effects` is a list", f"send {_EFFECTS}")
+    try:
+        return tuple(EffectAnswer.model_validate(entry) for entry in given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise GateError(f"`effects` {where}: {first['msg'].lower()}", f"send {_EFFECTS}") from error
 
 
 def _one(answer: Any) -> Mapping[str, Any]:

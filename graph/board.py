@@ -35,10 +35,12 @@ class Board:
         if not future.done():
             future.set_result(result)
 
-    def confirm(self, result: StepResult) -> None:
-        """Replace how a step ended by what a person says, for those who ask from now on."""
-        self._futures.pop(result.uid, None)
-        self.settle(result)
+    def learn(self, results: Iterable[StepResult]) -> None:
+        """Take over from the record how steps ended, also where a person has said otherwise since."""
+        for result in results:
+            if self.settled(result.uid) not in (None, result):
+                del self._futures[result.uid]
+            self.settle(result)
 
     def wait_on_gate(self, uid: str) -> None:
         """Say that a step waits for a person, so that its dependents park."""

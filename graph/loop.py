@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -25,6 +26,7 @@ from planwright.graph.loop_state import (
     LoopState,
     LoopTask,
     ToolCall,
+    in_doubt,
 )
 from planwright.graph.plan import CLOSING
 from planwright.graph.settings import Settings
@@ -35,7 +37,9 @@ from planwright.nodes.agentic_step import step_opening, step_result
 from planwright.nodes.call_gate import CallGates
 from planwright.nodes.chain_call import chain_call
 from planwright.nodes.chain_step import RunChain
+from planwright.nodes.closing_words import with_doubts
 from planwright.nodes.compaction import compaction
+from planwright.nodes.doubt_gate import after_doubts, doubt_gate
 from planwright.nodes.grants import Grants
 from planwright.nodes.llm_invoker import llm_invoker
 from planwright.nodes.loop_guard import loop_guard, trips_now
@@ -77,9 +81,9 @@ def build_loop(
 
     async def open_lane(opening: LoopInput, config: RunnableConfig) -> LoopOutcome:
         ended = await compiled.ainvoke(opening, {**config, "recursion_limit": supersteps(settings)})
-        outcome: LoopOutcome = ended["outcome"]
-        return outcome
+        return how_it_ended(ended)
 
+    graph.add_node("doubt_gate", doubt_gate(stores, runner, settings))
     graph.add_node("sub_agent", sub_agent(open_lane, runner, stores, settings), input_schema=CallTask)
     _connect(graph, settings)
     describe(graph.nodes, globals())
@@ -95,6 +99,8 @@ def _connect(graph: StateGraph[Any, Any, Any, Any], settings: Settings) -> None:
     async def after_reply(state: LoopState) -> list[Send] | str:
         if state.get("outcome"):
             return END
+        if in_doubt(state):
+            return "doubt_gate"
         if state.get("crowded"):
             return "compaction"
         return "loop_guard" if trips_now(state, settings.loop_guard) else after_guard(state)
@@ -105,11 +111,17 @@ def _connect(graph: StateGraph[Any, Any, Any, Any], settings: Settings) -> None:
     async def after_sorting(state: LoopState) -> list[Send] | str:
         return runnable(state) or "llm_invoker"
 
+    async def after_decisions(state: LoopState) -> list[Send] | str:
+        return after_doubts(state)
+
     graph.add_edge(START, "llm_invoker")
-    graph.add_conditional_edges("llm_invoker", after_reply, ["compaction", "loop_guard", *guarded])
+    graph.add_conditional_edges(
+        "llm_invoker", after_reply, ["doubt_gate", "compaction", "loop_guard", *guarded]
+    )
     graph.add_conditional_edges("loop_guard", after_guarded, guarded)
     graph.add_edge("tool_approval", "parallel_execution")
     graph.add_conditional_edges("parallel_execution", after_sorting, [*makers, "llm_invoker"])
+    graph.add_conditional_edges("doubt_gate", after_decisions, ["chain_call", "llm_invoker"])
     for before in ("compaction", *makers):
         graph.add_edge(before, "llm_invoker")
 
@@ -139,6 +151,11 @@ def approval_tasks(state: LoopState, asking: list[ToolCall]) -> list[ApprovalTas
     ]
 
 
+def how_it_ended(ended: Mapping[str, Any]) -> LoopOutcome:
+    """Read how a loop ended; nothing is complete while a person left open whether a call happened."""
+    return with_doubts(ended["outcome"], ended.get("doubts", {}).values())
+
+
 def supersteps(settings: Settings) -> int:
     """Count the supersteps a loop may take: at most six a turn."""
     return 6 * settings.execution.max_tool_iterations_hard_limit + 10
@@ -159,8 +176,10 @@ def agentic_loop(subgraph: Loop, stores: Stores, settings: Settings) -> Node[Age
         loop = LoopTask(lane="main", goal=state["request"], route=state["route"], tools=tools)
         opening = LoopInput(loop=loop, conversation=state["messages"], compacted=state.get("compacted"))
         ended = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
-        outcome: LoopOutcome = ended["outcome"]
+        outcome = how_it_ended(ended)
         completed = outcome.status == "completed"
+        if completed and await stores.doubts.of_run(invocation.run_id):
+            return {"answer": outcome.text, "status": "escalated"}  # by the record, whatever the state says
         refused = await stores.refusals.of_all_effects(invocation.run_id) if completed else []
         return {"answer": outcome.text, "status": ends_with(refused) if refused else outcome.status}
 
@@ -193,7 +212,7 @@ def agentic_step(subgraph: Loop, runner: StepRunner, router: Router, settings: S
         except GraphInterrupt:
             invocation.board.wait_on_gate(task["checked"].uid)
             raise
-        result = step_result(task["checked"], closed["outcome"]).model_copy(update={"missing": missing})
+        result = step_result(task["checked"], how_it_ended(closed)).model_copy(update={"missing": missing})
         return {"results": {result.uid: await runner.settle(task, result, invocation)}}
 
     return agentic_step

@@ -71,11 +71,28 @@ class ToolCall(BaseModel):
         return f"{self.name}({short})"
 
 
+class CallDoubt(BaseModel):
+    """That nobody knows whether a call happened: still `open`, `decided` by a person, or `left` by them.
+
+    `uid` is that of the call, or of the part of a chain, which has the effect.
+    """
+
+    model_config = ConfigDict(frozen=True)
+    call_id: str
+    uid: str
+    status: Literal["open", "decided", "left"] = "open"
+
+
+def merge_doubts(left: dict[str, CallDoubt], right: dict[str, CallDoubt]) -> dict[str, CallDoubt]:
+    """Join doubts by the id of their call; the newest word on each counts."""
+    return {**left, **right}
+
+
 class LoopOutcome(BaseModel):
     """How a loop ended: the model's last words, or the reason why it was stopped."""
 
     model_config = ConfigDict(frozen=True)
-    status: Literal["completed", "failed", "budget_exceeded", "timeout", "cancelled"]
+    status: Literal["completed", "failed", "budget_exceeded", "timeout", "cancelled", "escalated"]
     text: str
     code: str = ""
 
@@ -92,6 +109,7 @@ class LoopOutput(TypedDict, total=False):
     """What a loop returns."""
 
     outcome: LoopOutcome
+    doubts: Annotated[dict[str, CallDoubt], merge_doubts]
 
 
 class LoopState(TypedDict, total=False):
@@ -112,7 +130,13 @@ class LoopState(TypedDict, total=False):
     refused: list[str]
     tripped: list[str]
     steering: str
+    doubts: Annotated[dict[str, CallDoubt], merge_doubts]
     outcome: LoopOutcome
+
+
+def in_doubt(state: LoopState) -> dict[str, CallDoubt]:
+    """Map the uids of effects that wait for a person's word to their calls."""
+    return {doubt.uid: doubt for doubt in state.get("doubts", {}).values() if doubt.status == "open"}
 
 
 class CallTask(TypedDict):

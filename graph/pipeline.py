@@ -155,7 +155,7 @@ def _add_execution(graph: Pipeline, parts: Parts, gateway: Gateway) -> None:
     graph.add_node("direct_step", direct_step(runner), input_schema=None)
     graph.add_node("lane", lane(runner, gates, agentic_step(loop, runner, router, settings), run_chain))
     graph.add_node("score", score(stores, settings))
-    graph.add_node("escalation_gate", escalation_gate(stores.gates, settings))
+    graph.add_node("escalation_gate", escalation_gate(stores, settings))
     graph.add_node("escalation", escalation(stores))
     graph.add_edge("escalation_gate", "escalation")
     graph.add_conditional_edges("escalation", routes.after_escalation)

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from planwright.graph.doubt import Doubt
 from planwright.graph.lookalikes import lookalikes
 from planwright.graph.plan import CheckedStep, Plan, PlanStep, PolicyEvidence
 from planwright.graph.references import has_reference
@@ -122,6 +123,12 @@ def step_card(task: StepTask, args: dict[str, JsonValue], policy: PolicyEvidence
         "pin": checked.pin,
         **marked(args),
     }
+
+
+def doubt_list(doubts: Sequence[Doubt], steps: Sequence[str]) -> dict[str, Any]:
+    """List the steps in doubt and, one by one, the effects."""
+    effects = [doubt.model_dump(mode="json") for doubt in doubts]
+    return {"in_doubt": list(steps), **({"effects": effects} if effects else {})}
 
 
 def marked(args: dict[str, JsonValue]) -> dict[str, Any]:

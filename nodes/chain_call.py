@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from planwright.checkpoints.gates import gate_id
 from planwright.graph.chain_state import ChainTask
 from planwright.graph.invocation import invocation_of
-from planwright.graph.loop_state import CallTask
+from planwright.graph.loop_state import CallDoubt, CallTask
 from planwright.graph.settings import Settings
 from planwright.nodes.chain_step import RunChain
 from planwright.nodes.node import Node, Update
@@ -18,7 +18,10 @@ from planwright.nodes.tool_execution import answer
 
 
 def chain_call(run_chain: RunChain, runner: StepRunner, settings: Settings) -> Node[CallTask]:
-    """Run the chain, or answer from the record when it was run before a crash."""
+    """Run the chain, or answer from the record when it was run before a crash.
+
+    Where nobody knows whether a part of it happened, the model is not told before a person has been asked.
+    """
 
     async def chain_call(state: CallTask, config: RunnableConfig) -> Update:
         invocation, call, loop = invocation_of(config), state["call"], state["loop"]
@@ -41,6 +44,8 @@ def chain_call(run_chain: RunChain, runner: StepRunner, settings: Settings) -> N
                 budgets=loop.budgets,
             )
             result = await run_chain(opening, config)
+            if result.code == "in_doubt":
+                return {"doubts": {call.call_id: CallDoubt(call_id=call.call_id, uid=result.part)}}
             await runner.record(result, invocation)
         how = {"status": result.status, "seconds": result.seconds, "error": result.error}
         invocation.emit("tool_call_end", {**about, **how}, checked.uid)

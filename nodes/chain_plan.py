@@ -13,6 +13,7 @@ from planwright.capabilities.gateway import Gateway
 from planwright.capabilities.pins import pin_of
 from planwright.graph.canonical import sha256
 from planwright.graph.chains import Chain
+from planwright.graph.doubt import DENIED
 from planwright.graph.errors import CapabilityRejected
 from planwright.graph.plan import CheckedStep, Plan, PlanStep
 from planwright.graph.results import StepResult
@@ -42,6 +43,8 @@ def parts_of(
             raise CapabilityRejected(f"{call.capability}, a part of {chain.name}, is no longer there")
         found = found.given({**found.defaults, **known(call, args)}, gateway.world)
         uids = [_part_uid(base, chain, number, again) for again in range(attempt + 1)]
+        while (last := settled(uids[-1])) and last.code == DENIED:  # made again, under another key
+            uids.append(_part_uid(base, chain, number, len(uids)))
         done = (uid for uid in uids if (result := settled(uid)) and result.status == "completed")
         step = PlanStep(
             id=f"{checked.step.id[:60]}.{number}",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from langchain_core.messages import AIMessage
 
-from planwright.graph.loop_state import LoopOutcome
+from planwright.graph.doubt import UNDECIDED
+from planwright.graph.loop_state import CallDoubt, LoopOutcome
 from planwright.models.unfinished import why_unfinished
 
 NOTHING = "(The model ended without a word.)"
@@ -17,6 +20,16 @@ def closing_words(reply: AIMessage, text: str) -> LoopOutcome:
     if not text.strip():
         return LoopOutcome(status="failed", code="model", text=NOTHING)
     return LoopOutcome(status="completed", text=text)
+
+
+def with_doubts(outcome: LoopOutcome, doubts: Iterable[CallDoubt]) -> LoopOutcome:
+    """End a loop as escalated where a person left open whether a call of it happened."""
+    left = sum(doubt.status == "left" for doubt in doubts)
+    if not left or outcome.status not in ("completed", "failed"):
+        return outcome
+    which = "a call" if left == 1 else f"{left} calls"
+    text = f"{outcome.text}\n(Nobody knows whether {which} of this happened.)"
+    return LoopOutcome(status="escalated", code=UNDECIDED, text=text)
 
 
 def part(text: str, why: str) -> str:

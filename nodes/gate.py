@@ -29,16 +29,30 @@ _EDITED_ACTION: dict[str, Any] = {
 }
 
 
-def _response_schema(*answers: Answer, most: int = 1) -> dict[str, Any]:
-    """Describe LangChain's HITLResponse: one decision, or the same one for each of `most` calls."""
+_EFFECT: dict[str, Any] = {
+    "type": "object",
+    "properties": {"key": {"type": "string", "minLength": 4}, "happened": {"type": "boolean"}, "result": {}},
+    "required": ["key", "happened"],
+}
+
+
+def _response_schema(*answers: Answer, most: int = 1, doubts: int = 0) -> dict[str, Any]:
+    """Describe LangChain's HITLResponse: one decision, or the same one for each of `most` calls.
+
+    Where effects are in doubt, `respond` says of each whether it happened; of a single one, words do.
+    """
     message = {"type": "string"}
+    said: dict[str, Any] = {"message": {**message, "minLength": 1}}
+    if doubts:
+        said |= {"effects": {"type": "array", "minItems": doubts, "maxItems": doubts, "items": _EFFECT}}
     fields: dict[Answer, dict[str, Any]] = {
         "approve": {"remember": {"enum": list(get_args(RememberScope))}} if "edit" not in answers else {},
         "edit": {"edited_action": _EDITED_ACTION},
         "reject": {"message": message},
-        "respond": {"message": {**message, "minLength": 1}},
+        "respond": said,
     }
-    demanded = {"edit": ["edited_action"], "respond": ["message"]}
+    responds = [] if doubts == 1 else ["effects" if doubts else "message"]
+    demanded = {"edit": ["edited_action"], "respond": responds}
     forms = [
         {
             "type": "object",
@@ -65,7 +79,7 @@ async def wait_for_decision(gates: Gates, gate_id: str, invocation: Invocation) 
         schema = (
             RESPONSE_SCHEMA
             if len(gate.allowed) == 4
-            else _response_schema(*gate.allowed, most=len(gate.calls))
+            else _response_schema(*gate.allowed, most=len(gate.calls), doubts=len(gate.doubts))
         )
         asked = request(gate) | ({"refused": refused} if refused else {})
         answer = interrupt(asked, response_schema=schema)
@@ -74,6 +88,8 @@ async def wait_for_decision(gates: Gates, gate_id: str, invocation: Invocation) 
     if gate.status != "edited":
         data: dict[str, Any] = {"gate_id": gate_id, "decision": gate.status, "reason": gate.reason}
         by = {"by": gate.decided_by, "channel": gate.channel}
+        if gate.effects:
+            data["effects"] = [effect.model_dump(mode="json") for effect in gate.effects]
         invocation.emit("approval_resolved", {**data, **by}, gate_id)
     return gate
 
@@ -113,7 +129,7 @@ def _actions(gate: Gate) -> list[dict[str, Any]]:
     if gate.kind == "plan":
         return [{"name": "approve_plan", "args": {"plan": gate.shown}, "description": _describe(gate)}]
     if len(gate.calls) == 1:
-        asked = {"args": gate.shown["args"]}
+        asked = {"args": gate.shown["args"]} | ({"effects": gate.shown["effects"]} if gate.doubts else {})
         return [{"name": str(gate.shown["capability"]), "args": asked, "description": _describe(gate)}]
     return [
         {"name": str(call["capability"]), "args": {"args": call["args"]}, "description": describe_call(call)}
@@ -140,7 +156,8 @@ def _describe(gate: Gate) -> str:
         count = f"{len(steps)} step{'s' * (len(steps) != 1)}"
         return f"Approve the plan: {gate.shown['goal']} ({count}, risk {gate.shown['risk']})"
     if gate.kind == "escalation":
-        return f"Decide over {gate.shown['step_id']}: {gate.shown['description']} ({gate.shown['reason']})"
+        said = f"Decide over {gate.shown['step_id']}: {gate.shown['description']} ({gate.shown['reason']})"
+        return "\n".join([said, *map(str, gate.doubts)])
     if gate.kind == "info":
         return f"Answer, for: {gate.shown['description']}"
     return describe_call(gate.shown)

@@ -10,7 +10,7 @@ from planwright.checkpoints.stores import Stores
 from planwright.graph.compaction import within
 from planwright.graph.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted, SetupError
 from planwright.graph.invocation import Invocation, invocation_of
-from planwright.graph.loop_state import LoopOutcome, LoopState, LoopTask, ToolCall
+from planwright.graph.loop_state import LoopOutcome, LoopState, LoopTask, ToolCall, in_doubt
 from planwright.graph.plan import Plan
 from planwright.models.calling import Models
 from planwright.nodes.asking_again import asking_again
@@ -18,6 +18,7 @@ from planwright.nodes.closing_words import closing_words, part
 from planwright.nodes.grants import Grants
 from planwright.nodes.history import normalise, repair
 from planwright.nodes.node import Node, Update, ended_by
+from planwright.nodes.refused_in_doubt import refused_in_doubt
 from planwright.nodes.shortening import Shortening
 from planwright.nodes.taint import Taint
 from planwright.nodes.tool_calls import CallReader, batch_of, schemas, with_shared_gate
@@ -34,18 +35,18 @@ def llm_invoker(
 
     async def llm_invoker(state: LoopState, config: RunnableConfig) -> Update:
         invocation, loop = invocation_of(config), state["loop"]
+        if in_doubt(state):
+            return {}  # a person is asked first
         turn, profile = state.get("turn", 0) + 1, invocation.profile
         most = min(profile.max_tool_iterations, loop.max_turns or profile.max_tool_iterations)
         if stopped := _stopped(turn, most, invocation):
             return {"outcome": stopped}
         _tell_progress(turn, most, loop, invocation)
-        granted = await grants.tools(loop, invocation)
-        whole = offered_whole(state["conversation"])
-        tools = await reader.tools((*granted, *whole), invocation.run_id, profile)
+        granted = (*await grants.tools(loop, invocation), *offered_whole(state["conversation"]))
+        tools = await reader.tools(granted, invocation.run_id, profile)
         steering = _steering(state, turn)
-        system = SystemMessage(instructed("agent", profile.instructions))
-        seen = within(state["conversation"], state.get("compacted"))
-        asked = [system, *repair([*seen, *steering])]
+        seen = repair([*within(state["conversation"], state.get("compacted")), *steering])
+        asked = [SystemMessage(instructed("agent", profile.instructions)), *seen]
         key, wire = f"{loop.lane}.{turn}", schemas(tools)
         fitted = state.get("fitted") == turn
         if not fitted and shortening.needed(asked, loop.route, wire):
@@ -62,7 +63,7 @@ def llm_invoker(
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
         tainted = bool(clean.tool_calls) and await taint.of_lane(loop, invocation)
         read = await reader.read(clean, wrong, tools, key, reader.asking(invocation, tainted=tainted))
-        calls = with_shared_gate(await asking_again(read, stores.forks, invocation.run_id), key)
+        calls = with_shared_gate(await _of_earlier(read, reader, stores, invocation), key)
         batch = batch_of(calls, loop.goal, key)
         await _record(batch, calls, stores.plans, invocation)
         return {
@@ -76,6 +77,14 @@ def llm_invoker(
         }
 
     return llm_invoker
+
+
+async def _of_earlier(
+    read: list[ToolCall], reader: CallReader, stores: Stores, invocation: Invocation
+) -> list[ToolCall]:
+    """Refuse the calls that would repeat what is in doubt, and ask for those that repeat what was done."""
+    calls = await refused_in_doubt(read, stores.doubts, invocation.thread_id, reader.registry)
+    return await asking_again(calls, stores.forks, invocation.run_id)
 
 
 async def _record(batch: Plan, calls: list[ToolCall], plans: Plans, invocation: Invocation) -> None:

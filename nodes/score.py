@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from planwright.capabilities.expression import Values, compiled
 from planwright.checkpoints.stores import Stores
+from planwright.graph.doubt import UNDECIDED
 from planwright.graph.errors import BudgetExceeded, CapabilityChanged, RunError
 from planwright.graph.events import EventType
 from planwright.graph.invocation import Invocation, invocation_of
@@ -22,8 +23,9 @@ from planwright.nodes.node import Node, Update, ending
 from planwright.nodes.plan_approval import asked_again
 from planwright.nodes.step_runner import full_output
 
+UNKNOWN = ("in_doubt", UNDECIDED)
 FINAL_CODES = frozenset(
-    ("rejected", "forbidden", "in_doubt", "budget_exceeded", "timeout", "approved", "expired")
+    ("rejected", "forbidden", "budget_exceeded", "timeout", "approved", "expired", *UNKNOWN)
 )
 
 
@@ -80,9 +82,8 @@ def score(stores: Stores, settings: Settings) -> Node[AgentState]:
 def score_step(checked: CheckedStep, result: StepResult, output: JsonValue, timeout_s: float) -> StepScore:
     """Mark one step; `success_criteria` in CEL are evaluated over its output."""
     if result.status != "completed":
-        floor = (
-            0.0 if result.code in ("rejected", "forbidden", "in_doubt") and result.status == "failed" else 1.0
-        )
+        grave = result.status == "failed" and result.code in ("rejected", "forbidden", *UNKNOWN)
+        floor = 0.0 if grave else 1.0
         note = f"{result.status}: {result.error}"
         return StepScore(
             step_id=result.step_id,
@@ -162,7 +163,7 @@ def final_status(results: Mapping[str, StepResult], verdict: Verdict | None) -> 
         return "budget_exceeded"
     if any(result.code == "timeout" for result in results.values()):
         return "timeout"
-    if any(result.code == "in_doubt" for result in results.values()):
+    if any(result.code in UNKNOWN for result in results.values()):
         return "escalated"
     if any(result.code == "cancelled" for result in results.values()):
         return "cancelled"

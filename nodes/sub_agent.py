@@ -9,9 +9,10 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
 from planwright.checkpoints.stores import Stores
+from planwright.graph.doubt import UNDECIDED
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.lane_budget import LaneBudget
-from planwright.graph.loop_state import CallTask, LoopInput, LoopOutcome, LoopTask
+from planwright.graph.loop_state import CallDoubt, CallTask, LoopInput, LoopOutcome, LoopTask
 from planwright.graph.plan import DELEGATE, CheckedStep
 from planwright.graph.settings import Settings
 from planwright.nodes.agentic_step import step_result
@@ -47,7 +48,10 @@ def sub_agent(open_lane: OpenLane, runner: StepRunner, stores: Stores, settings:
             await runner.record(result, invocation)
         how = {"status": result.status, "seconds": result.seconds, "error": result.error}
         invocation.emit("tool_call_end", {**about, **how}, checked.uid)
-        return {"conversation": [await answer(call.call_id, result, runner, settings.tools.result_limit)]}
+        message = await answer(call.call_id, result, runner, settings.tools.result_limit)
+        left = CallDoubt(call_id=call.call_id, uid=checked.uid, status="left")
+        doubts = {call.call_id: left} if result.code == UNDECIDED else {}
+        return {"conversation": [message], "doubts": doubts}
 
     return sub_agent
 

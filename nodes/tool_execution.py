@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from planwright.checkpoints.whole_results import ref_of
 from planwright.graph.invocation import invocation_of
-from planwright.graph.loop_state import CallTask
+from planwright.graph.loop_state import CallDoubt, CallTask
 from planwright.graph.results import StepResult
 from planwright.nodes.node import Node, Update
 from planwright.nodes.parallel_execution import said
@@ -17,7 +17,10 @@ from planwright.nodes.truncation import shorten
 
 
 def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask]:
-    """Make the call, or answer from the record when it was made before a crash."""
+    """Make the call, or answer from the record when it was made before a crash.
+
+    Where nobody knows whether it happened, the model is not told before a person has been asked.
+    """
 
     async def tool_execution(state: CallTask, config: RunnableConfig) -> Update:
         invocation, call = invocation_of(config), state["call"]
@@ -42,6 +45,8 @@ def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask]:
             await runner.record(result, invocation)
         how = {"status": result.status, "seconds": result.seconds, "error": result.error}
         invocation.emit("tool_call_end", {**about, **how}, uid)
+        if result.code == "in_doubt":
+            return {"doubts": {call.call_id: CallDoubt(call_id=call.call_id, uid=uid)}}
         return {"conversation": [await answer(call.call_id, result, runner, limit)]}
 
     return tool_execution
@@ -50,8 +55,12 @@ def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask]:
 async def answer(call_id: str, result: StepResult, runner: StepRunner, limit: int) -> ToolMessage:
     """Phrase a result for the model: shortened, or the error it can react to."""
     ok = result.status == "completed"
-    ref = ref_of(result.blob) if result.blob else ""
-    text = shorten(await runner.output(result), limit, ref) if ok else f"{result.code}: {result.error}"
+    text = await shown_output(result, runner, limit) if ok else f"{result.code}: {result.error}"
     return ToolMessage(
         text, tool_call_id=call_id, id=f"{call_id}_result", status="success" if ok else "error"
     )
+
+
+async def shown_output(result: StepResult, runner: StepRunner, limit: int) -> str:
+    """Spell what a call brought, shortened; the whole can be read by reference."""
+    return shorten(await runner.output(result), limit, ref_of(result.blob) if result.blob else "")

@@ -115,7 +115,6 @@ async def test_an_old_lease_can_neither_read_nor_settle_an_effect_or_a_step(
         lambda: stores.ledger.intend(call, NOW),
         lambda: stores.ledger.settle(call, "done", NOW, 1),
         lambda: stores.ledger.settle_step(old, done, NOW),
-        lambda: stores.ledger.confirm(old, done, "sam", NOW),
     ]
     for write in writes:
         with pytest.raises(LeaseLost):

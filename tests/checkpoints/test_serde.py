@@ -54,6 +54,7 @@ SAMPLES: dict[type, Any] = {
     loop_state.ToolCall: loop_state.ToolCall(call_id="c1", index=0, name="mail__search", checked=CHECKED),
     chain_state.ChainTask: chain_state.ChainTask(checked=CHAINED, plan_hash="h", args={"a": [1, None]}),
     loop_state.LoopOutcome: loop_state.LoopOutcome(status="completed", text="done"),
+    loop_state.CallDoubt: loop_state.CallDoubt(call_id="c1", uid="step_1", status="left"),
 }
 PLAIN: list[Any] = [
     None,

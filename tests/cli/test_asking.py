@@ -9,6 +9,7 @@ from rich.console import Console
 
 from planwright.cli import views
 from planwright.cli.asking import choices, read
+from planwright.cli.settling import of_effect
 
 ALLOWED = {
     "plan": ["approve", "edit", "reject", "respond"],
@@ -81,3 +82,19 @@ def test_questions_are_shown_one_a_line() -> None:
     lines = [line.strip() for line in captured.get().splitlines()]
     assert "1: Which Acme?" in lines
     assert "2: In \\u202eeuros?" in lines
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ("y", {"happened": True}),
+        ("NO", {"happened": False}),
+        ("id 7", {"happened": True, "result": {"text": "id 7"}}),
+        ('{"id": 7}', {"happened": True, "result": {"id": 7}}),
+        ("", None),
+        ("approve", None),
+        ("ok", None),
+    ],
+)
+def test_what_is_typed_of_an_effect_in_doubt(typed: str, answer: dict[str, Any] | None) -> None:
+    assert of_effect(typed) == answer

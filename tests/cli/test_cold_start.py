@@ -28,6 +28,7 @@ STARTS: dict[str, tuple[list[str], int, str]] = {
     "doctor": (["doctor"], 0, "embedded planner"),
     "probing": (["doctor", "--probe"], 0, "the embedded planner serves"),
     "refusal": (["show", "nothing"], 2, "there is no thread or run nothing"),
+    "settling": (["respond", "W", "--happened", "abcd"], 2, "error: "),
     "forking": (["checkpoints", "W"], 0, ""),
     "undoing": (["undo", "W", "--look"], 0, ""),
     "usage": (["usage"], 0, ""),

@@ -138,6 +138,20 @@ def engrave(name: str, call: CallContext) -> Done:
     return Done(text=f"{name} engraved", turn=note(call, name))
 
 
+@capability("work.post", trusted_result=True, mode="local_write", effect="blind", tags=("post",))
+def post(name: str, call: CallContext, text: str = "") -> Done:
+    """Post something; its answer is lost once, before or after it happened, when the scene asks for that."""
+    die_if_told(call, name)
+    for when in ("before", "after"):
+        order = call.settings.workspace / f"lose-{when}-{name}"
+        if order.exists():
+            order.unlink()
+            if when == "after":
+                note(call, name)
+            raise ConnectionError("the line went dead")
+    return Done(text=f"{name} posted", turn=note(call, name))
+
+
 @capability(
     "work.engrave_numbered",
     trusted_result=True,

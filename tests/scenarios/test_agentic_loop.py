@@ -106,7 +106,7 @@ def test_a_call_that_died_in_the_middle_is_made_again_under_the_same_key(scene: 
     assert scene.rows("SELECT key, status FROM effects") == [{"key": key, "status": "done"}]
 
 
-def test_a_blind_call_that_died_in_the_middle_is_in_doubt_and_never_repeated(scene: Scene) -> None:
+def test_a_blind_call_that_died_in_the_middle_is_put_before_a_person_and_not_repeated(scene: Scene) -> None:
     settings = {"planning": {"mode": "auto"}}
     agent = scene.agent(scene.calls(("work__destroy", {"name": "d"})), "never asked", **settings)
     scene.ask(agent, ASK)
@@ -114,9 +114,11 @@ def test_a_blind_call_that_died_in_the_middle_is_in_doubt_and_never_repeated(sce
     approve = scene.entry(resume={"decisions": [{"type": "approve"}]})
     scene.child(approve, replies=["never asked"], settings=settings, dies=True)
     model = scripted("nobody knows")
-    scene.recover(scene.agent(model=model, **settings))
-    assert scene.done == ["began d"]
-    assert "in_doubt" in results(model)[0]
+    later = scene.agent(model=model, **settings)
+    scene.recover(later)
+    (asked,) = later.get_state(scene.config).interrupts
+    assert (asked.value["kind"], len(asked.value["shown"]["effects"])) == ("escalation", 1)
+    assert (scene.done, model.asked) == (["began d"], [])
 
 
 def test_the_same_call_again_and_again_is_steered_and_then_refused(scene: Scene) -> None:

@@ -122,7 +122,8 @@ def test_it_did_not_happen_says_a_person_and_it_is_run_again_under_another_key(s
     assert scene.waiting(agent).keys() == {"s1"}
     assert scene.decide(agent, "approve")["status"] == "completed"
     assert count(scene) == 1
-    assert sorted(row["status"] for row in scene.rows("SELECT status FROM effects")) == ["done", "in_doubt"]
+    effects = scene.rows("SELECT status, code FROM effects ORDER BY rowid")
+    assert [tuple(row.values()) for row in effects] == [("failed", "did_not_happen"), ("done", "")]
 
 
 def test_it_stays_in_doubt_when_the_person_leaves_it(scene: Scene) -> None:
@@ -139,7 +140,7 @@ def test_the_answer_survives_a_crash_right_after_it(scene: Scene) -> None:
     scene.agents.remove(agent)
     words = {"type": "respond", "message": json.dumps({"text": "seen", "turn": 1})}
     replies = ["the answer"]
-    scene.child(scene.entry(resume=words), replies=replies, settings=settings(), die_at="confirm")
+    scene.child(scene.entry(resume=words), replies=replies, settings=settings(), die_at="decision")
     later = scene.agent("the answer", **settings())
     assert scene.recover(later)["status"] == "completed"
     assert count(scene) == 0
