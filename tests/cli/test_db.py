@@ -181,13 +181,16 @@ def test_nothing_is_restored_while_a_program_has_the_store_open(desk: Desk, wait
 
 
 def test_vacuum_gives_space_back_and_memories_are_still_found(desk: Desk) -> None:
-    assert desk.run("run", "Remember that invoices go to Ada").code == 0
+    assert desk.run("run", "Remember that invoices go to Ada", "--no-input").code == 3
+    assert desk.run("approve").code == 0
     desk.change("CREATE TABLE ballast AS SELECT zeroblob(100000) FROM journal")
     desk.change("DROP TABLE ballast")
     done = desk.run("db", "vacuum", "--json").json
     assert done[0]["file"] == "planwright.db"
     assert done[0]["after"] < done[0]["before"]
     assert desk.run("db", "check").code == 0
+    (row,) = desk.rows("SELECT text FROM memories_fts WHERE memories_fts MATCH 'invoices'")
+    assert "Ada" in row[0]
 
 
 def test_tables_of_both_files_are_listed(desk: Desk, waiting: Waiting) -> None:

@@ -10,9 +10,10 @@ import uuid
 import pytest
 from rich.console import Console
 
+from benchmarks.waiting_runs import fill
 from planwright.cli.views import runs_table
 from tests.cli.conftest import Waiting, reject
-from tests.cli.desk import Desk
+from tests.cli.desk import Desk, refusal
 
 LOADED = re.compile(r"^import time: .*\|\s+([\w.]+)$", re.MULTILINE)
 
@@ -145,3 +146,35 @@ def test_looking_loads_neither_langgraph_nor_langchain(desk: Desk, waiting: Wait
     loaded = LOADED.findall(done.stderr)
     assert "typer" in loaded
     assert [name for name in loaded if name.startswith(("langgraph", "langchain"))] == []
+
+
+def test_brackets_of_a_request_are_shown_as_they_are(desk: Desk, waiting: Waiting) -> None:
+    desk.change("UPDATE runs SET request = 'tell [bold]all[/x] of :smile: [/team]'")
+    desk.change("DELETE FROM threads")
+    for words in (["ls"], ["ls", "--waiting"], ["show", waiting.thread_id]):
+        done = desk.run(*words)
+        assert (done.code, done.stderr) == (0, "")
+        assert "tell [bold]all[/x] of :smile: [/team]" in done.stdout
+
+
+def test_ls_pages_and_says_how_many_runs_there_are(desk: Desk) -> None:
+    fill(desk.folder, 7)
+    first = desk.run("ls", "--limit", "3").stdout.splitlines()
+    assert [line.split()[0] for line in first[1:4]] == ["thread-6", "thread-5", "thread-4"]
+    assert first[-1] == "3 of 7 runs; next: planwright ls --limit 3 --page 2"
+    last = desk.run("ls", "--waiting", "--limit", "3", "--page", "3").stdout.splitlines()
+    assert last[-1] == "7 to 7 of 7 waiting runs; this is the last page"
+    beyond = desk.run("ls", "--limit", "3", "--page", "4").stdout
+    assert beyond == "no runs on page 4: there are 7; the first page: planwright ls --page 1\n"
+    found = desk.run("ls", "--limit", "3", "--page", "2", "--json").json
+    assert [row["thread_id"] for row in found.pop("runs")] == ["thread-3", "thread-2", "thread-1"]
+    assert found == {"total": 7, "page": 2, "pages": 3, "limit": 3}
+
+
+def test_a_list_that_is_whole_has_no_last_line(desk: Desk, waiting: Waiting) -> None:
+    assert "next:" not in desk.run("ls").stdout
+
+
+def test_an_answer_without_a_name_tells_how_many_gates_are_open(desk: Desk) -> None:
+    fill(desk.folder, 7)
+    assert "7 gates are open" in refusal(desk.run("approve"))
