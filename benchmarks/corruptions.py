@@ -41,6 +41,7 @@ from planwright.graph.settings import load
 TRIALS, HANG_S, AT_ONCE = 1000, 120.0, 2
 UNAPPROVED = "waiting.md"
 GOOD = ("harmless", "detected")
+APPROVE: Command[Any] = Command(resume={"decisions": [{"type": "approve"}]})
 LOADED = (db_views, drive, inspect, refusal, run_list)  # once, and not by each process
 _CONTEXT = multiprocessing.get_context("fork")
 
@@ -75,11 +76,11 @@ def build_world(place: Path) -> World:
     try:
         _ask(agent, threads[0], "Save hello to note.md")
         _moment(store, earlier / "waiting")
-        agent.invoke(Command(resume={"decisions": [{"type": "approve"}]}), _config(threads[0]))
+        agent.invoke(APPROVE, _config(threads[0]))
         _moment(store, earlier / "finished")
         _ask(agent, threads[1], "Remember that invoices go to Ada")
         if agent.get_state(_config(threads[1])).next:
-            agent.invoke(Command(resume={"decisions": [{"type": "approve"}]}), _config(threads[1]))
+            agent.invoke(APPROVE, _config(threads[1]))
         _moment(store, earlier / "remembered")
         _ask(agent, threads[2], f"Save hi to {UNAPPROVED}")
         unclosed = store / "unclosed"
@@ -196,7 +197,8 @@ def _in_child(world: World, place: Path, seed: int, answer: Any) -> None:
 def sweep(world: World, place: Path, seeds: list[int]) -> list[Trial]:
     """Try all seeds, each in a process of its own, which is ended when it hangs."""
     trials: list[Trial] = []
-    waiting, running = list(reversed(seeds)), list[Any]()
+    waiting = list(reversed(seeds))
+    running: list[tuple[int, Any, Any, float]] = []
     while waiting or running:
         while waiting and len(running) < AT_ONCE:
             seed = waiting.pop()
