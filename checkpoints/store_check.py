@@ -8,7 +8,8 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from planwright.checkpoints.blobs import Blobs
-from planwright.checkpoints.findings import RESTORE, Finding
+from planwright.checkpoints.findings import RESTORE, Finding, several
+from planwright.checkpoints.migrations import CHECKPOINT_MIGRATIONS, MIGRATIONS
 from planwright.checkpoints.store_errors import BROKEN, version_of
 from planwright.checkpoints.store_files import (
     BLOBS,
@@ -87,8 +88,26 @@ def _of_file(name: str, connection: sqlite3.Connection) -> Iterator[Finding]:
     elif version < known:
         what = f"an older planwright wrote it: its tables have version {version}, this program writes {known}"
         yield Finding(name, what, "nothing: it is brought up to date when it is next used", note=True)
+    elif lacking := sorted(_columns(_made_new(name)) - _columns(connection)):
+        yield Finding(name, f"tables or columns are not there: {several(lacking)}", RESTORE)
     elif name == RECORDS:
         yield from _of_search(connection)
+
+
+def _made_new(name: str) -> sqlite3.Connection:
+    """Make an empty file of the present version, in memory."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    for script in MIGRATIONS if name == RECORDS else CHECKPOINT_MIGRATIONS:
+        connection.executescript(script)
+    return connection
+
+
+def _columns(connection: sqlite3.Connection) -> set[str]:
+    query = (
+        "SELECT t.name || '.' || c.name FROM sqlite_master t, pragma_table_info(t.name) c"
+        " WHERE t.type = 'table' AND t.name NOT LIKE 'memories_fts%'"
+    )
+    return {row[0] for row in connection.execute(query)}
 
 
 def _of_search(connection: sqlite3.Connection) -> Iterator[Finding]:

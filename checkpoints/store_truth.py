@@ -74,6 +74,18 @@ FAULTS: dict[str, tuple[str, str]] = {
         " AND json_extract(j.data, '$.content') = r.answer))",
         RESTORE,
     ),
+    "the journal tells of gates that are not on record, in run {}": (
+        "SELECT DISTINCT j.run_id FROM journal j WHERE j.type = 'approval_requested' AND NOT EXISTS"
+        " (SELECT 1 FROM gates g WHERE g.gate_id = json_extract(j.data, '$.gate_id'))",
+        RESTORE,
+    ),
+    "plans that were asked for or begun are not on record, in run {}": (
+        "SELECT DISTINCT x.run_id FROM (SELECT run_id, shown_hash AS hash FROM gates WHERE kind = 'plan'"
+        " UNION SELECT run_id, json_extract(data, '$.plan_hash') FROM journal WHERE type = 'plan_start') x"
+        " WHERE x.hash IS NOT NULL AND NOT EXISTS"
+        " (SELECT 1 FROM plans p WHERE p.run_id = x.run_id AND p.plan_hash = x.hash)",
+        RESTORE,
+    ),
     "the journal tells another request of run {}": (
         "SELECT r.run_id FROM runs r JOIN journal j USING (run_id) WHERE j.type = 'user_message'"
         " AND json_extract(j.data, '$.content') <> r.request",
