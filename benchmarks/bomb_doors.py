@@ -26,7 +26,7 @@ from planwright.capabilities.mcp.standing import look
 from planwright.capabilities.mcp.trust import Trust
 from planwright.capabilities.policy_file import read_policy
 from planwright.checkpoints.stores import open_stores
-from planwright.graph.agent import build_graph
+from planwright.graph.building import build_graph
 from planwright.graph.clock import utc_now
 from planwright.graph.errors import PlanwrightError
 from planwright.graph.settings import load

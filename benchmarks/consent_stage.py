@@ -25,7 +25,8 @@ from planwright.capabilities.mcp.standing import look
 from planwright.capabilities.mcp.trust import Trust
 from planwright.demo import mail
 from planwright.demo.workspace import write_workspace
-from planwright.graph.agent import Agent, open_agent
+from planwright.graph.agent import Agent
+from planwright.graph.building import open_agent
 from planwright.graph.invocation import utc_now
 from planwright.graph.run_context import RunContext
 from planwright.graph.settings import load

@@ -35,7 +35,7 @@ from benchmarks.damage import DAMAGES, FILES
 from planwright.cli import db_views, drive, inspect, refusal, run_list
 from planwright.cli import main as command_line
 from planwright.demo.workspace import write_workspace
-from planwright.graph.agent import build_graph
+from planwright.graph.building import build_graph
 from planwright.graph.settings import load
 
 TRIALS, HANG_S, AT_ONCE = 1000, 120.0, 2

@@ -26,7 +26,8 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, capability
 from planwright.checkpoints.database import Boundary
 from planwright.checkpoints.stores import open_stores
-from planwright.graph.agent import Agent, build_graph
+from planwright.graph.agent import Agent
+from planwright.graph.building import build_graph
 from planwright.graph.errors import CapabilityUnavailable
 from planwright.graph.plan import Compensation
 from planwright.graph.settings import load

@@ -25,7 +25,8 @@ from langgraph.types import Command
 from benchmarks.receiver import SCENARIOS, Fault, Scenario, Tally, receiving
 from planwright.checkpoints.database import Boundary
 from planwright.checkpoints.stores import open_stores
-from planwright.graph.agent import Agent, build_graph
+from planwright.graph.agent import Agent
+from planwright.graph.building import build_graph
 from planwright.graph.run_context import RunContext
 from planwright.graph.settings import load
 from planwright.graph.state import ModelRoute

@@ -27,7 +27,8 @@ from pydantic import PrivateAttr
 from benchmarks.played_calls import flaws
 from benchmarks.recorded_runs import ADD, END, RUNS, Recorded, reply
 from planwright.capabilities.capability import Capability, capability
-from planwright.graph.agent import Agent, build_graph
+from planwright.graph.agent import Agent
+from planwright.graph.building import build_graph
 from planwright.graph.door import Door, Entry
 from planwright.graph.errors import PlanwrightError
 from planwright.graph.settings import load

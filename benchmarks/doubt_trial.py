@@ -26,7 +26,8 @@ from benchmarks.receiver import append
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, capability
 from planwright.checkpoints.stores import open_stores
-from planwright.graph.agent import Agent, build_graph
+from planwright.graph.agent import Agent
+from planwright.graph.building import build_graph
 from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
 

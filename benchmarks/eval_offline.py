@@ -22,7 +22,8 @@ from rich.console import Console
 from rich.table import Table
 
 from planwright.demo.workspace import write_workspace
-from planwright.graph.agent import Agent, build_graph
+from planwright.graph.agent import Agent
+from planwright.graph.building import build_graph
 from planwright.graph.plan import Plan, PlanStep
 from planwright.graph.run_context import RunContext
 from planwright.graph.settings import load

@@ -20,7 +20,7 @@ from typing import Any
 
 import httpx
 
-from planwright.graph.agent import open_agent
+from planwright.graph.building import open_agent
 
 GRAPH = "planwright"
 START_S, STOP_S, SETTLE_S, ANSWER_S = 300, 120, 120, 120

@@ -11,7 +11,8 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 
 from planwright.capabilities.capability import Capability
-from planwright.graph.agent import Agent, build_graph
+from planwright.graph.agent import Agent
+from planwright.graph.building import build_graph
 from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
 

@@ -14,7 +14,7 @@ from langgraph.types import Command
 
 from benchmarks.leak_stage import Stage
 from planwright.capabilities.capability import Capability, capability
-from planwright.graph.agent import build_graph
+from planwright.graph.building import build_graph
 from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable, PlanwrightError
 from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel

@@ -27,7 +27,8 @@ from rich.console import Console
 from rich.table import Table
 
 from planwright.capabilities.capability import capability
-from planwright.graph.agent import Agent, build_graph
+from planwright.graph.agent import Agent
+from planwright.graph.building import build_graph
 from planwright.graph.errors import RunError
 from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel

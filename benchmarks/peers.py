@@ -28,7 +28,8 @@ from rich.console import Console
 
 from benchmarks.makespan import RESULTS, SCRATCH, join_results
 from planwright.capabilities.capability import capability
-from planwright.graph.agent import Agent, build_graph
+from planwright.graph.agent import Agent
+from planwright.graph.building import build_graph
 from planwright.graph.settings import load
 
 LEVELS, WIDTH, TURNS = 3, 3, 30

@@ -22,7 +22,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, capability
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.serde import AllowListedSerializer
-from planwright.graph.agent import build_graph
+from planwright.graph.building import build_graph
 from planwright.graph.loop import after_guard
 from planwright.graph.loop_state import LoopState, LoopTask, ToolCall
 from planwright.graph.settings import load

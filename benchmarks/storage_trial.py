@@ -102,7 +102,7 @@ def _look(stage: Stage, outcome: Outcome, problem: str, trial: Trial) -> None:
     elif outcome.refusals:
         if not trial.raised.startswith("StoreFailed"):
             trial.unclear.append(f"not a StoreFailed: {trial.raised}")
-        elif trial.exit_code != 1:
+        elif trial.exit_code != 2:
             trial.unclear.append(f"its exit code is {trial.exit_code}")
         elif runs and f"planwright resume {THREAD[:4]}" not in trial.raised and not _follows(stage, runs):
             trial.unclear.append(f"it names no command to go on: {trial.raised}")

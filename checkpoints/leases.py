@@ -73,18 +73,21 @@ class Leases:
         """Raise LeaseLost when another process has taken the run."""
         await self._database.run("read", held(lease, lambda _: None))
 
-    async def take_over(self, run: Run) -> str:
-        """Take a run from whoever holds it, living or not, and hold it no more; return who that was.
+    async def take_over(self, run: Run) -> tuple[str, Lease]:
+        """Take a run from whoever holds it, living or not, and hold it no more.
+
+        Returns who that was, and the lease that fences it off; nobody holds that.
 
         Raises RunError when it has ended.
         """
 
-        def job(connection: sqlite3.Connection) -> str:
+        def job(connection: sqlite3.Connection) -> tuple[str, Lease]:
             row = _row(connection, run.run_id)
             if row["ended_at"] is not None:
                 raise RunError(f"run {run.run_id} has ended", f"see how: planwright show {run.run_id}")
-            _release(connection, _assign(connection, row, row["owner"], 0))
-            return owner_of(row["owner"]).shown if row["owner"] and row["lease_until"] else ""
+            _release(connection, lease := _assign(connection, row, row["owner"], 0))
+            held_by = row["owner"] if row["lease_until"] else None
+            return owner_of(held_by).shown if held_by else "", lease
 
         return await self._database.run("lease", job)
 

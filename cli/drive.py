@@ -15,7 +15,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
-from planwright.checkpoints.records import open_records
+from planwright.checkpoints.stores import open_stores
 from planwright.cli import mcp_views, views
 from planwright.cli.asking import Approver, asker, edited_gate, say_how_to_answer, say_refused, who
 from planwright.cli.editing import NOTHING_SAVED, Drafts, from_file
@@ -25,7 +25,7 @@ from planwright.cli.memory_views import invitation, proposals
 from planwright.cli.run_list import questions
 from planwright.cli.terminal import Terminal as Terminal
 from planwright.cli.terminal import Watch
-from planwright.graph.agent import build_graph
+from planwright.graph.building import build_graph
 from planwright.graph.clock import utc_now
 from planwright.graph.control import Control
 from planwright.graph.errors import GateError, PartsElsewhere, SetupError
@@ -142,8 +142,8 @@ def recover(thread: str, workspace: Path, terminal: Terminal, *, take_over: bool
     settings = load(workspace)
     thread_id = str(find_run(settings, thread)["thread_id"])
     if take_over:
-        with contextlib.closing(open_records(settings.store_folder)) as records:
-            holder = asyncio.run(Control(records, utc_now).take_over(thread_id))
+        with contextlib.closing(open_stores(settings.store_folder)) as stores:
+            holder = asyncio.run(Control(stores, utc_now).take_over(thread_id))
         sys.stderr.write(f"taken over from {holder}\n" if holder else "nobody held it\n")
     return follow(settings, None, thread_id, RunContext(channel="cli"), terminal)
 

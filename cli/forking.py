@@ -13,7 +13,8 @@ from rich.table import Table
 from planwright.cli import views
 from planwright.cli.drive import Terminal, follow
 from planwright.cli.inspect import find_run
-from planwright.graph.agent import Agent, build_graph
+from planwright.graph.agent import Agent
+from planwright.graph.building import build_graph
 from planwright.graph.fork import Point
 from planwright.graph.run_context import RunContext
 from planwright.graph.settings import load

@@ -15,7 +15,7 @@ from planwright.cli.drive import follow
 from planwright.cli.inspect import find_run
 from planwright.cli.memory_views import find_memory, find_proposal
 from planwright.cli.terminal import Terminal
-from planwright.graph.agent import build_graph
+from planwright.graph.building import build_graph
 from planwright.graph.clock import utc_now
 from planwright.graph.known_secrets import redactor_of
 from planwright.graph.one_step import begin

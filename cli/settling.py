@@ -36,7 +36,7 @@ def settle(which: str | None, effects: list[dict[str, Any]], workspace: Path, te
 
 def settle_late(run_id: str, effects: list[dict[str, Any]], workspace: Path) -> int:
     """Put on record what became of the effects of a run that has ended; nothing of it runs again."""
-    from planwright.graph.agent import build_graph
+    from planwright.graph.building import build_graph
 
     agent = build_graph(load(workspace))
     try:

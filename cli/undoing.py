@@ -12,7 +12,7 @@ from planwright.cli import views
 from planwright.cli.drive import Terminal
 from planwright.cli.forking import follow_from
 from planwright.cli.inspect import find_run
-from planwright.graph.agent import build_graph
+from planwright.graph.building import build_graph
 from planwright.graph.settings import load
 from planwright.graph.undo import Remedy
 

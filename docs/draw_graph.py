@@ -6,7 +6,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from planwright.graph.agent import build_graph
+from planwright.graph.building import build_graph
 from planwright.graph.settings import load
 
 PAGE = Path(__file__).parent / "architecture.md"

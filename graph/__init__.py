@@ -10,14 +10,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from planwright.graph.agent import build_graph as build_graph
-    from planwright.graph.agent import open_agent as open_agent
+    from planwright.graph.building import build_graph as build_graph
+    from planwright.graph.building import open_agent as open_agent
     from planwright.graph.run_context import RunContext as RunContext
     from planwright.graph.settings import Settings as Settings
 
 _HOMES = {
-    "build_graph": "planwright.graph.agent",
-    "open_agent": "planwright.graph.agent",
+    "build_graph": "planwright.graph.building",
+    "open_agent": "planwright.graph.building",
     "RunContext": "planwright.graph.run_context",
     "Settings": "planwright.graph.settings",
 }

@@ -7,29 +7,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
-from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 
-from planwright.capabilities.agents import check_agents
-from planwright.capabilities.capability import Capability
-from planwright.capabilities.compensation_check import check_compensations
-from planwright.capabilities.langchain_tool import from_tool
-from planwright.capabilities.mcp.servers import Servers, open_servers
-from planwright.capabilities.policy_check import check_policy
-from planwright.capabilities.policy_file import load_policy
-from planwright.capabilities.registry import load_registry
+from planwright.capabilities.mcp.servers import Servers
 from planwright.checkpoints.store_times import refuse_two_times
-from planwright.checkpoints.stores import Stores, open_stores
+from planwright.checkpoints.stores import Stores
 from planwright.graph.background import BackgroundLoop
-from planwright.graph.clock import timer_of
 from planwright.graph.door import Door
 from planwright.graph.entry import (
     check_newest,
@@ -41,18 +29,11 @@ from planwright.graph.entry import (
     without_checkpoint,
 )
 from planwright.graph.fork import Forking, Point
-from planwright.graph.invocation import Clock, utc_now
-from planwright.graph.known_secrets import redactor_of
-from planwright.graph.on_hand import MODEL, on_hand
-from planwright.graph.pipeline import Parts, build_pipeline
+from planwright.graph.invocation import Clock
 from planwright.graph.run_context import read_context
 from planwright.graph.same_store import checkpointed
-from planwright.graph.settings import Settings, load
 from planwright.graph.undo import Undoing
-from planwright.graph.world import open_world
-from planwright.models.calling import Models
 from planwright.models.router import Router
-from planwright.nodes.review import review
 
 
 class Agent(CompiledStateGraph[Any, Any, Any, Any]):
@@ -252,63 +233,3 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
     def _resolve_checkpointer(self, config: RunnableConfig) -> BaseCheckpointSaver[Any] | None:
         """Fall back on the workspace's own store where no host brought a saver."""
         return super()._resolve_checkpointer(config) or self.door.stores.saver
-
-
-def build_graph(
-    settings: Settings | None = None,
-    *,
-    model: BaseChatModel | None = None,
-    capabilities: Iterable[Capability] = (),
-    tools: Iterable[BaseTool] = (),
-    stores: Stores | None = None,
-    checkpointer: BaseCheckpointSaver[Any] | None = None,
-    clock: Clock = utc_now,
-) -> Agent:
-    """Build an agent from its parts; whatever is left out comes from the settings.
-
-    Raises SetupError for settings or capabilities that cannot be used.
-    """
-    chosen = settings or load()
-    redactor = redactor_of(chosen)
-    kept = stores or open_stores(
-        chosen.store_folder,
-        busy_timeout_s=chosen.storage.busy_timeout_s,
-        redactor=redactor,
-        timer=timer_of(clock),
-    )
-    modules, servers = chosen.capabilities, open_servers(chosen)
-    with ExitStack() as undo:
-        undo.callback(servers.close)
-        more = [*capabilities, *map(from_tool, tools), *servers.capabilities]
-        registry = load_registry(chosen.workspace, modules.modules, modules.prohibit, more)
-        check_compensations(registry, modules.prohibit)
-        check_agents(chosen, registry, servers.absent)
-        policy = load_policy(chosen.workspace)
-        check_policy(policy, registry, modules.prohibit, servers.absent)
-        router = Router(chosen, model, redactor)
-        undo.pop_all()
-    parts = Parts(
-        settings=chosen,
-        stores=kept,
-        registry=registry,
-        models=Models(router, kept.budgets, chosen),
-        world=open_world(chosen, kept, registry, policy, redactor, clock),
-    )
-    compiled = build_pipeline(parts).compile(checkpointer=checkpointer, name="planwright")
-    compiled.__class__ = Agent  # compile() names its class itself; see DESIGN §3
-    assert isinstance(compiled, Agent)
-    mine = frozenset(found.name for found in more) - {found.name for found in servers.capabilities}
-    here = on_hand(registry, mine | ({MODEL} if model else set()), modules.prohibit)
-    judge = review(registry, kept, chosen, parts.world)
-    compiled.door = Door(chosen, kept, judge, clock, redactor, on_hand=here)
-    compiled.loop = BackgroundLoop()
-    compiled.router = router
-    compiled.clock = clock
-    compiled.servers = servers
-    compiled.undoing = Undoing(kept, registry, clock)
-    return compiled
-
-
-def open_agent(workspace: Path | str = ".", **options: Any) -> Agent:
-    """Open the agent of a workspace folder; `options` are those of `build_graph`."""
-    return build_graph(load(workspace), **options)

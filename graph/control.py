@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from planwright.checkpoints.records import Records
+from planwright.checkpoints.stores import Stores
 from planwright.graph.clock import Clock
 from planwright.graph.errors import RunError
 
@@ -14,39 +14,41 @@ PATIENCE, LOOK_S = 20, 0.25
 class Control:
     """Reach the newest run of a thread, whichever process works on it."""
 
-    def __init__(self, records: Records, clock: Clock) -> None:
-        self._records = records
+    def __init__(self, stores: Stores, clock: Clock) -> None:
+        self._stores = stores
         self._clock = clock
 
     async def cancel(self, thread_id: str, by: str) -> None:
         """Ask for the end of a thread's run. Raises RunError when there is nothing to cancel."""
-        run = await self._records.runs.latest(thread_id)
+        run = await self._stores.runs.latest(thread_id)
         if run is None:
             raise RunError(f"there is no thread {thread_id}", "list the threads: planwright ls")
-        await self._records.runs.cancel(run.run_id, by, self._clock())
+        await self._stores.runs.cancel(run.run_id, by, self._clock())
 
     async def take_over(self, thread_id: str) -> str:
         """Take a thread's run from the process that holds it; return which that was, empty when none did.
 
         Raises RunError for a thread that there is not, or whose run has ended.
         """
-        run = await self._records.runs.latest(thread_id)
+        run = await self._stores.runs.latest(thread_id)
         if run is None:
             raise RunError(f"there is no thread {thread_id}", "list the threads: planwright ls")
-        return await self._records.leases.take_over(run)
+        holder, lease = await self._stores.leases.take_over(run)
+        await self._stores.saver.fence(lease)  # before anybody reads what it wrote last
+        return holder
 
     async def left_alone(self, thread_id: str) -> bool:
         """Wait a while for whoever works on a run; say whether it is not ended and nobody does."""
         for _ in range(PATIENCE):
-            run = await self._records.runs.latest(thread_id)
+            run = await self._stores.runs.latest(thread_id)
             if run is None or run.ended:
                 return False
-            if not self._records.leases.worked_on(run):
+            if not self._stores.leases.worked_on(run):
                 return True
             await asyncio.sleep(LOOK_S)
         return False
 
     async def has_ended(self, thread_id: str) -> bool:
         """Say whether a thread's newest run has ended."""
-        run = await self._records.runs.latest(thread_id)
+        run = await self._stores.runs.latest(thread_id)
         return run is not None and run.ended

@@ -19,8 +19,9 @@ from langgraph.types import Command
 
 from planwright.checkpoints.private_files import private_folder, write_private
 from planwright.checkpoints.saver import Saver
-from planwright.graph.agent import Agent, build_graph
+from planwright.graph.agent import Agent
 from planwright.graph.answers import signed
+from planwright.graph.building import build_graph
 from planwright.graph.credentials import read_credentials
 from planwright.graph.errors import RunError, SetupError
 from planwright.graph.server_auth import build_auth, caller_in

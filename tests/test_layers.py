@@ -16,7 +16,7 @@ FLOORS = (
     ("cli",),
     ("demo",),
     ("graph.server", "graph.server_auth", "graph.server_middleware"),
-    ("graph.agent",),
+    ("graph.agent", "graph.building"),
     (
         "graph.door",
         "graph.entry",

@@ -11,7 +11,7 @@ import pytest
 
 from planwright.checkpoints.private_files import open_private, private_database, private_folder, write_private
 from planwright.checkpoints.stores import open_stores
-from planwright.graph.agent import open_agent
+from planwright.graph.building import open_agent
 
 
 @pytest.fixture(autouse=True)

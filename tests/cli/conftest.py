@@ -12,7 +12,7 @@ import pytest
 from langgraph.types import Command
 
 from planwright.demo.workspace import write_workspace
-from planwright.graph.agent import build_graph
+from planwright.graph.building import build_graph
 from planwright.graph.settings import load
 from tests.cli.desk import Desk
 

@@ -17,8 +17,8 @@ from rich.segment import Segment
 from planwright.cli.frame import frame, left_behind
 from planwright.cli.inspect import recorded_events
 from planwright.cli.live import Board, fold, heard, taken_up
-from planwright.graph.agent import build_graph
 from planwright.graph.agent_settings import RunBudget
+from planwright.graph.building import build_graph
 from planwright.graph.settings import load
 from tests.cli.conftest import Waiting
 from tests.cli.desk import Desk

@@ -10,7 +10,7 @@ import pytest
 
 from planwright.cli.memory_runs import is_about
 from planwright.cli.memory_views import invitation
-from planwright.graph.agent import build_graph
+from planwright.graph.building import build_graph
 from planwright.graph.plan import PlanStep
 from planwright.graph.settings import load
 from tests.cli.desk import Desk, refusal

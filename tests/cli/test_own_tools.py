@@ -11,7 +11,8 @@ import pytest
 from langchain_core.tools import StructuredTool
 from langgraph.types import Command
 
-from planwright.graph.agent import Agent, open_agent
+from planwright.graph.agent import Agent
+from planwright.graph.building import open_agent
 from planwright.graph.errors import PartsElsewhere
 from planwright.models.scripted import ScriptedModel
 from tests.cli.desk import Desk

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from planwright.graph.agent import build_graph
+from planwright.graph.building import build_graph
 from planwright.graph.errors import SetupError
 from planwright.graph.settings import load
 from tests.cli.conftest import Waiting, ask, reject

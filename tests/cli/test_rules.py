@@ -8,7 +8,7 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
-from planwright.graph.agent import build_graph
+from planwright.graph.building import build_graph
 from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
 from tests.cli.conftest import Waiting

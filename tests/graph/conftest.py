@@ -12,7 +12,8 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 
 from planwright.capabilities.capability import Capability, capability
-from planwright.graph.agent import Agent, build_graph
+from planwright.graph.agent import Agent
+from planwright.graph.building import build_graph
 from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from planwright.graph.agent import build_graph
 from planwright.graph.background import BackgroundLoop
+from planwright.graph.building import build_graph
 from planwright.graph.settings import load
 from tests.patience import PATIENCE_S
 

@@ -19,7 +19,8 @@ from langgraph.types import Command
 
 from planwright.capabilities.capability import Capability, capability
 from planwright.checkpoints.stores import Stores, open_stores
-from planwright.graph.agent import Agent, build_graph
+from planwright.graph.agent import Agent
+from planwright.graph.building import build_graph
 from planwright.graph.cascade import fate
 from planwright.graph.errors import CapabilityRejected
 from planwright.graph.plan import Cascade

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from planwright.capabilities.capability import Capability, capability
 from planwright.checkpoints.stores import Stores, open_stores
-from planwright.graph.agent import build_graph
+from planwright.graph.building import build_graph
 from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
 from tests.patience import PATIENCE_S

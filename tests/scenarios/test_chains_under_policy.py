@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from planwright.capabilities.capability import Capability, capability
-from planwright.graph.agent import Agent, build_graph
+from planwright.graph.agent import Agent
+from planwright.graph.building import build_graph
 from planwright.graph.errors import GateError
 from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planwright.capabilities.capability import Capability, capability
-from planwright.graph.agent import build_graph
+from planwright.graph.building import build_graph
 from planwright.graph.errors import GateError
 from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from planwright.checkpoints.stores import open_stores
-from planwright.graph.agent import Agent, build_graph
+from planwright.graph.agent import Agent
+from planwright.graph.building import build_graph
 from planwright.graph.errors import StoreFailed
 from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel

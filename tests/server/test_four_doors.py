@@ -7,7 +7,7 @@ import json
 import pytest
 from langgraph_sdk.client import SyncLangGraphClient
 
-from planwright.graph.agent import open_agent
+from planwright.graph.building import open_agent
 from tests.cli.conftest import ask
 from tests.server.conftest import Server
 from tests.server.conversation import APPROVE, Errand, edited, trace

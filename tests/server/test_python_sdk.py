@@ -10,7 +10,7 @@ from langgraph.types import Command
 from langgraph_sdk.client import SyncLangGraphClient
 from langgraph_sdk.errors import BadRequestError, NotFoundError
 
-from planwright.graph.agent import open_agent
+from planwright.graph.building import open_agent
 from tests.cli.conftest import ask
 from tests.server.conftest import Server
 from tests.server.conversation import APPROVE, DECISIONS, Decision, Errand, trace

@@ -12,7 +12,7 @@ from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 from langgraph_sdk.errors import NotFoundError, PermissionDeniedError
 
-from planwright.graph.agent import open_agent
+from planwright.graph.building import open_agent
 from planwright.graph.credentials import login_name
 from planwright.graph.run_context import RunContext
 from tests.server.conftest import Server

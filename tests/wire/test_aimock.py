@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks.aimock_server import Aimock, Fixture, aimock
-from planwright.graph.agent import build_graph
+from planwright.graph.building import build_graph
 from tests.cli.desk import Desk
 from tests.wire.asking import ask, settings_for
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from langgraph.types import Command
 
-from planwright.graph.agent import open_agent
+from planwright.graph.building import open_agent
 from planwright.graph.errors import GateError
 from tests.cli.desk import Desk
 from tests.wire.asking import LISTING

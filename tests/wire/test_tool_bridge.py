@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from planwright.graph.agent import build_graph
+from planwright.graph.building import build_graph
 from tests.wire.asking import QUESTION, ask, provider, settings_for
 from tests.wire.conftest import Serve
 from tests.wire.scripted_server import Reply, Request, ScriptedServer, says
