@@ -13,7 +13,14 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, explain
 from planwright.capabilities.function_call import invoke
 from planwright.capabilities.redacted import redacted
-from planwright.graph.errors import CapabilityError, CapabilityUnavailable, EffectInDoubt, StillUnderWay
+from planwright.graph.errors import (
+    BrokeOff,
+    CapabilityError,
+    CapabilityRejected,
+    CapabilityUnavailable,
+    EffectInDoubt,
+    StillUnderWay,
+)
 from planwright.graph.settings import Execution
 
 MayRetry = Callable[[int, str, str], bool]
@@ -64,6 +71,10 @@ class Attempts:
                 return await self._once(self._found, self._args)
             except CapabilityUnavailable as error:
                 await self._again(error)
+            except CapabilityRejected as error:
+                if self._failed and self._found.effect == "idempotent":  # one before it may have arrived
+                    raise BrokeOff(error.cause, error.next_step) from error
+                raise
             except EffectInDoubt as error:
                 if self._found.effect != "queryable" or isinstance(error, StillUnderWay):
                     raise

@@ -125,8 +125,9 @@ class _Row:
 
 
 def gravest(parts: Sequence[Capability]) -> tuple[Risk, Effect]:
-    """Say what risk and effect all of some calls have together."""
-    return highest_risk(*(part.risk for part in parts)), max((p.effect for p in parts), key=EFFECTS.index)
+    """Say what risk and effect all of some calls have together. As a whole nobody can look them up."""
+    effect = max((part.effect for part in parts), key=EFFECTS.index)
+    return highest_risk(*(part.risk for part in parts)), "blind" if effect == "queryable" else effect
 
 
 def _filled(one: PartCall) -> dict[str, JsonValue]:

@@ -14,6 +14,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, explain
 from planwright.checkpoints.serde import storable
 from planwright.graph.errors import (
+    BrokeOff,
     CapabilityError,
     CapabilityRejected,
     CapabilityUnavailable,
@@ -90,10 +91,10 @@ def _broke_off(found: Capability, error: BaseException) -> CapabilityError:
     said = f"{type(error).__name__}: {error}"
     if found.effect in UNCERTAIN:
         return EffectInDoubt(f"{found.name} broke off: {said}", if_not=CapabilityRejected)
-    return CapabilityRejected(f"{found.name} failed: {said}")
+    return BrokeOff(f"{found.name} failed: {said}")
 
 
 def _useless(found: Capability, what: str) -> CapabilityError:
     if found.effect in UNCERTAIN:
         return EffectInDoubt(f"{found.name} was called, and returned {what}", if_not=CapabilityRejected)
-    return CapabilityRejected(f"{found.name} returned {what}")
+    return BrokeOff(f"{found.name} returned {what}")

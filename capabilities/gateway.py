@@ -7,7 +7,7 @@ ledger, in this order, and fails closed at the first that refuses.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pydantic import JsonValue, ValidationError
@@ -30,6 +30,7 @@ from planwright.checkpoints.plans import PlanKind, RunnablePlan
 from planwright.checkpoints.stores import Stores
 from planwright.graph.canonical import sha256
 from planwright.graph.errors import (
+    BrokeOff,
     CapabilityChanged,
     CapabilityForbidden,
     CapabilityRejected,
@@ -67,11 +68,15 @@ class Site:
 
 
 class Admitted(NamedTuple):
-    """A call that may be made: narrowed to its arguments, and whether a person decided over it."""
+    """A call that may be made: narrowed to its arguments, and whether a person decided over it.
+
+    `beside` names the steps of its plan, by uid.
+    """
 
     capability: Capability
     args: dict[str, JsonValue]
     asked: bool
+    beside: frozenset[str]
 
 
 class Gateway:
@@ -91,7 +96,7 @@ class Gateway:
         Raises CapabilityRejected (final), CapabilityUnavailable (after all retries),
         EffectInDoubt, BudgetExceeded, LedgerConflict or RunStopped.
         """
-        found, args, asked = await self.admit(name, params, site)
+        found, args, asked, beside = await self.admit(name, params, site)
         if found.chain:
             raise CapabilityForbidden(f"{name} is a chain: it is called step by step")
         call = EffectCall(
@@ -104,6 +109,8 @@ class Gateway:
             undo_key=await self._stores.undos.key_of(site.lease.run_id, site.checked.step.id),
             unasked=not asked,
         )
+        if found.effect == "idempotent" and call.undo_key is None:
+            call = replace(call, first_key=await self._stores.ledger.first_key(call, beside))
         attempts = self._attempts(found, args, call.sent_key, site, told)
         async with self._locks.hold(found.overwrites(args, self.world)):
             await self._count(name, site, call.key)
@@ -123,7 +130,7 @@ class Gateway:
         self.check_pin(site.checked)
         args = await self._arguments(found, params)
         found = found.given(args, self.world)
-        return Admitted(found, args, await self._permit(found, args, site, plan))
+        return Admitted(found, args, await self._permit(found, args, site, plan), frozenset(plan.steps))
 
     async def runnable(self, lease: Lease, plan_hash: str, uid: str) -> RunnablePlan:
         """Read the approved plan on record that holds a step; what the state says is not trusted.
@@ -240,7 +247,9 @@ class Gateway:
             await ledger.settle(call, "in_doubt", now(), error=str(error))
             raise
         except (CapabilityRejected, CapabilityUnavailable) as error:
-            await ledger.settle(call, "failed", now(), error=error.cause, code=error.code)
+            unanswered = isinstance(error, BrokeOff | CapabilityUnavailable)
+            code = CapabilityUnavailable.code if unanswered else error.code
+            await ledger.settle(call, "failed", now(), error=error.cause, code=code)
             raise
         await ledger.settle(call, "done", now(), result, attempts.remark)
         return result

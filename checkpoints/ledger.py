@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -19,6 +20,7 @@ from planwright.checkpoints.database import Database
 from planwright.checkpoints.doubts import refusal
 from planwright.checkpoints.fencing import held
 from planwright.checkpoints.owners import living_sender
+from planwright.checkpoints.undone import UNANSWERED
 from planwright.graph.agent_settings import RunBudget
 from planwright.graph.canonical import canonical_json, sha256
 from planwright.graph.errors import BudgetExceeded, LedgerConflict
@@ -35,7 +37,7 @@ class EffectCall:
     """One capability call that changes something, by all that makes it this call and no other.
 
     `lease`: the run it is made in. `unasked`: no person decided over it in this run, because its risk is low,
-    or a rule allows it.
+    or a rule allows it. `undo_key` and `first_key` are keys under which the receiver may know it already.
     """
 
     lease: Lease
@@ -46,6 +48,7 @@ class EffectCall:
     attempt: int = 1
     ordinal: int = 1
     undo_key: str | None = None
+    first_key: str | None = None
     unasked: bool = False
 
     @cached_property
@@ -58,8 +61,8 @@ class EffectCall:
 
     @property
     def sent_key(self) -> str:
-        """The key that the receiver is given; that of undoing an effect outlasts a run (SPEC §9)."""
-        return self.undo_key or self.key
+        """The key that the receiver is given; that of undoing an effect outlasts a run."""
+        return self.undo_key or self.first_key or self.key
 
     @property
     def args_hash(self) -> str:
@@ -94,6 +97,36 @@ class Ledger:
         in doubt on its thread, and BudgetExceeded for one effect more than its run may have.
         """
         return await self._database.run("intent", held(call.lease, lambda c: _intend(c, call, at, limits)))
+
+    async def first_key(self, call: EffectCall, beside: Collection[str]) -> str | None:
+        """Find the key under which the same idempotent call of a run was sent before, and never answered.
+
+        It may have arrived, so the receiver has to know it again. Calls of steps `beside` it, in the same
+        plan, are other calls. None where there is none, or where the newest was answered.
+        """
+
+        def job(connection: sqlite3.Connection) -> str | None:
+            own = connection.execute("SELECT first_key FROM effects WHERE key = ?", (call.key,)).fetchone()
+            if own is not None:
+                return own[0] and str(own[0])
+            query = (
+                f"SELECT step_uid, coalesce(first_key, key), {UNANSWERED} FROM effects"
+                " WHERE run_id = ? AND capability = ? AND args_hash = ? ORDER BY rowid DESC LIMIT 1"
+            )
+            values = (call.lease.run_id, call.capability, call.args_hash)
+            row = connection.execute(query, values).fetchone()
+            return str(row[1]) if row and row[2] and row[0] not in beside else None
+
+        return await self._database.run("read", job)
+
+    async def begun(self, run_id: str, uid: str) -> bool:
+        """Say whether an effect of a step was begun of which nothing was heard."""
+        query = "SELECT 1 FROM effects WHERE run_id = ? AND step_uid = ? AND status = 'intent'"
+
+        def job(connection: sqlite3.Connection) -> bool:
+            return connection.execute(query, (run_id, uid)).fetchone() is not None
+
+        return await self._database.run("read", job)
 
     async def settle(
         self,
@@ -173,8 +206,8 @@ def _intend(connection: sqlite3.Connection, call: EffectCall, at: datetime, limi
         _refuse_more(connection, call, at, limits)
         connection.execute(
             "INSERT INTO effects (key, tenant, thread_id, run_id, step_uid, attempt, ordinal, capability,"
-            " effect, args_hash, args, status, intended_at, unasked, owner)"
-            " VALUES (?,?,?,?,?,?,?,?,?,?,?,'intent',?,?,?)",
+            " effect, args_hash, args, status, intended_at, unasked, owner, first_key)"
+            " VALUES (?,?,?,?,?,?,?,?,?,?,?,'intent',?,?,?,?)",
             (call.key, call.lease.tenant, call.lease.thread_id, call.lease.run_id, call.step_uid)
             + (
                 call.attempt,
@@ -185,7 +218,7 @@ def _intend(connection: sqlite3.Connection, call: EffectCall, at: datetime, limi
                 canonical_json(call.args),
                 at.isoformat(),
             )
-            + (call.unasked, call.lease.owner),
+            + (call.unasked, call.lease.owner, call.first_key),
         )
         return Recorded("intent", fresh=True)
     if row["args_hash"] != call.args_hash:

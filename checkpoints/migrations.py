@@ -134,6 +134,7 @@ CREATE INDEX file_versions_of_path ON file_versions (tenant, path);
     """
 ALTER TABLE runs ADD COLUMN paused_for TEXT;
 ALTER TABLE effects ADD COLUMN owner TEXT;
+ALTER TABLE effects ADD COLUMN first_key TEXT;
 ALTER TABLE gates ADD COLUMN opened_s REAL;
 ALTER TABLE gates ADD COLUMN boot TEXT;
 """,

@@ -15,6 +15,7 @@ PlanwrightError
 ├── CapabilityError
 │   ├── CapabilityUnavailable  transient: nothing happened, or the same key is safe to send again
 │   ├── CapabilityRejected     final: the same call will never work
+│   │   ├── BrokeOff               final: it failed by an error of its own, maybe after it was done
 │   │   ├── OverLimit              final: reading it would take too much time, memory or depth
 │   │   └── CapabilityForbidden    final, and no way around it: policy, allow-list, jail or gate
 │   └── EffectInDoubt          final: nobody knows whether the effect happened
@@ -123,6 +124,10 @@ class CapabilityRejected(CapabilityError):
     """The arguments, the policy or the receiver refuse this call for good."""
 
     code = "rejected"
+
+
+class BrokeOff(CapabilityRejected):
+    """Nobody can tell whether it was done: only the same call under the same key may be made again."""
 
 
 class OverLimit(CapabilityRejected):

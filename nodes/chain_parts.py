@@ -28,7 +28,7 @@ from planwright.nodes.card import marked
 from planwright.nodes.chain_plan import parts_of, parts_plan
 from planwright.nodes.gated_call import refused
 from planwright.nodes.node import Node, Update
-from planwright.nodes.step_runner import StepRunner, cancelled, ended, site_of
+from planwright.nodes.step_runner import StepRunner, ended, site_of
 
 
 def chain_parts(runner: StepRunner, gates: CallGates, stores: Stores) -> Node[ChainState]:
@@ -106,7 +106,7 @@ class _Run:
         """Make one call, when nobody has to be asked first. Returns its result, or the gate it waits at."""
         invocation, registry = self.invocation, self.runner.gateway.registry
         if invocation.cancelled_by:
-            return cancelled(part, invocation)
+            return await self.runner.cancelled(part, invocation)
         found = registry.get(part.step.capability or "")
         assert found is not None
         try:

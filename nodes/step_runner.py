@@ -16,6 +16,7 @@ from planwright.graph.cascade import fate
 from planwright.graph.errors import (
     CapabilityChanged,
     CapabilityError,
+    EffectInDoubt,
     LimitExceeded,
     PlanwrightError,
     RunStopped,
@@ -58,7 +59,7 @@ class StepRunner:
         results = await invocation.board.inputs(task["awaits"], checked.uid)
         decision, missing = fate(checked.needs, results, checked.cascade)
         if invocation.cancelled_by:
-            return await self.settle(task, cancelled(checked, invocation), invocation), {}
+            return await self.settle(task, await self.cancelled(checked, invocation), invocation), {}
         if waits := [r.step_id for r in results.values() if r.code == CapabilityChanged.code]:
             reason = f"it builds on {', '.join(waits)}, which is asked for again"
             again = ended(checked, "skipped", code=CapabilityChanged.code, error=reason)
@@ -96,7 +97,8 @@ class StepRunner:
         """Make the step's call, when a slot is free, and settle how it ended."""
         async with invocation.board.slots:
             if invocation.cancelled_by:
-                return await self.settle(task, cancelled(task["checked"], invocation), invocation)
+                stopped = await self.cancelled(task["checked"], invocation)
+                return await self.settle(task, stopped, invocation)
             missing = self.begin(task, results, invocation)
             result = await self.attempt(
                 task["checked"],
@@ -203,6 +205,13 @@ class StepRunner:
         invocation.board.settle(result)
         return result
 
+    async def cancelled(self, checked: CheckedStep, invocation: Invocation) -> StepResult:
+        """Make the result of a step that a cancelled run does not go on with; it may have begun before."""
+        why = f"cancelled by {invocation.cancelled_by}"
+        if await self._stores.ledger.begun(invocation.run_id, checked.uid):
+            return ended(checked, "failed", code=EffectInDoubt.code, error=f"{why}: maybe it happened")
+        return ended(checked, "skipped", code="cancelled", error=why)
+
     async def record(self, result: StepResult, invocation: Invocation) -> None:
         """Write down how a step or a call ended."""
         await self._stores.ledger.settle_step(invocation.lease, result, invocation.clock())
@@ -243,11 +252,6 @@ def ended(
         error=error,
         missing=missing,
     )
-
-
-def cancelled(checked: CheckedStep, invocation: Invocation) -> StepResult:
-    """Make the result of a step that did not begin before its run was cancelled."""
-    return ended(checked, "skipped", code="cancelled", error=f"cancelled by {invocation.cancelled_by}")
 
 
 def site_of(

@@ -5,20 +5,25 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from planwright.capabilities.capability import capability
+from planwright.checkpoints.plans import RecordedPlan
 from planwright.graph.errors import (
     BudgetExceeded,
+    CapabilityError,
     CapabilityRejected,
     CapabilityUnavailable,
     EffectInDoubt,
     LeaseLost,
     LedgerConflict,
 )
+from planwright.graph.plan import Plan
 
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MakeBench = Callable[..., Awaitable[Any]]
 
 
@@ -159,3 +164,61 @@ async def test_a_call_over_the_budget_is_not_made(make_bench: MakeBench, deeds: 
     with pytest.raises(BudgetExceeded, match="the run budget of 1 tool calls is spent"):
         await bench.call("b.do")
     assert len(deeds.calls) == 1
+
+
+async def in_another_plan(bench: Any, uid: str) -> None:
+    """Let the call be the step of a plan that was made later."""
+    site = bench.sites["a.do"]
+    checked = site.checked.model_copy(update={"uid": uid})
+    plan = Plan(plan_id=f"plan of {uid}", goal=uid, steps=(checked.step,))
+    recorded = RecordedPlan(plan=plan, checked=[checked], gate_id=None)
+    await bench.stores.plans.record(site.lease, recorded, NOW)
+    bench.sites["a.do"] = dataclasses.replace(site, checked=checked, plan_hash=plan.plan_hash)
+
+
+UNHEARD = [
+    [CapabilityUnavailable("no answer")] * 4,
+    [RuntimeError("reset by peer")],
+    [CapabilityUnavailable("no answer"), CapabilityRejected("there already")],
+]
+
+
+@pytest.mark.parametrize("failures", UNHEARD, ids=["no answer", "broke off", "refused after no answer"])
+async def test_an_idempotent_call_that_may_have_arrived_is_planned_again_under_its_first_key(
+    make_bench: MakeBench, deeds: Any, failures: list[Exception]
+) -> None:
+    bench = await make_bench(deeds.declare(mode="local_write", effect="idempotent"))
+    deeds.failures += failures
+    with pytest.raises(CapabilityError):
+        await bench.call("a.do")
+    for uid in ("again", "once more"):
+        await in_another_plan(bench, uid)
+        assert await bench.call("a.do") == "did x"
+    first, *rest = [key for _, key in deeds.calls]
+    assert rest[:-1] == [first] * len(rest[:-1])
+    assert rest[-1] != first  # it was answered in between: this is another call
+
+
+async def test_a_call_that_was_refused_at_once_is_planned_again_under_a_new_key(
+    make_bench: MakeBench, deeds: Any
+) -> None:
+    bench = await make_bench(deeds.declare(mode="local_write", effect="idempotent"))
+    deeds.failures.append(CapabilityRejected("no such ticket"))
+    with pytest.raises(CapabilityRejected):
+        await bench.call("a.do")
+    await in_another_plan(bench, "again")
+    await bench.call("a.do")
+    assert len({key for _, key in deeds.calls}) == 2
+
+
+async def test_after_a_crash_the_first_key_is_sent_again(make_bench: MakeBench, deeds: Any) -> None:
+    bench = await make_bench(deeds.declare(mode="local_write", effect="idempotent"))
+    deeds.failures += UNHEARD[0]
+    with pytest.raises(CapabilityUnavailable):
+        await bench.call("a.do")
+    await in_another_plan(bench, "again")
+    await bench.call("a.do")
+    crash = "UPDATE effects SET status='intent' WHERE step_uid='again'"
+    bench.stores.database.call("crash", lambda c: c.execute(crash).rowcount)
+    await bench.call("a.do")
+    assert len({key for _, key in deeds.calls}) == 1
