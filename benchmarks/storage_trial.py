@@ -18,7 +18,7 @@ from benchmarks.storage_faults import Locker, Point, Trap, arm, calls
 from planwright.graph.errors import PlanwrightError
 
 BUSY_S = 0.05
-DOUBTFUL = "SELECT capability, status, json_extract(args, '$.name') AS name, effect FROM effects"
+DOUBTFUL = "SELECT capability, status, json_extract(args, '$.name') AS name, effect, key FROM effects"
 ENDS = "SELECT run_id, count(*) AS n FROM journal WHERE type = 'run_end' GROUP BY 1"
 
 
@@ -158,8 +158,8 @@ def _judge(stage: Stage, last: Outcome, trial: Trial) -> None:
     ends = {row["run_id"]: row["n"] for row in stage.rows(ENDS)}
     if any(ends.get(run["run_id"], 0) != 1 for run in runs):
         trial.wrong.append(f"the journal tells {sum(ends.values())} ends of {len(runs)} runs")
-    happened = {one.name for one in stage.receiver.happened()}
-    denied = [r["name"] for r in stage.rows(DOUBTFUL) if r["status"] == "failed" and r["name"] in happened]
+    happened = {one.key for one in stage.receiver.happened()}
+    denied = [r["name"] for r in stage.rows(DOUBTFUL) if r["status"] == "failed" and r["key"] in happened]
     trial.wrong += [f"recorded as failed, though it happened: {name}" for name in denied]
     if stage.shape.then == "remember" and len(stage.rows("SELECT 1 FROM memories")) != 1:
         trial.wrong.append("it is not remembered once")

@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import json
 import resource
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from planwright.checkpoints.gates import Gate, gate_id
-from planwright.checkpoints.runs import Run
+from planwright.checkpoints.runs import Run, begin_run
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.settings import load
 
@@ -47,36 +48,43 @@ def fill(folder: Path, count: int) -> None:
 
 async def _fill(stores: Stores, count: int) -> None:
     for first in range(0, count, AT_ONCE):
-        some = range(first, min(first + AT_ONCE, count))
-        await asyncio.gather(*(_wait_at_gate(stores, number) for number in some))
+        some = [_run(number) for number in range(first, min(first + AT_ONCE, count))]
+        await stores.database.run("begin", lambda connection, new=some: _begin(connection, new))
+        await asyncio.gather(*(_wait_at_gate(stores, run) for run in some))
 
 
-async def _wait_at_gate(stores: Stores, number: int) -> None:
-    run_id, thread_id = f"run_{number:016x}", f"thread-{number}"
-    at = BEGAN + timedelta(seconds=number)
+def _begin(connection: sqlite3.Connection, runs: list[Run]) -> None:
+    for run in runs:
+        begin_run(connection, run)
+
+
+def _run(number: int) -> Run:
     request = f"Save line {number} to [notes/{number}.md], then tell everybody in [/team]"
-    run = Run(
-        run_id=run_id,
-        thread_id=thread_id,
+    return Run(
+        run_id=f"run_{number:016x}",
+        thread_id=f"thread-{number}",
         tenant="default",
         status="waiting",
         request=request,
         messages=[{"type": "human", "data": {"content": request}}],
         context={},
-        started_at=at.isoformat(),
+        started_at=(BEGAN + timedelta(seconds=number)).isoformat(),
     )
+
+
+async def _wait_at_gate(stores: Stores, run: Run) -> None:
     lease = await stores.leases.take(run, 60)
     card: dict[str, Any] = {"capability": "files.write", "args": {"path": "x.md", "text": "line " * 200}}
     gate = Gate(
-        gate_id=gate_id(run_id, "plan", "0"),
-        thread_id=thread_id,
-        run_id=run_id,
-        tenant="default",
+        gate_id=gate_id(run.run_id, "plan", "0"),
+        thread_id=run.thread_id,
+        run_id=run.run_id,
+        tenant=run.tenant,
         kind="plan",
         step_uid=None,
         shown_hash="0" * 64,
         shown=card,
-        requested_at=at,
+        requested_at=datetime.fromisoformat(run.started_at),
         expires_at=datetime.now(UTC) + timedelta(days=1),
         status="open",
     )

@@ -35,7 +35,7 @@ _OPEN = f"""SELECT e.* FROM effects e JOIN runs r USING (run_id)
     WHERE (e.status = 'in_doubt' OR (e.status = 'intent' AND (r.ended_at IS NOT NULL OR EXISTS (
         SELECT 1 FROM steps s WHERE s.run_id = e.run_id AND s.uid = e.step_uid
         AND json_extract(s.result, '$.code') = 'in_doubt'))))
-    AND e.capability != '{CREATE_CHAIN}' AND {{where}} ORDER BY e.intended_at, e.rowid"""
+    AND e.capability != '{CREATE_CHAIN}' AND {{where}} ORDER BY e.rowid"""
 _LEFT = """SELECT shown FROM gates
     WHERE run_id = ? AND kind = 'escalation' AND status IN ('rejected', 'expired')"""
 _ENDED = "the run ended before anything was heard of it"

@@ -23,7 +23,7 @@ from planwright.graph.results import StepResult
 
 _PLAN = """SELECT plan, checked, gate_id FROM plans
     WHERE run_id = :run AND kind = 'plan' AND (:hash IS NULL OR plan_hash = :hash)
-    ORDER BY created_at DESC, rowid DESC LIMIT 1"""
+    ORDER BY rowid DESC LIMIT 1"""
 _UNCERTAIN = "SELECT step_uid FROM effects WHERE run_id = ? AND status IN ('intent', 'in_doubt')"
 
 
@@ -74,10 +74,7 @@ class Forks:
         """Find a run by its id, or the newest of a thread. Raises RunError when there is none."""
 
         def job(connection: sqlite3.Connection) -> sqlite3.Row | None:
-            query = (
-                "SELECT * FROM runs WHERE run_id = :name OR thread_id = :name"
-                " ORDER BY started_at DESC, rowid DESC LIMIT 1"
-            )
+            query = "SELECT * FROM runs WHERE run_id = :name OR thread_id = :name ORDER BY rowid DESC LIMIT 1"
             row: sqlite3.Row | None = connection.execute(query, {"name": name}).fetchone()
             return row
 

@@ -199,9 +199,7 @@ class Gates:
         """List the open gates of a thread, oldest first."""
 
         def job(connection: sqlite3.Connection) -> list[Gate]:
-            query = (
-                "SELECT * FROM gates WHERE thread_id = ? AND status = 'open' ORDER BY requested_at, gate_id"
-            )
+            query = "SELECT * FROM gates WHERE thread_id = ? AND status = 'open' ORDER BY rowid"
             return [_gate(row) for row in connection.execute(query, (thread_id,))]
 
         return await self._database.run("read", job)

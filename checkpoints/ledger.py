@@ -165,7 +165,7 @@ class Ledger:
         """List the steps of a run that have ended."""
 
         def job(connection: sqlite3.Connection) -> list[str]:
-            query = "SELECT result FROM steps WHERE run_id = ? ORDER BY ended_at, rowid"
+            query = "SELECT result FROM steps WHERE run_id = ? ORDER BY rowid"
             return [row[0] for row in connection.execute(query, (run_id,))]
 
         return [StepResult.model_validate_json(row) for row in await self._database.run("read", job)]

@@ -14,7 +14,7 @@ from planwright.graph.plan import CLOSING, CheckedStep
 _PLAN = """SELECT p.checked, p.gate_id IS NULL OR g.status = 'approved' AS runs,
     g.status IN ('rejected', 'expired') AND coalesce(g.reason, '') = '' AS ends
     FROM plans p LEFT JOIN gates g USING (gate_id)
-    WHERE p.run_id = ? AND p.kind = 'plan' ORDER BY p.created_at DESC, p.rowid DESC LIMIT 1"""
+    WHERE p.run_id = ? AND p.kind = 'plan' ORDER BY p.rowid DESC LIMIT 1"""
 _CALLS = """SELECT step_uid, shown FROM gates WHERE run_id = ? AND kind = 'step'
     AND status IN ('open', 'approved')"""
 

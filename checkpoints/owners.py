@@ -70,7 +70,7 @@ class Owners:
         if not owner.host:  # of a store from before there were locks
             return "alive" if _status(owner.pid)[1] == owner.started else "dead"
         path = self._folder / owner.nonce
-        if owner.in_sight and owner.pid == str(os.getpid()):  # to open and close it would drop our lock
+        if owner[:-1] == this_process()[:-1]:  # to open and close it would drop our lock
             return "alive" if path.exists() else "dead"
         try:
             descriptor = os.open(path, os.O_RDONLY)
@@ -105,9 +105,9 @@ class Owners:
 
 def this_process() -> Owner:
     """Name this process, as one of its owners of runs."""
-    pid = str(os.getpid())
+    pid = str(os.getpid())  # numbers of processes and of namespaces come again: the start tells them apart
     host = socket.gethostname().replace(":", "-") or "localhost"
-    return Owner(host, boot_id(), _namespace(), pid, _status(pid)[1], uuid.uuid4().hex)
+    return Owner(host, boot_id(), _namespace(), pid, _status("self")[1], uuid.uuid4().hex)
 
 
 def owner_of(text: str) -> Owner:

@@ -69,6 +69,7 @@ class Plans:
                 " kind, card) VALUES (?,?,?,?,?,?,?,?,?,?)"
                 " ON CONFLICT (run_id, plan_hash) DO UPDATE SET checked = excluded.checked,"
                 " plan = excluded.plan, revision = excluded.revision, created_at = excluded.created_at,"
+                " rowid = (SELECT max(rowid) + 1 FROM plans),"  # the newest is the last row
                 " card = CASE WHEN gate_id IS excluded.gate_id THEN card"
                 " ELSE coalesce(excluded.card, card) END,"
                 " gate_id = coalesce(excluded.gate_id, gate_id)",

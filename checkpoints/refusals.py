@@ -11,7 +11,7 @@ from planwright.checkpoints.database import Database
 from planwright.graph.chains import CREATE_CHAIN
 
 _REFUSED = """SELECT status, decided_by, reason, shown FROM gates
-    WHERE run_id = ? AND kind = 'step' AND status IN ('rejected', 'expired') ORDER BY requested_at, gate_id"""
+    WHERE run_id = ? AND kind = 'step' AND status IN ('rejected', 'expired') ORDER BY rowid"""
 # A chain is gone with its run: making one changes nothing. An effect that failed was not refused.
 _BEGUN = f"SELECT 1 FROM effects WHERE run_id = ? AND capability != '{CREATE_CHAIN}'"
 _DONE = "SELECT 1 FROM steps WHERE run_id = ? AND status = 'completed'"

@@ -27,7 +27,7 @@ def undone_steps(connection: sqlite3.Connection, run_id: str) -> set[str]:
 
 def recorded_steps(connection: sqlite3.Connection, run_id: str) -> dict[str, tuple[CheckedStep, str]]:
     """Map the uids of all steps and calls of a run to what was verified, and to the kind of their plan."""
-    query = "SELECT checked, kind FROM plans WHERE run_id = ? ORDER BY created_at, rowid"
+    query = "SELECT checked, kind FROM plans WHERE run_id = ? ORDER BY rowid"
     rows = connection.execute(query, (run_id,)).fetchall()
     checked = ((CheckedStep.model_validate(entry), row[1]) for row in rows for entry in json.loads(row[0]))
     return {step.uid: (step, kind) for step, kind in checked}

@@ -115,8 +115,7 @@ def _check_built_on(connection: sqlite3.Connection, run_id: str) -> None:
 def _effects(connection: sqlite3.Connection, run_id: str) -> list[PastEffect]:
     steps, undone = recorded_steps(connection, run_id), undone_effects(connection, run_id)
     rows = connection.execute(
-        f"SELECT * FROM effects WHERE run_id = ? AND (status != 'failed' OR {UNANSWERED})"
-        " ORDER BY intended_at, rowid",
+        f"SELECT * FROM effects WHERE run_id = ? AND (status != 'failed' OR {UNANSWERED}) ORDER BY rowid",
         (run_id,),
     )
     return [_effect(row, steps, undone) for row in rows]

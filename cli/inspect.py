@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 _NAMED = """FROM gates WHERE (:id IS NULL AND status = 'open') OR gate_id = :id
-    OR (thread_id = :id AND status = 'open') ORDER BY requested_at"""
-_ASKED = "SELECT kind, shown FROM gates WHERE run_id = :id AND status = 'open' ORDER BY requested_at"
+    OR (thread_id = :id AND status = 'open') ORDER BY rowid"""
+_ASKED = "SELECT kind, shown FROM gates WHERE run_id = :id AND status = 'open' ORDER BY rowid"
 
 
 def show_run(thread: str, workspace: Path, as_json: bool) -> int:
@@ -38,7 +38,10 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
     console.print(views.label("request", found["request"]))
     if found["agent"]:
         console.print(views.label("agent", found["agent"]))
-    console.print(views.label("status", found["status"]))
+    paused = (
+        f" ({found['paused_for']}): planwright resume {found['thread_id']}" if found["paused_for"] else ""
+    )
+    console.print(views.label("status", found["status"] + paused))
     if found["status"] == "needs_input":
         console.print(views.label("respond", views.how_to_reply(found["thread_id"])))
     for gate in found["gates"]:
@@ -105,7 +108,7 @@ def recorded_events(settings: Settings, run_id: str) -> list[dict[str, Any]]:
 
 def find_run(settings: Settings, thread: str) -> dict[str, Any]:
     """Find a run by its id, or the newest of a thread. Raises RunError when there is none."""
-    query = "SELECT * FROM runs WHERE run_id = :id OR thread_id = :id ORDER BY started_at DESC LIMIT 1"
+    query = "SELECT * FROM runs WHERE run_id = :id OR thread_id = :id ORDER BY rowid DESC LIMIT 1"
     for row in open_store(settings).query(query, {"id": thread}):
         return row
     if in_checkpoints(settings.store_folder, thread):
@@ -137,7 +140,7 @@ def find_gate(settings: Settings, which: str | None) -> dict[str, Any]:
 
 def open_gates(settings: Settings, which: str | None) -> list[dict[str, Any]]:
     """List the gates that are named, by id or by thread, at most five; the open ones when none is."""
-    query = f"SELECT * FROM gates WHERE gate_id IN (SELECT gate_id {_NAMED} LIMIT 5) ORDER BY requested_at"
+    query = f"SELECT * FROM gates WHERE gate_id IN (SELECT gate_id {_NAMED} LIMIT 5) ORDER BY rowid"
     return list(open_store(settings).query(query, {"id": which}))
 
 
@@ -158,10 +161,11 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
     """Gather all that is recorded of a run."""
     database = open_store(settings)
     run = next(database.query("SELECT * FROM runs WHERE run_id = ?", (run_id,)))
-    wanted = ("run_id", "thread_id", "tenant", "status", "request", "answer", "started_at", "ended_at")
+    wanted = ("run_id", "thread_id", "tenant", "status", "paused_for", "request", "answer")
+    wanted += ("started_at", "ended_at")
     plan = next(
         database.query(
-            "SELECT plan FROM plans WHERE run_id = ? AND kind = 'plan' ORDER BY created_at DESC, rowid DESC",
+            "SELECT plan FROM plans WHERE run_id = ? AND kind = 'plan' ORDER BY rowid DESC",
             (run_id,),
         ),
         None,
@@ -176,21 +180,19 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
         "gates": list(
             database.query(
                 "SELECT gate_id, kind, status, shown_hash AS plan_hash, expires_at, decided_by, channel,"
-                " reason FROM gates WHERE run_id = ? ORDER BY requested_at",
+                " reason FROM gates WHERE run_id = ? ORDER BY rowid",
                 (run_id,),
             )
         ),
         "steps": [
             json.loads(row["result"])
-            for row in database.query(
-                "SELECT result FROM steps WHERE run_id = ? ORDER BY ended_at, rowid", (run_id,)
-            )
+            for row in database.query("SELECT result FROM steps WHERE run_id = ? ORDER BY rowid", (run_id,))
         ],
         "effects": [
             {**row, "args": json.loads(row["args"])}
             for row in database.query(
                 "SELECT key, capability, effect, args, status, error FROM effects WHERE run_id = ?"
-                " ORDER BY intended_at",
+                " ORDER BY rowid",
                 (run_id,),
             )
         ],

@@ -20,10 +20,10 @@ _RUNS = f"""SELECT r.thread_id, r.run_id, r.tenant, r.status, r.started_at, r.en
     CASE r.status WHEN 'needs_input' THEN 'question' ELSE coalesce((SELECT group_concat(gate_id, ' ')
         FROM gates g WHERE g.run_id = r.run_id AND g.status = 'open'), 'decided') END AS gates
     FROM runs r LEFT JOIN threads t ON t.thread_id = r.thread_id
-    WHERE {_LISTED} ORDER BY r.started_at DESC, r.rowid DESC LIMIT :limit OFFSET :skipped"""
+    WHERE {_LISTED} ORDER BY r.rowid DESC LIMIT :limit OFFSET :skipped"""
 _COUNT = f"SELECT count(*) AS count FROM runs r WHERE {_LISTED}"
 _QUESTIONS = f"""SELECT r.run_id, r.thread_id, r.context FROM runs r WHERE {_ASKING}
-    AND (:id IS NULL OR :id IN (r.thread_id, r.run_id)) ORDER BY r.started_at DESC"""
+    AND (:id IS NULL OR :id IN (r.thread_id, r.run_id)) ORDER BY r.rowid DESC"""
 _JSON = ("thread_id", "run_id", "status", "started_at", "ended_at", "title", "request")
 ALL = -1  # a limit that is none, in SQLite
 

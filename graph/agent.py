@@ -210,7 +210,9 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
 
     async def abulk_update_state(self, config: RunnableConfig, supersteps: Any) -> RunnableConfig:
         """Apply state updates to the newest checkpoint of a thread, and to no older one."""
-        return await super().abulk_update_state(await self._newest(config), supersteps)
+        newest = await self._newest(config)
+        await self.door.control.refuse_busy(str(newest["configurable"]["thread_id"]))
+        return await super().abulk_update_state(newest, supersteps)
 
     async def _newest(self, config: RunnableConfig | None) -> RunnableConfig:
         """Merge a config with what is bound; a checkpoint id in it has to be the newest of its thread.

@@ -18,6 +18,15 @@ class Control:
         self._stores = stores
         self._clock = clock
 
+    async def refuse_busy(self, thread_id: str) -> None:
+        """Raise RunError while a process works on a thread: it would write over what is changed beside it."""
+        run = await self._stores.runs.latest(thread_id)
+        if run is not None and self._stores.leases.worked_on(run):
+            raise RunError(
+                f"run {run.run_id} is being worked on: the state of its thread is not to be changed now",
+                f"wait for it, or: planwright cancel {thread_id}",
+            )
+
     async def cancel(self, thread_id: str, by: str) -> None:
         """Ask for the end of a thread's run. Raises RunError when there is nothing to cancel."""
         run = await self._stores.runs.latest(thread_id)

@@ -156,8 +156,10 @@ async def test_an_unknown_gate_is_refused(stores: Stores) -> None:
 
 
 async def test_the_open_gates_of_a_thread_are_listed_oldest_first(stores: Stores, lease: Lease) -> None:
-    younger = gate("gate_a").model_copy(update={"requested_at": NOW + timedelta(seconds=5)})
-    for opened in (younger, gate("gate_b"), gate("gate_c"), gate("gate_d", "thread_2")):
+    later = gate("gate_a").model_copy(
+        update={"requested_at": NOW - timedelta(days=1)}
+    )  # the clock was set back
+    for opened in (gate("gate_b"), gate("gate_c"), gate("gate_d", "thread_2"), later):
         await stores.gates.open(opened, lease)
     await stores.gates.decide("gate_c", APPROVE, NOW)
     assert [found.gate_id for found in await stores.gates.of_thread("thread_1")] == ["gate_b", "gate_a"]

@@ -90,6 +90,7 @@ def test_every_status_has_the_exit_code_of_the_table(status: RunStatus) -> None:
         "planned": 0,
         "failed": 1,
         "running": 1,
+        "paused": 2,
         "waiting": 3,
         "needs_input": 3,
         "rejected": 4,

@@ -64,13 +64,13 @@ async def _fill(records: Records) -> None:
         if settled:
             await records.budgets.settle(kept, amount)
 
+    await use("run_3", "globex", "near", 1600, 8 * CENT, 30)
+    await use("run_2", "acme", "near", 800, 4 * CENT, 1)
+    await use("run_2", "acme", "near", 70, 1 * CENT, 1, settled=False)
     await use("run_1", "acme", "near", 100, 1 * CENT, 0)
     await use("run_1", "acme", "near", 200, None, 0)
     await use("run_1", "acme", "far", 400, 2 * CENT, 0)
-    await use("run_2", "acme", "near", 800, 4 * CENT, 1)
-    await use("run_3", "globex", "near", 1600, 8 * CENT, 30)
     await use("run_2", "acme", "near", 50, 1 * CENT, 0, settled=False)
-    await use("run_2", "acme", "near", 70, 1 * CENT, 1, settled=False)
     lease = await records.leases.take(RUN, 60)
     for uid, capability, status in (("a", "files.read", "completed"), ("b", "agent", "completed")):
         done = StepResult(uid=uid, step_id=uid, capability=capability, status="completed")
