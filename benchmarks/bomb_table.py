@@ -180,7 +180,11 @@ def _json() -> list[Bomb]:
         bombs.append(Bomb("an MCP result over HTTP", name, partial(_tool_over_http, name)))
         bombs.append(Bomb("an MCP result in events", name, partial(_tool_over_http, f"events {name}")))
     bombs.append(bomb("an MCP schema", "an evil pattern", _tool, "pattern", {"word": "a" * 40 + "!"}))
-    within = {"wide, in 180 kB": f"[{'[],' * 60_000}[]]", "40,000 levels": DEEP[60_000:-60_000]}
+    within = {
+        "wide, in 180 kB": f"[{'[],' * 60_000}[]]",
+        "wide, 9,000 lists": f"[{'[],' * 9000}[]]",
+        "40,000 levels": DEEP[60_000:-60_000],
+    }
     for name, content in {**TEXTS, **within, "digits, in 190 kB": "9" * 190_000}.items():
         step = '[{"id": "s1", "capability": "memory.search", "params": {"query": ' + content + "}}]"
         bombs.append(bomb("a plan", name, _planned, content))

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +50,11 @@ def fill(folder: Path, count: int) -> None:
 async def _fill(stores: Stores, count: int) -> None:
     for first in range(0, count, AT_ONCE):
         some = [_run(number) for number in range(first, min(first + AT_ONCE, count))]
-        await stores.database.run("begin", lambda connection, new=some: _begin(connection, new))
+        await stores.database.run("begin", partial(_begin, some))
         await asyncio.gather(*(_wait_at_gate(stores, run) for run in some))
 
 
-def _begin(connection: sqlite3.Connection, runs: list[Run]) -> None:
+def _begin(runs: list[Run], connection: sqlite3.Connection) -> None:
     for run in runs:
         begin_run(connection, run)
 

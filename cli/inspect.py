@@ -161,8 +161,7 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
     """Gather all that is recorded of a run."""
     database = open_store(settings)
     run = next(database.query("SELECT * FROM runs WHERE run_id = ?", (run_id,)))
-    wanted = ("run_id", "thread_id", "tenant", "status", "paused_for", "request", "answer")
-    wanted += ("started_at", "ended_at")
+    wanted = ("run_id thread_id tenant status paused_for request answer started_at ended_at").split()
     plan = next(
         database.query(
             "SELECT plan FROM plans WHERE run_id = ? AND kind = 'plan' ORDER BY rowid DESC",

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from planwright.graph.errors import CapabilityRejected, ModelOutputInvalid
+from planwright.graph.reply_size import MOST_LISTS, opened
 from planwright.sandbox.sandbox import sandbox
 
 LONGEST_REPLY = 200_000  # characters; a reply may have 4096 tokens, of four or five each
@@ -14,12 +15,16 @@ LONGEST_REPLY = 200_000  # characters; a reply may have 4096 tokens, of four or 
 def read_json(text: str) -> tuple[dict[str, Any], bool]:
     """Read the one JSON object of a reply; say whether it had to be repaired.
 
-    Raises ModelOutputInvalid when there is none to be found, or it is too long or nested too deeply.
+    Raises ModelOutputInvalid when there is none to be found, or it is too long, holds too much or is nested too deeply.
     """
     if len(text) > LONGEST_REPLY:
         raise ModelOutputInvalid(
             f"the reply has {len(text):,} characters, {LONGEST_REPLY:,} are allowed",
             "answer with fewer words",
+        )
+    if opened(text.encode("utf-8", "replace")) > MOST_LISTS:
+        raise ModelOutputInvalid(
+            f"the reply has more than {MOST_LISTS:,} lists and objects", "answer with fewer of them"
         )
     body = _unfenced(text)
     try:
