@@ -1,0 +1,239 @@
+"""One worker of a simulation: an agent of its own over the store that all share, and the person in front of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from langgraph.types import Command
+
+from benchmarks.counted_stage import THREAD, config, rows_of
+from benchmarks.simulated_receivers import Receivers, sending
+from benchmarks.simulated_requests import Request, SimulatedModel
+from benchmarks.simulated_store import Disk, SimulatedDatabase, SimulatedHeartbeat
+from benchmarks.simulated_time import SimulatedLoop, World
+from planwright.checkpoints.leases import Leases
+from planwright.checkpoints.ledger import Ledger
+from planwright.checkpoints.owners import Life, Owner
+from planwright.checkpoints.stores import Stores, open_stores
+from planwright.graph.agent import Agent, build_graph
+from planwright.graph.clock import Timer
+from planwright.graph.errors import PlanwrightError
+from planwright.graph.run_context import RunContext
+from planwright.graph.settings import Settings, load
+
+PEOPLE = ("kim", "sam", "ada")
+ROUNDS = 400
+
+
+@dataclass
+class Stage:
+    """What all workers of a simulation share."""
+
+    world: World
+    workspace: Path
+    request: Request
+    receivers: Receivers
+    settings: dict[str, Any]
+    model_oddity: list[float]
+    calm: bool = False
+    workers: list[Worker] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    said: dict[str, bool] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def store(self) -> Path:
+        """The folder of the databases."""
+        return self.workspace / ".planwright"
+
+    def rows(self, query: str, *values: Any) -> list[dict[str, Any]]:
+        """Read rows of the records with plain SQLite."""
+        return rows_of(self.store / "planwright.db", query, *values)
+
+    def count(self, what: str) -> None:
+        """Count something that took place."""
+        self.counts[what] = self.counts.get(what, 0) + 1
+
+    def life(self, owner: Owner) -> Life:
+        """Say whether a worker lives."""
+        return "alive" if any(w.alive and w.owner == owner for w in self.workers) else "dead"
+
+    def ended(self) -> bool:
+        """Say whether there is a run, and all runs have ended."""
+        runs = self.rows("SELECT ended_at FROM runs")
+        return bool(runs) and all(run["ended_at"] for run in runs)
+
+
+class Worker:
+    """A process that is none: a loop, an agent, its owner's name and its disk."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.number = len(stage.workers) + 1
+        self.name = f"worker {self.number}"
+        self.loop = SimulatedLoop(stage.world)
+        self.disk = Disk()
+        self.alive, self.paused = True, False
+        number = str(self.number)
+        self.owner = Owner("simulated", f"boot-{stage.world.boot}", "1", number, number, number)
+        stage.workers.append(self)
+        self.agent = self._open()
+        self.work = self.loop.create_task(self.lead())
+
+    def _open(self) -> Agent:
+        stage, world = self.stage, self.stage.world
+        settings = _settings(stage)
+        timer = Timer(world.ticks, f"boot-{world.boot}")
+        kind = partial(SimulatedDatabase, loop=self.loop, disk=self.disk)
+        stores = open_stores(settings.store_folder, boundary=self._note, timer=timer, kind=kind)
+        return build_graph(
+            settings,
+            model=SimulatedModel(stage.request.script, world, stage.model_oddity),
+            capabilities=sending(stage.receivers, self.name),
+            stores=self._simulated(stores),
+            clock=world.clock,
+            timer=timer,
+        )
+
+    def _simulated(self, stores: Stores) -> Stores:
+        beat, life = SimulatedHeartbeat(self.loop), self.stage.life
+        leases = Leases(stores.database, self.stage.world.ticks, self.owner, life, beat)
+        return replace(stores, leases=leases, ledger=Ledger(stores.database, life))
+
+    def _note(self, name: str) -> None:
+        self.stage.world.note(f"{self.name} {name}")
+
+    def kill(self) -> None:
+        """End it as kill -9 does: nothing of it is done any more."""
+        self.alive, self.disk.gone = False, True
+        self.stage.receivers.gone(self.name)
+        self.close()
+
+    def close(self) -> None:
+        """Close the files."""
+        self.agent.stores.database.close()
+        self.agent.stores.saver.database.close()
+
+    async def lead(self) -> None:
+        """Do what is next until all has ended."""
+        stage, chance = self.stage, self.stage.world.chance
+        for _ in range(ROUNDS):
+            try:
+                if await self._next():
+                    return
+            except PlanwrightError as error:
+                self._refused(error)
+            except Exception as error:  # noqa: BLE001 - an error of no class of ours is a finding
+                stage.world.note(f"{self.name} raised {type(error).__name__}: {error}")
+                stage.wrong.append(f"an error of no class of ours: {type(error).__name__}: {error}")
+            await asyncio.sleep(chance.uniform(0.01, 3))
+
+    def _refused(self, error: PlanwrightError) -> None:
+        stage = self.stage
+        stage.count(type(error).__name__)
+        stage.world.note(f"{self.name} is refused: {type(error).__name__}: {error.cause}")
+        if "is a bug" in error.cause:
+            stage.wrong.append(error.cause)
+
+    async def _next(self) -> bool:
+        """Take one step; say whether all has ended."""
+        stage, chance = self.stage, self.stage.world.chance
+        runs = stage.rows("SELECT * FROM runs ORDER BY rowid")
+        if not runs:
+            await self._enter({"messages": [("user", stage.request.script.request)]})
+            return False
+        if stage.ended():
+            return True
+        odd = 0 if stage.calm else chance.random()
+        if odd > 0.97:
+            stage.world.note(f"{self.name} cancels")
+            stage.count("cancel")
+            await self.agent.acancel(THREAD)
+            return False
+        if odd > 0.9 or (stage.calm and self._held()):
+            stage.world.note(f"{self.name} takes over")
+            stage.count("take over")
+            await self.agent.atake_over(THREAD)
+        gates = stage.rows("SELECT * FROM gates WHERE status = 'open' ORDER BY rowid")
+        if gates and (answer := self._answer(chance.choice(gates))) is not None:
+            await self._enter(Command(resume=answer))
+        elif not gates:
+            await self._enter(None)
+        return False
+
+    def _held(self) -> bool:
+        return False
+
+    async def _enter(self, given: Any) -> None:
+        mode = self.stage.request.mode
+        context = RunContext(planning_mode=mode) if isinstance(given, dict) else None
+        await self.agent.ainvoke(given, config(process=self.name), context=context)
+
+    def _answer(self, gate: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Answer a gate; None while nobody can know yet what to say."""
+        stage, chance = self.stage, self.stage.world.chance
+        shown = json.loads(gate["shown"])
+        answer = {"gate_id": gate["gate_id"], "decided_by": chance.choice(PEOPLE)}
+        if shown.get("in_doubt"):
+            said = self._truth(gate["run_id"])
+            if said is not None:
+                stage.world.note(f"{self.name} answers in doubt {said['type']}")
+            return None if said is None else {**answer, **said}
+        odd = 0 if stage.calm else chance.random()
+        said = {"type": "approve"}
+        if gate["kind"] == "info":
+            said = {"type": "respond", "message": "as you think best"}
+        elif odd > 0.92:
+            said = {"type": "reject", "message": "no"}
+        elif odd > 0.85 and gate["kind"] == "plan":
+            said = {"type": "respond", "message": "think again"}
+        stage.world.note(f"{self.name} answers {gate['kind']} {said['type']}")
+        return {**answer, **said}
+
+    def _truth(self, run_id: str) -> dict[str, Any] | None:
+        """Say of effects in doubt what their receivers got, once nobody sends them any more."""
+        stage = self.stage
+        query = "SELECT * FROM effects WHERE run_id = ? AND status IN ('in_doubt', 'intent')"
+        doubtful = stage.rows(query, run_id)
+        for worker in stage.workers:
+            owned = any(row["owner"] == str(worker.owner) for row in doubtful)
+            if worker is not self and worker.alive and owned:
+                stage.world.note(f"{self.name} ends {worker.name}, which may still send")
+                worker.kill()
+        if not stage.receivers.quiet() or not doubtful:
+            return None
+        names = [json.loads(row["args"])["name"] for row in doubtful]
+        there = {name: stage.receivers.count(name) > 0 for name in names}
+        stage.count("in doubt")
+        if all(there.values()):
+            stage.said |= there
+            return {"type": "respond", "message": json.dumps({"name": names[0]})}
+        if not any(there.values()):
+            return {"type": "approve"}
+        stage.count("mixed")
+        return {"type": "reject", "message": "some of these happened, some did not"}
+
+
+def _settings(stage: Stage) -> Settings:
+    return load(
+        stage.workspace,
+        sessions={"lease_s": 60, "gate_ttl_s": 3600},
+        failover={"jitter": 0},
+        **stage.settings,
+    )
+
+
+def finish(stage: Stage, idle: Callable[[], None]) -> None:
+    """Close what is open, and forget what nobody waits for."""
+    for worker in stage.workers:
+        worker.disk.gone = True
+        with suppress(PlanwrightError):
+            worker.close()
+    idle()
