@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import sys
 import tempfile
 import time
 from collections import Counter
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
 from benchmarks.counted_stage import quick_folder
-from benchmarks.simulated_trial import Played, as_row, play
+from benchmarks.simulated_trial import play
 
 
 def main() -> int:

@@ -81,9 +81,7 @@ class Receivers:
         """Let something take place in a while, whoever waits for it."""
         if call.idempotency_key not in self.under_way:
             self.under_way.append(call.idempotency_key)
-            self.world.later(
-                self.world.chance.uniform(1, LONG_S), lambda: self.do(kind, name, call, sender)
-            )
+            self.world.later(self.world.chance.uniform(1, LONG_S), lambda: self.do(kind, name, call, sender))
 
     async def take(self, kind: str, name: str, call: CallContext, sender: str) -> Receipt:
         """Take a call, and answer, or not."""
@@ -102,7 +100,7 @@ class Receivers:
         if fate == "silent":
             await asyncio.sleep(LONG_S)
         if fate == "broken":
-            raise ConnectionResetError("the connection broke off")
+            raise _broken(kind)
         return Receipt(name=name)
 
     def take_blocking(self, kind: str, name: str, call: CallContext, sender: str) -> Receipt:
@@ -133,13 +131,27 @@ class Receivers:
         self.under_way = [key for key in self.under_way if not key.endswith(sender)]
 
 
+def _broken(kind: str) -> Exception:
+    """Say that the connection broke off, as a capability has to: the same key is safe, or nobody knows."""
+    if kind == "idempotent":
+        return CapabilityUnavailable("the connection broke off")
+    return ConnectionResetError("the connection broke off")
+
+
 def sending(receivers: Receivers, sender: str) -> list[Capability]:
     """Declare the capabilities of one worker: one for each class of effect, one grave, one that blocks."""
 
     async def looked_up(name: str, call: CallContext) -> Receipt | None:
         return Receipt(name=name) if receivers.knows(call.idempotency_key) else None
 
-    @capability("sim.book", trusted_result=True, mode="local_write", risk="Medium", effect="idempotent", timeout_s=PATIENCE_S)
+    @capability(
+        "sim.book",
+        trusted_result=True,
+        mode="local_write",
+        risk="Medium",
+        effect="idempotent",
+        timeout_s=PATIENCE_S,
+    )
     async def book(name: str, call: CallContext) -> Receipt:
         """Book an entry with a receiver that honours the idempotency key."""
         return await receivers.take("idempotent", name, call, sender)
@@ -170,7 +182,14 @@ def sending(receivers: Receivers, sender: str) -> list[Capability]:
         """Post to a receiver that can be asked, by a function that blocks."""
         return receivers.take_blocking("queryable", name, call, sender)
 
-    @capability("sim.stamp", trusted_result=True, mode="local_write", risk="Medium", effect="blind", timeout_s=PATIENCE_S)
+    @capability(
+        "sim.stamp",
+        trusted_result=True,
+        mode="local_write",
+        risk="Medium",
+        effect="blind",
+        timeout_s=PATIENCE_S,
+    )
     async def stamp(name: str, call: CallContext) -> Receipt:
         """Stamp a document at a receiver that knows no keys."""
         return await receivers.take("blind", name, call, sender)

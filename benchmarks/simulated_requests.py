@@ -27,6 +27,9 @@ Way = Literal["plan", "loop", "chain", "sub-agent", "agentic step"]
 WAYS: tuple[Way, ...] = ("plan", "plan", "loop", "chain", "sub-agent", "agentic step")
 
 
+ASKED = {"chain": ", by a chain of tools", "sub-agent": ", and let another agent help you"}
+
+
 @dataclass(frozen=True)
 class Request:
     """What is asked for: effects by business id, on which others each depends, and what the model says."""
@@ -45,7 +48,7 @@ def draw(chance: random.Random) -> Request:
         for n, kind in enumerate(chance.choices(KINDS, k=chance.randint(1, 4)), 1)
     ]
     names = [str(args["name"]) for _, args in calls]
-    request = f"Carry out {', '.join(names)}"
+    request = f"Carry out {', '.join(names)}{ASKED.get(way, '')}"
     if way == "plan":
         after = [sorted(chance.sample(range(n), chance.randint(0, min(n, 2)))) for n in range(len(calls))]
         steps = [

@@ -16,6 +16,8 @@ from planwright.checkpoints.heartbeat import Beat, Heartbeat
 
 Moment = Literal["begin", "within", "commit", "after commit"]
 MOMENTS: tuple[Moment, ...] = ("begin", "within", "commit", "after commit")
+Committed = Callable[[str, frozenset[str], int], None]
+"""Told of a commit: of which database, of which jobs, and how many rows they changed."""
 TEXTS = ("database is locked", "disk I/O error", "database or disk is full")
 
 
@@ -69,11 +71,19 @@ class SimulatedDatabase(Database):
     """A database whose jobs are done in a step of its worker's loop: all that wait, in one commit."""
 
     def __init__(
-        self, path: Path, migrations: tuple[str, ...], *, loop: SimulatedLoop, disk: Disk, **options: Any
+        self,
+        path: Path,
+        migrations: tuple[str, ...],
+        *,
+        loop: SimulatedLoop,
+        disk: Disk,
+        committed: Committed,
+        **options: Any,
     ) -> None:
         super().__init__(path, migrations, **options)
         self._loop = loop
         self._disk = disk
+        self._committed = committed
         self._waiting: list[_Item] = []
         self._connection: sqlite3.Connection | None = None
 
@@ -101,7 +111,10 @@ class SimulatedDatabase(Database):
     def _flush(self) -> None:
         batch, self._waiting = self._waiting, []
         if batch and self._connection is not None:
+            before = self._connection.total_changes
             self._commit(self._connection, batch)
+            names = frozenset(item.name for item in batch)
+            self._committed(self.path.stem, names, self._connection.total_changes - before)
 
 
 class SimulatedHeartbeat(Heartbeat):

@@ -1,176 +1,143 @@
-"""One seed: workers over one store, disturbed at moments that the seed draws, and the verdict."""
+"""One seed: workers over one store, troubled at moments that the seed draws, and the verdict."""
 
 from __future__ import annotations
 
 import gc
 import hashlib
-import json
 import random
+import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from benchmarks.simulated_receivers import Receivers
 from benchmarks.simulated_requests import draw
-from benchmarks.simulated_store import MOMENTS, TEXTS
+from benchmarks.simulated_spending import spend
 from benchmarks.simulated_time import World, step
+from benchmarks.simulated_trouble import ACTIONS, OF_CLOCKS, calm_down, disturb
 from benchmarks.simulated_truth import judge
 from benchmarks.simulated_worker import Stage, Worker
 
-STEPS, LONGEST_S = 200_000, 20 * 86_400.0
+STEPS, LONGEST_S = 150_000, 20 * 86_400.0
 CALM_AFTER_S = 600.0
-ACTIONS = ("kill", "pause", "wake", "clock", "disk", "start", "restart")
+OFTEN = (0.0, 0.1, 0.4)
 
 
 @dataclass
 class Played:
-    """What came of a seed."""
+    """What came of a seed; its `trace` is the same whenever it is played."""
 
     seed: int
     way: str
     status: str = ""
     steps: int = 0
     seconds: float = 0
-    digest: str = ""
+    workers: int = 0
+    effects: int = 0
     counts: dict[str, int] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
     trace: list[str] = field(default_factory=list)
 
+    @property
+    def digest(self) -> str:
+        """Hash the trace."""
+        return hashlib.sha256("\n".join(self.trace).encode()).hexdigest()
+
+
+def play(seed: int, folder: Path, *, clocks: bool = False) -> Played:
+    """Play one seed in a folder made for it; with `clocks`, nothing is troubled but the clock."""
+    folder.mkdir(parents=True)
+    with _drawn_from(seed):
+        stage = _stage(World(seed), folder, clocks)
+        played = Played(seed, stage.request.way)
+        _let_run(stage, played, clocks)
+        judge(stage)
+        for worker in stage.workers:
+            worker.close()
+    runs = stage.rows("SELECT status FROM runs ORDER BY rowid")
+    stage.close()
+    played.status = runs[-1]["status"] if runs else "no run"
+    played.wrong, played.counts, played.seconds = stage.wrong, stage.counts, round(stage.world.now, 3)
+    played.workers, played.effects = len(stage.workers), len(stage.receivers.happened)
+    played.trace = [*stage.world.trace, f"ended as {played.status}", *stage.wrong]
+    return played
+
 
 @contextmanager
-def chance_of(seed: int) -> Iterator[None]:
-    """Make everything that is drawn in this process follow from a seed, ids included."""
-    drawn = random.Random(f"ids {seed}")
-    state = random.getstate()
+def _drawn_from(seed: int) -> Iterator[None]:
+    """Make everything that this process draws follow from a seed, ids included, and collect no garbage."""
+    drawn, state, hook = random.Random(f"ids {seed}"), random.getstate(), sys.unraisablehook
     random.seed(seed)
-    gc.disable()  # a collection at some other moment would be another step of a loop
+    gc.disable()  # what a collection ends would be one more step of a loop, at any moment
     try:
         with mock.patch.object(uuid, "uuid4", lambda: uuid.UUID(int=drawn.getrandbits(128), version=4)):
             yield
     finally:
         random.setstate(state)
+        sys.unraisablehook = lambda _: None  # coroutines of workers that were killed end without a loop
+        gc.collect()
+        sys.unraisablehook = hook
         gc.enable()
 
 
-def play(seed: int, folder: Path) -> Played:
-    """Play one seed in a folder made for it."""
-    with chance_of(seed):
-        return _play(seed, folder)
-
-
-def _play(seed: int, folder: Path) -> Played:
-    world = World(seed)
-    request = draw(world.chance)
-    played = Played(seed, request.way)
-    folder.mkdir(parents=True)
-    oddity = world.chance.choice((0.0, 0.1, 0.4))
-    receivers = Receivers(world, lambda name: gated(stage, name), oddity)
-    stage = Stage(world, folder, request, receivers, {}, [world.chance.choice((0.0, 0.0, 0.15))])
+def _stage(world: World, folder: Path, clocks: bool) -> Stage:
+    chance = world.chance
+    request = draw(chance)
+    receivers = Receivers(world, lambda name: stage.gated(name), 0.0 if clocks else chance.choice(OFTEN))
+    stage = Stage(
+        world,
+        folder,
+        request,
+        receivers,
+        settings=_limits(chance),
+        model_oddity=[0.0 if clocks else chance.choice((0.0, 0.0, 0.15))],
+    )
     world.note(f"asked by {request.way}: {request.script.request}")
-    for _ in range(world.chance.randint(1, 3)):
+    for _ in range(chance.randint(1, 3)):
         Worker(stage)
-    moments = sorted(world.chance.randrange(20, 4000) for _ in range(world.chance.randint(0, 8)))
+    if clocks:
+        spend(stage)
+    return stage
+
+
+def _limits(chance: random.Random) -> dict[str, Any]:
+    settings: dict[str, Any] = {"execution": {"on_failed_dependency": chance.choice(("partial", "skip"))}}
+    if chance.random() < 0.15:
+        limit = chance.choice(("effects", "tool_calls", "tokens"))
+        settings["budgets"] = {"run": {limit: 8192 if limit == "tokens" else chance.randint(1, 3)}}
+    return settings
+
+
+def _let_run(stage: Stage, played: Played, clocks: bool) -> None:
+    """Take steps until all has ended, with trouble in between; then nothing fails, and it has to end."""
+    world, chance = stage.world, stage.world.chance
+    moments = sorted(chance.randrange(20, 4000) for _ in range(chance.randint(0, 8)))
     while not _over(stage):
         if (moments and played.steps >= moments[0]) or not _awake(stage):
-            if moments:
-                moments.pop(0)
-            _disturb(stage)
+            moments = moments[1:]
+            disturb(stage, OF_CLOCKS if clocks else ACTIONS)
         if not stage.calm and not moments and world.now > CALM_AFTER_S:
             calm_down(stage)
         played.steps += 1
-        if not step(world, [worker.loop for worker in stage.workers if worker.alive and not worker.paused]):
-            if not moments and stage.calm:
-                break
-            if not stage.calm:
-                moments.clear()
-                calm_down(stage)
+        awake = [worker.loop for worker in stage.workers if worker.alive and not worker.paused]
+        if not step(world, awake):
+            moments = []
+            calm_down(stage)
         if played.steps > STEPS or world.now > LONGEST_S:
             stage.wrong.append(f"it does not end within {played.steps} steps and {world.now:.0f} s")
-            break
-    judge(stage)
-    for worker in stage.workers:
-        worker.disk.gone = True
-        worker.close()
-    played.wrong, played.counts, played.seconds = stage.wrong, stage.counts, world.now
-    runs = stage.rows("SELECT status FROM runs ORDER BY rowid")
-    played.status = runs[-1]["status"] if runs else "no run"
-    played.trace = [*world.trace, f"ended as {played.status}", *stage.wrong]
-    played.digest = hashlib.sha256("\n".join(played.trace).encode()).hexdigest()
-    return played
+            return
 
 
 def _over(stage: Stage) -> bool:
-    return all(worker.work.done() or not worker.alive for worker in stage.workers) and any(
-        worker.alive for worker in stage.workers
+    """Say that nobody has anything left to do, and somebody lives to say so."""
+    return any(worker.alive for worker in stage.workers) and all(
+        worker.work.done() for worker in stage.workers if worker.alive
     )
 
 
 def _awake(stage: Stage) -> bool:
     return any(worker.alive and not worker.paused for worker in stage.workers)
-
-
-def calm_down(stage: Stage) -> None:
-    """Let nothing fail any more, wake whoever is paused, and see that somebody is there."""
-    stage.world.note("calm from here on")
-    stage.calm, stage.receivers.oddity, stage.model_oddity[0] = True, 0.0, 0.0
-    for worker in stage.workers:
-        worker.disk.left, worker.paused = 0, False
-    if not any(worker.alive and not worker.work.done() for worker in stage.workers):
-        Worker(stage)
-
-
-def _disturb(stage: Stage) -> None:
-    """Do one thing to somebody, or to the clock."""
-    world, chance = stage.world, stage.world.chance
-    living = [worker for worker in stage.workers if worker.alive and not worker.paused]
-    paused = [worker for worker in stage.workers if worker.alive and worker.paused]
-    action = chance.choice(ACTIONS) if living else chance.choice(("wake", "start"))
-    if action == "wake" and not paused:
-        action = "start"
-    world.note(f"disturbed: {action}")
-    stage.count(action)
-    if action == "kill":
-        chance.choice(living).kill()
-    elif action == "pause":
-        chance.choice(living).paused = True
-    elif action == "wake":
-        chance.choice(paused).paused = False
-    elif action == "clock":
-        _turn_clock(stage)
-    elif action == "disk":
-        disk = chance.choice(living).disk
-        disk.moment, disk.text, disk.left = chance.choice(MOMENTS), chance.choice(TEXTS), chance.randint(1, 4)
-        world.note(f"disk: {disk.moment} {disk.text} {disk.left} times")
-    elif action == "start":
-        Worker(stage)
-    else:
-        for worker in stage.workers:
-            if worker.alive:
-                worker.kill()
-        world.start_again()
-        Worker(stage)
-
-
-def _turn_clock(stage: Stage) -> None:
-    chance = stage.world.chance
-    by = chance.choice((86_400, -86_400, -5, -3600, 0))
-    stage.world.note(f"clock: {by}")
-    if by:
-        stage.world.set_clock(timedelta(seconds=by))
-    else:
-        stage.world.freeze_clock()
-
-
-def gated(stage: Stage, name: str) -> bool:
-    """Say whether a person has approved of something that names an effect."""
-    query = "SELECT shown FROM gates WHERE status = 'approved'"
-    return any(name in row["shown"] for row in stage.rows(query))
-
-
-def as_row(played: Played) -> dict[str, object]:
-    """Leave the trace out of a table."""
-    return {name: value for name, value in json.loads(json.dumps(asdict(played))).items() if name != "trace"}

@@ -1,25 +1,58 @@
-"""What has to be true after a simulated run, whatever was done to it."""
+"""What has to be true during and after a simulated run, whatever was done to it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from benchmarks.simulated_worker import Stage
 from planwright.checkpoints.store_check import check_store
 
-RUNS = "SELECT * FROM runs ORDER BY rowid"
+if TYPE_CHECKING:
+    from benchmarks.simulated_worker import Stage
+
 ENDS = "SELECT run_id, count(*) AS n FROM journal WHERE type = 'run_end' GROUP BY run_id"
+FENCED = frozenset(
+    ("intent", "done", "failed", "in_doubt", "step", "confirm", "reserve", "settle", "status", "end", "gate")
+    + ("plan", "chain", "memory", "propose", "title", "parts", "journal", "work", "checkpoint", "writes")
+)
+
+
+def stale(stage: Stage, worker: str, store: str, names: frozenset[str]) -> Iterator[str]:
+    """Look at a commit that changed rows: was the run its worker's?"""
+    if store == "planwright" and "lease" in names:
+        stage.holders |= {run["lease_token"]: run["owner"] for run in stage.rows("SELECT * FROM runs")}
+    if not names or names - FENCED:
+        return
+    fence = "SELECT token FROM fences" if store == "checkpoints" else "SELECT lease_token AS token FROM runs"
+    for row in stage.rows(fence, name=store):
+        holder = stage.holders.get(row["token"], "").split(":")[-1]
+        if f"worker {holder}" != worker:
+            yield f"{worker} wrote {'+'.join(sorted(names))}, and the run is worker {holder}'s"
+
+
+def early(stage: Stage, names: frozenset[str]) -> Iterator[str]:
+    """Look at gates that have just expired: had their time gone by, as far as this boot knows?"""
+    if "expiry" not in names:
+        return
+    for gate in stage.rows("SELECT * FROM gates WHERE status = 'expired'"):
+        if gate["gate_id"] in stage.expired:
+            continue
+        stage.expired.add(gate["gate_id"])
+        stage.count("expired")
+        open_s = stage.world.ticks() - gate["opened_s"]
+        if gate["boot"] == f"boot-{stage.world.boot}" and open_s < stage.ttl_s:
+            yield f"gate {gate['gate_id']} expired after {open_s:.0f} s of {stage.ttl_s}"
 
 
 def judge(stage: Stage) -> None:
     """Note what is wrong with effects, records and ends."""
-    stage.wrong += [*_effects(stage), *_ends(stage), *_ledger(stage), *_order(stage)]
-    stage.wrong += [f"db check: {one.file}: {one.what}" for one in check_store(stage.store) if not one.note]
+    stage.wrong += [*_effects(stage), *_ends(stage), *_ledger(stage), *_order(stage), *_limits(stage)]
+    stage.wrong += [f"db check: {one.what}" for one in check_store(stage.store) if not one.note]
 
 
 def _effects(stage: Stage) -> Iterator[str]:
-    for name in stage.request.effects:
+    for name in sorted({one.name for one in stage.receivers.happened}):
         if (count := stage.receivers.count(name)) > 1:
             yield f"{name} happened {count} times"
     for one in stage.receivers.happened:
@@ -28,19 +61,30 @@ def _effects(stage: Stage) -> Iterator[str]:
 
 
 def _ends(stage: Stage) -> Iterator[str]:
-    runs = stage.rows(RUNS)
     ends = {row["run_id"]: row["n"] for row in stage.rows(ENDS)}
-    for run in runs:
+    for run in stage.rows("SELECT * FROM runs ORDER BY rowid"):
         if run["ended_at"] is None:
             yield f"run {run['run_id']} has not ended, it is {run['status']}"
         elif ends.get(run["run_id"], 0) != 1:
             yield f"the journal tells {ends.get(run['run_id'], 0)} ends of {run['run_id']}"
-        elif run["status"] == "completed" and len(runs) == 1:
-            yield from (
-                f"the run completed, and {name} has not happened"
-                for name in stage.request.effects
-                if not stage.receivers.count(name)
-            )
+        if run["lease_until"]:
+            yield f"run {run['run_id']} is still held by {run['owner']}"
+    left = [json.loads(row["result"]) for row in stage.rows("SELECT result FROM steps")]
+    for step in left:
+        done = step["status"] == "completed" and str(step["capability"]).startswith("sim.")
+        if (
+            done
+            and isinstance(step["output"], dict)
+            and not stage.receivers.count(str(step["output"].get("name")))
+        ):
+            yield f"step {step['step_id']} completed, and {step['output'].get('name')} has not happened"
+        if step["status"] == "skipped" and _begun(stage, step["uid"]):
+            yield f"step {step['step_id']} was skipped, and it has happened"
+
+
+def _begun(stage: Stage, uid: str) -> bool:
+    keys = [row["key"] for row in stage.rows("SELECT key FROM effects WHERE step_uid = ?", uid)]
+    return any(one.key in keys for one in stage.receivers.happened)
 
 
 def _ledger(stage: Stage) -> Iterator[str]:
@@ -48,22 +92,34 @@ def _ledger(stage: Stage) -> Iterator[str]:
     for row in stage.rows("SELECT * FROM effects"):
         name = json.loads(row["args"])["name"]
         there = any(one.key == row["key"] for one in stage.receivers.happened)
-        anywhere = stage.receivers.count(name) > 0
-        if row["status"] == "done" and not there and not anywhere:
+        if row["status"] == "done" and not stage.receivers.count(name):
             yield f"the ledger says that {name} is done, and it is not"
-        if row["status"] == "failed" and there:
+        if (
+            row["status"] == "failed"
+            and there
+            and (row["effect"], row["code"]) != ("idempotent", "unavailable")
+        ):
             yield f"the ledger says that {name} has failed, and it happened"
         if row["status"] == "intent":
             yield f"the ledger leaves {name} as begun"
-        if row["status"] == "in_doubt" and row["effect"] != "blind":
-            yield f"{name} is in doubt, though its receiver knows"
-        if row["status"] == "in_doubt" and name in stage.said:
-            yield f"{name} is in doubt, though a person said that it happened"
+        if row["status"] == "in_doubt" and row["key"] in stage.said:
+            yield f"{name} is in doubt, though a person said what became of it"
 
 
 def _order(stage: Stage) -> Iterator[str]:
+    """Compare what happened with what it depended on; a plan that goes on in part is no finding."""
     names = [one.name for one in stage.receivers.happened]
     for name, before in stage.request.effects.items():
-        for one in before:
+        for one in before if stage.strict else ():
             if name in names and (one not in names or names.index(one) > names.index(name)):
                 yield f"{name} happened before {one}, on which it depends"
+
+
+def _limits(stage: Stage) -> Iterator[str]:
+    for limit, most in stage.settings.get("budgets", {}).get("run", {}).items():
+        query = {
+            "effects": "SELECT count(*) AS n FROM effects GROUP BY run_id",
+            "tool_calls": "SELECT sum(calls) AS n FROM usage WHERE kind = 'tool' GROUP BY run_id",
+            "tokens": "SELECT sum(tokens) AS n FROM usage WHERE kind = 'model' GROUP BY run_id",
+        }[limit]
+        yield from (f"{row['n']} {limit} of {most}" for row in stage.rows(query) if row["n"] > most)

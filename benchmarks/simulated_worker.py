@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+import sqlite3
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -13,11 +13,12 @@ from typing import Any
 
 from langgraph.types import Command
 
-from benchmarks.counted_stage import THREAD, config, rows_of
+from benchmarks.counted_stage import THREAD, config
 from benchmarks.simulated_receivers import Receivers, sending
 from benchmarks.simulated_requests import Request, SimulatedModel
 from benchmarks.simulated_store import Disk, SimulatedDatabase, SimulatedHeartbeat
 from benchmarks.simulated_time import SimulatedLoop, World
+from benchmarks.simulated_truth import early, stale
 from planwright.checkpoints.leases import Leases
 from planwright.checkpoints.ledger import Ledger
 from planwright.checkpoints.owners import Life, Owner
@@ -45,17 +46,52 @@ class Stage:
     calm: bool = False
     workers: list[Worker] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
-    said: dict[str, bool] = field(default_factory=dict)
+    said: set[str] = field(default_factory=set)
     counts: dict[str, int] = field(default_factory=dict)
+    days: set[str] = field(default_factory=set)
+    holders: dict[int, str] = field(default_factory=dict)
+    expired: set[str] = field(default_factory=set)
+    readers: dict[str, sqlite3.Connection] = field(default_factory=dict)
+
+    @property
+    def ttl_s(self) -> int:
+        """How long a gate stays open, in seconds."""
+        return 3600
+
+    @property
+    def strict(self) -> bool:
+        """Whether nothing begins without all that it depends on."""
+        return bool(self.settings["execution"]["on_failed_dependency"] == "skip")
 
     @property
     def store(self) -> Path:
         """The folder of the databases."""
         return self.workspace / ".planwright"
 
-    def rows(self, query: str, *values: Any) -> list[dict[str, Any]]:
-        """Read rows of the records with plain SQLite."""
-        return rows_of(self.store / "planwright.db", query, *values)
+    def rows(self, query: str, *values: Any, name: str = "planwright") -> list[dict[str, Any]]:
+        """Read rows of a database with plain SQLite; none where there is no such database or table."""
+        if name not in self.readers:
+            path = self.store / f"{name}.db"
+            if not path.exists():
+                return []
+            self.readers[name] = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+            self.readers[name].row_factory = sqlite3.Row
+        try:
+            return [dict(row) for row in self.readers[name].execute(query, values)]
+        except sqlite3.OperationalError as error:
+            if "no such table" in str(error):
+                return []
+            raise
+
+    def gated(self, name: str) -> bool:
+        """Say whether a person has approved of something that names an effect."""
+        query = "SELECT 1 FROM gates WHERE status = 'approved' AND instr(shown, ?) LIMIT 1"
+        return bool(self.rows(query, name))
+
+    def close(self) -> None:
+        """Stop reading."""
+        for reader in self.readers.values():
+            reader.close()
 
     def count(self, what: str) -> None:
         """Count something that took place."""
@@ -91,7 +127,7 @@ class Worker:
         stage, world = self.stage, self.stage.world
         settings = _settings(stage)
         timer = Timer(world.ticks, f"boot-{world.boot}")
-        kind = partial(SimulatedDatabase, loop=self.loop, disk=self.disk)
+        kind = partial(SimulatedDatabase, loop=self.loop, disk=self.disk, committed=self._committed)
         stores = open_stores(settings.store_folder, boundary=self._note, timer=timer, kind=kind)
         return build_graph(
             settings,
@@ -109,6 +145,12 @@ class Worker:
 
     def _note(self, name: str) -> None:
         self.stage.world.note(f"{self.name} {name}")
+
+    def _committed(self, store: str, names: frozenset[str], changed: int) -> None:
+        if not changed:
+            return
+        look = stale(self.stage, self.name, store, names)
+        self.stage.wrong += [*look, *early(self.stage, names)]
 
     def kill(self) -> None:
         """End it as kill -9 does: nothing of it is done any more."""
@@ -157,7 +199,7 @@ class Worker:
             stage.count("cancel")
             await self.agent.acancel(THREAD)
             return False
-        if odd > 0.9 or (stage.calm and self._held()):
+        if odd > 0.9:
             stage.world.note(f"{self.name} takes over")
             stage.count("take over")
             await self.agent.atake_over(THREAD)
@@ -166,9 +208,6 @@ class Worker:
             await self._enter(Command(resume=answer))
         elif not gates:
             await self._enter(None)
-        return False
-
-    def _held(self) -> bool:
         return False
 
     async def _enter(self, given: Any) -> None:
@@ -213,7 +252,7 @@ class Worker:
         there = {name: stage.receivers.count(name) > 0 for name in names}
         stage.count("in doubt")
         if all(there.values()):
-            stage.said |= there
+            stage.said |= {row["key"] for row in doubtful}
             return {"type": "respond", "message": json.dumps({"name": names[0]})}
         if not any(there.values()):
             return {"type": "approve"}
@@ -224,16 +263,7 @@ class Worker:
 def _settings(stage: Stage) -> Settings:
     return load(
         stage.workspace,
-        sessions={"lease_s": 60, "gate_ttl_s": 3600},
+        sessions={"lease_s": 60, "gate_ttl_s": stage.ttl_s},
         failover={"jitter": 0},
         **stage.settings,
     )
-
-
-def finish(stage: Stage, idle: Callable[[], None]) -> None:
-    """Close what is open, and forget what nobody waits for."""
-    for worker in stage.workers:
-        worker.disk.gone = True
-        with suppress(PlanwrightError):
-            worker.close()
-    idle()
