@@ -50,6 +50,10 @@ class Receivers:
         """Count how often something took place."""
         return sum(one.name == name for one in self.happened)
 
+    def has(self, key: str) -> bool:
+        """Say whether anything took place under a key."""
+        return any(one.key == key for one in self.happened)
+
     def quiet(self) -> bool:
         """Say that nothing is under way."""
         return not self.under_way
@@ -58,7 +62,7 @@ class Receivers:
         """Say whether anything arrived under a key. Raises CapabilityUnavailable while that is under way."""
         if key in self.under_way:
             raise CapabilityUnavailable("it is being worked on")
-        return any(one.key == key for one in self.happened)
+        return self.has(key)
 
     def fate(self, name: str) -> Fate:
         """Choose what becomes of a call."""
@@ -72,7 +76,7 @@ class Receivers:
         key = call.idempotency_key
         if key in self.under_way:
             self.under_way.remove(key)
-        if kind == "idempotent" and any(one.key == key for one in self.happened):
+        if kind == "idempotent" and self.has(key):
             return
         self.world.note(f"happens {name} from {sender}")
         self.happened.append(Arrival(name, key, kind, sender, self.gated(name)))

@@ -7,7 +7,8 @@ import hashlib
 import random
 import sys
 import uuid
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,6 +68,10 @@ def play(seed: int, folder: Path, *, clocks: bool = False) -> Played:
     return played
 
 
+def _ids(drawn: random.Random) -> Callable[[], uuid.UUID]:
+    return lambda: uuid.UUID(int=drawn.getrandbits(128), version=4)
+
+
 @contextmanager
 def _drawn_from(seed: int) -> Iterator[None]:
     """Make everything that this process draws follow from a seed, ids included, and collect no garbage."""
@@ -74,12 +79,13 @@ def _drawn_from(seed: int) -> Iterator[None]:
     random.seed(seed)
     gc.disable()  # what a collection ends would be one more step of a loop, at any moment
     try:
-        with mock.patch.object(uuid, "uuid4", lambda: uuid.UUID(int=drawn.getrandbits(128), version=4)):
+        with mock.patch.object(uuid, "uuid4", _ids(drawn)):
             yield
     finally:
         random.setstate(state)
         sys.unraisablehook = lambda _: None  # coroutines of workers that were killed end without a loop
-        gc.collect()
+        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # some had not begun
+            gc.collect()
         sys.unraisablehook = hook
         gc.enable()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -20,11 +20,12 @@ from benchmarks.simulated_store import Disk, SimulatedDatabase, SimulatedHeartbe
 from benchmarks.simulated_time import SimulatedLoop, World
 from benchmarks.simulated_truth import early, stale
 from planwright.checkpoints.leases import Leases
-from planwright.checkpoints.ledger import Ledger
-from planwright.checkpoints.owners import Life, Owner
+from planwright.checkpoints.owners import Owners, folder_of
 from planwright.checkpoints.stores import Stores, open_stores
-from planwright.graph.agent import Agent, build_graph
+from planwright.graph.agent import Agent
+from planwright.graph.building import build_graph
 from planwright.graph.clock import Timer
+from planwright.graph.doubt import EffectAnswer
 from planwright.graph.errors import PlanwrightError
 from planwright.graph.run_context import RunContext
 from planwright.graph.settings import Settings, load
@@ -46,7 +47,6 @@ class Stage:
     calm: bool = False
     workers: list[Worker] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
-    said: set[str] = field(default_factory=set)
     counts: dict[str, int] = field(default_factory=dict)
     days: set[str] = field(default_factory=set)
     holders: dict[int, str] = field(default_factory=dict)
@@ -97,10 +97,6 @@ class Stage:
         """Count something that took place."""
         self.counts[what] = self.counts.get(what, 0) + 1
 
-    def life(self, owner: Owner) -> Life:
-        """Say whether a worker lives."""
-        return "alive" if any(w.alive and w.owner == owner for w in self.workers) else "dead"
-
     def ended(self) -> bool:
         """Say whether there is a run, and all runs have ended."""
         runs = self.rows("SELECT ended_at FROM runs")
@@ -117,8 +113,8 @@ class Worker:
         self.loop = SimulatedLoop(stage.world)
         self.disk = Disk()
         self.alive, self.paused = True, False
-        number = str(self.number)
-        self.owner = Owner("simulated", f"boot-{stage.world.boot}", "1", number, number, number)
+        self.owners = Owners(folder_of(stage.store / "planwright.db"))
+        self.owner = self.owners.me()
         stage.workers.append(self)
         self.agent = self._open()
         self.work = self.loop.create_task(self.lead())
@@ -139,9 +135,8 @@ class Worker:
         )
 
     def _simulated(self, stores: Stores) -> Stores:
-        beat, life = SimulatedHeartbeat(self.loop), self.stage.life
-        leases = Leases(stores.database, self.stage.world.ticks, self.owner, life, beat)
-        return replace(stores, leases=leases, ledger=Ledger(stores.database, life))
+        beat = SimulatedHeartbeat(self.loop)
+        return replace(stores, leases=Leases(stores.database, self.owners, self.stage.world.ticks, beat))
 
     def _note(self, name: str) -> None:
         self.stage.world.note(f"{self.name} {name}")
@@ -149,7 +144,7 @@ class Worker:
     def _committed(self, store: str, names: frozenset[str], changed: int) -> None:
         if not changed:
             return
-        look = stale(self.stage, self.name, store, names)
+        look = stale(self.stage, self, store, names)
         self.stage.wrong += [*look, *early(self.stage, names)]
 
     def kill(self) -> None:
@@ -159,7 +154,8 @@ class Worker:
         self.close()
 
     def close(self) -> None:
-        """Close the files."""
+        """Close the files, and drop what the kernel drops with a process."""
+        self.agent.stores.leases.close()
         self.agent.stores.database.close()
         self.agent.stores.saver.database.close()
 
@@ -180,9 +176,15 @@ class Worker:
     def _refused(self, error: PlanwrightError) -> None:
         stage = self.stage
         stage.count(type(error).__name__)
-        stage.world.note(f"{self.name} is refused: {type(error).__name__}: {error.cause}")
+        stage.world.note(
+            f"{self.name} is refused: {type(error).__name__}: {self._without_names(error.cause)}"
+        )
         if "is a bug" in error.cause:
             stage.wrong.append(error.cause)
+
+    def _without_names(self, text: str) -> str:
+        """Leave out what another process would be called, and another folder."""
+        return text.replace(self.owner.shown, "a worker").replace(str(self.stage.workspace), "")
 
     async def _next(self) -> bool:
         """Take one step; say whether all has ended."""
@@ -192,7 +194,7 @@ class Worker:
             await self._enter({"messages": [("user", stage.request.script.request)]})
             return False
         if stage.ended():
-            return True
+            return await self._decide_late()
         odd = 0 if stage.calm else chance.random()
         if odd > 0.97:
             stage.world.note(f"{self.name} cancels")
@@ -221,10 +223,8 @@ class Worker:
         shown = json.loads(gate["shown"])
         answer = {"gate_id": gate["gate_id"], "decided_by": chance.choice(PEOPLE)}
         if shown.get("in_doubt"):
-            said = self._truth(gate["run_id"])
-            if said is not None:
-                stage.world.note(f"{self.name} answers in doubt {said['type']}")
-            return None if said is None else {**answer, **said}
+            effects = self._truth(gate["run_id"], [effect["key"] for effect in shown["effects"]])
+            return None if effects is None else {**answer, "type": "respond", "effects": effects}
         odd = 0 if stage.calm else chance.random()
         said = {"type": "approve"}
         if gate["kind"] == "info":
@@ -236,28 +236,43 @@ class Worker:
         stage.world.note(f"{self.name} answers {gate['kind']} {said['type']}")
         return {**answer, **said}
 
-    def _truth(self, run_id: str) -> dict[str, Any] | None:
-        """Say of effects in doubt what their receivers got, once nobody sends them any more."""
+    def _truth(self, run_id: str, keys: Sequence[str]) -> list[dict[str, Any]] | None:
+        """Say of effects in doubt whether their receivers got them, once nobody sends them any more."""
         stage = self.stage
-        query = "SELECT * FROM effects WHERE run_id = ? AND status IN ('in_doubt', 'intent')"
-        doubtful = stage.rows(query, run_id)
+        rows = stage.rows("SELECT * FROM effects WHERE run_id = ?", run_id)
+        doubtful = [row for row in rows if row["key"] in keys]
         for worker in stage.workers:
-            owned = any(row["owner"] == str(worker.owner) for row in doubtful)
-            if worker is not self and worker.alive and owned:
+            if worker is not self and worker.alive and any(worker.owns(row["owner"]) for row in doubtful):
                 stage.world.note(f"{self.name} ends {worker.name}, which may still send")
                 worker.kill()
-        if not stage.receivers.quiet() or not doubtful:
+        if not stage.receivers.quiet():
             return None
-        names = [json.loads(row["args"])["name"] for row in doubtful]
-        there = {name: stage.receivers.count(name) > 0 for name in names}
         stage.count("in doubt")
-        if all(there.values()):
-            stage.said |= {row["key"] for row in doubtful}
-            return {"type": "respond", "message": json.dumps({"name": names[0]})}
-        if not any(there.values()):
-            return {"type": "approve"}
-        stage.count("mixed")
-        return {"type": "reject", "message": "some of these happened, some did not"}
+        answers = []
+        for row in doubtful:
+            there, name = stage.receivers.has(row["key"]), json.loads(row["args"])["name"]
+            stage.world.note(
+                f"{self.name} says of {name} that it {'happened' if there else 'did not happen'}"
+            )
+            answers.append({"key": row["key"], "happened": there, "result": {"name": name}})
+        return answers
+
+    def owns(self, owner: str | None) -> bool:
+        """Say whether a row names this worker."""
+        return owner == str(self.owner)
+
+    async def _decide_late(self) -> bool:
+        """Decide over what an ended run has left in doubt; say whether nothing is left."""
+        stage, doubts = self.stage, self.agent.stores.doubts
+        for run in stage.rows("SELECT run_id FROM runs"):
+            if open_ := await doubts.of_run(run["run_id"]):
+                effects = self._truth(run["run_id"], [doubt.key for doubt in open_])
+                if effects is None:
+                    return False
+                answers = [EffectAnswer.model_validate(effect) for effect in effects]
+                await doubts.decide(run["run_id"], answers, "kim", stage.world.clock())
+                stage.count("decided late")
+        return True
 
 
 def _settings(stage: Stage) -> Settings:
