@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
@@ -17,6 +17,12 @@ from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable
 Fate = Literal["answer", "slow", "refuse", "unavailable", "silent", "broken", "under way", "late"]
 ODD: tuple[Fate, ...] = ("slow", "refuse", "unavailable", "silent", "broken", "under way", "late")
 PATIENCE_S, LONG_S = 5.0, 30.0  # what a call may take, and what is more than it
+PLAIN: dict[str, Any] = {
+    "trusted_result": True,
+    "mode": "local_write",
+    "risk": "Medium",
+    "timeout_s": PATIENCE_S,
+}
 
 
 class Receipt(BaseModel):
@@ -148,52 +154,22 @@ def sending(receivers: Receivers, sender: str) -> list[Capability]:
     async def looked_up(name: str, call: CallContext) -> Receipt | None:
         return Receipt(name=name) if receivers.knows(call.idempotency_key) else None
 
-    @capability(
-        "sim.book",
-        trusted_result=True,
-        mode="local_write",
-        risk="Medium",
-        effect="idempotent",
-        timeout_s=PATIENCE_S,
-    )
+    @capability("sim.book", effect="idempotent", **PLAIN)
     async def book(name: str, call: CallContext) -> Receipt:
         """Book an entry with a receiver that honours the idempotency key."""
         return await receivers.take("idempotent", name, call, sender)
 
-    @capability(
-        "sim.transfer",
-        trusted_result=True,
-        mode="local_write",
-        risk="Medium",
-        effect="queryable",
-        lookup=looked_up,
-        timeout_s=PATIENCE_S,
-    )
+    @capability("sim.transfer", effect="queryable", lookup=looked_up, **PLAIN)
     async def transfer(name: str, call: CallContext) -> Receipt:
         """Transfer to a receiver that does all that arrives, and can be asked what did."""
         return await receivers.take("queryable", name, call, sender)
 
-    @capability(
-        "sim.post",
-        trusted_result=True,
-        mode="local_write",
-        risk="Medium",
-        effect="queryable",
-        lookup=looked_up,
-        timeout_s=PATIENCE_S,
-    )
+    @capability("sim.post", effect="queryable", lookup=looked_up, **PLAIN)
     def post(name: str, call: CallContext) -> Receipt:
         """Post to a receiver that can be asked, by a function that blocks."""
         return receivers.take_blocking("queryable", name, call, sender)
 
-    @capability(
-        "sim.stamp",
-        trusted_result=True,
-        mode="local_write",
-        risk="Medium",
-        effect="blind",
-        timeout_s=PATIENCE_S,
-    )
+    @capability("sim.stamp", effect="blind", **PLAIN)
     async def stamp(name: str, call: CallContext) -> Receipt:
         """Stamp a document at a receiver that knows no keys."""
         return await receivers.take("blind", name, call, sender)

@@ -60,8 +60,7 @@ def draw(chance: random.Random) -> Request:
     if way == "agentic step":
         return _agentic(request, calls, names)
     turns, jobs = _turns(way, chance, calls)
-    after_turn = _in_turns(turns) if way == "loop" else _in_row(names) if way == "chain" else {}
-    effects = {name: after_turn.get(name, ()) for name in names}
+    effects = _in_row(names) if way == "chain" else dict.fromkeys(names, ())
     return Request(way, effects, Script(request, turns, jobs=jobs), "never")
 
 
@@ -85,11 +84,6 @@ def _turns(way: Way, chance: random.Random, calls: list[Call]) -> tuple[Turns, d
         rest = [calls[cut:]] if calls[cut:] else []
         return [[job("Job A", "send it", calls[:cut])], *rest], {"Job A": [calls[:cut]]}
     return [turn for turn in (calls[:cut], calls[cut:]) if turn], {}
-
-
-def _in_turns(turns: Turns) -> dict[str, tuple[str, ...]]:
-    """Say what each call of a turn comes after: nothing, for a later turn comes even where one was refused."""
-    return {str(args["name"]): () for turn in turns for _, args in turn}
 
 
 def _in_row(names: Sequence[str]) -> dict[str, tuple[str, ...]]:

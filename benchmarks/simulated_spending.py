@@ -13,6 +13,7 @@ from planwright.graph.provider_budget import ProviderBudget
 from planwright.graph.windows import day_of
 
 DAILY, CALL, CALLS = 1000, 300, 12
+LASTS_S = 10_000.0  # longer than the machine sleeps
 TENANT, PROVIDER = "default", "metered"
 
 
@@ -30,7 +31,15 @@ async def _spend(stage: Stage, worker: Worker) -> None:
         stage.days.add(str(day_of(world.clock())))
         try:
             reservation = await budgets.reserve(
-                "spender", TENANT, PROVIDER, "model", Amount(CALL), RunBudget(), world.clock(), within=within
+                "spender",
+                TENANT,
+                PROVIDER,
+                "model",
+                Amount(CALL),
+                RunBudget(),
+                world.clock(),
+                within=within,
+                lasts_s=LASTS_S,
             )
         except BudgetExceeded:
             stage.count("over budget")
@@ -40,7 +49,7 @@ async def _spend(stage: Stage, worker: Worker) -> None:
 
 
 def overspent(stage: Stage) -> Iterator[str]:
-    """Say on which days more was spent than a day may have, and whether there were more days than on the clock."""
+    """Say on which days more was spent than a day may have, and whether there were more than on the clock."""
     query = "SELECT day, tokens FROM usage_days WHERE provider = ?"
     days = stage.rows(query, PROVIDER)
     yield from (f"{day['tokens']} tokens were spent on {day['day']}" for day in days if day["tokens"] > DAILY)

@@ -1,4 +1,4 @@
-"""The store of a simulated worker: the real files by real SQLite, without a thread, on a disk that fails on demand."""
+"""The store of a simulated worker: real files by real SQLite, without a thread, on a disk that may fail."""
 
 from __future__ import annotations
 

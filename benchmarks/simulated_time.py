@@ -22,7 +22,7 @@ TICKS_AT_BOOT = 1000.0
 
 
 class World:
-    """The time of a simulation: `now` only rises, the clock on the wall is set at will, ticks begin at a boot."""
+    """The time of a simulation: `now` only rises, the clock is set at will, ticks begin at a boot."""
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)

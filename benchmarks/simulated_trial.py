@@ -17,7 +17,7 @@ from unittest import mock
 
 from benchmarks.simulated_receivers import Receivers
 from benchmarks.simulated_requests import draw
-from benchmarks.simulated_spending import spend
+from benchmarks.simulated_spending import overspent, spend
 from benchmarks.simulated_time import World, step
 from benchmarks.simulated_trouble import ACTIONS, OF_CLOCKS, calm_down, disturb
 from benchmarks.simulated_truth import judge
@@ -57,6 +57,7 @@ def play(seed: int, folder: Path, *, clocks: bool = False) -> Played:
         played = Played(seed, stage.request.way)
         _let_run(stage, played, clocks)
         judge(stage)
+        stage.wrong += overspent(stage)
         for worker in stage.workers:
             worker.close()
     runs = stage.rows("SELECT status FROM runs ORDER BY rowid")

@@ -17,12 +17,14 @@ FENCED = frozenset(
     + ("plan", "chain", "memory", "propose", "title", "parts", "journal", "work", "checkpoint", "writes")
 )
 
+SPENDING = frozenset(("reserve", "settle"))  # done outside of runs as well, where the clock is troubled
+
 
 def stale(stage: Stage, worker: Worker, store: str, names: frozenset[str]) -> Iterator[str]:
     """Look at a commit that changed rows: was the run its worker's?"""
     if store == "planwright" and "lease" in names:
         stage.holders |= {run["lease_token"]: run["owner"] for run in stage.rows("SELECT * FROM runs")}
-    if not names or names - FENCED:
+    if not names or names - FENCED or (stage.days and names & SPENDING):
         return
     fence = "SELECT token FROM fences" if store == "checkpoints" else "SELECT lease_token AS token FROM runs"
     for row in stage.rows(fence, name=store):
@@ -68,15 +70,11 @@ def _ends(stage: Stage) -> Iterator[str]:
             yield f"the journal tells {ends.get(run['run_id'], 0)} ends of {run['run_id']}"
         if run["lease_until"]:
             yield f"run {run['run_id']} is still held by {run['owner']}"
-    left = [json.loads(row["result"]) for row in stage.rows("SELECT result FROM steps")]
-    for step in left:
-        done = step["status"] == "completed" and str(step["capability"]).startswith("sim.")
-        if (
-            done
-            and isinstance(step["output"], dict)
-            and not stage.receivers.count(str(step["output"].get("name")))
-        ):
-            yield f"step {step['step_id']} completed, and {step['output'].get('name')} has not happened"
+    for step in [json.loads(row["result"]) for row in stage.rows("SELECT result FROM steps")]:
+        if step["status"] == "completed" and str(step["capability"]).startswith("sim."):
+            name = str((step["output"] or {}).get("name"))
+            if not stage.receivers.count(name):
+                yield f"step {step['step_id']} completed, and {name} has not happened"
         if step["status"] == "skipped" and _begun(stage, step["uid"]):
             yield f"step {step['step_id']} was skipped, and it has happened"
 
@@ -94,7 +92,7 @@ def _ledger(stage: Stage) -> Iterator[str]:
         if row["status"] in ("intent", "in_doubt"):
             yield f"the ledger leaves {name} as {row['status']}"
         elif there != (row["status"] == "done") and not (there and unanswered):
-            yield f"the ledger says that {name} is {row['status']}, and it {'happened' if there else 'did not'}"
+            yield f"the ledger says {row['status']} of {name}, and it {'happened' if there else 'did not'}"
 
 
 def _order(stage: Stage) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""One worker of a simulation: an agent of its own over the store that all share, and the person in front of it."""
+"""One worker of a simulation: an agent of its own over the shared store, and the person in front of it."""
 
 from __future__ import annotations
 
