@@ -1,7 +1,7 @@
 """Runs in time that does not pass, on disks that fail, by workers that die: in an order that a seed decides.
 
-Prints tables, writes `simulate.json`, or `clock.json` with `--clocks`, and exits with 1 when anything was wrong.
-`--seed N` plays one seed and prints its trace.
+Prints tables, writes `simulate.json`, or `clock.json` with `--clocks`, and exits with 1 when anything was
+wrong. `--seed N` plays one seed and prints its trace.
 """
 
 from __future__ import annotations
@@ -36,9 +36,8 @@ def main() -> int:
             print(*played.trace, played.digest, played.counts, sep="\n")
             return int(bool(played.wrong))
         began = time.perf_counter()
-        seeds = range(
-            options.first, options.first + (options.seeds or (OF_CLOCKS if options.clocks else SEEDS))
-        )
+        count = options.seeds or (OF_CLOCKS if options.clocks else SEEDS)
+        seeds = range(options.first, options.first + count)
         with multiprocessing.get_context("spawn").Pool(SLOTS, maxtasksperchild=100) as pool:
             work = partial(_play, folder=Path(folder), clocks=options.clocks)
             rows = list(pool.imap(work, seeds, chunksize=10))

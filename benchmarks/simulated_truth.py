@@ -85,7 +85,7 @@ def _begun(stage: Stage, uid: str) -> bool:
 
 
 def _ledger(stage: Stage) -> Iterator[str]:
-    """Compare the ledger with the receivers, after a person has told the truth about all that was in doubt."""
+    """Compare the ledger with the receivers, once a person has told the truth about what was in doubt."""
     for row in stage.rows("SELECT * FROM effects WHERE capability LIKE 'sim.%'"):
         name, there = json.loads(row["args"])["name"], stage.receivers.has(row["key"])
         unanswered = (row["effect"], row["code"]) == ("idempotent", "unavailable")
