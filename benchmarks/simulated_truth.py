@@ -80,14 +80,14 @@ def _ends(stage: Stage) -> Iterator[str]:
 
 
 def _begun(stage: Stage, uid: str) -> bool:
-    keys = [row["key"] for row in stage.rows("SELECT key FROM effects WHERE step_uid = ?", uid)]
-    return any(one.key in keys for one in stage.receivers.happened)
+    query = "SELECT coalesce(first_key, key) AS sent FROM effects WHERE step_uid = ?"
+    return any(stage.receivers.has(row["sent"]) for row in stage.rows(query, uid))
 
 
 def _ledger(stage: Stage) -> Iterator[str]:
     """Compare the ledger with the receivers, once a person has told the truth about what was in doubt."""
     for row in stage.rows("SELECT * FROM effects WHERE capability LIKE 'sim.%'"):
-        name, there = json.loads(row["args"])["name"], stage.receivers.has(row["key"])
+        name, there = json.loads(row["args"])["name"], stage.receivers.has(row["first_key"] or row["key"])
         unanswered = (row["effect"], row["code"]) == ("idempotent", "unavailable")
         if row["status"] in ("intent", "in_doubt"):
             yield f"the ledger leaves {name} as {row['status']}"

@@ -250,7 +250,8 @@ class Worker:
         stage.count("in doubt")
         answers = []
         for row in doubtful:
-            there, name = stage.receivers.has(row["key"]), json.loads(row["args"])["name"]
+            there = stage.receivers.has(row["first_key"] or row["key"])
+            name = json.loads(row["args"])["name"]
             stage.world.note(
                 f"{self.name} says of {name} that it {'happened' if there else 'did not happen'}"
             )
