@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import shutil
 import sys
 import tempfile
 import time
@@ -52,6 +53,7 @@ def main() -> int:
 def _play(seed: int, folder: Path, clocks: bool) -> Played:
     played = play(seed, folder / str(seed), clocks=clocks)
     played.trace.clear()
+    shutil.rmtree(folder / str(seed))
     return played
 
 

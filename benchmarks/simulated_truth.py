@@ -48,11 +48,17 @@ def early(stage: Stage, names: frozenset[str]) -> Iterator[str]:
 
 def judge(stage: Stage) -> None:
     """Note what is wrong with effects, records and ends."""
-    stage.wrong += [*_effects(stage), *_ends(stage), *_ledger(stage), *_order(stage), *_limits(stage)]
+    stage.wrong += [
+        *effects_wrong(stage),
+        *_ends(stage),
+        *_ledger(stage),
+        *order_wrong(stage),
+        *_limits(stage),
+    ]
     stage.wrong += [f"db check: {one.what}" for one in check_store(stage.store) if not one.note]
 
 
-def _effects(stage: Stage) -> Iterator[str]:
+def effects_wrong(stage: Stage) -> Iterator[str]:
     for name in sorted({one.name for one in stage.receivers.happened}):
         if (count := stage.receivers.count(name)) > 1:
             yield f"{name} happened {count} times"
@@ -95,7 +101,7 @@ def _ledger(stage: Stage) -> Iterator[str]:
             yield f"the ledger says {row['status']} of {name}, and it {'happened' if there else 'did not'}"
 
 
-def _order(stage: Stage) -> Iterator[str]:
+def order_wrong(stage: Stage) -> Iterator[str]:
     """Compare what happened with what it depended on; a plan that goes on in part is no finding."""
     names = [one.name for one in stage.receivers.happened]
     for name, before in stage.request.effects.items():
