@@ -74,8 +74,9 @@ def _ends(stage: Stage) -> Iterator[str]:
             yield f"run {run['run_id']} has not ended, it is {run['status']}"
         elif ends.get(run["run_id"], 0) != 1:
             yield f"the journal tells {ends.get(run['run_id'], 0)} ends of {run['run_id']}"
-        if run["lease_until"]:
-            yield f"run {run['run_id']} is still held by {run['owner']}"
+        for worker in stage.workers:
+            if run["lease_until"] and worker.alive and worker.owns(run["owner"]):
+                yield f"run {run['run_id']} is still held by {worker.name}"
     for step in [json.loads(row["result"]) for row in stage.rows("SELECT result FROM steps")]:
         if step["status"] == "completed" and str(step["capability"]).startswith("sim."):
             name = str((step["output"] or {}).get("name"))

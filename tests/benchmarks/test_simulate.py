@@ -1,4 +1,4 @@
-"""A short form of `make simulate` and `make clock`; a seed tells the same story every time, and judges see."""
+"""A short form of `make simulate` and `make clock`; a seed has one trace, and judges see what is wrong."""
 
 from __future__ import annotations
 
