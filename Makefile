@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # What is imported is compiled once, not anew by each process: half of what collecting the tests costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test check bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs lock clean budgets jail intruder bombs consent faithful owners storage waiting corruptions doubts
+.PHONY: setup demo test check bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts
 
 setup: $(STAMP)
 
@@ -98,7 +98,13 @@ intruder: setup  ## Intruders at every route of planwright studio, and pages in 
 owners: setup  ## Owners that are stopped, robbed and woken, races, PID namespaces: effects are counted -> owners.json
 	$(BIN)/python -m benchmarks.owners
 
-storage: setup  ## Every n-th write call fails, or a lock is held; then every run has to go on -> storage.json
+simulate: setup  ## 2,000 seeds of workers that die, disks that fail and clocks that are turned, in simulated time -> simulate.json
+	$(BIN)/python -m benchmarks.simulate
+
+clock: setup  ## 200 seeds of a clock a day on, a day back, frozen: gates and budgets in simulated time -> clock.json
+	$(BIN)/python -m benchmarks.simulate --clocks
+
+storage: setup  ## Every n-th write call fails, or a lock is held; then every run has to go on -> storage.json simulate.json clock.json
 	@command -v cc > /dev/null || [ "$$(id -u)" != 0 ] || apt-get install -y -qq --no-install-recommends gcc libc6-dev
 	$(BIN)/python -m benchmarks.storage
 
@@ -110,4 +116,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json simulate.json clock.json

@@ -27,12 +27,18 @@ RETRY_S = 1.0  # between two attempts at a release that the store did not take
 class Leases:
     """Who works on which run; this process reports for its own until they are released."""
 
-    def __init__(self, database: Database, owners: Owners, monotonic: Monotonic = time.monotonic) -> None:
+    def __init__(
+        self,
+        database: Database,
+        owners: Owners,
+        monotonic: Monotonic = time.monotonic,
+        heartbeat: Heartbeat | None = None,
+    ) -> None:
         self._database = database
         self._owners = owners
         self._monotonic = monotonic
         self._released: set[Lease] = set()  # whose row does not say so yet
-        self._heartbeat = Heartbeat()
+        self._heartbeat = heartbeat or Heartbeat()
 
     async def take(self, run: Run, seconds: float) -> Lease:
         """Take a run for this process; a new run is written down first.

@@ -5,6 +5,7 @@ Reading them needs neither langgraph nor langchain, so `planwright ls` and `show
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,10 +77,11 @@ def open_records(
     boundary: Boundary | None = None,
     redactor: Redactor | None = None,
     timer: Timer | None = None,
+    kind: Callable[..., Database] = Database,
 ) -> Records:
     """Put the records of a storage folder together; without a timer, that of the machine serves."""
     path = folder / "planwright.db"
-    database = Database(path, MIGRATIONS, busy_timeout_s=busy_timeout_s, boundary=boundary, redactor=redactor)
+    database = kind(path, MIGRATIONS, busy_timeout_s=busy_timeout_s, boundary=boundary, redactor=redactor)
     blobs, owners = Blobs(folder / "blobs", redactor), Owners(folder_of(path))
     return Records(
         database=database,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,12 +33,13 @@ def open_stores(
     boundary: Boundary | None = None,
     redactor: Redactor | None = None,
     timer: Timer | None = None,
+    kind: Callable[..., Database] = Database,
 ) -> Stores:
     """Put the stores of a folder together; what they write goes through the redactor."""
     records = open_records(
-        folder, busy_timeout_s=busy_timeout_s, boundary=boundary, redactor=redactor, timer=timer
+        folder, busy_timeout_s=busy_timeout_s, boundary=boundary, redactor=redactor, timer=timer, kind=kind
     )
-    checkpoints = Database(
+    checkpoints = kind(
         folder / "checkpoints.db",
         CHECKPOINT_MIGRATIONS,
         busy_timeout_s=busy_timeout_s,

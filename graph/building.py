@@ -22,7 +22,7 @@ from planwright.capabilities.registry import load_registry
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.agent import Agent
 from planwright.graph.background import BackgroundLoop
-from planwright.graph.clock import timer_of
+from planwright.graph.clock import Timer, timer_of
 from planwright.graph.door import Door
 from planwright.graph.invocation import Clock, utc_now
 from planwright.graph.known_secrets import redactor_of
@@ -46,6 +46,7 @@ def build_graph(
     stores: Stores | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     clock: Clock = utc_now,
+    timer: Timer | None = None,
 ) -> Agent:
     """Build an agent from its parts; whatever is left out comes from the settings.
 
@@ -53,7 +54,7 @@ def build_graph(
     """
     chosen = settings or load()
     redactor = redactor_of(chosen)
-    kept = stores or _stores(chosen, redactor, clock)
+    kept = stores or _stores(chosen, redactor, timer or timer_of(clock))
     modules, servers = chosen.capabilities, open_servers(chosen)
     with ExitStack() as undo:
         undo.callback(servers.close)
@@ -69,7 +70,7 @@ def build_graph(
         settings=chosen,
         stores=kept,
         registry=registry,
-        models=Models(router, kept.budgets, chosen),
+        models=Models(router, kept.budgets, chosen, timer),
         world=open_world(chosen, kept, registry, policy, redactor, clock),
     )
     compiled = build_pipeline(parts).compile(checkpointer=checkpointer, name="planwright")
@@ -78,7 +79,7 @@ def build_graph(
     mine = frozenset(found.name for found in more) - {found.name for found in servers.capabilities}
     here = on_hand(registry, mine | ({MODEL} if model else set()), modules.prohibit)
     judge = review(registry, kept, chosen, parts.world)
-    compiled.door = Door(chosen, kept, judge, clock, redactor, on_hand=here)
+    compiled.door = Door(chosen, kept, judge, clock, redactor, on_hand=here, timer=timer)
     compiled.loop = BackgroundLoop()
     compiled.router = router
     compiled.clock = clock
@@ -87,11 +88,9 @@ def build_graph(
     return compiled
 
 
-def _stores(settings: Settings, redactor: Redactor, clock: Clock) -> Stores:
+def _stores(settings: Settings, redactor: Redactor, timer: Timer) -> Stores:
     patience_s = settings.storage.busy_timeout_s
-    return open_stores(
-        settings.store_folder, busy_timeout_s=patience_s, redactor=redactor, timer=timer_of(clock)
-    )
+    return open_stores(settings.store_folder, busy_timeout_s=patience_s, redactor=redactor, timer=timer)
 
 
 def open_agent(workspace: Path | str = ".", **options: Any) -> Agent:

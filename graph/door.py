@@ -24,7 +24,7 @@ from planwright.checkpoints.saver import LEASE_KEY
 from planwright.checkpoints.stores import Stores
 from planwright.graph.answering import Answering
 from planwright.graph.board import Board
-from planwright.graph.clock import timer_of
+from planwright.graph.clock import Timer, timer_of
 from planwright.graph.control import Control
 from planwright.graph.entry import (
     check_same_options,
@@ -74,6 +74,7 @@ class Door:
         redactor: Redactor | None = None,
         *,
         on_hand: OnHand,
+        timer: Timer | None = None,
     ) -> None:
         self.settings = settings
         self.stores = stores
@@ -81,6 +82,7 @@ class Door:
         self.control = Control(stores, clock)
         self.redactor = redactor or Redactor()
         self._clock = clock
+        self._timer = timer or timer_of(clock)
         self._on_hand = on_hand
 
     @contextlib.asynccontextmanager
@@ -249,7 +251,7 @@ class Door:
             words=await self.stores.runs.words_of(run.thread_id),
             foreign=foreign(run.messages),
             clock=self._clock,
-            seconds=timer_of(self._clock).seconds,
+            seconds=self._timer.seconds,
             cancelled_by=run.cancelled_by or "",
             seq=itertools.count(await self.stores.journal.last_seq(run.run_id) + 1),
             told=await self.stores.journal.keys(run.run_id),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -13,6 +14,7 @@ from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.runnables import Runnable
 
 from planwright.checkpoints.budgets import Amount, Budgets
+from planwright.graph.clock import Timer
 from planwright.graph.errors import (
     ModelError,
     ModelInterrupted,
@@ -79,12 +81,19 @@ class _Call:
 class Models:
     """Call the model of a route, or who takes its place, within the budgets of a run."""
 
-    def __init__(self, router: Router, budgets: Budgets, settings: Settings) -> None:
+    def __init__(
+        self, router: Router, budgets: Budgets, settings: Settings, timer: Timer | None = None
+    ) -> None:
         self.router = router
         self._budgets = budgets
         self._planner = settings.planner
         self._deadline_s = settings.execution.step_timeout_s
-        self._failover = Failover(router.count_keys, settings.failover, settings.breaker)
+        self._failover = Failover(
+            router.count_keys,
+            settings.failover,
+            settings.breaker,
+            clock=timer.seconds if timer else time.monotonic,
+        )
         self._fences = Fences()
         self._ways = Ways()
 

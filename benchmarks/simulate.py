@@ -1,0 +1,104 @@
+"""Runs in time that does not pass, on disks that fail, by workers that die: in an order that a seed decides.
+
+Prints tables, writes `simulate.json`, or `clock.json` with `--clocks`, and exits with 1 when anything was
+wrong. `--seed N` plays one seed and prints its trace.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.counted_stage import quick_folder
+from benchmarks.simulated_trial import Played, play
+
+SLOTS, SEEDS, OF_CLOCKS = 2, 2000, 200
+
+
+def main() -> int:
+    """Play the seeds and return the exit code."""
+    options = _options()
+    with tempfile.TemporaryDirectory(prefix="simulate-", dir=quick_folder()) as folder:
+        if options.seed is not None:
+            played = play(options.seed, Path(folder) / "workspace", clocks=options.clocks)
+            print(*played.trace, played.digest, played.counts, sep="\n")
+            return int(bool(played.wrong))
+        began = time.perf_counter()
+        count = options.seeds or (OF_CLOCKS if options.clocks else SEEDS)
+        seeds = range(options.first, options.first + count)
+        with multiprocessing.get_context("spawn").Pool(SLOTS, maxtasksperchild=100) as pool:
+            work = partial(_play, folder=Path(folder), clocks=options.clocks)
+            rows = list(pool.imap(work, seeds, chunksize=10))
+    figures = figures_of(rows)
+    figures["seconds"] = round(time.perf_counter() - began, 1)
+    place = options.json or Path("clock.json" if options.clocks else "simulate.json")
+    place.write_text(json.dumps(figures, indent=2) + "\n")
+    _print(Console(), figures)
+    return int(bool(figures["wrong"]))
+
+
+def _play(seed: int, folder: Path, clocks: bool) -> Played:
+    played = play(seed, folder / str(seed), clocks=clocks)
+    played.trace.clear()
+    shutil.rmtree(folder / str(seed))
+    return played
+
+
+def figures_of(rows: Sequence[Played]) -> dict[str, Any]:
+    """Sum seeds up, by what was asked, how it ended, what was done to it and what is wrong."""
+    counts = Counter[str]()
+    for row in rows:
+        counts.update(row.counts)
+    return {
+        "seeds": len(rows),
+        "first": rows[0].seed,
+        "by_way": {
+            way: dict(Counter(row.status for row in rows if row.way == way))
+            for way in sorted({row.way for row in rows})
+        },
+        "steps": sum(row.steps for row in rows),
+        "workers": sum(row.workers for row in rows),
+        "effects": sum(row.effects for row in rows),
+        "simulated_hours": round(sum(row.seconds for row in rows) / 3600, 1),
+        "counts": dict(sorted(counts.items())),
+        "wrong": {str(row.seed): row.wrong for row in rows if row.wrong},
+    }
+
+
+def _print(console: Console, figures: dict[str, Any]) -> None:
+    statuses = sorted({status for ends in figures["by_way"].values() for status in ends})
+    table = Table("asked for", *statuses, title=f"{figures['seeds']} seeds")
+    for way, ends in figures["by_way"].items():
+        table.add_row(way, *(str(ends.get(status, 0)) for status in statuses))
+    console.print(table)
+    console.print(", ".join(f"{what}: {count}" for what, count in figures["counts"].items()))
+    for seed, wrong in figures["wrong"].items():
+        console.print(f"[red]seed {seed}[/]: {'; '.join(wrong)}")
+    console.print(f"wrong: {len(figures['wrong'])} of {figures['seeds']} seeds, {figures['seconds']} s")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, help=f"how many ({SEEDS}; {OF_CLOCKS} of clocks)")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--seed", type=int, help="play this seed only, and print its trace")
+    parser.add_argument("--clocks", action="store_true", help="trouble nothing but the clock")
+    parser.add_argument("--json", type=Path, help="where the figures go")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,57 @@
+"""Tokens of one provider, spent under a limit a day while somebody turns the clock."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+from benchmarks.simulated_worker import Stage, Worker
+from planwright.checkpoints.budgets import Amount
+from planwright.graph.agent_settings import RunBudget
+from planwright.graph.errors import BudgetExceeded
+from planwright.graph.provider_budget import ProviderBudget
+from planwright.graph.windows import day_of
+
+DAILY, CALL, CALLS = 1000, 300, 12
+LASTS_S = 10_000.0  # longer than the machine sleeps
+TENANT, PROVIDER = "default", "metered"
+
+
+def spend(stage: Stage) -> None:
+    """Let every worker spend beside its work."""
+    for worker in stage.workers:
+        worker.loop.create_task(_spend(stage, worker))
+
+
+async def _spend(stage: Stage, worker: Worker) -> None:
+    world, budgets = stage.world, worker.agent.stores.budgets
+    within = ProviderBudget(daily_tokens=DAILY)
+    for _ in range(CALLS):
+        await asyncio.sleep(world.chance.uniform(0, 5))
+        stage.days.add(str(day_of(world.clock())))
+        try:
+            reservation = await budgets.reserve(
+                "spender",
+                TENANT,
+                PROVIDER,
+                "model",
+                Amount(CALL),
+                RunBudget(),
+                world.clock(),
+                within=within,
+                lasts_s=LASTS_S,
+            )
+        except BudgetExceeded:
+            stage.count("over budget")
+            continue
+        await asyncio.sleep(world.chance.uniform(0, 5))
+        await budgets.settle(reservation, Amount(CALL))
+
+
+def overspent(stage: Stage) -> Iterator[str]:
+    """Say on which days more was spent than a day may have, and whether there were more than on the clock."""
+    query = "SELECT day, tokens FROM usage_days WHERE provider = ?"
+    days = stage.rows(query, PROVIDER)
+    yield from (f"{day['tokens']} tokens were spent on {day['day']}" for day in days if day["tokens"] > DAILY)
+    if len(days) > len(stage.days):
+        yield f"{len(days)} days have a budget, and the clock showed {len(stage.days)}"

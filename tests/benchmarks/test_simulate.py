@@ -1,0 +1,97 @@
+"""A short form of `make simulate` and `make clock`; a seed has one trace, and judges see what is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.simulate import figures_of
+from benchmarks.simulated_receivers import Arrival, Receivers
+from benchmarks.simulated_requests import draw
+from benchmarks.simulated_time import SimulatedLoop, World, step
+from benchmarks.simulated_trial import play
+from benchmarks.simulated_truth import effects_wrong, order_wrong
+from benchmarks.simulated_worker import Stage
+
+SEEDS, OF_CLOCKS = 24, 6
+
+
+@pytest.mark.parametrize(("first", "count", "clocks"), [(0, SEEDS, False), (0, OF_CLOCKS, True)])
+def test_whatever_is_done_to_workers_disks_and_clocks_the_records_tell_the_truth(
+    tmp_path: Path, first: int, count: int, clocks: bool
+) -> None:
+    rows = [play(seed, tmp_path / str(seed), clocks=clocks) for seed in range(first, first + count)]
+    assert figures_of(rows)["wrong"] == {}
+    assert sum(row.effects for row in rows) > 0
+    assert {"completed"} < {row.status for row in rows}
+    assert any(row.counts for row in rows)
+
+
+def test_a_seed_has_the_same_trace_in_every_process(tmp_path: Path) -> None:
+    digests = [play(3, tmp_path / name).digest for name in ("once", "again")]
+    for hash_seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-m", "benchmarks.simulate", "--seed", "3"],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        digests.append(done.stdout.splitlines()[-2])
+    assert len(set(digests)) == 1
+    assert play(4, tmp_path / "another").digest not in digests
+
+
+def test_the_order_of_steps_follows_from_the_seed() -> None:
+    def taken(seed: int) -> list[str]:
+        world, order = World(seed), list[str]()
+        loops = {name: SimulatedLoop(world) for name in ("a", "b")}
+        for name, loop in loops.items():
+            for n in range(10):
+                loop.call_later(n % 3, order.append, name)
+        while step(world, list(loops.values())):
+            pass
+        return order
+
+    assert taken(1) == taken(1)
+    assert len({tuple(taken(seed)) for seed in range(8)}) > 1
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    world = World(0)
+    strict = {"execution": {"on_failed_dependency": "skip"}}
+    return Stage(world, tmp_path, draw(world.chance), Receivers(world, lambda name: True), strict, [0.0])
+
+
+def test_what_happens_twice_or_unasked_is_seen(stage: Stage) -> None:
+    once = Arrival("book 1", "k1", "idempotent", "worker 1", gated=True)
+    stage.receivers.happened += [once]
+    assert [*effects_wrong(stage)] == []
+    stage.receivers.happened += [once, Arrival("pay 2", "k2", "idempotent", "worker 1", gated=False)]
+    assert [*effects_wrong(stage)] == [
+        "book 1 happened 2 times",
+        "pay 2 happened before anybody approved of it",
+    ]
+
+
+def test_what_happens_before_what_it_depends_on_is_seen(stage: Stage) -> None:
+    stage.request.effects.clear()
+    stage.request.effects.update({"first": (), "second": ("first",)})
+    stage.receivers.happened.append(Arrival("second", "k", "blind", "worker 1", gated=True))
+    assert [*order_wrong(stage)] == ["second happened before first, on which it depends"]
+    stage.receivers.happened.insert(0, Arrival("first", "l", "blind", "worker 1", gated=True))
+    assert [*order_wrong(stage)] == []
+
+
+def test_figures_are_sums(tmp_path: Path) -> None:
+    row = play(1, tmp_path / "one")
+    row.wrong.append("something")
+    figures = json.loads(json.dumps(figures_of([row])))
+    assert (figures["seeds"], figures["wrong"]) == (1, {"1": ["something"]})
+    assert figures["by_way"] == {row.way: {row.status: 1}}
