@@ -40,6 +40,10 @@ bench: setup  ## Makespan over critical path, and beside LangChain's create_agen
 crash: setup  ## kill -9 at every boundary, then recover -> crash.json
 	$(BIN)/python -m benchmarks.crash
 
+crash-calls: setup  ## kill -9 at 2,000 system calls, in 500 runs twice, then recover -> crash_calls.json
+	@command -v cc > /dev/null || [ "$$(id -u)" != 0 ] || apt-get install -y -qq --no-install-recommends gcc libc6-dev
+	$(BIN)/python -m benchmarks.crash_calls
+
 fuzz: setup  ## 20,000 malformed tool calls through the agentic loop -> fuzz.json jail.json
 	$(BIN)/python -m benchmarks.fuzz_calls
 
