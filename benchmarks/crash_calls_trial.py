@@ -106,7 +106,7 @@ def play(draw: Draw, folder: Path) -> dict[str, Any]:
             open_ |= {row["key"] for row in stage.rows("SELECT key FROM effects WHERE status != 'done'")}
         if outcome is None:
             outcome, _ = _led(stage, None, "the last")
-        _judge(stage, outcome or Outcome(problem="it died"), open_, trial)
+        judge(stage, outcome or Outcome(problem="it died"), open_, trial)
     return asdict(trial)
 
 
@@ -139,11 +139,15 @@ def _led(stage: Stage, kill: Kill | None, process: str) -> tuple[Outcome | None,
     return Outcome(**json.loads(report.read_text())), noted
 
 
-def _judge(stage: Stage, last: Outcome, open_: set[str], trial: Trial) -> None:
+def judge(stage: Stage, last: Outcome, open_: set[str], trial: Trial) -> None:
     """Compare effects, questions, records and ends with what should be."""
-    trial.doubts = last.doubts
     trial.doubled, trial.lost, left = effects_wrong(stage)
-    asked = [one for row in stage.rows("SELECT shown FROM gates") for one in _doubts(row["shown"])]
+    gates = stage.rows("SELECT shown, status FROM gates")
+    asked = [one for gate in gates for one in _doubts(gate["shown"])]
+    answered = Counter(
+        one["key"] for gate in gates if gate["status"] != "open" for one in _doubts(gate["shown"])
+    )
+    trial.doubts = len(answered)
     blind = {row["key"] for row in stage.rows("SELECT key FROM effects WHERE effect = 'blind'")}
     names = {one["key"]: one["args"]["name"] for one in asked}
     trial.false_doubts = [name for key, name in names.items() if key not in blind & open_]
@@ -153,6 +157,8 @@ def _judge(stage: Stage, last: Outcome, open_: set[str], trial: Trial) -> None:
     trial.wrong += ends_wrong(stage, last)
     trial.wrong += [f"left in doubt: {name}" for name in left]
     trial.wrong += ["a gate is asked twice"] * len(stage.rows(TWICE))
+    again = (names[key] for key, times in answered.items() if times > 1)
+    trial.wrong += [f"asked twice whether it happened: {name}" for name in again]
     trial.wrong += ["a gate is left open"] * len(stage.rows("SELECT 1 FROM gates WHERE status = 'open'"))
     for path in (stage.store / "planwright.db", stage.store / "checkpoints.db"):
         if rows_of(path, "PRAGMA integrity_check") != [{"integrity_check": "ok"}]:
