@@ -22,7 +22,31 @@ quorum = 2
 SAID = "I prefer metric units"
 
 
-class Proposing(Script):
+class Persistent(Script):
+    """A model that makes a call again when it hears that it did not happen."""
+
+    def reply(
+        self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]
+    ) -> dict[str, Any]:
+        """Write the message that a conversation gets; turns that repeat calls are none of the script's."""
+        denied: set[str] = set()
+        own: list[Mapping[str, Any]] = []
+        calls: list[Mapping[str, Any]] = []
+        for message in messages:
+            if message["role"] == "tool" and "it did not happen" in str(message["content"]):
+                denied.add(message["tool_call_id"])
+            elif message["role"] == "assistant":
+                own += [] if denied else [message]
+                calls, denied = message.get("tool_calls") or [], set()
+            else:
+                own.append(message)
+        if not denied:
+            return super().reply(own, tools)
+        again = [{**one, "id": f"{one['id']}_again"} for one in calls if one["id"] in denied]
+        return {"role": "assistant", "content": None, "tool_calls": again}
+
+
+class Proposing(Persistent):
     """A model that would remember what the user said of themselves."""
 
     def reply(
@@ -75,14 +99,14 @@ def _planned(
     **more: Any,
 ) -> Shape:
     request = f"Carry out {name}"
-    script = Script(request, (), plan={"goal": name, "steps": list(steps)}, jobs=jobs or {})
+    script = Persistent(request, (), plan={"goal": name, "steps": list(steps)}, jobs=jobs or {})
     return Shape(name, script, "always", effects, **more)
 
 
 def _looped(
     name: str, turns: Turns, effects: Mapping[str, int], jobs: Mapping[str, Turns] | None = None
 ) -> Shape:
-    return Shape(name, Script(f"Carry out {name}", turns, jobs=jobs or {}), "never", effects)
+    return Shape(name, Persistent(f"Carry out {name}", turns, jobs=jobs or {}), "never", effects)
 
 
 def _at_once(calls: Sequence[Call]) -> list[dict[str, Any]]:

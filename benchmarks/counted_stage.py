@@ -9,7 +9,7 @@ import signal
 import sqlite3
 import tempfile
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -102,7 +102,20 @@ def rows_of(path: Path, query: str, *values: Any) -> list[dict[str, Any]]:
     """Read rows of a database without writing a byte to it."""
     if not path.exists():
         return []
-    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=CHILD_S)) as database:
+    try:
+        return _read(path, query, values)
+    except sqlite3.OperationalError as error:
+        if "readonly" not in str(error):
+            raise
+    with tempfile.TemporaryDirectory() as folder:  # its writer died, and SQLite has to mend it to read it
+        for suffix in ("", "-wal", "-journal"):
+            if (part := path.with_name(path.name + suffix)).exists():
+                shutil.copy(part, folder)
+        return _read(Path(folder) / path.name, query, values, "rw")
+
+
+def _read(path: Path, query: str, values: Sequence[Any], mode: str = "ro") -> list[dict[str, Any]]:
+    with closing(sqlite3.connect(f"file:{path}?mode={mode}", uri=True, timeout=CHILD_S)) as database:
         database.row_factory = sqlite3.Row
         try:
             return [dict(row) for row in database.execute(query, values)]

@@ -176,24 +176,3 @@ def _goes_on(agent: Agent, seconds: float) -> bool:
     except PlanwrightError:
         return False
     return True
-
-
-def effects_wrong(stage: Stage) -> tuple[list[str], list[str], list[str]]:
-    """Compare what happened with what was intended: doubled, lost, and left in doubt.
-
-    What was to follow an effect that is left in doubt is left, too.
-    """
-    happened = [one.name for one in stage.receiver.happened()]
-    doubled = [name for name in set(happened) if happened.count(name) > stage.shape.effects.get(name, 0)]
-    missing = [name for name, times in stage.shape.effects.items() if happened.count(name) < times]
-    doubtful = stage.rows("SELECT 1 FROM effects WHERE status IN ('in_doubt', 'intent')")
-    return doubled, [] if doubtful else missing, missing if doubtful else []
-
-
-def unsettled(stage: Stage) -> list[str]:
-    """List the effects that were begun and have no end on record, in runs that have ended."""
-    query = (
-        "SELECT json_extract(e.args, '$.name') AS name, r.status FROM effects e JOIN runs r USING (run_id)"
-        " WHERE e.status = 'intent' AND r.ended_at IS NOT NULL"
-    )
-    return [f"the run is {row['status']}, and {row['name']} has no end" for row in stage.rows(query)]

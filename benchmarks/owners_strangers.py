@@ -22,7 +22,7 @@ from benchmarks.consent_model import Script
 from benchmarks.counted_person import Person
 from benchmarks.counted_shapes import SHAPES, Shape, call
 from benchmarks.counted_stage import CHILD_S, THREAD, Stage, config, fork, join, staged
-from benchmarks.owners_processes import effects_wrong
+from benchmarks.counted_verdict import effects_wrong
 from planwright.graph.errors import PlanwrightError
 
 Kind = Literal["alive", "dead", "blocked"]

@@ -18,16 +18,15 @@ from typing import Any, Literal
 from benchmarks.counted_person import Outcome
 from benchmarks.counted_shapes import OWNED, SHAPES
 from benchmarks.counted_stage import Stage, join, staged
+from benchmarks.counted_verdict import effects_wrong, unsettled
 from benchmarks.owners_processes import (
     First,
     checkpointed_late,
     contents,
-    effects_wrong,
     finish,
     take_over,
     taken,
     token,
-    unsettled,
     written,
 )
 

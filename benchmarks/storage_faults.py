@@ -39,16 +39,16 @@ def compiler() -> str:
     return next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), "")
 
 
-def loaded() -> bool:
+def loaded(source: Path = SOURCE) -> bool:
     """Say whether the faults are loaded into this process."""
-    return Path(os.environ.get(LIBRARY, "")).name == "storage_faults.so"
+    return Path(os.environ.get(LIBRARY, "")).name == f"{source.stem}.so"
 
 
-def start_again(folder: Path, arguments: Sequence[str]) -> int:
+def start_again(folder: Path, arguments: Sequence[str], source: Path = SOURCE) -> int:
     """Compile the faults, and run this program once more with them; return its exit code."""
-    library = folder / "storage_faults.so"
+    library = folder / f"{source.stem}.so"
     subprocess.run(
-        [compiler(), "-O2", "-shared", "-fPIC", "-o", str(library), str(SOURCE), "-ldl"], check=True
+        [compiler(), "-O2", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"], check=True
     )
     environment = {**os.environ, LIBRARY: str(library)}
     return subprocess.run([sys.executable, "-m", *arguments], env=environment, check=False).returncode

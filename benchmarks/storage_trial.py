@@ -13,13 +13,11 @@ from typing import Any
 from benchmarks.counted_person import Outcome, Person
 from benchmarks.counted_shapes import SHAPES
 from benchmarks.counted_stage import THREAD, Stage, fork, join, staged
-from benchmarks.owners_processes import effects_wrong, unsettled
+from benchmarks.counted_verdict import effects_wrong, ends_wrong, false_doubts
 from benchmarks.storage_faults import Locker, Point, Trap, arm, calls
 from planwright.graph.errors import PlanwrightError
 
 BUSY_S = 0.05
-DOUBTFUL = "SELECT capability, status, json_extract(args, '$.name') AS name, effect, key FROM effects"
-ENDS = "SELECT run_id, count(*) AS n FROM journal WHERE type = 'run_end' GROUP BY 1"
 
 
 @dataclass
@@ -106,7 +104,7 @@ def _look(stage: Stage, outcome: Outcome, problem: str, trial: Trial) -> None:
             trial.unclear.append(f"its exit code is {trial.exit_code}")
         elif runs and f"planwright resume {THREAD[:4]}" not in trial.raised and not _follows(stage, runs):
             trial.unclear.append(f"it names no command to go on: {trial.raised}")
-    trial.wrong += _false_doubts(stage)
+    trial.wrong += false_doubts(stage)
 
 
 def _follows(stage: Stage, runs: Sequence[Any]) -> bool:
@@ -134,34 +132,8 @@ def _recovered(stage: Stage) -> Outcome:
     return Outcome(**json.loads(place.read_text()))
 
 
-def _false_doubts(stage: Stage) -> list[str]:
-    """List effects that are in doubt though their receiver knows."""
-    rows = stage.rows(DOUBTFUL)
-    return [
-        f"in doubt, though the receiver knows: {row['capability']} {row['name']}"
-        for row in rows
-        if row["status"] == "in_doubt" and row["effect"] != "blind"
-    ]
-
-
 def _judge(stage: Stage, last: Outcome, trial: Trial) -> None:
     """Compare effects, records and ends with what was intended."""
     trial.doubts, trial.mixed = last.doubts, last.mixed
     trial.doubled, trial.lost, trial.left_in_doubt = effects_wrong(stage)
-    if not last.ended:
-        trial.wrong.append(f"it does not go on: {last.problem or last.refusals}")
-        return
-    runs = stage.rows("SELECT run_id, status FROM runs ORDER BY rowid")
-    statuses = tuple(run["status"] for run in runs)
-    if statuses != stage.shape.ends and not last.mixed:
-        trial.wrong.append(f"it ended as {', '.join(statuses)}")
-    ends = {row["run_id"]: row["n"] for row in stage.rows(ENDS)}
-    if any(ends.get(run["run_id"], 0) != 1 for run in runs):
-        trial.wrong.append(f"the journal tells {sum(ends.values())} ends of {len(runs)} runs")
-    happened = {one.key for one in stage.receiver.happened()}
-    denied = [r["name"] for r in stage.rows(DOUBTFUL) if r["status"] == "failed" and r["key"] in happened]
-    trial.wrong += [f"recorded as failed, though it happened: {name}" for name in denied]
-    if stage.shape.then == "remember" and len(stage.rows("SELECT 1 FROM memories")) != 1:
-        trial.wrong.append("it is not remembered once")
-    trial.wrong += _false_doubts(stage)
-    trial.wrong += unsettled(stage)
+    trial.wrong += ends_wrong(stage, last)

@@ -15,7 +15,7 @@ LONGEST_REPLY = 200_000  # characters; a reply may have 4096 tokens, of four or 
 def read_json(text: str) -> tuple[dict[str, Any], bool]:
     """Read the one JSON object of a reply; say whether it had to be repaired.
 
-    Raises ModelOutputInvalid when there is none to be found, or it is too long, holds too much or is nested too deeply.
+    Raises ModelOutputInvalid when there is none to be found, or it is too long, too full or too deep.
     """
     if len(text) > LONGEST_REPLY:
         raise ModelOutputInvalid(

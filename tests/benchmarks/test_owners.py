@@ -14,8 +14,9 @@ import pytest
 from benchmarks import owners, owners_strangers
 from benchmarks.counted_shapes import SHAPES
 from benchmarks.counted_stage import Stage
+from benchmarks.counted_verdict import effects_wrong
 from benchmarks.counting_receiver import receiving
-from benchmarks.owners_processes import checkpointed_late, contents, effects_wrong
+from benchmarks.owners_processes import checkpointed_late, contents
 from tests.forked import Forked
 
 SHORT = ("--wakes", "3", "--races", "5", "--strangers", "2", "--blocked", "1", "--seed", "7")
