@@ -126,7 +126,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
     def call_soon(
         self,
         callback: Callable[[Unpack[Ts]], object],
-        *args: Unpack[Ts],
+        *args: *Ts,
         context: contextvars.Context | None = None,
     ) -> asyncio.Handle:
         """Take a step next."""
@@ -137,7 +137,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
     def call_soon_threadsafe(
         self,
         callback: Callable[[Unpack[Ts]], object],
-        *args: Unpack[Ts],
+        *args: *Ts,
         context: contextvars.Context | None = None,
     ) -> asyncio.Handle:
         """Take a step next; there is one thread."""
@@ -147,7 +147,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         self,
         delay: float,
         callback: Callable[[Unpack[Ts]], object],
-        *args: Unpack[Ts],
+        *args: *Ts,
         context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
         """Take a step after some seconds."""
@@ -157,7 +157,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         self,
         when: float,
         callback: Callable[[Unpack[Ts]], object],
-        *args: Unpack[Ts],
+        *args: *Ts,
         context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
         """Take a step at a time."""
@@ -180,7 +180,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         return asyncio.Task(coro, loop=self, name=name, context=context)
 
     def run_in_executor(
-        self, executor: Any, func: Callable[[Unpack[Ts]], T], *args: Unpack[Ts]
+        self, executor: Any, func: Callable[[Unpack[Ts]], T], *args: *Ts
     ) -> asyncio.Future[T]:
         """Call a blocking function as a step; one that is `Late` ends after its seconds."""
         future = self.create_future()
