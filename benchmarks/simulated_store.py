@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 from benchmarks.simulated_time import SimulatedLoop
 from planwright.checkpoints.database import Database, Job, T, _Item
 from planwright.checkpoints.heartbeat import Beat, Heartbeat
+from planwright.checkpoints.store_errors import store_error
 
 Moment = Literal["begin", "within", "commit", "after commit"]
 MOMENTS: tuple[Moment, ...] = ("begin", "within", "commit", "after commit")
@@ -101,12 +102,18 @@ class SimulatedDatabase(Database):
 
     def _put(self, item: _Item) -> None:
         if self._connection is None:
-            self._disk.meet("begin")
-            self._connection = cast(sqlite3.Connection, DiskConnection(self._open(), self._disk))
+            self._connection = cast(sqlite3.Connection, DiskConnection(self._on_disk(), self._disk))
             self._thread = threading.Thread()  # open; it is never started
         self._waiting.append(item)
         if len(self._waiting) == 1:
             self._loop.call_soon(self._flush)
+
+    def _on_disk(self) -> sqlite3.Connection:
+        try:
+            self._disk.meet("begin")
+        except sqlite3.Error as error:
+            raise store_error(self.path, error) from error
+        return self._open()
 
     def _flush(self) -> None:
         batch, self._waiting = self._waiting, []

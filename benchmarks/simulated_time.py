@@ -15,8 +15,12 @@ from asyncio import events
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
+from typing_extensions import TypeVarTuple, Unpack
+
+Ts = TypeVarTuple("Ts")
+T = TypeVar("T")
 BEGINS = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 TICKS_AT_BOOT = 1000.0
 
@@ -120,23 +124,41 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         return self.world.now
 
     def call_soon(
-        self, callback: Any, *args: Any, context: contextvars.Context | None = None
+        self,
+        callback: Callable[[Unpack[Ts]], object],
+        *args: *Ts,
+        context: contextvars.Context | None = None,
     ) -> asyncio.Handle:
         """Take a step next."""
         handle = asyncio.Handle(callback, args, self, context)
         self._ready.append(handle)
         return handle
 
-    call_soon_threadsafe = call_soon
+    def call_soon_threadsafe(
+        self,
+        callback: Callable[[Unpack[Ts]], object],
+        *args: *Ts,
+        context: contextvars.Context | None = None,
+    ) -> asyncio.Handle:
+        """Take a step next; there is one thread."""
+        return self.call_soon(callback, *args, context=context)
 
     def call_later(
-        self, delay: float, callback: Any, *args: Any, context: contextvars.Context | None = None
+        self,
+        delay: float,
+        callback: Callable[[Unpack[Ts]], object],
+        *args: *Ts,
+        context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
         """Take a step after some seconds."""
         return self.call_at(self.world.now + delay, callback, *args, context=context)
 
     def call_at(
-        self, when: float, callback: Any, *args: Any, context: contextvars.Context | None = None
+        self,
+        when: float,
+        callback: Callable[[Unpack[Ts]], object],
+        *args: *Ts,
+        context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
         """Take a step at a time."""
         handle = asyncio.TimerHandle(when, callback, args, self, context)
@@ -157,7 +179,9 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         """Begin a task."""
         return asyncio.Task(coro, loop=self, name=name, context=context)
 
-    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:
+    def run_in_executor(
+        self, executor: Any, func: Callable[[Unpack[Ts]], T], *args: *Ts
+    ) -> asyncio.Future[T]:
         """Call a blocking function as a step; one that is `Late` ends after its seconds."""
         future = self.create_future()
 

@@ -110,7 +110,7 @@ class Worker:
         self.stage = stage
         self.number = len(stage.workers) + 1
         self.name = f"worker {self.number}"
-        self.loop = SimulatedLoop(stage.world)
+        self.loop = SimulatedLoop(stage.world)  # type: ignore[abstract] # what nothing here asks for
         self.disk = Disk()
         self.alive, self.paused = True, False
         self.owners = Owners(folder_of(stage.store / "planwright.db"))

@@ -50,7 +50,7 @@ def test_a_seed_has_the_same_trace_in_every_process(tmp_path: Path) -> None:
 def test_the_order_of_steps_follows_from_the_seed() -> None:
     def taken(seed: int) -> list[str]:
         world, order = World(seed), list[str]()
-        loops = {name: SimulatedLoop(world) for name in ("a", "b")}
+        loops = {name: SimulatedLoop(world) for name in ("a", "b")}  # type: ignore[abstract]
         for name, loop in loops.items():
             for n in range(10):
                 loop.call_later(n % 3, order.append, name)
