@@ -60,6 +60,7 @@ class Attempts:
         self._execution = execution
         self._told = told
         self._failed = self._lookups = 0
+        self._sent_before = False
 
     async def make(self) -> JsonValue:
         """Call until there is an answer. Raises what the last attempt ended with.
@@ -72,7 +73,7 @@ class Attempts:
             except CapabilityUnavailable as error:
                 await self._again(error)
             except CapabilityRejected as error:
-                if self._failed and self._found.effect == "idempotent":  # one before it may have arrived
+                if self._sent_before and self._found.effect == "idempotent":  # that one may have arrived
                     raise BrokeOff(error.cause, error.next_step) from error
                 raise
             except EffectInDoubt as error:
@@ -92,6 +93,7 @@ class Attempts:
         """
         if self._found.effect == "blind":
             raise doubt
+        self._sent_before = True
         happened = await self.look_up(doubt) if self._found.effect == "queryable" else None
         return await self.make() if happened is None else happened
 
@@ -141,6 +143,7 @@ class Attempts:
     async def _again(self, error: CapabilityUnavailable) -> None:
         """Wait before another attempt; raise the error when there is none left."""
         self._failed += 1
+        self._sent_before = True
         if self._failed > self._execution.step_retries:
             raise error
         if not self._told.may_retry(self._failed, error.cause, self._context.idempotency_key):

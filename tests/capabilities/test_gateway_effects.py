@@ -222,3 +222,17 @@ async def test_after_a_crash_the_first_key_is_sent_again(make_bench: MakeBench, 
     bench.stores.database.call("crash", lambda c: c.execute(crash).rowcount)
     await bench.call("a.do")
     assert len({key for _, key in deeds.calls}) == 1
+
+
+async def test_a_call_that_a_dead_process_began_and_that_is_refused_now_may_have_arrived(
+    make_bench: MakeBench, deeds: Any
+) -> None:
+    bench = await make_bench(deeds.declare(mode="local_write", effect="idempotent"))
+    await bench.call("a.do")
+    bench.stores.database.call("crash", lambda c: c.execute("UPDATE effects SET status='intent'").rowcount)
+    deeds.failures.append(CapabilityRejected("there already"))
+    with pytest.raises(CapabilityRejected):
+        await bench.call("a.do")
+    await in_another_plan(bench, "again")
+    await bench.call("a.do")
+    assert len({key for _, key in deeds.calls}) == 1
