@@ -184,6 +184,7 @@ def _json() -> list[Bomb]:
         "wide, in 180 kB": f"[{'[],' * 60_000}[]]",
         "wide, 9,000 lists": f"[{'[],' * 9000}[]]",
         "40,000 levels": DEEP[60_000:-60_000],
+        "9,000 levels": DEEP[91_000:-91_000],
     }
     for name, content in {**TEXTS, **within, "digits, in 190 kB": "9" * 190_000}.items():
         step = '[{"id": "s1", "capability": "memory.search", "params": {"query": ' + content + "}}]"
