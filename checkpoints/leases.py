@@ -17,7 +17,7 @@ from planwright.checkpoints.heartbeat import Heartbeat
 from planwright.checkpoints.owners import Owners, is_stopped, owner_of
 from planwright.checkpoints.runs import Run, begin_run
 from planwright.checkpoints.store_errors import store_error
-from planwright.graph.errors import RunError, StoreFailed
+from planwright.graph.errors import PlanwrightError, RunError, StoreFailed
 from planwright.graph.lease import Lease
 
 Monotonic = Callable[[], float]
@@ -148,13 +148,13 @@ class Leases:
 
         try:
             return bool(self._database.call("lease", job))
-        except StoreFailed:
-            return True  # it may be back at the next beat; no write depends on it
+        except PlanwrightError:
+            return True  # the store may be back at the next beat; no write depends on it
 
     def _release_late(self, lease: Lease, reason: str) -> bool:
         try:
             self._database.call("lease", lambda c: _release(c, lease, reason))
-        except StoreFailed:
+        except PlanwrightError:
             return True
         self._released.discard(lease)
         return False

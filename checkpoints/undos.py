@@ -61,8 +61,8 @@ class Undos:
     async def key_of(self, run_id: str, step_id: str) -> str | None:
         """Make the key that a step sends to undo its effect; None when it undoes none.
 
-        It is the same in every undoing of that effect, as one that was not answered may have happened
-        (SPEC §9), and another after every undoing that was refused.
+        It is the same in every undoing of that effect, as one that was not answered may have happened, and
+        another after every undoing that was refused.
         """
 
         def job(connection: sqlite3.Connection) -> str | None:

@@ -27,7 +27,7 @@ def has_store(settings: Settings) -> bool:
 
 
 def open_store(settings: Settings) -> Database:
-    """Open the records. Raises RunError when there are none, SetupError for a broken or a newer file."""
+    """Open the records. Raises RunError for none, StoreFailed for a broken one, SetupError for a newer."""
     from sqlite_utils import Database  # here, for it loads numpy where that is: `doctor` opens nothing
 
     path = _path(settings)

@@ -29,7 +29,7 @@ def respond(
     from planwright.cli.drive import Terminal, reply
     from planwright.cli.settling import settle
 
-    given, effects = words or [], said(happened or [], not_happened or [])
+    given, effects = words or [], effects_of(happened or [], not_happened or [])
     if effects:
         if len(given) > 1:
             raise typer.BadParameter("name one gate, thread or run beside --happened and --not-happened")
@@ -41,13 +41,13 @@ def respond(
     raise typer.Exit(reply(which, given[-1], workspace, Terminal(json, no_input)))
 
 
-def said(happened: list[str], not_happened: list[str]) -> list[dict[str, Any]]:
-    """Read what was said of effects in doubt; a result is JSON, or words."""
+def effects_of(happened: list[str], not_happened: list[str]) -> list[dict[str, Any]]:
+    """Read what the options say of effects in doubt; a result is JSON, or words."""
     from planwright.graph.doubt import read_result
 
     effects: list[dict[str, Any]] = [{"key": key, "happened": False} for key in not_happened]
     for one in happened:
-        key, told, result = one.partition("=")
-        brought = {"result": read_result(result)} if told else {}
-        effects.append({"key": key, "happened": True, **brought})
+        key, separator, text = one.partition("=")
+        result = {"result": read_result(text)} if separator else {}
+        effects.append({"key": key, "happened": True, **result})
     return effects

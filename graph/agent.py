@@ -190,7 +190,7 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
 
     def decide_effects(self, run: str, effects: Iterable[Any], by: str = "python") -> None:
         """Say of each effect that an ended run left in doubt whether it happened, as a `respond` does."""
-        self.loop.call(lambda: self.door.answering.late(run, list(effects), by))
+        self.loop.call(lambda: self.door.answering.decide_ended(run, list(effects), by))
 
     def checkpoints(self, thread_id: str) -> list[Point]:
         """List the checkpoints of a thread, or of one run, that a fork can begin at, the newest first."""

@@ -54,14 +54,14 @@ class Answering:
             return str(error)
         return ""
 
-    async def late(self, run: str, effects: list[Any], by: str) -> None:
+    async def decide_ended(self, name: str, effects: list[Any], by: str) -> None:
         """Decide over what a run, or the newest of a thread, left in doubt when it ended.
 
         Raises GateError for an answer that leaves one out, RunError when there is no such run.
         """
-        found = await self._stores.forks.run_named(run)
+        run = await self._stores.forks.run_named(name)
         decision, _ = read({"type": "respond", "effects": effects, "decided_by": by}, by)
-        await self._stores.doubts.decide(found.run_id, decision.effects, by, self._clock())
+        await self._stores.doubts.decide(run.run_id, decision.effects, by, self._clock())
 
     async def _reviewed(self, item: Bound, snapshot: StateSnapshot) -> Decision:
         """Read the plan of an edit, by all the rules, before any answer is recorded."""

@@ -74,7 +74,7 @@ def build_graph(
         world=open_world(chosen, kept, registry, policy, redactor, clock),
     )
     compiled = build_pipeline(parts).compile(checkpointer=checkpointer, name="planwright")
-    compiled.__class__ = Agent  # compile() names its class itself; see DESIGN §3
+    compiled.__class__ = Agent  # compile() makes a CompiledStateGraph, whatever subclass is meant
     assert isinstance(compiled, Agent)
     mine = frozenset(found.name for found in more) - {found.name for found in servers.capabilities}
     here = on_hand(registry, mine | ({MODEL} if model else set()), modules.prohibit)

@@ -1,7 +1,7 @@
 """The door: every entry into the graph is checked here, whoever calls it and from where.
 
 LangGraph starts a run on a resume of an unknown thread, restarts one on a new message over an
-open interrupt, and ignores a well-formed wrong interrupt id (all measured, DESIGN §5).
+open interrupt, and ignores a well-formed wrong interrupt id (tests/scenarios/test_approval_bypass.py).
 """
 
 from __future__ import annotations

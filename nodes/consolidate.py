@@ -1,4 +1,4 @@
-"""consolidate: give a new thread its title, and propose what the run could remember (SPEC §2, §6)."""
+"""consolidate: give a new thread its title, and propose what the run could remember."""
 
 from __future__ import annotations
 

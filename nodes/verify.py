@@ -1,4 +1,4 @@
-"""verify: the critic reads a plan before anything runs. Rules only, no model (SPEC 3.4)."""
+"""verify: the critic reads a plan before anything runs. Rules only, no model."""
 
 from __future__ import annotations
 
