@@ -24,6 +24,7 @@ from planwright.nodes.plan_approval import asked_again
 from planwright.nodes.step_runner import full_output
 
 UNKNOWN = ("in_doubt", UNDECIDED)
+# `rejected` is a person's no; stores of before hold it for the failure of a tool, too, final as it was then.
 FINAL_CODES = frozenset(
     ("rejected", "forbidden", "budget_exceeded", "timeout", "approved", "expired", *UNKNOWN)
 )
@@ -55,8 +56,11 @@ def score(stores: Stores, settings: Settings) -> Node[AgentState]:
         scores = await asyncio.to_thread(  # criteria are programs of others; the loop goes on meanwhile
             lambda: [score_step(entry, r, outputs.get(r.uid), timeout_s) for entry, r in pairs]
         )
-        left = attempts.replans_left(settings.planning.replan_budget)
-        ruling, reason = rule(results, scores, 0 if invocation.cancelled_by else left)
+        grave = bool(unsettled(checked, settled))  # for a person to look at, before anything is planned anew
+        left = (
+            0 if grave or invocation.cancelled_by else attempts.replans_left(settings.planning.replan_budget)
+        )
+        ruling, reason = rule(results, scores, left)
         verdict = Verdict(
             run_id=invocation.run_id,
             plan_id=plan.plan_id,
@@ -73,7 +77,7 @@ def score(stores: Stores, settings: Settings) -> Node[AgentState]:
             tried = attempts.model_copy(update={"replans": attempts.replans + 1})
             again = {"findings": findings, "attempts": tried, "approved": False}
             return {"verdict": verdict, "results": settled, **again}
-        escalates = ruling == "escalate" and not invocation.cancelled_by and bool(unsettled(checked, settled))
+        escalates = ruling == "escalate" and not invocation.cancelled_by and grave
         return {"verdict": verdict, "results": settled, "status": "running", "escalates": escalates}
 
     return score
