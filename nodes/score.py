@@ -56,11 +56,8 @@ def score(stores: Stores, settings: Settings) -> Node[AgentState]:
         scores = await asyncio.to_thread(  # criteria are programs of others; the loop goes on meanwhile
             lambda: [score_step(entry, r, outputs.get(r.uid), timeout_s) for entry, r in pairs]
         )
-        grave = bool(unsettled(checked, settled))  # for a person to look at, before anything is planned anew
-        left = (
-            0 if grave or invocation.cancelled_by else attempts.replans_left(settings.planning.replan_budget)
-        )
-        ruling, reason = rule(results, scores, left)
+        left = _replans_left(attempts, checked, settled, settings.planning.replan_budget)
+        ruling, reason = rule(results, scores, 0 if invocation.cancelled_by else left)
         verdict = Verdict(
             run_id=invocation.run_id,
             plan_id=plan.plan_id,
@@ -77,10 +74,17 @@ def score(stores: Stores, settings: Settings) -> Node[AgentState]:
             tried = attempts.model_copy(update={"replans": attempts.replans + 1})
             again = {"findings": findings, "attempts": tried, "approved": False}
             return {"verdict": verdict, "results": settled, **again}
-        escalates = ruling == "escalate" and not invocation.cancelled_by and grave
+        escalates = ruling == "escalate" and not invocation.cancelled_by and bool(unsettled(checked, settled))
         return {"verdict": verdict, "results": settled, "status": "running", "escalates": escalates}
 
     return score
+
+
+def _replans_left(
+    attempts: Attempts, checked: list[CheckedStep], results: Mapping[str, StepResult], budget: int
+) -> int:
+    """Count the plans that may still be made; none before a person has looked at a grave step that failed."""
+    return 0 if unsettled(checked, results) else attempts.replans_left(budget)
 
 
 def score_step(checked: CheckedStep, result: StepResult, output: JsonValue, timeout_s: float) -> StepScore:
