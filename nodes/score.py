@@ -24,6 +24,7 @@ from planwright.nodes.plan_approval import asked_again
 from planwright.nodes.step_runner import full_output
 
 UNKNOWN = ("in_doubt", UNDECIDED)
+# `rejected` is a person's no; stores of before hold it for the failure of a tool, too, final as it was then.
 FINAL_CODES = frozenset(
     ("rejected", "forbidden", "budget_exceeded", "timeout", "approved", "expired", *UNKNOWN)
 )
@@ -55,7 +56,7 @@ def score(stores: Stores, settings: Settings) -> Node[AgentState]:
         scores = await asyncio.to_thread(  # criteria are programs of others; the loop goes on meanwhile
             lambda: [score_step(entry, r, outputs.get(r.uid), timeout_s) for entry, r in pairs]
         )
-        left = attempts.replans_left(settings.planning.replan_budget)
+        left = _replans_left(attempts, checked, settled, settings.planning.replan_budget)
         ruling, reason = rule(results, scores, 0 if invocation.cancelled_by else left)
         verdict = Verdict(
             run_id=invocation.run_id,
@@ -77,6 +78,13 @@ def score(stores: Stores, settings: Settings) -> Node[AgentState]:
         return {"verdict": verdict, "results": settled, "status": "running", "escalates": escalates}
 
     return score
+
+
+def _replans_left(
+    attempts: Attempts, checked: list[CheckedStep], results: Mapping[str, StepResult], budget: int
+) -> int:
+    """Count the plans that may still be made; none before a person has looked at a grave step that failed."""
+    return 0 if unsettled(checked, results) else attempts.replans_left(budget)
 
 
 def score_step(checked: CheckedStep, result: StepResult, output: JsonValue, timeout_s: float) -> StepScore:
