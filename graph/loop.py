@@ -33,6 +33,7 @@ from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState
 from planwright.graph.wiring import add_branch, add_node
 from planwright.models.calling import Models
+from planwright.models.roles import serving
 from planwright.models.router import Router
 from planwright.nodes.agentic_step import step_opening, step_result
 from planwright.nodes.call_gate import CallGates
@@ -172,7 +173,8 @@ def agentic_loop(subgraph: Loop, stores: Stores, settings: Settings) -> Node[Age
         invocation.speak_from_here()
         invocation.answer_from_here(config)
         tools = tuple(name for name in state["tools"] if name not in CLOSING)
-        loop = LoopTask(lane="main", goal=state["request"], route=state["route"], tools=tools)
+        route = serving(settings, "agent", state["route"])
+        loop = LoopTask(lane="main", goal=state["request"], route=route, tools=tools)
         opening = LoopInput(loop=loop, conversation=state["messages"], compacted=state.get("compacted"))
         ended = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
         outcome = how_it_ended(ended)
