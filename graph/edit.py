@@ -25,6 +25,7 @@ _STEP_FACTS = (
     "mode",
     "effect",
     "own_gate",
+    "follows",
     "gate_included",
     "chain",
     "tainted",

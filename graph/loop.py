@@ -197,6 +197,8 @@ def agentic_step(subgraph: Loop, runner: StepRunner, router: Router, settings: S
     async def agentic_step(state: LaneState, config: RunnableConfig) -> Update:
         invocation, task = invocation_of(config), state["step_task"]
         results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
+        if again := await runner.turn(task, invocation):
+            return {"results": {again.uid: again}}
         missing = runner.begin(task, results, invocation)
         try:
             runner.gateway.check_pin(task["checked"])

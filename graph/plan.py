@@ -211,13 +211,25 @@ class PolicyEvidence(BaseModel):
     undecided: bool = False
 
 
+class OrderEdge(BaseModel):
+    """A step that another one follows because both use a resource, and neither needs the other's result.
+
+    `uid` is the earlier step's; `resource` is the name of what both use, as cards show it.
+    """
+
+    model_config = ConfigDict(frozen=True)
+    uid: str
+    resource: str
+
+
 class CheckedStep(BaseModel):
     """What verification found out about a step that may run; `chain` is what it calls, where that is one.
 
     `asks`: a person has to approve it, with its plan or, where it is `gated`, at a gate of its own.
     `tainted`: its arguments may hold what others wrote. `pin` names what it calls, and the policy, as they
     were then. `asked_with` names the reply whose one gate shows this call and others. `done_before` says
-    which earlier run has done the like, where that is why a person is asked.
+    which earlier run has done the like, where that is why a person is asked. `follows` are the steps that
+    have to end before it begins, however they end; they are no part of its uid, and no dependencies.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -238,6 +250,7 @@ class CheckedStep(BaseModel):
     pin: str = ""
     done_before: str = ""
     asked_with: str = ""
+    follows: tuple[OrderEdge, ...] = ()
 
     @property
     def gate_subject(self) -> str:
