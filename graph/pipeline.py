@@ -33,6 +33,7 @@ from planwright.nodes.direct_step import direct_step
 from planwright.nodes.dispatch import dispatch, sends
 from planwright.nodes.escalation import escalation
 from planwright.nodes.escalation_gate import escalation_gate
+from planwright.nodes.lane_envelope import Envelopes
 from planwright.nodes.node import describe, ends_run
 from planwright.nodes.plan_approval import plan_approval
 from planwright.nodes.plan_gate import plan_gate
@@ -42,6 +43,7 @@ from planwright.nodes.prompt_tool_bridge import prompt_tool_bridge
 from planwright.nodes.proposing import Proposing
 from planwright.nodes.remembering import Remembering
 from planwright.nodes.respond import respond
+from planwright.nodes.rubrics import CriticRoute, Rubrics, nobody
 from planwright.nodes.score import score
 from planwright.nodes.session_close import session_close
 from planwright.nodes.session_event import session_event
@@ -64,6 +66,7 @@ class Parts:
     registry: Registry
     models: Models
     world: CallContext
+    critic: CriticRoute = nobody
 
 
 def build_pipeline(parts: Parts) -> Pipeline:
@@ -153,9 +156,12 @@ def _add_execution(graph: Pipeline, parts: Parts, gateway: Gateway) -> None:
     graph.add_node("consolidate", consolidate(stores.runs, stores.proposals, *memory))
     graph.add_node("dispatch", dispatch(gateway))
     graph.add_node("direct_step", direct_step(runner), input_schema=None)
-    graph.add_node("lane", lane(runner, gates, agentic_step(loop, runner, router, settings), run_chain))
-    graph.add_node("score", score(stores, settings))
-    graph.add_node("escalation_gate", escalation_gate(stores, settings))
+    envelopes = Envelopes(stores.work, parts.registry)
+    by_agent = agentic_step(loop, runner, router, envelopes, settings)
+    graph.add_node("lane", lane(runner, gates, by_agent, run_chain))
+    rubrics = Rubrics(parts.models, parts.critic)
+    graph.add_node("score", score(stores, settings, rubrics))
+    graph.add_node("escalation_gate", escalation_gate(stores, settings, parts.registry))
     graph.add_node("escalation", escalation(stores))
     graph.add_edge("escalation_gate", "escalation")
     graph.add_conditional_edges("escalation", routes.after_escalation)
