@@ -14,6 +14,7 @@ from langgraph.types import Send
 
 from planwright.checkpoints.refusals import ends_with
 from planwright.checkpoints.stores import Stores
+from planwright.graph.envelope import LaneEnvelope
 from planwright.graph.errors import CapabilityChanged, SetupError
 from planwright.graph.invocation import invocation_of
 from planwright.graph.lane_state import LaneState
@@ -35,7 +36,7 @@ from planwright.graph.wiring import add_branch, add_node
 from planwright.models.calling import Models
 from planwright.models.roles import serving
 from planwright.models.router import Router
-from planwright.nodes.agentic_step import step_opening, step_result
+from planwright.nodes.agentic_step import refused_before, step_opening, step_result
 from planwright.nodes.call_gate import CallGates
 from planwright.nodes.chain_call import chain_call
 from planwright.nodes.chain_step import RunChain
@@ -43,6 +44,7 @@ from planwright.nodes.closing_words import with_doubts
 from planwright.nodes.compaction import compaction
 from planwright.nodes.doubt_gate import after_doubts, doubt_gate
 from planwright.nodes.grants import Grants
+from planwright.nodes.lane_envelope import Envelopes
 from planwright.nodes.llm_invoker import llm_invoker
 from planwright.nodes.loop_guard import loop_guard, trips_now
 from planwright.nodes.node import Node, Update, describe
@@ -81,9 +83,12 @@ def build_loop(
     add_node(graph, "tool_execution", calling, input_schema=CallTask)
     add_node(graph, "chain_call", chain_call(run_chain, runner, settings), input_schema=CallTask)
 
-    async def open_lane(opening: LoopInput, config: RunnableConfig) -> LoopOutcome:
+    envelopes = Envelopes(stores.work, runner.gateway.registry)
+
+    async def open_lane(opening: LoopInput, config: RunnableConfig) -> tuple[LoopOutcome, LaneEnvelope]:
         ended = await compiled.ainvoke(opening, {**config, "recursion_limit": supersteps(settings)})
-        return how_it_ended(ended)
+        run_id = invocation_of(config).run_id
+        return how_it_ended(ended), await envelopes.of(opening["loop"], ended, run_id)
 
     add_node(graph, "doubt_gate", doubt_gate(stores, runner, settings))
     add_node(graph, "sub_agent", sub_agent(open_lane, runner, stores, settings), input_schema=CallTask)
@@ -187,10 +192,12 @@ def agentic_loop(subgraph: Loop, stores: Stores, settings: Settings) -> Node[Age
     return agentic_loop
 
 
-def agentic_step(subgraph: Loop, runner: StepRunner, router: Router, settings: Settings) -> Node[LaneState]:
+def agentic_step(
+    subgraph: Loop, runner: StepRunner, router: Router, envelopes: Envelopes, settings: Settings
+) -> Node[LaneState]:
     """Do a step of a plan that names tools instead of one call, by the model its hint asks for.
 
-    The last words of the model are the output of the step.
+    The last words of the model are the output of the step, where its calls bear them out.
     """
     limit = supersteps(settings)
 
@@ -209,13 +216,17 @@ def agentic_step(subgraph: Loop, runner: StepRunner, router: Router, settings: S
         except CapabilityChanged as error:
             failed = ended(task["checked"], "failed", code=error.code, error=error.cause)
             return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
-        opening = step_opening(task, route, await runner.outputs(results), missing)
+        inputs = await runner.outputs(results)
+        opening = step_opening(task, route, inputs, missing, refused_before(task["checked"], invocation))
         try:
             closed = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
         except GraphInterrupt:
             invocation.board.wait_on_gate(task["checked"].uid)
             raise
-        result = step_result(task["checked"], how_it_ended(closed)).model_copy(update={"missing": missing})
+        envelope = await envelopes.of(opening["loop"], closed, invocation.run_id)
+        goal, outcome = task["checked"].step.description, how_it_ended(closed)
+        result = step_result(task["checked"], outcome, envelope, goal, len(inputs))
+        result = result.model_copy(update={"missing": missing})
         return {"results": {result.uid: await runner.settle(task, result, invocation)}}
 
     return agentic_step

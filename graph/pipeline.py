@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from langgraph.graph import END, START, StateGraph
@@ -22,6 +23,7 @@ from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState, InputState, OutputState, StepTask
 from planwright.graph.wiring import add_branch, add_node
 from planwright.models.calling import Models
+from planwright.models.roles import role_route
 from planwright.nodes.alternative import Alternative
 from planwright.nodes.budget import budget
 from planwright.nodes.call_gate import CallGates
@@ -34,6 +36,7 @@ from planwright.nodes.direct_step import direct_step
 from planwright.nodes.dispatch import dispatch, sends
 from planwright.nodes.escalation import escalation
 from planwright.nodes.escalation_gate import escalation_gate
+from planwright.nodes.lane_envelope import Envelopes
 from planwright.nodes.node import describe, ends_run
 from planwright.nodes.plan_approval import plan_approval
 from planwright.nodes.plan_gate import plan_gate
@@ -43,6 +46,7 @@ from planwright.nodes.prompt_tool_bridge import prompt_tool_bridge
 from planwright.nodes.proposing import Proposing
 from planwright.nodes.remembering import Remembering
 from planwright.nodes.respond import respond
+from planwright.nodes.rubrics import Rubrics
 from planwright.nodes.score import score
 from planwright.nodes.session_close import session_close
 from planwright.nodes.session_event import session_event
@@ -154,9 +158,12 @@ def _add_execution(graph: Pipeline, parts: Parts, gateway: Gateway) -> None:
     add_node(graph, "consolidate", consolidate(parts.models, stores.runs, stores.proposals, *memory))
     add_node(graph, "dispatch", dispatch(gateway))
     add_node(graph, "direct_step", direct_step(runner), StepTask)
-    graph.add_node("lane", lane(runner, gates, agentic_step(loop, runner, router, settings), run_chain))
-    add_node(graph, "score", score(stores, settings))
-    add_node(graph, "escalation_gate", escalation_gate(stores, settings))
+    envelopes = Envelopes(stores.work, parts.registry)
+    by_agent = agentic_step(loop, runner, router, envelopes, settings)
+    graph.add_node("lane", lane(runner, gates, by_agent, run_chain))
+    rubrics = Rubrics(parts.models, partial(role_route, settings, "critic"))
+    add_node(graph, "score", score(stores, settings, rubrics))
+    add_node(graph, "escalation_gate", escalation_gate(stores, settings, parts.registry))
     add_node(graph, "escalation", escalation(stores))
     graph.add_edge("escalation_gate", "escalation")
     add_branch(graph, "escalation", routes.after_escalation)

@@ -34,6 +34,7 @@ FLOORS = (
     ),
     ("graph.pipeline", "graph.lane", "graph.loop", "graph.chain_run", "graph.wiring"),
     ("nodes",),
+    ("nodes.critic",),
     ("capabilities",),
     ("models",),
     ("prompts",),
