@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
@@ -151,10 +151,9 @@ class Capability:
     def resources(self, how: UseOf, args: Mapping[str, JsonValue], context: CallContext) -> frozenset[str]:
         """Name what a call uses in one way; nothing when it does not say. Raises CapabilityRejected."""
         names: Names | None = getattr(self, how)
-        if callable(names):
-            declared = names
-            return self._answer(how, lambda: frozenset(declared(args, context)))
-        return frozenset(names or ())
+        return frozenset(
+            (self._answer(how, partial(names, args, context)) if callable(names) else names) or ()
+        )
 
     def _answer(self, what: str, ask: Callable[[], AnswerT]) -> AnswerT:
         """Ask a part of the declaration about a call. Raises CapabilityRejected when it breaks."""
@@ -228,9 +227,9 @@ def capability(
 ) -> Callable[[Function], Capability]:
     """Declare a function as a capability.
 
-    Left out, `mode` is `destructive` (a person decides every call), `risk` follows the mode, and
-    `effect` is `pure` for `read_only`, else `blind`; with `varies`, both are the gravest that a call
-    can have. A queryable effect has to have a `lookup`, and no other may. Raises SetupError.
+    Left out, `mode` is `destructive` (a person decides every call), `risk` follows the mode, and `effect` is
+    `pure` for `read_only`, else `blind`; with `varies`, both are the gravest a call can have. A queryable
+    effect has to have a `lookup`, and no other may. Raises SetupError.
     """
 
     def declare(function: Function) -> Capability:
@@ -292,8 +291,7 @@ def _lookup_of(found: Capability, function: Lookup) -> Capability:
 
 def check_arguments(capability: Capability, params: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Validate complete arguments and fill in defaults. Raises ValidationError."""
-    dumped: dict[str, JsonValue] = capability.args.model_validate(dict(params)).model_dump(mode="json")
-    return dumped
+    return dict(capability.args.model_validate(dict(params)).model_dump(mode="json"))
 
 
 def explain(error: ValidationError) -> str:

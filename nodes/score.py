@@ -54,7 +54,8 @@ def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentSta
         row = f"{plan.revision}:{key}"
         verdict = verdicts.get(row)
         if verdict is None:
-            means = means_of(settings, attempts, cancelled=bool(invocation.cancelled_by))
+            last = bool(invocation.cancelled_by) or state["route"].embedded  # it plans the same again
+            means = means_of(settings, attempts, last=last)
             verdict = await asyncio.to_thread(  # criteria are programs of others; the loop goes on meanwhile
                 judge, facts, means, invocation.run_id, plan, attempts
             )
@@ -72,12 +73,12 @@ def round_of(plan: Plan, attempts: Attempts) -> str:
     return f"{plan.plan_id}{again}" + (f":r{attempts.retries}" if attempts.retries else "")
 
 
-def means_of(settings: Settings, attempts: Attempts, *, cancelled: bool) -> Means:
-    """Say what the critic may still order; nothing in a run that is cancelled."""
+def means_of(settings: Settings, attempts: Attempts, *, last: bool) -> Means:
+    """Say what the critic may still order; nothing where this was the `last` that is tried."""
     critic = settings.critic
     return Means(
-        replans=0 if cancelled else attempts.replans_left(settings.planning.replan_budget),
-        retries=0 if cancelled else max(critic.run_retries - attempts.retries, 0),
+        replans=0 if last else attempts.replans_left(settings.planning.replan_budget),
+        retries=0 if last else max(critic.run_retries - attempts.retries, 0),
         step_retries=critic.step_retries,
         strict_from=None if critic.strictness == "off" else critic.strictness,
     )
