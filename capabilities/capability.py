@@ -234,12 +234,9 @@ def capability(
 
     def declare(function: Function) -> Capability:
         check_told(name, function)
-        found = _undeclared(name, function)
+        found = replace(_undeclared(name, function), reads=reads, adds=adds, writes=writes)
         found = replace(
             found,
-            reads=reads,
-            adds=adds,
-            writes=writes,
             mode=mode or "destructive",
             risk=risk or RISK_OF_MODE[mode or "destructive"],
             effect=effect or ("pure" if mode == "read_only" else "blind"),
