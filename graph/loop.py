@@ -210,7 +210,8 @@ def agentic_step(subgraph: Loop, runner: StepRunner, router: Router, settings: S
             return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
         opening = step_opening(task, route, await runner.outputs(results), missing)
         try:
-            closed = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
+            async with invocation.board.lanes.hold(task["checked"].uid):
+                closed = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
         except GraphInterrupt:
             invocation.board.wait_on_gate(task["checked"].uid)
             raise
