@@ -55,11 +55,15 @@ class PartCall:
 
 @dataclass(frozen=True)
 class Guide:
-    """What the planner is told about a capability: when to use it, with examples."""
+    """What the planner is told about a capability: when to use it, with examples.
+
+    One that is `always_active` is told to every planner, whatever the task.
+    """
 
     instructions: str = ""
     examples: tuple[str, ...] = ()
     priority: int = 100
+    always_active: bool = False
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,8 @@ class Gate(BaseModel):
         left = self.shown.get("replans_left")
         again = isinstance(left, int) and left > 0
         if self.kind == "escalation":
-            return ("approve", "reject", "respond") if again else ("approve", "reject")
+            approve: tuple[Answer, ...] = () if self.shown.get("approve") == "" else ("approve",)
+            return (*approve, "reject", "respond") if again else (*approve, "reject")
         return ("approve", "edit", "reject", "respond") if again else ("approve", "edit", "reject")
 
 
