@@ -9,15 +9,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import Any, TypeVar, Unpack
 
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.compensation import check_compensation
-from planwright.capabilities.resources import Names, UseOf
+from planwright.capabilities.resources import Names, Resources, UseOf
 from planwright.capabilities.signature import Function, check_lookup, check_told, signature
 from planwright.capabilities.source_code import code_hash
 from planwright.graph.canonical import sha256
@@ -151,9 +151,10 @@ class Capability:
     def resources(self, how: UseOf, args: Mapping[str, JsonValue], context: CallContext) -> frozenset[str]:
         """Name what a call uses in one way; nothing when it does not say. Raises CapabilityRejected."""
         names: Names | None = getattr(self, how)
-        return frozenset(
-            (self._answer(how, partial(names, args, context)) if callable(names) else names) or ()
-        )
+        if callable(names):
+            declared = names
+            return self._answer(how, lambda: frozenset(declared(args, context)))
+        return frozenset(names or ())
 
     def _answer(self, what: str, ask: Callable[[], AnswerT]) -> AnswerT:
         """Ask a part of the declaration about a call. Raises CapabilityRejected when it breaks."""
@@ -216,27 +217,26 @@ def capability(
     timeout_s: float | None = None,
     preflight: Preflight | None = None,
     hosts: Hosts | None = None,
-    reads: Names | None = None,
-    adds: Names | None = None,
-    writes: Names | None = None,
     varies: Varies | None = None,
     lookup: Lookup | None = None,
     compensation: Compensation | None = None,
     destinations: Sequence[str] = (),
     trusted_result: bool = False,
+    **resources: Unpack[Resources],
 ) -> Callable[[Function], Capability]:
     """Declare a function as a capability.
 
-    Left out, `mode` is `destructive` (a person decides every call), `risk` follows the mode, and `effect` is
-    `pure` for `read_only`, else `blind`; with `varies`, both are the gravest a call can have. A queryable
-    effect has to have a `lookup`, and no other may. Raises SetupError.
+    Left out, `mode` is `destructive` (a person decides every call), `risk` follows the mode, and
+    `effect` is `pure` for `read_only`, else `blind`; with `varies`, both are the gravest that a call
+    can have. A queryable effect has to have a `lookup`, and no other may. Raises SetupError.
     """
 
     def declare(function: Function) -> Capability:
         check_told(name, function)
-        found = replace(_undeclared(name, function), reads=reads, adds=adds, writes=writes)
+        found = _undeclared(name, function)
         found = replace(
             found,
+            **resources,
             mode=mode or "destructive",
             risk=risk or RISK_OF_MODE[mode or "destructive"],
             effect=effect or ("pure" if mode == "read_only" else "blind"),
@@ -288,7 +288,8 @@ def _lookup_of(found: Capability, function: Lookup) -> Capability:
 
 def check_arguments(capability: Capability, params: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Validate complete arguments and fill in defaults. Raises ValidationError."""
-    return dict(capability.args.model_validate(dict(params)).model_dump(mode="json"))
+    dumped: dict[str, JsonValue] = capability.args.model_validate(dict(params)).model_dump(mode="json")
+    return dumped
 
 
 def explain(error: ValidationError) -> str:

@@ -219,7 +219,8 @@ def agentic_step(
         inputs = await runner.outputs(results)
         opening = step_opening(task, route, inputs, missing, refused_before(task["checked"], invocation))
         try:
-            closed = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
+            async with invocation.board.lanes.hold(task["checked"].uid):
+                closed = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
         except GraphInterrupt:
             invocation.board.wait_on_gate(task["checked"].uid)
             raise
