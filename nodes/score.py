@@ -18,7 +18,7 @@ from planwright.graph.results import RunStatus, StepResult, Verdict
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState, Attempts
 from planwright.nodes.critic.evaluators import UNKNOWN
-from planwright.nodes.critic.facts import StepFacts
+from planwright.nodes.critic.facts import StepFacts, facts_hash
 from planwright.nodes.critic.gathering import retried
 from planwright.nodes.critic.ruling import Means, failures, rule, score_step
 from planwright.nodes.escalation_gate import needs_person
@@ -95,7 +95,7 @@ def judge(facts: Sequence[StepFacts], means: Means, run_id: str, plan: Plan, att
         step_scores=tuple(scores),
         replan_attempts=attempts.replans,
         retry_attempts=attempts.retries,
-        inputs_hash=sha256([[one.model_dump(mode="json") for one in facts], asdict(means)]),
+        inputs_hash=sha256([facts_hash(facts), asdict(means)]),
     )
 
 
