@@ -102,7 +102,9 @@ def plan_view(card: Mapping[str, Any]) -> RenderableType:
     ids = max((cell_len(one_line(step["id"])) for step in card["steps"]), default=0)
     names = max((cell_len(one_line(step["capability"])) for step in card["steps"]), default=0)
     for step in card["steps"]:
-        after = f" after {one_line(', '.join(step['after']))}" if step["after"] else ""
+        order = (f"{edge['after']} (both use {edge['both_use']})" for edge in step.get("follows", ()))
+        sooner = ", ".join([*step["after"], *order])
+        after = f" after {one_line(sooner)}" if sooner else ""
         included = "  gate included" if step.get("gate_included") else "  own gate"
         gate = included if step["own_gate"] else ""
         head = Text.assemble(

@@ -32,7 +32,9 @@ from planwright.graph.loop_state import (
 from planwright.graph.plan import CLOSING
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState
+from planwright.graph.wiring import add_branch, add_node
 from planwright.models.calling import Models
+from planwright.models.roles import serving
 from planwright.models.router import Router
 from planwright.nodes.agentic_step import refused_before, step_opening, step_result
 from planwright.nodes.call_gate import CallGates
@@ -72,14 +74,14 @@ def build_loop(
     taint = Taint(runner.gateway, stores.ledger)
     graph = StateGraph(LoopState, input_schema=LoopInput, output_schema=LoopOutput)
     shortening = Shortening(models, settings.context)
-    graph.add_node("llm_invoker", llm_invoker(models, reader, grants, taint, stores, shortening))
-    graph.add_node("compaction", compaction(shortening))
-    graph.add_node("loop_guard", loop_guard(settings.loop_guard))
-    graph.add_node("tool_approval", tool_approval(gates, runner.gateway), input_schema=ApprovalTask)
-    graph.add_node("parallel_execution", parallel_execution(gates, stores.proposals))
+    add_node(graph, "llm_invoker", llm_invoker(models, reader, grants, taint, stores, shortening))
+    add_node(graph, "compaction", compaction(shortening))
+    add_node(graph, "loop_guard", loop_guard(settings.loop_guard))
+    add_node(graph, "tool_approval", tool_approval(gates, runner.gateway), input_schema=ApprovalTask)
+    add_node(graph, "parallel_execution", parallel_execution(gates, stores.proposals))
     calling = tool_execution(runner, settings.tools.result_limit)
-    graph.add_node("tool_execution", calling, input_schema=CallTask)
-    graph.add_node("chain_call", chain_call(run_chain, runner, settings), input_schema=CallTask)
+    add_node(graph, "tool_execution", calling, input_schema=CallTask)
+    add_node(graph, "chain_call", chain_call(run_chain, runner, settings), input_schema=CallTask)
 
     envelopes = Envelopes(stores.work, runner.gateway.registry)
 
@@ -88,8 +90,8 @@ def build_loop(
         run_id = invocation_of(config).run_id
         return how_it_ended(ended), await envelopes.of(opening["loop"], ended, run_id)
 
-    graph.add_node("doubt_gate", doubt_gate(stores, runner, settings))
-    graph.add_node("sub_agent", sub_agent(open_lane, runner, stores, settings), input_schema=CallTask)
+    add_node(graph, "doubt_gate", doubt_gate(stores, runner, settings))
+    add_node(graph, "sub_agent", sub_agent(open_lane, runner, stores, settings), input_schema=CallTask)
     _connect(graph, settings)
     describe(graph.nodes, globals())
     compiled = graph.compile(name="agentic_loop")
@@ -120,13 +122,11 @@ def _connect(graph: StateGraph[Any, Any, Any, Any], settings: Settings) -> None:
         return after_doubts(state)
 
     graph.add_edge(START, "llm_invoker")
-    graph.add_conditional_edges(
-        "llm_invoker", after_reply, ["doubt_gate", "compaction", "loop_guard", *guarded]
-    )
-    graph.add_conditional_edges("loop_guard", after_guarded, guarded)
+    add_branch(graph, "llm_invoker", after_reply, ["doubt_gate", "compaction", "loop_guard", *guarded])
+    add_branch(graph, "loop_guard", after_guarded, guarded)
     graph.add_edge("tool_approval", "parallel_execution")
-    graph.add_conditional_edges("parallel_execution", after_sorting, [*makers, "llm_invoker"])
-    graph.add_conditional_edges("doubt_gate", after_decisions, ["chain_call", "llm_invoker"])
+    add_branch(graph, "parallel_execution", after_sorting, [*makers, "llm_invoker"])
+    add_branch(graph, "doubt_gate", after_decisions, ["chain_call", "llm_invoker"])
     for before in ("compaction", *makers):
         graph.add_edge(before, "llm_invoker")
 
@@ -178,7 +178,8 @@ def agentic_loop(subgraph: Loop, stores: Stores, settings: Settings) -> Node[Age
         invocation.speak_from_here()
         invocation.answer_from_here(config)
         tools = tuple(name for name in state["tools"] if name not in CLOSING)
-        loop = LoopTask(lane="main", goal=state["request"], route=state["route"], tools=tools)
+        route = serving(settings, "agent", state["route"])
+        loop = LoopTask(lane="main", goal=state["request"], route=route, tools=tools)
         opening = LoopInput(loop=loop, conversation=state["messages"], compacted=state.get("compacted"))
         ended = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
         outcome = how_it_ended(ended)
@@ -203,6 +204,8 @@ def agentic_step(
     async def agentic_step(state: LaneState, config: RunnableConfig) -> Update:
         invocation, task = invocation_of(config), state["step_task"]
         results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
+        if again := await runner.turn(task, invocation):
+            return {"results": {again.uid: again}}
         missing = runner.begin(task, results, invocation)
         try:
             runner.gateway.check_pin(task["checked"])

@@ -33,6 +33,7 @@ from planwright.graph.mcp_settings import McpServer
 from planwright.graph.memory_settings import MemoryProposals
 from planwright.graph.plan import Cascade
 from planwright.graph.provider_settings import Breaker, Failover, Provider
+from planwright.graph.role_settings import Roles
 from planwright.graph.run_context import PlanningMode
 from planwright.graph.secret_settings import Secrets
 from planwright.graph.server_settings import Server
@@ -165,6 +166,7 @@ class Settings(BaseSettings):
     approval: Approval = Approval()
     budgets: Budgets = Budgets()
     providers: dict[str, Provider] = {}
+    roles: Roles = Roles()
     failover: Failover = Failover()
     breaker: Breaker = Breaker()
     agents: dict[AgentId, Agent] = {}

@@ -62,6 +62,7 @@ def _step(
         "params": {**entry.step.params, **_tools(entry.step)},
         **({"values": values} if values else {}),
         "after": [ids[uid] for uid in entry.needs],
+        **({"follows": follows} if (follows := _follows(entry, ids)) else {}),
         "risk": entry.risk,
         "mode": entry.mode,
         "effect": entry.effect,
@@ -74,6 +75,17 @@ def _step(
         **_chain(entry),
         **_undone_by(entry.step),
     }
+
+
+def _follows(entry: CheckedStep, ids: Mapping[str, str]) -> list[dict[str, str]]:
+    """Show which steps it waits for only because both use something, and what that is."""
+    return [{"after": ids[edge.uid], "both_use": edge.resource} for edge in entry.follows]
+
+
+def order_added(card: Mapping[str, Any]) -> list[dict[str, str]]:
+    """List the waits on a card that no dependency asks for: which step, after which, over what."""
+    steps = card["steps"]
+    return [{"step_id": step["id"], **edge} for step in steps for edge in step.get("follows", ())]
 
 
 def _known_gate(entry: CheckedStep) -> bool:

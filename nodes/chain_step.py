@@ -31,6 +31,8 @@ def chain_step(run_chain: RunChain, runner: StepRunner, gates: CallGates) -> Nod
         results = await invocation.board.inputs(task["awaits"], checked.uid)
         if gate_id and (no := refused(await gates.read(gate_id), checked)):
             return {"results": {no.uid: await runner.settle(task, no, invocation)}}
+        if again := await runner.turn(task, invocation):
+            return {"results": {again.uid: again}}
         missing = runner.begin(task, results, invocation)
         try:
             args = await runner.arguments(task, results, invocation)

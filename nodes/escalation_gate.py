@@ -18,13 +18,13 @@ from planwright.graph.plan import CheckedStep
 from planwright.graph.results import StepResult, Verdict
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState, Attempts
+from planwright.nodes.critic.ruling import GRAVE
 from planwright.nodes.escalation_card import escalation_card
 from planwright.nodes.node import Node, Update
 from planwright.nodes.plan_gate import open_gate
 
-GRAVE = frozenset(("delegated", "destructive"))
 ENDED = frozenset(("budget_exceeded", "timeout", "cancelled", UNDECIDED))
-DECIDED = frozenset(("forbidden", *ENDED))
+DECIDED = frozenset(("rejected", "forbidden", *ENDED))
 
 
 def escalation_gate(stores: Stores, settings: Settings, registry: Registry) -> Node[AgentState]:

@@ -24,11 +24,6 @@ SCHEMA = {
 }
 
 
-def nobody(route: ModelRoute) -> ModelRoute | None:
-    """Name no model for the role critic."""
-    return None
-
-
 class Rubrics:
     """Ask the critic's model whether an output meets a criterion in words."""
 

@@ -44,6 +44,7 @@ def check(
     most = len(plan.steps) if fixed else settings.planning.max_steps
     findings = [*_shape(plan, most), *_graph(plan), *_secrets(plan, registry, world)]
     for step in plan.steps:
+        findings += _gates(step)
         asked = replace(world, tainted=step.id in tainted)
         if step.agentic:
             findings += _agentic(step, registry, asked, can_call)
@@ -53,6 +54,12 @@ def check(
             fix = "leave `compensation` out"
             findings.append(Finding(code="bad_arguments", step_id=step.id, message=said, fix=fix))
     return findings
+
+
+def _gates(step: PlanStep) -> Iterator[Finding]:
+    for name in step.requires:
+        message, fix = f"there is no gate {name!r}", "leave it out of `requires`"
+        yield Finding(code="missing_gate", step_id=step.id, message=message, fix=fix)
 
 
 def _agentic(step: PlanStep, registry: Registry, world: CallContext, can_call: bool) -> Iterator[Finding]:
@@ -153,6 +160,11 @@ def _graph(plan: Plan) -> Iterator[Finding]:
                 yield Finding(
                     code="missing_input", step_id=step.id, message=message, fix="add a step that does"
                 )
+    for checkpoint in plan.decision_checkpoints:
+        if checkpoint.after_step not in order:
+            message = f"the decision {checkpoint.decision_id} is to come after {checkpoint.after_step!r}"
+            fix = f"name one of {', '.join(order)}"
+            yield Finding(code="unknown_dependency", message=f"{message}, which is no step", fix=fix)
     needs = {step.id: [n for n in plan.dependencies(step) if n in order] for step in plan.steps}
     if cycle := find_cycle(needs):
         path = " → ".join(cycle)

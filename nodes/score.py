@@ -54,7 +54,7 @@ def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentSta
         row = f"{plan.revision}:{key}"
         verdict = verdicts.get(row)
         if verdict is None:
-            means = means_of(settings, attempts, cancelled=bool(invocation.cancelled_by))
+            means = means_of(settings, state, cancelled=bool(invocation.cancelled_by))
             verdict = await asyncio.to_thread(  # criteria are programs of others; the loop goes on meanwhile
                 judge, facts, means, invocation.run_id, plan, attempts
             )
@@ -72,11 +72,12 @@ def round_of(plan: Plan, attempts: Attempts) -> str:
     return f"{plan.plan_id}{again}" + (f":r{attempts.retries}" if attempts.retries else "")
 
 
-def means_of(settings: Settings, attempts: Attempts, *, cancelled: bool) -> Means:
-    """Say what the critic may still order; nothing in a run that is cancelled."""
-    critic = settings.critic
+def means_of(settings: Settings, state: AgentState, *, cancelled: bool) -> Means:
+    """Say what the critic may still order: nothing once cancelled; the embedded planner has no other plan."""
+    critic, attempts = settings.critic, state.get("attempts", Attempts())
+    planned_once = cancelled or state["route"].embedded
     return Means(
-        replans=0 if cancelled else attempts.replans_left(settings.planning.replan_budget),
+        replans=0 if planned_once else attempts.replans_left(settings.planning.replan_budget),
         retries=0 if cancelled else max(critic.run_retries - attempts.retries, 0),
         step_retries=critic.step_retries,
         strict_from=None if critic.strictness == "off" else critic.strictness,

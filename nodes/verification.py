@@ -20,7 +20,7 @@ from planwright.graph.settings import Approval, Settings
 from planwright.graph.state import ModelRoute
 from planwright.nodes.estimate import Estimate, estimate, over_budget
 from planwright.nodes.planned_chains import with_planned_chains
-from planwright.nodes.resources import resource_conflicts
+from planwright.nodes.resources import in_order
 from planwright.nodes.rules import check
 from planwright.nodes.step_identity import step_uid
 from planwright.nodes.step_routing import unmet_hints
@@ -64,7 +64,8 @@ def examine(
     findings += check(plan, registry, settings, world, **models, tainted=tainted)
     findings += unmet_hints(plan, rules.route, settings.providers)
     checked = [] if findings else check_steps(plan, registry, world, run_id, results, settings, tainted)
-    findings += resource_conflicts(checked, results, registry, world)
+    checked, broken = in_order(plan, checked, results, registry, world)
+    findings += broken
     needed = estimate(plan, checked, results, rules.route, registry, rules.profile, settings)
     return checked, findings or over_budget(needed, spent, rules.profile.limits), needed
 

@@ -25,7 +25,7 @@ from planwright.graph.results import Finding, StepResult
 from planwright.graph.settings import Approval, Settings
 from planwright.graph.state import AgentState, Attempts, ModelRoute, Task
 from planwright.nodes.asking_again import not_done_again
-from planwright.nodes.card import plan_card
+from planwright.nodes.card import order_added, plan_card
 from planwright.nodes.criteria_card import with_criteria
 from planwright.nodes.estimate import in_all
 from planwright.nodes.node import Node, Update
@@ -72,7 +72,8 @@ def verify(
         changed = state.get("changes", [])
         shown = plan_card(plan, checked, changed, results, estimate=known, with_gates=deep, values=values)
         shown = with_criteria(shown, checked, judged=rubrics.judged(state["route"]))
-        invocation.emit("plan_verified", {**data, "findings": [], "plan": shown}, str(attempts.revision))
+        data |= {"findings": [], "order": order_added(shown), "plan": shown}
+        invocation.emit("plan_verified", data, str(attempts.revision))
         gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval)
         update: Update = {"plan": plan, "checked": checked, "gate_id": gate or "", "findings": []}
         if invocation.context.dry_run:

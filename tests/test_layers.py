@@ -32,7 +32,7 @@ FLOORS = (
         "graph.undo",
         "graph.world",
     ),
-    ("graph.pipeline", "graph.lane", "graph.loop", "graph.chain_run"),
+    ("graph.pipeline", "graph.lane", "graph.loop", "graph.chain_run", "graph.wiring"),
     ("nodes",),
     ("nodes.critic",),
     ("capabilities",),

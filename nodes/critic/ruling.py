@@ -14,6 +14,8 @@ from planwright.nodes.critic.evaluators import EVALUATORS, UNKNOWN
 from planwright.nodes.critic.facts import StepFacts
 from planwright.nodes.critic.lane_rules import FLAWS
 
+GRAVE = frozenset(("delegated", "destructive"))  # modes of steps whose failure a person looks at first
+# `rejected` is a person's no; older stores hold it for the failure of a tool, too, final as it was then.
 FINAL_CODES = frozenset(
     ("rejected", "forbidden", "budget_exceeded", "timeout", "approved", "expired", *UNKNOWN)
 )
@@ -57,9 +59,10 @@ def rule_step(facts: StepFacts, score: StepScore, means: Means) -> StepRuling:
     if result.status in ("skipped", "rejected"):
         return "ok"
     if result.status == "failed":
-        if result.code in FINAL_CODES:
-            return "escalate"
-        return _again(facts, means) if result.code in FLAWS else _anew(means)
+        if result.code in FLAWS:
+            return _again(facts, means)
+        final = result.code in FINAL_CODES or facts.checked.mode in GRAVE
+        return "escalate" if final else _anew(means)
     if score.floor_broken:
         return "escalate"
     if unmet(score):

@@ -52,7 +52,8 @@ def failing(scene: Scene, **more: Any) -> list[dict[str, Any]]:
         scene.step("only", "work.read", "bad"),
         scene.step("both", "work.read", "good", "bad"),
     ]
-    agent = scene.agent(scene.plan(*steps, **more), "the answer", execution=ONE_SLOT)
+    once = {"mode": "always", "replan_budget": 0}
+    agent = scene.agent(scene.plan(*steps, **more), "the answer", execution=ONE_SLOT, planning=once)
     return stream(scene, agent) + stream(scene, agent, Command(resume="reject"))
 
 
