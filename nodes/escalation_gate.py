@@ -24,7 +24,7 @@ from planwright.nodes.node import Node, Update
 from planwright.nodes.plan_gate import open_gate
 
 ENDED = frozenset(("budget_exceeded", "timeout", "cancelled", UNDECIDED))
-DECIDED = frozenset(("forbidden", *ENDED))
+DECIDED = frozenset(("rejected", "forbidden", *ENDED))
 
 
 def escalation_gate(stores: Stores, settings: Settings, registry: Registry) -> Node[AgentState]:

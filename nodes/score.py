@@ -18,7 +18,7 @@ from planwright.graph.results import RunStatus, StepResult, Verdict
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState, Attempts
 from planwright.nodes.critic.evaluators import UNKNOWN
-from planwright.nodes.critic.facts import StepFacts
+from planwright.nodes.critic.facts import StepFacts, facts_hash
 from planwright.nodes.critic.gathering import retried
 from planwright.nodes.critic.ruling import Means, failures, rule, score_step
 from planwright.nodes.escalation_gate import needs_person
@@ -54,8 +54,7 @@ def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentSta
         row = f"{plan.revision}:{key}"
         verdict = verdicts.get(row)
         if verdict is None:
-            last = bool(invocation.cancelled_by) or state["route"].embedded  # it plans the same again
-            means = means_of(settings, attempts, last=last)
+            means = means_of(settings, state, cancelled=bool(invocation.cancelled_by))
             verdict = await asyncio.to_thread(  # criteria are programs of others; the loop goes on meanwhile
                 judge, facts, means, invocation.run_id, plan, attempts
             )
@@ -73,12 +72,13 @@ def round_of(plan: Plan, attempts: Attempts) -> str:
     return f"{plan.plan_id}{again}" + (f":r{attempts.retries}" if attempts.retries else "")
 
 
-def means_of(settings: Settings, attempts: Attempts, *, last: bool) -> Means:
-    """Say what the critic may still order; nothing where this was the `last` that is tried."""
-    critic = settings.critic
+def means_of(settings: Settings, state: AgentState, *, cancelled: bool) -> Means:
+    """Say what the critic may still order: nothing once cancelled; the embedded planner has no other plan."""
+    critic, attempts = settings.critic, state.get("attempts", Attempts())
+    planned_once = cancelled or state["route"].embedded
     return Means(
-        replans=0 if last else attempts.replans_left(settings.planning.replan_budget),
-        retries=0 if last else max(critic.run_retries - attempts.retries, 0),
+        replans=0 if planned_once else attempts.replans_left(settings.planning.replan_budget),
+        retries=0 if cancelled else max(critic.run_retries - attempts.retries, 0),
         step_retries=critic.step_retries,
         strict_from=None if critic.strictness == "off" else critic.strictness,
     )
@@ -96,7 +96,7 @@ def judge(facts: Sequence[StepFacts], means: Means, run_id: str, plan: Plan, att
         step_scores=tuple(scores),
         replan_attempts=attempts.replans,
         retry_attempts=attempts.retries,
-        inputs_hash=sha256([[one.model_dump(mode="json") for one in facts], asdict(means)]),
+        inputs_hash=sha256([facts_hash(facts), asdict(means)]),
     )
 
 

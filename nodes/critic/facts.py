@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from planwright.graph.canonical import sha256
@@ -35,6 +37,6 @@ class StepFacts(BaseModel):
         return self.result.envelope.calls if self.result.envelope else ()
 
 
-def facts_hash(facts: list[StepFacts]) -> str:
+def facts_hash(facts: Sequence[StepFacts]) -> str:
     """Hash what a verdict follows from, as 64 hex digits."""
     return sha256([one.model_dump(mode="json") for one in facts])

@@ -59,9 +59,10 @@ def rule_step(facts: StepFacts, score: StepScore, means: Means) -> StepRuling:
     if result.status in ("skipped", "rejected"):
         return "ok"
     if result.status == "failed":
-        if result.code in FINAL_CODES or facts.checked.mode in GRAVE:
-            return "escalate"
-        return _again(facts, means) if result.code in FLAWS else _anew(means)
+        if result.code in FLAWS:
+            return _again(facts, means)
+        final = result.code in FINAL_CODES or facts.checked.mode in GRAVE
+        return "escalate" if final else _anew(means)
     if score.floor_broken:
         return "escalate"
     if unmet(score):
