@@ -98,7 +98,7 @@ class PlanStep(BaseModel):
     timeout_s: Annotated[float | None, BeforeValidator(_no_flag)] = Field(
         None, gt=0, allow_inf_nan=False, validation_alias=AliasChoices("timeout_s", "timeoutS")
     )
-    requires: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    requires: tuple[Annotated[str, Field(min_length=1)], ...] = Field((), max_length=8)
     """The named gates of the policy that people have to open before the step begins; set by the plan."""
 
     @property
@@ -222,6 +222,22 @@ class OrderEdge(BaseModel):
     resource: str
 
 
+class StepGate(BaseModel):
+    """A gate that people open before a step begins, and nothing else does; set by verification."""
+
+    model_config = ConfigDict(frozen=True)
+    name: str
+    """Its name in the policy, or that of the decision it stands for."""
+    approvers: tuple[str, ...] = ()
+    """Who may approve; empty for anybody."""
+    quorum: int = 1
+    """How many different people have to approve."""
+    expires_s: float | None = None
+    """How long it waits, in seconds; None for as long as other gates."""
+    reason: str = ""
+    """Why it is asked."""
+
+
 class CheckedStep(BaseModel):
     """What verification found out about a step that may run; `chain` is what it calls, where that is one.
 
@@ -251,6 +267,10 @@ class CheckedStep(BaseModel):
     done_before: str = ""
     asked_with: str = ""
     follows: tuple[OrderEdge, ...] = ()
+    gates: tuple[StepGate, ...] = ()
+    """The gates it has to pass, one after another, before it begins; beside its own, if it is `gated`."""
+    decisions: tuple[str, ...] = ()
+    """The decisions that its plan says are to be taken before it."""
 
     @property
     def gate_subject(self) -> str:
