@@ -142,6 +142,11 @@ ALTER TABLE gates ADD COLUMN boot TEXT;
 ALTER TABLE gates ADD COLUMN effects TEXT;
 CREATE INDEX effects_of_call ON effects (thread_id, capability, args_hash);
 """,
+    """
+CREATE TABLE kept_effects (
+    run_id TEXT NOT NULL, tenant TEXT NOT NULL, uid TEXT NOT NULL, within TEXT NOT NULL, key TEXT NOT NULL,
+    PRIMARY KEY (run_id, uid)
+)""",
 )
 
 CHECKPOINT_MIGRATIONS: tuple[str, ...] = (

@@ -29,6 +29,7 @@ _STEP_FACTS = (
     "pin",
     "marks",
     "values",
+    "done_before",
 )
 _PLAN_FACTS = ("plan_id", "revision", "risk", "changes", "done", "estimate", "replans_left")
 

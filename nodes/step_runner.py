@@ -9,11 +9,13 @@ from collections.abc import Awaitable, Callable
 from pydantic import JsonValue
 
 from planwright.capabilities.attempts import Told
-from planwright.capabilities.gateway import Gateway, Site
+from planwright.capabilities.call_site import Site
+from planwright.capabilities.gateway import Gateway
 from planwright.checkpoints.stores import Stores
 from planwright.graph.canonical import spelled
 from planwright.graph.cascade import fate
 from planwright.graph.errors import (
+    CallRefused,
     CapabilityChanged,
     CapabilityError,
     EffectInDoubt,
@@ -159,7 +161,7 @@ class StepRunner:
         ask_from: Risk | None = None,
     ) -> StepResult:
         """Make a call, with its retries, and say how it ended; nothing is settled yet."""
-        tries, started = [1], invocation.seconds()
+        tries, started, kept = [1], invocation.seconds(), list[str]()
 
         def may_retry(attempt: int, cause: str, key: str) -> bool:
             if invocation.cancelled_by or invocation.told_of("plan_step_retry") >= self._run_retries:
@@ -173,13 +175,18 @@ class StepRunner:
             data = {**about, "outcome": outcome, "error": cause, "idempotency_key": key}
             invocation.emit("effect_lookup", data, f"{checked.uid}:{invocation.lease.token}:{times}")
 
+        def keep(key: str, uid: str) -> None:
+            kept.append(invocation.run_id)
+            data = {**about, "idempotency_key": key, "done_by": uid}
+            invocation.emit("effect_kept", data, checked.uid)
+
         site, name = site_of(checked, plan_hash, invocation, lanes, ask_from), checked.step.capability or ""
         try:
             invocation.check_time()
-            output = await self.gateway.call(name, await arguments(), site, Told(may_retry, looked_up))
+            output = await self.gateway.call(name, await arguments(), site, Told(may_retry, looked_up, keep))
             result = await self._completed(checked, output)
         except CapabilityError as error:
-            result = ended(checked, "failed", code=error.code, error=error.cause)
+            result = failed(checked, error)
         except LimitExceeded as error:
             result = ended(checked, "failed", code=ended_by(error), error=str(error))
         except RunStopped:
@@ -188,7 +195,8 @@ class StepRunner:
             result = ended(checked, "failed", code="failed", error=error.cause)
         await warn(self._stores.budgets, invocation)
         seconds = round(invocation.seconds() - started, 3)
-        return result.model_copy(update={"attempts": tries[0], "seconds": seconds})
+        how = {"attempts": tries[0], "seconds": seconds, "kept_from": "".join(kept)}
+        return result.model_copy(update=how)
 
     async def settle(self, task: StepTask, result: StepResult, invocation: Invocation) -> StepResult:
         """Record a result durably, then let the steps that wait for it go on."""
@@ -252,6 +260,12 @@ def ended(
         error=error,
         missing=missing,
     )
+
+
+def failed(checked: CheckedStep, error: CapabilityError) -> StepResult:
+    """Make the result of a step whose call was not made or brought nothing; a person's no is no failure."""
+    status: StepStatus = "rejected" if isinstance(error, CallRefused) else "failed"
+    return ended(checked, status, code=error.code, error=error.cause)
 
 
 def site_of(
