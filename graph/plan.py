@@ -244,8 +244,9 @@ class CheckedStep(BaseModel):
     `asks`: a person has to approve it, with its plan or, where it is `gated`, at a gate of its own.
     `tainted`: its arguments may hold what others wrote. `pin` names what it calls, and the policy, as they
     were then. `asked_with` names the reply whose one gate shows this call and others. `done_before` says
-    which earlier run has done the like, where that is why a person is asked. `follows` are the steps that
-    have to end before it begins, however they end; they are no part of its uid, and no dependencies.
+    which run has done the like, where that is why a person is asked. `kept` is the key of the effect of this
+    run whose record counts for the step: nothing is called. `follows` are the steps that have to end before
+    it begins, however they end; they are no part of its uid, and no dependencies.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -265,6 +266,7 @@ class CheckedStep(BaseModel):
     tainted: bool = False
     pin: str = ""
     done_before: str = ""
+    kept: str = ""
     asked_with: str = ""
     follows: tuple[OrderEdge, ...] = ()
     gates: tuple[StepGate, ...] = ()

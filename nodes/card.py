@@ -48,7 +48,8 @@ def plan_card(
             entry.step.id: result.kept_from or "this run"
             for entry, result in done
             if result.status == "completed"
-        },
+        }
+        | {entry.step.id: "this run" for entry in checked if entry.kept},
         **_decisions(plan),
     }
 
@@ -71,6 +72,7 @@ def _step(
         "own_gate": entry.gated,
         **({"tainted": True} if entry.tainted and entry.effect != "pure" else {}),
         "pin": entry.pin,
+        **({"done_before": entry.done_before} if entry.done_before else {}),
         **marked(values or entry.step.params),
         **({"gate_included": entry.uid} if with_gates and _known_gate(entry) else {}),
         **_hint(entry.step),
@@ -157,6 +159,7 @@ def step_card(task: StepTask, args: dict[str, JsonValue], policy: PolicyEvidence
         "plan_hash": task["plan_hash"],
         "policy": policy.model_dump(mode="json"),
         "pin": checked.pin,
+        **({"done_before": checked.done_before} if checked.done_before else {}),
         **marked(args),
         **_before(checked),
     }

@@ -16,7 +16,8 @@ from planwright.nodes.call_gate import CallGates
 from planwright.nodes.gated_call import refused
 from planwright.nodes.node import Node, Update
 from planwright.nodes.request_gate import checked_call
-from planwright.nodes.step_runner import StepRunner, ended
+from planwright.nodes.step_ends import ended
+from planwright.nodes.step_runner import StepRunner
 
 RunChain = Callable[[ChainTask, RunnableConfig], Awaitable[StepResult]]
 

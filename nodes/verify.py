@@ -68,7 +68,9 @@ def verify(
             invocation.emit("plan_verified", {**data, "findings": listed}, str(attempts.revision))
             return _again(outcome, findings, attempts, state.get("findings", []))
         checked = pinned(checked, registry, world.policy.hash)
-        checked = await not_done_again(checked, stores.forks, invocation.run_id)
+        checked = await not_done_again(
+            checked, results, stores, invocation.run_id, registry, world.policy.hash
+        )
         deep, known = settings.approval.depth == "plan_and_gates", in_all(needed, spent)
         values = await known_values(checked, results, invocation.request, stores)
         changed = state.get("changes", [])
