@@ -200,6 +200,10 @@ class Gateway:
         if found.varies and found.graver_than(site.checked.risk, site.checked.effect):
             raise CapabilityForbidden(f"{found.name} was not approved as {found.risk}, {found.effect}")
         own_gate = judged.own_gate or site.checked.gated
+        if judged.own_gate and site.checked.mode == "delegated" and not site.checked.gated:
+            raise CapabilityChanged(
+                f"{found.name} needs a person: nobody delegates it any more", "it is asked for again"
+            )
         if not (own_gate or judged.asks) or (plan.approved and not own_gate):
             return plan.approved
         try:
