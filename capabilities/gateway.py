@@ -211,6 +211,10 @@ class Gateway:
             raise CapabilityForbidden(f"{found.name} was not approved as {found.risk}, {found.effect}")
         named = await check_step_gates(self._stores.gates, site.lease.run_id, site.checked, args)
         own_gate = judged.own_gate or site.checked.gated or again
+        if judged.own_gate and site.checked.mode == "delegated" and not site.checked.gated:
+            raise CapabilityChanged(
+                f"{found.name} needs a person: nobody delegates it any more", "it is asked for again"
+            )
         if not (own_gate or judged.asks) or (plan.approved and not own_gate):
             if named is None:
                 await self.refuse_again(found, args, site)

@@ -175,4 +175,4 @@ def needs_approval(checked: Sequence[CheckedStep], approval: Approval) -> bool:
     """Say whether a person has to see the plan before it runs."""
     if approval.plan != "risk":
         return approval.plan == "always"
-    return any(step.asks or step.mode == "delegated" for step in checked)
+    return any(step.asks or (step.mode == "delegated" and step.step.agentic) for step in checked)
