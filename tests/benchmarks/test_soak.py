@@ -207,6 +207,23 @@ def test_each_kind_of_wrong_row_is_seen(
     assert seen in disagreements(records)
 
 
+def test_a_call_that_a_person_kept_from_beginning_need_not_be_told_of(records: Records) -> None:
+    add("steps", step("r1", "u5", "bench.stamp", "rejected"))(records)
+    assert disagreements(records) == []
+    add("steps", step("r1", "u6", "bench.stamp", "completed"))(records)
+    assert "step id u6 of r1 is completed, the journal tells nothing" in disagreements(records)
+
+
+@pytest.mark.parametrize(("at", "wrong"), [("8", 2), ("99", 0)])
+def test_what_was_decided_after_the_end_is_in_no_journal(records: Records, at: str, wrong: int) -> None:
+    records.tables["journal"][4]["data"]["status"] = "failed"
+    records.checkpoints["t1"]["results"] = {"u1": {"status": "failed", "step_id": "s1"}}
+    assert len(disagreements(records)) == 2
+    records.tables["steps"][0]["result"]["code"] = "confirmed"
+    change("steps", ended_at=at)(records)
+    assert len(disagreements(records)) == wrong
+
+
 def test_what_happens_twice_under_two_keys_is_seen(records: Records) -> None:
     add("effects", AGAIN)(records)
     arrives(A, NOT_A, ("a", "k3"))(records)
