@@ -120,9 +120,9 @@ def _steps_and_effects(records: Records) -> Iterator[str]:
 def _steps_and_events(records: Records) -> Iterator[str]:
     """Each step that ended is told of once, as it ended, and nothing else is told of.
 
-    What a person kept from beginning need not be told of; what is decided after the end of a run is not.
+    What a person kept from beginning need not be told of; what was in doubt is told of as failed.
     """
-    begun, late = _begun(records), _decided_late(records)
+    begun = _begun(records)
     told: dict[tuple[str, str], list[str]] = {}
     for event in records.tables["journal"]:
         if event["type"] in ENDS:
@@ -131,7 +131,8 @@ def _steps_and_events(records: Records) -> Iterator[str]:
         events = told.pop((row["run_id"], row["uid"]), [])
         uid = (row["run_id"], row["uid"])
         kept = row["result"].get("kept_from") or (row["status"] != "completed" and uid not in begun)
-        if (kept and not events) or uid in late:
+        decided = row["result"].get("code") in BY_A_PERSON and events == ["failed"]
+        if (kept and not events) or decided:
             continue
         if events != [row["status"]]:
             shown = ", ".join(events) or "nothing"
@@ -198,8 +199,6 @@ def _runs_and_steps(records: Records) -> Iterator[str]:
                 yield f"{run} completed, and its step {step['step']['id']} did not"
         if row["status"] == "cancelled" and not row["cancelled_by"]:
             yield f"{run} is cancelled, and by nobody"
-        if row["lease_until"]:
-            yield f"{run} has ended, and somebody holds it"
 
 
 def _checkpoints(records: Records) -> Iterator[str]:

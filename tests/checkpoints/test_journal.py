@@ -115,12 +115,12 @@ async def test_a_checkpoint_waits_for_the_events_before_it(stores: Stores, lease
     held_up = threading.Event()
     stores.database.submit("wait", lambda _: held_up.wait(PATIENCE_S))
     stores.journal.append(event(1), "start:s1", lease)
-    writing = asyncio.create_task(put(stores, lease))
+    writing = [asyncio.create_task(put(stores, lease)) for _ in range(2)]
     await asyncio.sleep(0)
     assert await checkpoints(stores) == 0
     held_up.set()
-    await writing
-    assert await checkpoints(stores) == 1
+    await asyncio.gather(*writing)
+    assert await checkpoints(stores) == 2
     assert [seq for seq, *_ in rows(stores)] == [1]
 
 
