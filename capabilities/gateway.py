@@ -22,13 +22,13 @@ from planwright.capabilities.recorded_effect import from_record, in_doubt
 from planwright.capabilities.redacted import refuse_secrets
 from planwright.capabilities.registry import Registry
 from planwright.capabilities.resource_locks import ResourceLocks
+from planwright.capabilities.step_gates import check_step_gates, opens
 from planwright.checkpoints.approvers import check_approvals
 from planwright.checkpoints.budgets import Amount
-from planwright.checkpoints.gates import Gate, gate_id
+from planwright.checkpoints.gates import gate_id
 from planwright.checkpoints.ledger import EffectCall
 from planwright.checkpoints.plans import PlanKind, RunnablePlan
 from planwright.checkpoints.stores import Stores
-from planwright.graph.canonical import sha256
 from planwright.graph.errors import (
     BrokeOff,
     CapabilityChanged,
@@ -199,9 +199,10 @@ class Gateway:
         judged = self.judge(found, args, site, plan.kind)
         if found.varies and found.graver_than(site.checked.risk, site.checked.effect):
             raise CapabilityForbidden(f"{found.name} was not approved as {found.risk}, {found.effect}")
+        named = await check_step_gates(self._stores.gates, site.lease.run_id, site.checked, args)
         own_gate = judged.own_gate or site.checked.gated
         if not (own_gate or judged.asks) or (plan.approved and not own_gate):
-            return plan.approved
+            return plan.approved or named is not None
         try:
             gate = await self._stores.gates.read(
                 gate_id(site.lease.run_id, "step", site.checked.gate_subject)
@@ -262,12 +263,3 @@ class Gateway:
         execution = self._settings.execution
         timeout_s = site.checked.step.timeout_s or found.timeout_s or execution.step_timeout_s
         return Attempts(found, args, context, timeout_s, execution, told)
-
-
-def opens(gate: Gate, args: dict[str, JsonValue], checked: CheckedStep) -> bool:
-    """Say whether a gate lets a call pass: approved as it was shown, with these arguments, as it is now."""
-    card = sha256(gate.shown)
-    as_shown = gate.card_hash == card and all(approval.card == card for approval in gate.approvals)
-    shown = (call for call in gate.calls if call.get("uid", checked.uid) == checked.uid)
-    exact = any(call.get("args") == args and call.get("pin") == checked.pin for call in shown)
-    return gate.status == "approved" and as_shown and exact

@@ -75,6 +75,7 @@ class Recorded:
     """What the ledger already knows of a call; `fresh` when it was written down just now.
 
     `sender` names another process that began it and still lives: it may be sending it at this moment.
+    `code` says of a call that failed what kind of failure it was.
     """
 
     status: Status
@@ -82,6 +83,7 @@ class Recorded:
     result: JsonValue = None
     error: str = ""
     sender: str = ""
+    code: str = ""
 
 
 class Ledger:
@@ -230,7 +232,8 @@ def _intend(connection: sqlite3.Connection, call: EffectCall, at: datetime, limi
     sender = living_sender(connection, row["owner"], call.lease.owner)
     if not sender:
         connection.execute("UPDATE effects SET owner=? WHERE key=?", (call.lease.owner, call.key))
-    return Recorded(row["status"], fresh=False, result=result, error=row["error"] or "", sender=sender)
+    error, code = row["error"] or "", row["code"] or ""
+    return Recorded(row["status"], fresh=False, result=result, error=error, sender=sender, code=code)
 
 
 def _refuse_more(connection: sqlite3.Connection, call: EffectCall, at: datetime, limits: RunBudget) -> None:

@@ -14,9 +14,9 @@ PlanwrightError
 │   └── ModelOutputInvalid  ask the model again with the exact error
 ├── CapabilityError
 │   ├── CapabilityUnavailable  transient: nothing happened, or the same key is safe to send again
-│   ├── CapabilityRejected     final: the same call will never work
-│   │   ├── BrokeOff               final: it failed by an error of its own, maybe after it was done
-│   │   ├── OverLimit              final: reading it would take too much time, memory or depth
+│   ├── CapabilityRejected     the tool failed, and the same call will never work: plan something else
+│   │   ├── BrokeOff               it failed by an error of its own, maybe after it was done
+│   │   ├── OverLimit              reading it would take too much time, memory or depth
 │   │   └── CapabilityForbidden    final, and no way around it: policy, allow-list, jail or gate
 │   └── EffectInDoubt          final: nobody knows whether the effect happened
 │       └── StillUnderWay          it may happen yet: not even a lookup can tell
@@ -121,9 +121,12 @@ class CapabilityUnavailable(CapabilityError):
 
 
 class CapabilityRejected(CapabilityError):
-    """The arguments, the policy or the receiver refuse this call for good."""
+    """The arguments or the receiver refuse this call for good; another call, or another plan, may work.
 
-    code = "rejected"
+    A no of a person or of the policy is not this: see CapabilityForbidden.
+    """
+
+    code = "tool_failed"
 
 
 class BrokeOff(CapabilityRejected):

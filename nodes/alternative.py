@@ -21,7 +21,13 @@ from planwright.checkpoints.plans import RecordedPlan
 from planwright.checkpoints.stores import Stores
 from planwright.graph.canonical import sha256
 from planwright.graph.chains import CREATE_CHAIN
-from planwright.graph.errors import CapabilityRejected, LimitExceeded, ModelError, SetupError
+from planwright.graph.errors import (
+    CapabilityRejected,
+    CapabilityUnavailable,
+    LimitExceeded,
+    ModelError,
+    SetupError,
+)
 from planwright.graph.invocation import Invocation
 from planwright.graph.plan import CLOSING, DELEGATE, CheckedStep, Plan, PlanStep
 from planwright.graph.results import StepResult
@@ -34,7 +40,7 @@ from planwright.nodes.call_arguments import flaw_of
 from planwright.prompts import as_data, render
 
 NONE = "NO_ALTERNATIVE"
-CODES = frozenset(("rejected", "unavailable"))
+CODES = frozenset((CapabilityRejected.code, CapabilityUnavailable.code))
 SUGGEST_S = 15
 LISTED = 8
 
@@ -154,7 +160,7 @@ def candidates(failed: CheckedStep, tools: Iterable[Capability], approval: Appro
 
 def within(failed: CheckedStep, tool: Capability, approval: Approval) -> bool:
     """Say whether a capability stays inside the grant of a failed step."""
-    if tool.name in (*CLOSING, DELEGATE, CREATE_CHAIN) or failed.gated:
+    if tool.name in (*CLOSING, DELEGATE, CREATE_CHAIN) or failed.gated or failed.gates:
         return False
     if failed.effect == "pure" or tool.effect == "pure":
         return failed.effect == tool.effect == "pure" and tool.mode == "read_only" and tool.risk == "None"

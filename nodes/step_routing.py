@@ -23,9 +23,9 @@ def routed(router: Router, task: StepTask, invocation: Invocation) -> ModelRoute
     Raises SetupError when no configured model has what is required.
     """
     step, uid = task["checked"].step, task["checked"].uid
-    if step.routed_by is None:
-        return task["route"]
     route = router.for_step(task["route"], step.routed_by)
+    if step.routed_by is None:
+        return route
     tell(router, route, step.routed_by, {"step_id": step.id, "uid": uid}, invocation)
     return route
 

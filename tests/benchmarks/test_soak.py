@@ -55,7 +55,7 @@ def step(run: str, uid: str, capability: str, status: str = "completed") -> Row:
 
 def effect(run: str, uid: str, key: str, capability: str, kind: str = "blind", **more: object) -> Row:
     """Write an effect that is done."""
-    row = {"run_id": run, "step_uid": uid, "key": key, "first_key": None, "capability": capability}
+    row: Row = {"run_id": run, "step_uid": uid, "key": key, "first_key": None, "capability": capability}
     row |= {"effect": kind, "args": {"name": "a"}, "status": "done", "code": "", "intended_at": "2"}
     return {**row, **more}
 
@@ -117,7 +117,11 @@ def change(table: str, index: int = 0, **values: object) -> Callable[[Records], 
 
 def drop(table: str, index: int = 0) -> Callable[[Records], None]:
     """Lose a row of a table."""
-    return lambda records: records.tables[table].pop(index) and None
+
+    def lost(records: Records) -> None:
+        del records.tables[table][index]
+
+    return lost
 
 
 def add(table: str, row: Row) -> Callable[[Records], None]:
