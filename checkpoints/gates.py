@@ -204,6 +204,15 @@ class Gates:
 
         return await self._database.run("read", job)
 
+    async def of_run(self, run_id: str) -> list[Gate]:
+        """List the gates of a run that are closed, oldest first."""
+
+        def job(connection: sqlite3.Connection) -> list[Gate]:
+            query = "SELECT * FROM gates WHERE run_id = ? AND status <> 'open' ORDER BY rowid"
+            return [_gate(row) for row in connection.execute(query, (run_id,))]
+
+        return await self._database.run("read", job)
+
     def _close_late(self, connection: sqlite3.Connection, row: sqlite3.Row, at: datetime) -> None:
         if row["status"] == "open" and is_late(row, at, self._timer):
             connection.execute(
