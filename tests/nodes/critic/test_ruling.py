@@ -111,7 +111,7 @@ def test_what_is_noticed_is_said_and_does_not_refuse(
     given: dict[str, Any], evaluator: str, found: str
 ) -> None:
     marked = score(facts(**given))
-    noticed = {one.evaluator: (one.grade, one.findings) for one in marked.evaluations}
+    noticed = {str(one.evaluator): (one.grade, one.findings) for one in marked.evaluations}
     assert noticed[evaluator][0] == "warn"
     assert any(found in note for note in noticed[evaluator][1])
     assert marked.verdict == "ok"
