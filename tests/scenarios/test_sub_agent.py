@@ -162,13 +162,13 @@ def test_a_plan_cannot_delegate_in_a_step_of_one_call(scene: Scene) -> None:
 
 @pytest.mark.parametrize(
     ("words", "told"),
-    [("Wiped!", "no_effect: "), ("I am not able to do that.", "refused_in_words: ")],
+    [("Sent!", "no_effect: "), ("I am not able to do that.", "refused_in_words: ")],
     ids=["lazy", "refusing"],
 )
 def test_what_the_record_of_an_agent_does_not_bear_out_reaches_the_model_as_an_error(
     scene: Scene, words: str, told: str
 ) -> None:
-    model = scripted(scene.calls(delegate("Wipe the board", "work.wipe")), words, "it was not done")
+    model = scripted(scene.calls(delegate("Send the letter", "work.send")), words, "it was not done")
     assert scene.ask(play(scene, model), ASK)["answer"] == "it was not done"
     assert results(model)[0].startswith(told)
     assert words in results(model)[0]
