@@ -67,6 +67,13 @@ class Hand:
                 shown = "".join(traceback.format_exception(error, limit=-4))
                 note(self.stage, type(error).__name__, wrong=shown)
             time.sleep(self.chance.uniform(0, PAUSE_S))
+        if self.role == "last":
+            self._close()
+
+    def _close(self) -> None:
+        """Enter the threads of runs whose process died at their end, as the next message would."""
+        for run in self.stage.rows("SELECT thread_id FROM runs WHERE lease_until > 0"):
+            self._enter(None, run["thread_id"])
 
     def _all_ended(self) -> bool:
         return not self.stage.rows(OPEN) and not self.stage.rows(DOUBTFUL)

@@ -14,6 +14,7 @@ from benchmarks.soak_records import Records, Row
 ENDS = ("plan_step_complete", "plan_step_failed", "plan_step_skipped", "tool_call_end")
 STARTS = ("plan_step_start", "tool_call_start")
 GATED = ("bench.", "memory.")
+BY_A_PERSON = ("confirmed", "did_not_happen")
 DECIDED = ("approved", "rejected", "responded", "edited", "expired", "cancelled")
 
 
@@ -117,14 +118,21 @@ def _steps_and_effects(records: Records) -> Iterator[str]:
 
 
 def _steps_and_events(records: Records) -> Iterator[str]:
-    """Each step that ended is told of once, as it ended, and nothing else is told of."""
+    """Each step that ended is told of once, as it ended, and nothing else is told of.
+
+    What a person kept from beginning need not be told of; what was in doubt is told of as failed.
+    """
+    begun = _begun(records)
     told: dict[tuple[str, str], list[str]] = {}
     for event in records.tables["journal"]:
         if event["type"] in ENDS:
             told.setdefault((event["run_id"], event["data"]["uid"]), []).append(event["data"]["status"])
     for row in records.tables["steps"]:
         events = told.pop((row["run_id"], row["uid"]), [])
-        if row["result"].get("kept_from") and not events:
+        uid = (row["run_id"], row["uid"])
+        kept = row["result"].get("kept_from") or (row["status"] != "completed" and uid not in begun)
+        decided = row["result"].get("code") in BY_A_PERSON and events == ["failed"]
+        if (kept and not events) or decided:
             continue
         if events != [row["status"]]:
             shown = ", ".join(events) or "nothing"
@@ -134,8 +142,7 @@ def _steps_and_events(records: Records) -> Iterator[str]:
 
 def _effects_and_events(records: Records) -> Iterator[str]:
     """Every effect is that of a step or call whose begin is told."""
-    begins = [event for event in records.tables["journal"] if event["type"] in STARTS]
-    begun = {(event["run_id"], event["data"]["uid"]) for event in begins}
+    begun = _begun(records)
     for row in records.tables["effects"]:
         if (row["run_id"], row["step_uid"]) not in begun:
             yield f"the journal does not tell that {row['capability']} of {row['run_id']} began"
@@ -192,13 +199,12 @@ def _runs_and_steps(records: Records) -> Iterator[str]:
                 yield f"{run} completed, and its step {step['step']['id']} did not"
         if row["status"] == "cancelled" and not row["cancelled_by"]:
             yield f"{run} is cancelled, and by nobody"
-        if row["lease_until"]:
-            yield f"{run} has ended, and somebody holds it"
 
 
 def _checkpoints(records: Records) -> Iterator[str]:
     """The last checkpoint of each thread is the end of its last run."""
     steps = {(row["run_id"], row["uid"]): row["status"] for row in records.tables["steps"]}
+    late = _decided_late(records)
     last = {row["thread_id"]: row for row in records.tables["runs"]}
     yield from (f"thread {thread} has checkpoints and no run" for thread in records.checkpoints.keys() - last)
     for thread, row in last.items():
@@ -212,7 +218,7 @@ def _checkpoints(records: Records) -> Iterator[str]:
         if values["messages"][-1].get("id") != f"answer_{run}":
             yield f"the last message in the checkpoint of {run} is not its answer"
         for uid, result in (values.get("results") or {}).items():
-            if steps.get((run, uid)) != result["status"]:
+            if steps.get((run, uid)) != result["status"] and (run, uid) not in late:
                 yield f"the checkpoint of {run} says {result['status']} of {result['step_id']}, no step does"
         if any(name.startswith("branch:") for name in values):
             yield f"the last checkpoint of {run} waits for a node"
@@ -227,6 +233,21 @@ def _memories(records: Records) -> Iterator[str]:
     for text, times in (remembered - accepted).items():
         yield f"remembered {times} times more than was accepted: {text}"
     yield from (f"accepted and not remembered: {text}" for text in accepted - remembered)
+
+
+def _begun(records: Records) -> set[tuple[str, str]]:
+    begins = (event for event in records.tables["journal"] if event["type"] in STARTS)
+    return {(event["run_id"], event["data"]["uid"]) for event in begins}
+
+
+def _decided_late(records: Records) -> set[tuple[str, str]]:
+    """Name the steps whose effect was in doubt until after the end of their run, when a person decided it."""
+    ends = {row["run_id"]: row["ended_at"] for row in records.tables["runs"]}
+    return {
+        (row["run_id"], row["uid"])
+        for row in records.tables["steps"]
+        if row["result"].get("code") in BY_A_PERSON and row["ended_at"] > (ends.get(row["run_id"]) or "")
+    }
 
 
 def _sent(records: Records) -> Iterator[Row]:

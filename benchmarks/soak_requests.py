@@ -50,12 +50,12 @@ class Desk(Script):
     def reply(
         self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]
     ) -> dict[str, Any]:
-        """Write the message that a conversation gets."""
+        """Write the message that a conversation gets, by the newest request in it."""
         texts = [str(one.get("content") or "") for one in messages if one["role"] == "user"]
         numbers = NUMBER.findall("\n".join(texts)) or NUMBER.findall(json.dumps(messages))
         if not numbers:
             return {"role": "assistant", "content": "That is done."}
-        one = asked(self.seed, int(numbers[-1]))
+        one = asked(self.seed, max(map(int, numbers)))
         if one.memory and str(messages[0]["content"]).startswith("Role: consolidate"):
             memory = {"said": one.memory, "text": one.memory, "tags": ["units"], "why": "a preference"}
             return {"role": "assistant", "content": json.dumps({"memories": [memory]})}

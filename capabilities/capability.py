@@ -10,14 +10,14 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.compensation import check_compensation
-from planwright.capabilities.resources import Names, UseOf
+from planwright.capabilities.resources import Names, Resources, UseOf
 from planwright.capabilities.signature import Function, check_lookup, check_told, signature
 from planwright.capabilities.source_code import code_hash
 from planwright.graph.canonical import sha256
@@ -217,14 +217,12 @@ def capability(
     timeout_s: float | None = None,
     preflight: Preflight | None = None,
     hosts: Hosts | None = None,
-    reads: Names | None = None,
-    adds: Names | None = None,
-    writes: Names | None = None,
     varies: Varies | None = None,
     lookup: Lookup | None = None,
     compensation: Compensation | None = None,
     destinations: Sequence[str] = (),
     trusted_result: bool = False,
+    **resources: Unpack[Resources],
 ) -> Callable[[Function], Capability]:
     """Declare a function as a capability.
 
@@ -238,9 +236,7 @@ def capability(
         found = _undeclared(name, function)
         found = replace(
             found,
-            reads=reads,
-            adds=adds,
-            writes=writes,
+            **resources,
             mode=mode or "destructive",
             risk=risk or RISK_OF_MODE[mode or "destructive"],
             effect=effect or ("pure" if mode == "read_only" else "blind"),

@@ -167,7 +167,7 @@ class Chains:
         allowed, made = self._registry.within(profile), await self._kept.of_run(run_id)
         if not made:
             return allowed
-        key = (profile.tools, *(chain.hash for chain in made))
+        key = (profile.tools, profile.modes, *(chain.hash for chain in made))
         if key not in self._surfaces:
             while len(self._surfaces) >= KEPT_SURFACES:
                 del self._surfaces[next(iter(self._surfaces))]
@@ -196,7 +196,7 @@ def find(registry: Registry, name: str, checked: CheckedStep, profile: Profile) 
     if found := surface.get(name):
         return found
     if surface.withholds(name):
-        raise CapabilityForbidden(f"the agent {profile.agent} may not use {name}")
+        raise CapabilityForbidden(surface.why_withheld(name))
     raise CapabilityRejected(f"there is no capability {name}")
 
 

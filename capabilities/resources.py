@@ -14,12 +14,23 @@ from itertools import product
 from typing import Literal
 
 from pydantic import JsonValue
+from typing_extensions import TypedDict
 
 from planwright.capabilities.call_context import CallContext
 
 NamesOfCall = Callable[[Mapping[str, JsonValue], CallContext], Sequence[str]]
 Names = NamesOfCall | Sequence[str]
 """The resources of every call, or a function that names those of one by its arguments."""
+
+
+class Resources(TypedDict, total=False):
+    """What a declaration may say about the resources of a call."""
+
+    reads: Names
+    adds: Names
+    writes: Names
+
+
 UseOf = Literal["reads", "adds", "writes"]
 ANYTHING = ""
 

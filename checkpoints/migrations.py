@@ -154,6 +154,11 @@ CREATE TRIGGER verdicts_stay BEFORE UPDATE ON verdicts BEGIN
 CREATE TRIGGER verdicts_remain BEFORE DELETE ON verdicts BEGIN
     SELECT RAISE(ABORT, 'a verdict is never removed'); END;
 """,
+    """
+CREATE TABLE kept_effects (
+    run_id TEXT NOT NULL, tenant TEXT NOT NULL, uid TEXT NOT NULL, within TEXT NOT NULL, key TEXT NOT NULL,
+    PRIMARY KEY (run_id, uid)
+)""",
 )
 
 CHECKPOINT_MIGRATIONS: tuple[str, ...] = (

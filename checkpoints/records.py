@@ -15,6 +15,7 @@ from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.budgets import Budgets
 from planwright.checkpoints.chains import MadeChains
 from planwright.checkpoints.database import Boundary, Database
+from planwright.checkpoints.delegations import Delegations
 from planwright.checkpoints.doubts import Doubts
 from planwright.checkpoints.file_versions import FileVersions
 from planwright.checkpoints.forks import Forks
@@ -59,6 +60,7 @@ class Records:
     proposals: Proposals
     blobs: Blobs
     allow_rules: AllowRules
+    delegations: Delegations
     alternatives: Alternatives
     whole_results: WholeResults
     file_versions: FileVersions
@@ -104,6 +106,7 @@ def open_records(
         proposals=Proposals(database),
         blobs=blobs,
         allow_rules=AllowRules(folder),
+        delegations=Delegations(folder),
         alternatives=Alternatives(database),
         whole_results=WholeResults(database, blobs),
         file_versions=FileVersions(database, blobs),

@@ -32,8 +32,11 @@ _STEP_FACTS = (
     "pin",
     "marks",
     "values",
+    "gates",
+    "decisions",
+    "done_before",
 )
-_PLAN_FACTS = ("plan_id", "revision", "risk", "changes", "done", "estimate", "replans_left")
+_PLAN_FACTS = ("plan_id", "revision", "risk", "changes", "done", "estimate", "replans_left", "decisions")
 
 
 def read_edit(given: object, base: Plan, shown: Mapping[str, Any]) -> Plan:

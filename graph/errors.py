@@ -18,6 +18,8 @@ PlanwrightError
 │   │   ├── BrokeOff               it failed by an error of its own, maybe after it was done
 │   │   ├── OverLimit              reading it would take too much time, memory or depth
 │   │   └── CapabilityForbidden    final, and no way around it: policy, allow-list, jail or gate
+│   │       ├── CallRefused            a person said no to this call: it is not asked about again
+│   │       └── CapabilityChanged      what was shown is not what it is now: verify, and ask, again
 │   └── EffectInDoubt          final: nobody knows whether the effect happened
 │       └── StillUnderWay          it may happen yet: not even a lookup can tell
 ├── LimitExceeded
@@ -141,6 +143,12 @@ class CapabilityForbidden(CapabilityRejected):
     """A rule or a person stands against this call; nothing like it is tried instead."""
 
     code = "forbidden"
+
+
+class CallRefused(CapabilityForbidden):
+    """A person said no to this very call in this run, or nobody decided over it in time."""
+
+    code = "rejected"
 
 
 class CapabilityChanged(CapabilityForbidden):

@@ -50,8 +50,9 @@ from planwright.nodes.loop_guard import loop_guard, trips_now
 from planwright.nodes.node import Node, Update, describe
 from planwright.nodes.parallel_execution import parallel_execution, runnable
 from planwright.nodes.shortening import Shortening
+from planwright.nodes.step_ends import ended
 from planwright.nodes.step_routing import routed, unmet
-from planwright.nodes.step_runner import StepRunner, ended
+from planwright.nodes.step_runner import StepRunner
 from planwright.nodes.sub_agent import sub_agent
 from planwright.nodes.taint import Taint
 from planwright.nodes.tool_approval import tool_approval
@@ -219,7 +220,8 @@ def agentic_step(
         inputs = await runner.outputs(results)
         opening = step_opening(task, route, inputs, missing, refused_before(task["checked"], invocation))
         try:
-            closed = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
+            async with invocation.board.lanes.hold(task["checked"].uid):
+                closed = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
         except GraphInterrupt:
             invocation.board.wait_on_gate(task["checked"].uid)
             raise

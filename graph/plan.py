@@ -98,7 +98,7 @@ class PlanStep(BaseModel):
     timeout_s: Annotated[float | None, BeforeValidator(_no_flag)] = Field(
         None, gt=0, allow_inf_nan=False, validation_alias=AliasChoices("timeout_s", "timeoutS")
     )
-    requires: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    requires: tuple[Annotated[str, Field(min_length=1)], ...] = Field((), max_length=8)
     """The named gates of the policy that people have to open before the step begins; set by the plan."""
 
     @property
@@ -222,14 +222,31 @@ class OrderEdge(BaseModel):
     resource: str
 
 
+class StepGate(BaseModel):
+    """A gate that people open before a step begins, and nothing else does; set by verification."""
+
+    model_config = ConfigDict(frozen=True)
+    name: str
+    """Its name in the policy, or that of the decision it stands for."""
+    approvers: tuple[str, ...] = ()
+    """Who may approve; empty for anybody."""
+    quorum: int = 1
+    """How many different people have to approve."""
+    expires_s: float | None = None
+    """How long it waits, in seconds; None for as long as other gates."""
+    reason: str = ""
+    """Why it is asked."""
+
+
 class CheckedStep(BaseModel):
     """What verification found out about a step that may run; `chain` is what it calls, where that is one.
 
     `asks`: a person has to approve it, with its plan or, where it is `gated`, at a gate of its own.
     `tainted`: its arguments may hold what others wrote. `pin` names what it calls, and the policy, as they
     were then. `asked_with` names the reply whose one gate shows this call and others. `done_before` says
-    which earlier run has done the like, where that is why a person is asked. `follows` are the steps that
-    have to end before it begins, however they end; they are no part of its uid, and no dependencies.
+    which run has done the like, where that is why a person is asked. `kept` is the key of the effect of this
+    run whose record counts for the step: nothing is called. `follows` are the steps that have to end before
+    it begins, however they end; they are no part of its uid, and no dependencies.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -249,8 +266,13 @@ class CheckedStep(BaseModel):
     tainted: bool = False
     pin: str = ""
     done_before: str = ""
+    kept: str = ""
     asked_with: str = ""
     follows: tuple[OrderEdge, ...] = ()
+    gates: tuple[StepGate, ...] = ()
+    """The gates it has to pass, one after another, before it begins; beside its own, if it is `gated`."""
+    decisions: tuple[str, ...] = ()
+    """The decisions that its plan says are to be taken before it."""
 
     @property
     def gate_subject(self) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 
@@ -23,7 +23,7 @@ from planwright.checkpoints.undos import PastEffect
 from planwright.graph.errors import CapabilityRejected, RunError
 from planwright.graph.invocation import Clock
 from planwright.graph.plan import CheckedStep, Plan, PlanStep
-from planwright.graph.run_context import RunContext
+from planwright.graph.run_context import RunContext, options_of
 from planwright.graph.state import Task
 from planwright.nodes.verification import close_plan
 
@@ -175,6 +175,6 @@ def _new_run(run: Run, thread_id: str, given: RunContext, now: datetime) -> Run:
         status="running",
         request=request,
         messages=messages_to_dict([HumanMessage(request)]),
-        context={**asdict(context), "provider": provider},
+        context={**options_of(context), "provider": provider},
         started_at=now.isoformat(),
     )

@@ -14,8 +14,8 @@ from planwright.graph.plan import CheckedStep
 from planwright.graph.results import StepResult
 from planwright.graph.state import ModelRoute, StepTask
 from planwright.nodes.critic.lane_rules import judge_lane
+from planwright.nodes.step_ends import ended
 from planwright.nodes.step_identity import uid_of
-from planwright.nodes.step_runner import ended
 from planwright.prompts import as_data, render
 
 MOST_ATTEMPTS = 100

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import replace
 
 from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.call_site import Site, effect_call
 from planwright.capabilities.capability import Capability, check_arguments
 from planwright.capabilities.consent import judge
 from planwright.capabilities.pins import pin_now
@@ -146,7 +148,20 @@ class Alternative:
             reason=judged.reason,
             tainted=tainted,
         )
+        await self._check_new(chosen, found, failed.uid, invocation)
         return chosen.model_copy(update={"pin": pin_now(chosen, self._registry, self._world.policy.hash)})
+
+    async def _check_new(
+        self, chosen: CheckedStep, found: Capability, instead_of: str, invocation: Invocation
+    ) -> None:
+        """Raise CapabilityRejected for a call that a person said no to, or that would be done again."""
+        args, run_id = chosen.step.params, invocation.run_id
+        if await self._stores.refusals.of_call(run_id, found.name, args):
+            raise CapabilityRejected("it was refused before")
+        site = Site(invocation.lease, "", chosen, invocation.profile)
+        call = replace(effect_call(found, args, site), within=instead_of)
+        if found.effect != "pure" and (await self._stores.ledger.keep(call)).again:
+            raise CapabilityRejected("it was done before")
 
 
 def candidates(failed: CheckedStep, tools: Iterable[Capability], approval: Approval) -> list[Capability]:
@@ -160,7 +175,7 @@ def candidates(failed: CheckedStep, tools: Iterable[Capability], approval: Appro
 
 def within(failed: CheckedStep, tool: Capability, approval: Approval) -> bool:
     """Say whether a capability stays inside the grant of a failed step."""
-    if tool.name in (*CLOSING, DELEGATE, CREATE_CHAIN) or failed.gated:
+    if tool.name in (*CLOSING, DELEGATE, CREATE_CHAIN) or failed.gated or failed.gates:
         return False
     if failed.effect == "pure" or tool.effect == "pure":
         return failed.effect == tool.effect == "pure" and tool.mode == "read_only" and tool.risk == "None"

@@ -15,7 +15,9 @@ from planwright.graph.results import StepResult
 from planwright.nodes.call_gate import CallGates
 from planwright.nodes.gated_call import refused
 from planwright.nodes.node import Node, Update
-from planwright.nodes.step_runner import StepRunner, ended
+from planwright.nodes.request_gate import checked_call
+from planwright.nodes.step_ends import ended
+from planwright.nodes.step_runner import StepRunner
 
 RunChain = Callable[[ChainTask, RunnableConfig], Awaitable[StepResult]]
 
@@ -36,6 +38,9 @@ def chain_step(run_chain: RunChain, runner: StepRunner, gates: CallGates) -> Nod
         missing = runner.begin(task, results, invocation)
         try:
             args = await runner.arguments(task, results, invocation)
+            if checked.gates:
+                _, complete = await checked_call(runner, task, args, invocation)
+                await gates.passed(checked, complete, invocation.run_id)
             opening = ChainTask(
                 checked=checked,
                 plan_hash=task["plan_hash"],

@@ -41,7 +41,7 @@ def consolidate(
             await runs.set_title(invocation.lease, name)
         if state.get("status") not in HEARD:
             return {}
-        if proposes and invocation.profile.permits(WRITE):
+        if proposes and invocation.profile.permits(WRITE, "local_write"):
             for proposal in await propose(state, invocation):
                 data = proposal.model_dump(mode="json", include={"id", "text", "said", "tags", "why"})
                 invocation.emit("memory_proposed", data, proposal.id)

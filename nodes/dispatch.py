@@ -54,7 +54,7 @@ def sends(state: AgentState, execution: Execution) -> list[Send]:
             checked=entry,
             awaits=barriers.get(entry.uid, entry.needs),
         )
-        in_lane = entry.gated or entry.step.agentic or entry.chain is not None
+        in_lane = entry.gated or entry.gates or entry.step.agentic or entry.chain is not None
         sent.append(Send("lane", LaneInput(step_task=task)) if in_lane else Send("direct_step", task))
     return sent
 

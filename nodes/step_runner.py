@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from pydantic import JsonValue
 
 from planwright.capabilities.attempts import Told
-from planwright.capabilities.gateway import Gateway, Site
+from planwright.capabilities.call_site import Site
+from planwright.capabilities.gateway import Gateway
 from planwright.checkpoints.stores import Stores
 from planwright.graph.canonical import spelled
 from planwright.graph.cascade import fate
@@ -25,7 +26,7 @@ from planwright.graph.invocation import Invocation
 from planwright.graph.lane_budget import LaneBudget
 from planwright.graph.plan import CheckedStep
 from planwright.graph.references import resolve
-from planwright.graph.results import StepResult, StepStatus
+from planwright.graph.results import StepResult
 from planwright.graph.risk import Risk
 from planwright.graph.settings import Settings
 from planwright.graph.state import StepTask
@@ -33,6 +34,7 @@ from planwright.models.warning import warn
 from planwright.nodes.alternative import Alternative
 from planwright.nodes.node import ended_by
 from planwright.nodes.recorded_result import completed
+from planwright.nodes.step_ends import ended, failed
 
 PREVIEW = 200
 
@@ -177,7 +179,7 @@ class StepRunner:
         ask_from: Risk | None = None,
     ) -> StepResult:
         """Make a call, with its retries, and say how it ended; nothing is settled yet."""
-        tries, started = [1], invocation.seconds()
+        tries, started, kept = [1], invocation.seconds(), list[str]()
 
         def may_retry(attempt: int, cause: str, key: str) -> bool:
             if invocation.cancelled_by or invocation.told_of("plan_step_retry") >= self._run_retries:
@@ -191,14 +193,19 @@ class StepRunner:
             data = {**about, "outcome": outcome, "error": cause, "idempotency_key": key}
             invocation.emit("effect_lookup", data, f"{checked.uid}:{invocation.lease.token}:{times}")
 
+        def keep(key: str, uid: str) -> None:
+            kept.append(invocation.run_id)
+            data = {**about, "idempotency_key": key, "done_by": uid}
+            invocation.emit("effect_kept", data, checked.uid)
+
         site, name = site_of(checked, plan_hash, invocation, lanes, ask_from), checked.step.capability or ""
         try:
             invocation.check_time()
             args = await arguments()
-            output = await self.gateway.call(name, args, site, Told(may_retry, looked_up))
+            output = await self.gateway.call(name, args, site, Told(may_retry, looked_up, keep))
             result = await completed(checked, output, args, self._stores.blobs, self._limit)
         except CapabilityError as error:
-            result = ended(checked, "failed", code=error.code, error=error.cause)
+            result = failed(checked, error)
         except LimitExceeded as error:
             result = ended(checked, "failed", code=ended_by(error), error=str(error))
         except RunStopped:
@@ -207,7 +214,8 @@ class StepRunner:
             result = ended(checked, "failed", code="failed", error=error.cause)
         await warn(self._stores.budgets, invocation)
         seconds = round(invocation.seconds() - started, 3)
-        return result.model_copy(update={"attempts": tries[0], "seconds": seconds})
+        how = {"attempts": tries[0], "seconds": seconds, "kept_from": "".join(kept)}
+        return result.model_copy(update=how)
 
     async def settle(self, task: StepTask, result: StepResult, invocation: Invocation) -> StepResult:
         """Record a result durably, then let the steps that wait for it go on."""
@@ -244,21 +252,6 @@ class StepRunner:
         about: dict[str, JsonValue] = {"plan_id": task["plan_id"], "goal": task["goal"], "step_id": step.id}
         about |= {"step_index": task["index"], "total": task["total"], "capability": step.shown_name}
         return about | {"description": step.description, "uid": task["checked"].uid}
-
-
-def ended(
-    checked: CheckedStep, status: StepStatus, *, code: str, error: str, missing: tuple[str, ...] = ()
-) -> StepResult:
-    """Make the result of a step that brought nothing."""
-    return StepResult(
-        uid=checked.uid,
-        step_id=checked.step.id,
-        capability=checked.step.shown_name,
-        status=status,
-        code=code,
-        error=error,
-        missing=missing,
-    )
 
 
 def site_of(

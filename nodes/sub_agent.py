@@ -44,9 +44,10 @@ def sub_agent(open_lane: OpenLane, runner: StepRunner, stores: Stores, settings:
         invocation.emit("tool_call_start", {**about, "args": checked.step.params}, checked.uid)
         result, began = invocation.board.settled(checked.uid), invocation.seconds()
         if result is None:
-            budget = await _carved(parent, checked, stores, settings, invocation)
-            opening = lane_opening(parent, state["batch"], checked, budget, settings.planning.max_depth)
-            outcome, envelope = await open_lane(opening, config)
+            async with invocation.board.lanes.hold(checked.uid, parent.lane):
+                budget = await _carved(parent, checked, stores, settings, invocation)
+                opening = lane_opening(parent, state["batch"], checked, budget, settings.planning.max_depth)
+                outcome, envelope = await open_lane(opening, config)
             result = step_result(checked, outcome, envelope, opening["loop"].goal, 0)
             seconds = round(invocation.seconds() - began, 3)
             result = result.model_copy(update={"seconds": seconds})

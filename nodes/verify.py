@@ -31,6 +31,7 @@ from planwright.nodes.estimate import in_all
 from planwright.nodes.node import Node, Update
 from planwright.nodes.refused_in_doubt import doubted_steps
 from planwright.nodes.rubrics import Rubrics
+from planwright.nodes.step_gates import dropped
 from planwright.nodes.step_runner import full_output
 from planwright.nodes.taint import Taint
 from planwright.nodes.verification import Rules, close_plan, examine, needs_approval, pinned
@@ -57,6 +58,7 @@ def verify(
         checked, findings, needed = await asyncio.to_thread(  # a preflight may read files
             examine, plan, rules, invocation.run_id, results, spent
         )
+        findings += dropped(checked, await stores.plans.steps_of_run(invocation.run_id), registry)
         findings += await doubted_steps(checked, stores.doubts, invocation.thread_id, registry)
         spent_all = spent.calls == rules.calls
         outcome: Outcome = "reject" if findings and spent_all else judge(findings, attempts, settings)
@@ -66,7 +68,9 @@ def verify(
             invocation.emit("plan_verified", {**data, "findings": listed}, str(attempts.revision))
             return _again(outcome, findings, attempts, state.get("findings", []))
         checked = pinned(checked, registry, world.policy.hash)
-        checked = await not_done_again(checked, stores.forks, invocation.run_id)
+        checked = await not_done_again(
+            checked, results, stores, invocation.run_id, registry, world.policy.hash
+        )
         deep, known = settings.approval.depth == "plan_and_gates", in_all(needed, spent)
         values = await known_values(checked, results, invocation.request, stores)
         changed = state.get("changes", [])

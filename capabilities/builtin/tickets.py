@@ -89,7 +89,9 @@ def list_tickets(
     status: Literal["open", "closed", "all"] = "open",
     query: Annotated[str, Field(description="words the title must hold")] = "",
 ) -> Tickets:
-    """List tickets of the ticket database."""
+    """List tickets of the ticket database; where there is none yet, there are no tickets."""
+    if not (call.settings.workspace / call.settings.sources.tickets).exists():
+        return Tickets(tickets=[], count=0)
     with _open(call) as database:
         rows = database.execute(
             "SELECT * FROM tickets WHERE (? = 'all' OR status = ?) ORDER BY id DESC", (status, status)

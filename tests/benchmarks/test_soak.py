@@ -55,7 +55,7 @@ def step(run: str, uid: str, capability: str, status: str = "completed") -> Row:
 
 def effect(run: str, uid: str, key: str, capability: str, kind: str = "blind", **more: object) -> Row:
     """Write an effect that is done."""
-    row = {"run_id": run, "step_uid": uid, "key": key, "first_key": None, "capability": capability}
+    row: Row = {"run_id": run, "step_uid": uid, "key": key, "first_key": None, "capability": capability}
     row |= {"effect": kind, "args": {"name": "a"}, "status": "done", "code": "", "intended_at": "2"}
     return {**row, **more}
 
@@ -76,7 +76,7 @@ def told(run: str, request: str, uid: str) -> list[Row]:
 def ran(id_: str, thread: str, request: str) -> Row:
     """Write a run that has completed."""
     row = {"run_id": id_, "thread_id": thread, "request": request, "status": "completed", "answer": "done"}
-    return {**row, "ended_at": "9", "cancelled_by": None, "lease_until": 0, "lease_token": 3}
+    return {**row, "ended_at": "9", "cancelled_by": None, "lease_token": 3}
 
 
 @pytest.fixture
@@ -117,7 +117,11 @@ def change(table: str, index: int = 0, **values: object) -> Callable[[Records], 
 
 def drop(table: str, index: int = 0) -> Callable[[Records], None]:
     """Lose a row of a table."""
-    return lambda records: records.tables[table].pop(index) and None
+
+    def lost(records: Records) -> None:
+        del records.tables[table][index]
+
+    return lost
 
 
 def add(table: str, row: Row) -> Callable[[Records], None]:
@@ -180,7 +184,6 @@ A, NOT_A = ("a", "k1"), ("not a", "k7")
         (drop("runs"), "the journal tells of r1, which is not on record"),
         (change("steps", uid="u9"), "r1 completed, and its step s1 did not"),
         (change("runs", status="cancelled"), "r1 is cancelled, and by nobody"),
-        (change("runs", lease_until=5.0), "r1 has ended, and somebody holds it"),
         (drop("runs"), "thread t1 has checkpoints and no run"),
         (lambda records: records.checkpoints.clear(), "r1 has no checkpoint"),
         (checkpoint(run_id="r0"), "the last checkpoint of r1 has another run_id: r0"),
@@ -205,6 +208,23 @@ def test_each_kind_of_wrong_row_is_seen(
 ) -> None:
     plant(records)
     assert seen in disagreements(records)
+
+
+def test_a_call_that_a_person_kept_from_beginning_need_not_be_told_of(records: Records) -> None:
+    add("steps", step("r1", "u5", "bench.stamp", "rejected"))(records)
+    assert disagreements(records) == []
+    add("steps", step("r1", "u6", "bench.stamp", "completed"))(records)
+    assert "step id u6 of r1 is completed, the journal tells nothing" in disagreements(records)
+
+
+@pytest.mark.parametrize(("at", "wrong"), [("8", 1), ("99", 0)])
+def test_what_was_in_doubt_is_told_of_as_failed(records: Records, at: str, wrong: int) -> None:
+    records.tables["journal"][4]["data"]["status"] = "failed"
+    records.checkpoints["t1"]["results"] = {"u1": {"status": "failed", "step_id": "s1"}}
+    assert len(disagreements(records)) == 2
+    records.tables["steps"][0]["result"]["code"] = "confirmed"
+    change("steps", ended_at=at)(records)
+    assert len(disagreements(records)) == wrong
 
 
 def test_what_happens_twice_under_two_keys_is_seen(records: Records) -> None:

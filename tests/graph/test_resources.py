@@ -29,7 +29,7 @@ from planwright.graph.settings import load
 from planwright.nodes.resources import in_order
 
 
-@capability("two.put", mode="local_write", writes=lambda args, call: [f"shelf:{n}" for n in list(args["on"])])  # type: ignore[arg-type]
+@capability("two.put", mode="local_write", writes=lambda args, call: [f"shelf:{n}" for n in list(args["on"])])
 def put(on: list[str]) -> str:
     """Put something on shelves."""
     return ", ".join(on)
@@ -246,7 +246,7 @@ OTHERS: dict[str, tuple[list[CheckedStep], list[str]]] = {
         ["a<b 2"],
     ),
     "a list that is not known": (
-        [step("a", "two.put", on="{{input.x}}"), step("b", "two.put", on=["2"])],  # type: ignore[arg-type]
+        [step("a", "two.put", on="{{input.x}}"), step("b", "two.put", on=["2"])],
         ["a<b 2"],
     ),
     "nothing declared, reading": ([step("a", "two.look"), step("b", "two.look")], []),
