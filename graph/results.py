@@ -65,6 +65,10 @@ class StepResult(BaseModel):
     kept_from: str = ""
     part: str = ""
     envelope: LaneEnvelope | None = None
+    args: dict[str, JsonValue] | None = Field(
+        None, description="What a read was given, where its arguments came out of earlier results."
+    )
+    args_blob: str | None = Field(None, description="The same in the blob store, where it is large.")
 
 
 class Evaluation(BaseModel):
