@@ -52,7 +52,8 @@ def failing(scene: Scene, **more: Any) -> list[dict[str, Any]]:
         scene.step("only", "work.read", "bad"),
         scene.step("both", "work.read", "good", "bad"),
     ]
-    return stream(scene, scene.agent(scene.plan(*steps, **more), "the answer", execution=ONE_SLOT))
+    settings = {"execution": ONE_SLOT, "planning": {"mode": "always", "replan_budget": 0}}
+    return stream(scene, scene.agent(scene.plan(*steps, **more), "the answer", **settings))
 
 
 def failing_skip(scene: Scene) -> list[dict[str, Any]]:
