@@ -93,7 +93,8 @@ class Scene:
 
         A model's call asks from High on, unless `approval` says otherwise.
         """
-        mine = {name: options.pop(name) for name in ("model", "clock", "tools") if name in options}
+        given = ("model", "clock", "tools")
+        mine: dict[str, Any] = {name: options.pop(name) for name in given if name in options}
         if isinstance(options.get("capabilities"), list):  # else they are settings
             mine["capabilities"] = options.pop("capabilities")
         mine.setdefault("model", ScriptedModel(replies=list(replies or ("never asked",))))
