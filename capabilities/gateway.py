@@ -24,6 +24,7 @@ from planwright.capabilities.recorded_effect import from_record, in_doubt
 from planwright.capabilities.redacted import refuse_secrets
 from planwright.capabilities.registry import Registry
 from planwright.capabilities.resource_locks import ResourceLocks
+from planwright.capabilities.step_gates import check_step_gates
 from planwright.checkpoints.approvers import check_approvals
 from planwright.checkpoints.budgets import Amount
 from planwright.checkpoints.gates import gate_id
@@ -208,10 +209,16 @@ class Gateway:
         judged = self.judge(found, args, site, plan.kind)
         if found.varies and found.graver_than(site.checked.risk, site.checked.effect):
             raise CapabilityForbidden(f"{found.name} was not approved as {found.risk}, {found.effect}")
+        named = await check_step_gates(self._stores.gates, site.lease.run_id, site.checked, args)
         own_gate = judged.own_gate or site.checked.gated or again
+        if judged.own_gate and site.checked.mode == "delegated" and not site.checked.gated:
+            raise CapabilityChanged(
+                f"{found.name} needs a person: nobody delegates it any more", "it is asked for again"
+            )
         if not (own_gate or judged.asks) or (plan.approved and not own_gate):
-            await self.refuse_again(found, args, site)
-            return Permit(plan.approved)
+            if named is None:
+                await self.refuse_again(found, args, site)
+            return Permit(plan.approved or named is not None)
         try:
             gate = await self._stores.gates.read(
                 gate_id(site.lease.run_id, "step", site.checked.gate_subject)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -24,7 +25,7 @@ def says_again(gate: Gate, checked: CheckedStep) -> bool:
     return any(call.get("done_before") == gate.run_id for call in shown)
 
 
-def opens(gate: Gate, args: dict[str, JsonValue], checked: CheckedStep) -> bool:
+def opens(gate: Gate, args: Mapping[str, JsonValue], checked: CheckedStep) -> bool:
     """Say whether a gate lets a call pass: approved as it was shown, with these arguments, as it is now."""
     card = sha256(gate.shown)
     as_shown = gate.card_hash == card and all(approval.card == card for approval in gate.approvals)

@@ -175,7 +175,7 @@ def candidates(failed: CheckedStep, tools: Iterable[Capability], approval: Appro
 
 def within(failed: CheckedStep, tool: Capability, approval: Approval) -> bool:
     """Say whether a capability stays inside the grant of a failed step."""
-    if tool.name in (*CLOSING, DELEGATE, CREATE_CHAIN) or failed.gated:
+    if tool.name in (*CLOSING, DELEGATE, CREATE_CHAIN) or failed.gated or failed.gates:
         return False
     if failed.effect == "pure" or tool.effect == "pure":
         return failed.effect == tool.effect == "pure" and tool.mode == "read_only" and tool.risk == "None"

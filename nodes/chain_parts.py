@@ -27,9 +27,11 @@ from planwright.nodes.asking_again import AGAIN
 from planwright.nodes.call_gate import CallGates, approval, shows_chain
 from planwright.nodes.card import marked
 from planwright.nodes.chain_plan import parts_of, parts_plan
+from planwright.nodes.gate import tell_decision
 from planwright.nodes.gated_call import refused
 from planwright.nodes.node import Node, Update
-from planwright.nodes.step_runner import StepRunner, ended, failed, site_of
+from planwright.nodes.step_ends import ended, failed
+from planwright.nodes.step_runner import StepRunner, site_of
 
 
 def chain_parts(runner: StepRunner, gates: CallGates, stores: Stores) -> Node[ChainState]:
@@ -121,6 +123,7 @@ class _Run:
             gate = await self.gates.read(gate_id)
             if gate.status == "open":
                 return gate_id
+            tell_decision(gate, invocation)
             if no := refused(gate, part):
                 return await self._settle(no)
         return await self._settle(await self._called(part, args, plan_hash))

@@ -16,18 +16,19 @@ from planwright.capabilities.consent import Judgement
 from planwright.capabilities.policy import evidence
 from planwright.capabilities.redacted import refuse_secrets
 from planwright.capabilities.width import width_of
-from planwright.checkpoints.gates import Decision
+from planwright.checkpoints.gates import Decision, Gate
 from planwright.graph.errors import CapabilityError, CapabilityRejected
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.lane_state import LaneState
 from planwright.graph.plan import CheckedStep
 from planwright.graph.state import StepTask
 from planwright.nodes.asking_again import AGAIN
-from planwright.nodes.call_gate import CallGates
+from planwright.nodes.call_gate import CallGates, approval
 from planwright.nodes.card import step_card
 from planwright.nodes.chain_plan import shown_parts
 from planwright.nodes.node import Node, Update
-from planwright.nodes.step_runner import StepRunner, failed, site_of
+from planwright.nodes.step_ends import failed
+from planwright.nodes.step_runner import StepRunner, site_of
 
 
 def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState]:
@@ -39,7 +40,7 @@ def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState]:
         try:
             given = await runner.arguments(task, results, invocation)
             runner.gateway.check_pin(task["checked"])
-            found, args = await _checked(runner, task, given, invocation)
+            found, args = await checked_call(runner, task, given, invocation)
             site = site_of(task["checked"], task["plan_hash"], invocation)
             found = found.given(args, runner.gateway.world)
             past = await runner.gateway.past(found, args, site)
@@ -50,6 +51,7 @@ def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState]:
             judged = runner.gateway.judge(found, args, site, "plan")
             settled = invocation.board.settled
             parts = shown_parts(invocation.run_id, task["checked"], args, runner.gateway, settled)
+            named = await gates.passed(task["checked"], args, invocation.run_id)
         except CapabilityError as error:
             result = failed(task["checked"], error)
             return {"results": {result.uid: await runner.settle(task, result, invocation)}}
@@ -59,7 +61,7 @@ def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState]:
         shown |= {"width": width_of(found, args)}
         if past.again:
             shown |= {"reason": AGAIN, "done_before": invocation.run_id}
-        decided = None if past.again else allowed(checked, judged)
+        decided = None if past.again else allowed(checked, judged) or decided_at(named)
         opened = await gates.open(checked, shown, invocation, task["plan_gate"], decided)
         return {"gate_id": opened}
 
@@ -75,9 +77,18 @@ def allowed(checked: CheckedStep, judged: Judgement) -> Decision | None:
     return Decision(answer="approve", decided_by=by, channel="policy", reason=ruling.reason)
 
 
-async def _checked(
+def decided_at(named: Gate | None) -> Decision | None:
+    """Take over what a person said of the same call at a gate that its plan names; others may yet have to."""
+    if named is None:
+        return None
+    name = named.shown["gate"]
+    return approval(named.decided_by or "", "gate", f"with the gate {name}, at {named.gate_id}")
+
+
+async def checked_call(
     runner: StepRunner, task: StepTask, params: dict[str, JsonValue], invocation: Invocation
 ) -> tuple[Capability, dict[str, JsonValue]]:
+    """Look a step's capability up and its arguments through. Raises CapabilityError where one cannot be."""
     checked = task["checked"]
     found = find(runner.gateway.registry, checked.step.capability or "", checked, invocation.profile)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 from pydantic import JsonValue
 
@@ -15,7 +15,6 @@ from planwright.checkpoints.stores import Stores
 from planwright.graph.canonical import spelled
 from planwright.graph.cascade import fate
 from planwright.graph.errors import (
-    CallRefused,
     CapabilityChanged,
     CapabilityError,
     EffectInDoubt,
@@ -27,13 +26,14 @@ from planwright.graph.invocation import Invocation
 from planwright.graph.lane_budget import LaneBudget
 from planwright.graph.plan import CheckedStep
 from planwright.graph.references import resolve
-from planwright.graph.results import StepResult, StepStatus
+from planwright.graph.results import StepResult
 from planwright.graph.risk import Risk
 from planwright.graph.settings import Settings
 from planwright.graph.state import StepTask
 from planwright.models.warning import warn
 from planwright.nodes.alternative import Alternative
 from planwright.nodes.node import ended_by
+from planwright.nodes.step_ends import ended, failed
 
 PREVIEW = 200
 
@@ -62,15 +62,30 @@ class StepRunner:
         decision, missing = fate(checked.needs, results, checked.cascade)
         if invocation.cancelled_by:
             return await self.settle(task, await self.cancelled(checked, invocation), invocation), {}
-        if waits := [r.step_id for r in results.values() if r.code == CapabilityChanged.code]:
-            reason = f"it builds on {', '.join(waits)}, which is asked for again"
-            again = ended(checked, "skipped", code=CapabilityChanged.code, error=reason)
-            return await self.settle(task, again, invocation), {}
+        if again := await self._asked_again(task, results.values(), invocation):
+            return again, {}
         if decision == "skip":
             reason = f"it needs {', '.join(missing)}, which did not succeed"
             skipped = ended(checked, "skipped", code="dependency_failed", error=reason, missing=missing)
             return await self.settle(task, skipped, invocation), {}
         return None, results
+
+    async def turn(self, task: StepTask, invocation: Invocation) -> StepResult | None:
+        """Wait until the steps that it only follows have ended; return its result where that ends it, too."""
+        checked = task["checked"]
+        results = await invocation.board.inputs((edge.uid for edge in checked.follows), checked.uid)
+        return await self._asked_again(task, results.values(), invocation)
+
+    async def _asked_again(
+        self, task: StepTask, earlier: Iterable[StepResult], invocation: Invocation
+    ) -> StepResult | None:
+        """Skip a step whose plan is asked for again, with the steps that come before it."""
+        waits = [result.step_id for result in earlier if result.code == CapabilityChanged.code]
+        if not waits:
+            return None
+        reason = f"it comes after {', '.join(waits)}, which is asked for again"
+        again = ended(task["checked"], "skipped", code=CapabilityChanged.code, error=reason)
+        return await self.settle(task, again, invocation)
 
     async def arguments(
         self, task: StepTask, results: dict[str, StepResult], invocation: Invocation
@@ -96,7 +111,9 @@ class StepRunner:
         }
 
     async def run(self, task: StepTask, results: dict[str, StepResult], invocation: Invocation) -> StepResult:
-        """Make the step's call, when a slot is free, and settle how it ended."""
+        """Make the step's call, when it is its turn and a slot is free, and settle how it ended."""
+        if again := await self.turn(task, invocation):
+            return again
         async with invocation.board.slots:
             if invocation.cancelled_by:
                 stopped = await self.cancelled(task["checked"], invocation)
@@ -245,27 +262,6 @@ class StepRunner:
         about: dict[str, JsonValue] = {"plan_id": task["plan_id"], "goal": task["goal"], "step_id": step.id}
         about |= {"step_index": task["index"], "total": task["total"], "capability": step.shown_name}
         return about | {"description": step.description, "uid": task["checked"].uid}
-
-
-def ended(
-    checked: CheckedStep, status: StepStatus, *, code: str, error: str, missing: tuple[str, ...] = ()
-) -> StepResult:
-    """Make the result of a step that brought nothing."""
-    return StepResult(
-        uid=checked.uid,
-        step_id=checked.step.id,
-        capability=checked.step.shown_name,
-        status=status,
-        code=code,
-        error=error,
-        missing=missing,
-    )
-
-
-def failed(checked: CheckedStep, error: CapabilityError) -> StepResult:
-    """Make the result of a step whose call was not made or brought nothing; a person's no is no failure."""
-    status: StepStatus = "rejected" if isinstance(error, CallRefused) else "failed"
-    return ended(checked, status, code=error.code, error=error.cause)
 
 
 def site_of(

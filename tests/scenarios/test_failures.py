@@ -59,8 +59,9 @@ def test_the_budget_for_planning_again_ends_it(scene: Scene, error: Exception) -
     plans = [scene.plan(scene.step(f"s{n}", "bad.tool")) for n in range(5)]
     settings = {"alternative": {"enabled": False}, "planning": {"mode": "always", "replan_budget": 2}}
     agent = scene.agent(*plans, capabilities=[failing(error)], **settings)
-    assert scene.ask(agent)["status"] == "failed"
+    scene.ask(agent)
     assert verdicts(scene) == ["replan", "replan", "escalate"]
+    assert scene.decide(agent, "reject")["status"] == "failed"
     assert results(scene).keys() == {"s0", "s1", "s2"}
 
 
