@@ -37,7 +37,7 @@ def _instructions(code: CodeType) -> tuple[dis.Instruction, ...]:
     return tuple(get_instructions(code))
 
 
-def _hints(annotated: Any, **options: bool) -> dict[str, Any]:
+def _hints(annotated: Any, **options: Any) -> dict[str, Any]:
     """Resolve annotations; those of a function that are text mean the same in all its closures."""
     function = getattr(annotated, "__func__", annotated)
     code, texts = getattr(function, "__code__", None), getattr(function, "__annotations__", {})
@@ -60,5 +60,5 @@ class _Once:
 
 
 @cache
-def _resolved(once: _Once, **options: bool) -> dict[str, Any]:
+def _resolved(once: _Once, **options: Any) -> dict[str, Any]:
     return get_type_hints(once.annotated, **options)

@@ -59,6 +59,7 @@ class Draft:
     facts: dict[str, Source] = field(default_factory=dict)
     several: list[Source] = field(default_factory=list)
     said: str = ""
+    last_of_clause: str | None = None
 
     def add(self, capability: str, description: str, **params: Any) -> str:
         """Append a step and return its id. Raises CannotPlan when the capability is not at hand."""
@@ -76,6 +77,9 @@ class Draft:
             "params": given,
             "estimated_risk": found["risk"],
         }
+        refers = any("{{" in str(value) for value in given.values())
+        if found["mode"] != "read_only" and not refers and self.last_of_clause:
+            step["depends_on"] = [self.last_of_clause]
         self.steps.append(step)
         return str(step["id"])
 

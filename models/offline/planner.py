@@ -52,6 +52,8 @@ def compose(task: str, capabilities: list[dict[str, Any]]) -> dict[str, Any]:
         for part in _merged(split(task)):
             before = len(draft.steps)
             _add(draft, part)
+            if len(draft.steps) > before:
+                draft.last_of_clause = draft.steps[-1]["id"]
             groups += [[]] if part.then else []
             groups[-1] += draft.steps[before:]
     except NeedsAnswer as question:
