@@ -140,11 +140,13 @@ def reject(
 
 
 @app.command()
-def cancel(thread: Thread, workspace: Folder = HERE) -> None:
+def cancel(
+    which: Annotated[str, typer.Argument(help="A plan, run or thread id.")], workspace: Folder = HERE
+) -> None:
     """Cancel a run, from any process: running calls finish, the rest is skipped."""
-    from planwright.cli.drive import stop
+    from planwright.cli.cancelling import stop
 
-    raise typer.Exit(stop(thread, workspace))
+    raise typer.Exit(stop(which, workspace))
 
 
 @app.command()

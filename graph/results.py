@@ -97,3 +97,8 @@ class Finding(BaseModel):
     def __str__(self) -> str:
         where = f" [{self.step_id}]" if self.step_id else ""
         return f"{self.code}{where}: {self.message}" + (f" ({self.fix})" if self.fix else "")
+
+
+def answer_id(run_id: str) -> str:
+    """Name the message with which a run ends on its thread."""
+    return f"answer_{run_id}"
