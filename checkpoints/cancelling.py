@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections.abc import Mapping
 from datetime import datetime
 
 from planwright.checkpoints.records import Records
@@ -63,7 +64,7 @@ async def _end(records: Records, run: Run, by: str, at: datetime) -> None:
 
 
 def _tell(
-    records: Records, lease: Lease, type_: EventType, data: dict[str, object], seq: int, at: datetime
+    records: Records, lease: Lease, type_: EventType, data: Mapping[str, object], seq: int, at: datetime
 ) -> None:
     """Write an event down under the key that the graph would give it, so that it is there once."""
     event = Event(
@@ -73,7 +74,7 @@ def _tell(
         run_id=lease.run_id,
         thread_id=lease.thread_id,
         type=type_,
-        data=data,  # type: ignore[typeddict-item]
+        data=dict(data),  # type: ignore[typeddict-item]
     )
     records.journal.append(event, f"{type_}:run", lease)
 

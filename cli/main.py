@@ -132,11 +132,13 @@ def reject(
     json: Json = False,
     no_input: NoInput = False,
 ) -> None:
-    """Reject what waits at a gate; with a reason, another plan may follow."""
+    """Reject what waits at a gate; in a terminal you are asked why, and another plan may follow."""
+    from planwright.cli.asking import reason_for
     from planwright.cli.drive import Terminal, answer
 
-    decision = {"type": "reject", "message": reason}
-    raise typer.Exit(answer(which, decision, workspace, Terminal(json, no_input)))
+    terminal = Terminal(json, no_input)
+    decision = {"type": "reject", "message": reason or reason_for(terminal)}
+    raise typer.Exit(answer(which, decision, workspace, terminal))
 
 
 @app.command()

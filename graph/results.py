@@ -102,3 +102,8 @@ class Finding(BaseModel):
 def answer_id(run_id: str) -> str:
     """Name the message with which a run ends on its thread."""
     return f"answer_{run_id}"
+
+
+def spelled_end(status: str, error: str) -> str:
+    """Say how a step ended that is not complete, without saying it twice: `rejected by ada: not today`."""
+    return error if error.startswith(status) else f"{status}: {error}" if error else status

@@ -58,4 +58,5 @@ def open_gate(
         requested_at=now,
         expires_at=now + timedelta(seconds=ttl),
         status="open",
+        channel=invocation.context.channel,
     )
