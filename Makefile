@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # What is imported is compiled once, not anew by each process: half of what collecting the tests costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test check bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls
+.PHONY: setup demo test check bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls order soak
 
 setup: $(STAMP)
 
@@ -112,6 +112,12 @@ storage: setup  ## Every n-th write call fails, or a lock is held; then every ru
 	@command -v cc > /dev/null || [ "$$(id -u)" != 0 ] || apt-get install -y -qq --no-install-recommends gcc libc6-dev
 	$(BIN)/python -m benchmarks.storage
 
+order: setup  ## 500 plans that read and write the same things end as if run one by one, as written -> order.json
+	$(BIN)/python -m benchmarks.order
+
+soak: setup  ## 10 minutes of random requests, gates, cancels, kills, pauses: do all records agree? -> soak.json
+	$(BIN)/python -m benchmarks.soak
+
 docs: setup  ## Draw the graph into docs/architecture.md
 	$(BIN)/python docs/draw_graph.py
 
@@ -120,4 +126,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json simulate.json clock.json crash_calls.json
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json simulate.json clock.json crash_calls.json order.json soak.json

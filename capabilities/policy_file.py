@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ from rapidfuzz import process
 
 from planwright.capabilities.condition import Condition, compile_condition
 from planwright.capabilities.expression import LONGEST
-from planwright.checkpoints.approvers import CHANNEL
+from planwright.capabilities.policy_gates import NamedGate, Text, listed, read_gates, too_few
 from planwright.graph.canonical import sha256
 from planwright.graph.errors import SetupError
 from planwright.graph.risk import Mode, Risk
@@ -26,18 +26,13 @@ DEFAULT = Path(__file__).with_name("default_policy.toml")
 SEMANTICS = "1"  # part of the hash: what the same rules mean
 
 Answer = Literal["allow", "ask", "deny"]
-Text = Annotated[str, StringConstraints(min_length=1)]
 _HEADER = re.compile(r"\s*\[\[\s*rule\s*\]\]")
 _KEY = re.compile(r"\s*(?:\[\s*rule\s*\.\s*)?(?:match\s*\.\s*)?(\w+)\s*[=\].]")
 
 
-def _listed(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
-
-
-Globs = Annotated[tuple[Text, ...] | None, BeforeValidator(_listed), Field(min_length=1)]
-Modes = Annotated[tuple[Mode, ...] | None, BeforeValidator(_listed), Field(min_length=1)]
-Risks = Annotated[tuple[Risk, ...] | None, BeforeValidator(_listed), Field(min_length=1)]
+Globs = Annotated[tuple[Text, ...] | None, BeforeValidator(listed), Field(min_length=1)]
+Modes = Annotated[tuple[Mode, ...] | None, BeforeValidator(listed), Field(min_length=1)]
+Risks = Annotated[tuple[Risk, ...] | None, BeforeValidator(listed), Field(min_length=1)]
 
 
 class Match(BaseModel):
@@ -80,7 +75,7 @@ class _Entry(BaseModel):
     when: Annotated[str, StringConstraints(min_length=1, max_length=LONGEST)] | None = None
     decide: Answer
     reason: str = ""
-    approvers: Annotated[tuple[Text, ...], BeforeValidator(_listed)] = ()
+    approvers: Annotated[tuple[Text, ...], BeforeValidator(listed)] = ()
     quorum: int = Field(1, ge=1)
 
 
@@ -109,6 +104,8 @@ class Policy:
     path: Path
     rules: tuple[Rule, ...]
     hash: str
+    gates: Mapping[str, NamedGate] = field(default_factory=dict)
+    """The gates that plans can name."""
 
     @cached_property
     def denies(self) -> tuple[Rule, ...]:
@@ -153,10 +150,10 @@ def read_policy(text: str, path: Path) -> Policy:
         raise SetupError(f"{where}: that is no TOML: {error}", "mend that line") from error
     except RecursionError as error:
         raise SetupError(f"{path} is nested too deeply", "write each rule as [[rule]]") from error
-    tables = content.pop("rule", [])
+    tables, gates = content.pop("rule", []), read_gates(content.pop("gates", {}), text, path)
     if content or not isinstance(tables, list):
         raise SetupError(
-            f"{path}: a policy holds [[rule]] and nothing else, not `{next(iter(content), '[rule]')}`",
+            f"{path}: a policy holds [[rule]] and [gates.…], not `{next(iter(content), '[rule]')}`",
             'write each rule as [[rule]], e.g. [[rule]] decide = "ask"',
         )
     places = list(_places(text)) if tables else []
@@ -172,7 +169,8 @@ def read_policy(text: str, path: Path) -> Policy:
             f"{at}: the last rule is no catch-all", 'end the file with [[rule]] decide = "ask", or "deny"'
         )
     canonical = [entry.model_dump(mode="json", exclude_defaults=True) for entry in entries]
-    return Policy(path, tuple(rules), sha256([SEMANTICS, canonical]))
+    named = {name: gate.model_dump(mode="json", exclude_defaults=True) for name, gate in gates.items()}
+    return Policy(path, tuple(rules), sha256([SEMANTICS, canonical, *([named] if named else [])]), gates)
 
 
 def _entry(table: object, path: Path, lines: dict[str, int]) -> _Entry:
@@ -191,13 +189,8 @@ def _entry(table: object, path: Path, lines: dict[str, int]) -> _Entry:
     if (entry.approvers or entry.quorum > 1) and entry.decide != "ask":
         at = _at(path, lines, "approvers", "quorum")
         raise SetupError(f"{at}: nobody is asked where a rule says {entry.decide}", 'use decide = "ask"')
-    people = {name for name in entry.approvers if not name.startswith(CHANNEL)}
-    if len(people) == len(set(entry.approvers)) and 0 < len(people) < entry.quorum:
-        at = _at(path, lines, "quorum")
-        raise SetupError(
-            f"{at}: {entry.quorum} have to approve, and {len(people)} may",
-            "name more approvers, or ask fewer",
-        )
+    if flaw := too_few(entry.approvers, entry.quorum):
+        raise SetupError(f"{_at(path, lines, 'quorum')}: {flaw}", "name more approvers, or ask fewer")
     return entry
 
 

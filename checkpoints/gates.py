@@ -87,11 +87,10 @@ class Gate(BaseModel):
     def may_be_remembered(self) -> bool:
         """Whether its approval may hold for more than this once: for one call, never a destructive one.
 
-        Where several people have to approve, each call needs them.
+        Where several people have to approve, or a plan names the gate, each call needs them.
         """
-        return (
-            self.kind == "step" and self.shown.get("mode") not in (None, "destructive") and self.quorum == 1
-        )
+        again = self.shown.get("mode") not in (None, "destructive") and "gate" not in self.shown
+        return self.kind == "step" and again and self.quorum == 1
 
     @property
     def allowed(self) -> tuple[Answer, ...]:
@@ -105,7 +104,8 @@ class Gate(BaseModel):
         left = self.shown.get("replans_left")
         again = isinstance(left, int) and left > 0
         if self.kind == "escalation":
-            return ("approve", "reject", "respond") if again else ("approve", "reject")
+            approve: tuple[Answer, ...] = () if self.shown.get("approve") == "" else ("approve",)
+            return (*approve, "reject", "respond") if again else (*approve, "reject")
         return ("approve", "edit", "reject", "respond") if again else ("approve", "edit", "reject")
 
 
@@ -201,6 +201,15 @@ class Gates:
         def job(connection: sqlite3.Connection) -> list[Gate]:
             query = "SELECT * FROM gates WHERE thread_id = ? AND status = 'open' ORDER BY rowid"
             return [_gate(row) for row in connection.execute(query, (thread_id,))]
+
+        return await self._database.run("read", job)
+
+    async def of_run(self, run_id: str) -> list[Gate]:
+        """List the gates of a run that are closed, oldest first."""
+
+        def job(connection: sqlite3.Connection) -> list[Gate]:
+            query = "SELECT * FROM gates WHERE run_id = ? AND status <> 'open' ORDER BY rowid"
+            return [_gate(row) for row in connection.execute(query, (run_id,))]
 
         return await self._database.run("read", job)
 

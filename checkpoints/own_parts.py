@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.fencing import held
 from planwright.graph.lease import Lease
-from planwright.graph.plan import CLOSING, CheckedStep
+from planwright.graph.plan import AGENT, CLOSING, CheckedStep
 
 _PLAN = """SELECT p.checked, p.gate_id IS NULL OR g.status = 'approved' AS runs,
     g.status IN ('rejected', 'expired') AND coalesce(g.reason, '') = '' AS ends
@@ -50,7 +50,7 @@ class OwnParts:
             own = {name for (name,) in connection.execute(_OWN, (run_id,))}
             to_call = _steps_left(connection, run_id, plan["checked"]) if plan and plan["runs"] else ()
             asked = _calls_left(connection, run_id)
-            return frozenset({*own, *to_call, *asked} - {*CLOSING})
+            return frozenset({*own, *to_call, *asked} - {*CLOSING, AGENT})
 
         return await self._database.run("read", job)
 

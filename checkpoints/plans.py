@@ -91,6 +91,16 @@ class Plans:
         plan = None if text is None else Plan.model_validate_json(text)
         return plan if plan and plan.plan_hash == plan_hash else None
 
+    async def steps_of_run(self, run_id: str) -> list[CheckedStep]:
+        """Read the steps of all plans of a run that were verified, oldest first, whatever became of them."""
+
+        def job(connection: sqlite3.Connection) -> list[str]:
+            query = "SELECT checked FROM plans WHERE run_id = ? AND kind = 'plan' ORDER BY rowid"
+            return [text for (text,) in connection.execute(query, (run_id,))]
+
+        listed = await self._database.run("read", job)
+        return [step for text in listed for step in _steps(text).values()]
+
     async def card(self, run_id: str, gate_id: str) -> tuple[str, dict[str, Any]]:
         """Read what a gate has to show: the hash of its plan, and the card made when that was verified.
 

@@ -32,7 +32,9 @@ from planwright.checkpoints.proposals import Proposals
 from planwright.checkpoints.refusals import Refusals
 from planwright.checkpoints.runs import Runs
 from planwright.checkpoints.undos import Undos
+from planwright.checkpoints.verdicts import Verdicts
 from planwright.checkpoints.whole_results import WholeResults
+from planwright.checkpoints.work_records import WorkRecords
 from planwright.checkpoints.work_times import WorkTimes
 from planwright.graph.clock import Timer, boot_id
 from planwright.graph.redaction import Redactor
@@ -63,6 +65,8 @@ class Records:
     whole_results: WholeResults
     file_versions: FileVersions
     work_times: WorkTimes
+    work: WorkRecords
+    verdicts: Verdicts
     chains: MadeChains
     own_parts: OwnParts
 
@@ -107,6 +111,8 @@ def open_records(
         whole_results=WholeResults(database, blobs),
         file_versions=FileVersions(database, blobs),
         work_times=WorkTimes(database),
+        work=WorkRecords(database),
+        verdicts=Verdicts(database),
         chains=MadeChains(database),
         own_parts=OwnParts(database),
     )

@@ -10,10 +10,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import AliasChoices, BaseModel, ValidationError
+from pydantic import ValidationError
 
 from planwright.graph.errors import GateError
 from planwright.graph.plan import AGENT, Plan, PlanStep
+from planwright.graph.plan_reading import explained
+from planwright.graph.plan_spellings import PLAN, STEP, Form
 from planwright.graph.references import step_references
 from planwright.graph.revision import needs_of
 
@@ -23,14 +25,18 @@ _STEP_FACTS = (
     "mode",
     "effect",
     "own_gate",
+    "follows",
     "gate_included",
     "chain",
     "tainted",
     "pin",
     "marks",
     "values",
+    "gates",
+    "decisions",
+    "done_before",
 )
-_PLAN_FACTS = ("plan_id", "revision", "risk", "changes", "done", "estimate", "replans_left")
+_PLAN_FACTS = ("plan_id", "revision", "risk", "changes", "done", "estimate", "replans_left", "decisions")
 
 
 def read_edit(given: object, base: Plan, shown: Mapping[str, Any]) -> Plan:
@@ -38,7 +44,7 @@ def read_edit(given: object, base: Plan, shown: Mapping[str, Any]) -> Plan:
 
     Raises GateError, saying what cannot be taken over. Whether the plan may run is for the rules to say.
     """
-    fields = _named(given, Plan, "the plan", _PLAN_FACTS)
+    fields = _named(given, PLAN, "the plan", _PLAN_FACTS)
     listed = fields.pop("steps", None)
     if not isinstance(listed, Sequence) or isinstance(listed, str | bytes):
         raise _refusal("the edited plan has no list `steps`")
@@ -55,7 +61,7 @@ def read_edit(given: object, base: Plan, shown: Mapping[str, Any]) -> Plan:
         plan = _ordered(draft, after, seen)
         spelled = json.dumps(plan.model_dump(mode="json"), ensure_ascii=False, allow_nan=False).encode()
     except ValidationError as error:
-        raise _refusal(f"the edited plan does not fit: {_explain(error)}") from error
+        raise _refusal(f"the edited plan does not fit: {explained(error)}") from error
     except (ValueError, TypeError, RecursionError) as error:
         raise _refusal(f"the edited plan holds what cannot be stored: {error}") from error
     if len(spelled) > MAX_EDIT:
@@ -67,7 +73,7 @@ def _step(
     entry: object, known: Mapping[str, PlanStep], seen: Mapping[str, Mapping[str, Any]]
 ) -> tuple[PlanStep, list[str] | None]:
     """Lay a given step over the one it changes; the second part is its `after`, where it has one."""
-    fields = _named(entry, PlanStep, "a step", (*_STEP_FACTS, "after"))
+    fields = _named(entry, STEP, "a step", (*_STEP_FACTS, "after"))
     name = str(fields.get("id", ""))
     where = f"step {name!r}"
     _facts_stay(fields, _STEP_FACTS, seen.get(name, {}), where)
@@ -83,7 +89,7 @@ def _step(
     try:
         step = PlanStep.model_validate({**base, **fields})
     except (ValidationError, RecursionError) as error:
-        what = _explain(error) if isinstance(error, ValidationError) else "it is nested too deeply"
+        what = explained(error) if isinstance(error, ValidationError) else "it is nested too deeply"
         raise _refusal(f"{where} does not fit: {what}") from error
     return step, None if after is None else [str(id_) for id_ in after]
 
@@ -143,26 +149,20 @@ def _closing(base: Plan, steps: Sequence[PlanStep]) -> list[PlanStep]:
     ]
 
 
-def _named(given: object, model: type[BaseModel], where: str, more: Sequence[str]) -> dict[str, Any]:
+def _named(given: object, form: Form, where: str, more: Sequence[str]) -> dict[str, Any]:
     """Name fields as the model does. Raises GateError for what it does not know, and for one given twice."""
     if not isinstance(given, Mapping):
         raise _refusal(f"{where} is no object")
-    names = {alias: name for name, field in model.model_fields.items() for alias in _spellings(name, field)}
-    names |= {name: name for name in more}
+    names = {**form.official, **{name: name for name in more}}
     fields: dict[str, Any] = {}
     for key, value in given.items():
         name = names.get(key) if isinstance(key, str) else None
         if name is None:
-            raise _refusal(f"{where} has no field {key!r}")
+            raise _refusal(f"{where} has no field {key!r}: {form.nearest(str(key))}")
         if name in fields:
             raise _refusal(f"{where} has `{name}` twice")
         fields[name] = value
     return fields
-
-
-def _spellings(name: str, field: Any) -> set[str]:
-    alias = field.validation_alias
-    return {name, *map(str, alias.choices)} if isinstance(alias, AliasChoices) else {name}
 
 
 def _facts_stay(fields: dict[str, Any], facts: Sequence[str], shown: Mapping[str, Any], where: str) -> None:
@@ -175,11 +175,6 @@ def _facts_stay(fields: dict[str, Any], facts: Sequence[str], shown: Mapping[str
 def _ids(after: object) -> bool:
     listed = isinstance(after, Sequence) and not isinstance(after, str | bytes)
     return listed and all(isinstance(id_, str | int) and not isinstance(id_, bool) for id_ in after)  # type: ignore[attr-defined]
-
-
-def _explain(error: ValidationError) -> str:
-    parts = [f"{'.'.join(map(str, e['loc'])) or 'plan'}: {e['msg'].lower()}" for e in error.errors()]
-    return "; ".join(parts[:4])
 
 
 def _refusal(cause: str) -> GateError:

@@ -21,6 +21,8 @@ class LaneState(TypedDict, total=False):
 
     step_task: StepTask
     gate_id: str
+    waits: bool
+    """Whether the gate is one that the step has to pass before it begins; set by `named_gate`."""
     results: Annotated[dict[str, StepResult], merge_results]
 
 

@@ -32,7 +32,7 @@ def _risk_word(value: object) -> object:
 class Criterion(BaseModel):
     """A CEL expression over `output` that has to hold, or a rubric in words."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
     cel: str | None = None
     rubric: str | None = None
 
@@ -40,7 +40,7 @@ class Criterion(BaseModel):
 class Compensation(BaseModel):
     """The call that undoes another; `{{input.…}}` is what that was given, `{{output.…}}` what it returned."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
     capability: str = Field(validation_alias=AliasChoices("capability", "tool", "toolName"))
     params: dict[str, JsonValue] = Field(
         default_factory=dict, validation_alias=AliasChoices("params", "arguments", "args")
@@ -51,10 +51,26 @@ def _criterion(value: object) -> object:
     return {"rubric": value} if isinstance(value, str) and value else value or None
 
 
+def _no_flag(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("a time is a number of seconds")
+    return value
+
+
+class DecisionCheckpoint(BaseModel):
+    """A decision that has to be taken before what builds on a step has an effect."""
+
+    model_config = ConfigDict(frozen=True, populate_by_name=True, extra="forbid")
+    decision_id: str = Field(min_length=1, validation_alias=AliasChoices("decision_id", "decisionId"))
+    """The name of the decision."""
+    after_step: str = Field(min_length=1, validation_alias=AliasChoices("after_step", "afterStep"))
+    """The id of the step whose result the decision is about."""
+
+
 class PlanStep(BaseModel):
     """One node of the plan: a single capability call, its inputs and what counts as success."""
 
-    model_config = ConfigDict(frozen=True, populate_by_name=True)
+    model_config = ConfigDict(frozen=True, populate_by_name=True, extra="forbid")
 
     id: str = Field(min_length=1, max_length=64, coerce_numbers_to_str=True)
     capability: str | None = Field(None, validation_alias=AliasChoices("capability", "tool", "toolName"))
@@ -79,7 +95,11 @@ class PlanStep(BaseModel):
         None, validation_alias=AliasChoices("on_failed_dependency", "onFailedDependency")
     )
     compensation: Compensation | None = None
-    timeout_s: float | None = Field(None, gt=0, validation_alias=AliasChoices("timeout_s", "timeoutS"))
+    timeout_s: Annotated[float | None, BeforeValidator(_no_flag)] = Field(
+        None, gt=0, allow_inf_nan=False, validation_alias=AliasChoices("timeout_s", "timeoutS")
+    )
+    requires: tuple[Annotated[str, Field(min_length=1)], ...] = Field((), max_length=8)
+    """The named gates of the policy that people have to open before the step begins; set by the plan."""
 
     @property
     def key(self) -> str:
@@ -120,7 +140,7 @@ class PlanStep(BaseModel):
 class Plan(BaseModel):
     """A verified or proposed plan; `plan_hash` covers everything that can change what runs."""
 
-    model_config = ConfigDict(frozen=True, populate_by_name=True)
+    model_config = ConfigDict(frozen=True, populate_by_name=True, extra="forbid")
 
     plan_id: str = Field("", validation_alias=AliasChoices("plan_id", "id"))
     revision: int = 1
@@ -130,6 +150,11 @@ class Plan(BaseModel):
     on_failed_dependency: Cascade = Field(
         "partial", validation_alias=AliasChoices("on_failed_dependency", "onFailedDependency")
     )
+
+    decision_checkpoints: tuple[DecisionCheckpoint, ...] = Field(
+        (), validation_alias=AliasChoices("decision_checkpoints", "decisionCheckpoints")
+    )
+    """Decisions that steps wait for; set by the plan."""
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Plan:
         """Copy the plan; pydantic would take over what was worked out from the old steps, as their hash."""
@@ -150,6 +175,10 @@ class Plan(BaseModel):
                 del fields["model_hint"]
             if step.compensation is None:
                 del fields["compensation"]
+            if not step.requires:
+                del fields["requires"]
+        if not self.decision_checkpoints:
+            del said["decision_checkpoints"]
         return sha256(said)
 
     @cached_property
@@ -182,13 +211,42 @@ class PolicyEvidence(BaseModel):
     undecided: bool = False
 
 
+class OrderEdge(BaseModel):
+    """A step that another one follows because both use a resource, and neither needs the other's result.
+
+    `uid` is the earlier step's; `resource` is the name of what both use, as cards show it.
+    """
+
+    model_config = ConfigDict(frozen=True)
+    uid: str
+    resource: str
+
+
+class StepGate(BaseModel):
+    """A gate that people open before a step begins, and nothing else does; set by verification."""
+
+    model_config = ConfigDict(frozen=True)
+    name: str
+    """Its name in the policy, or that of the decision it stands for."""
+    approvers: tuple[str, ...] = ()
+    """Who may approve; empty for anybody."""
+    quorum: int = 1
+    """How many different people have to approve."""
+    expires_s: float | None = None
+    """How long it waits, in seconds; None for as long as other gates."""
+    reason: str = ""
+    """Why it is asked."""
+
+
 class CheckedStep(BaseModel):
     """What verification found out about a step that may run; `chain` is what it calls, where that is one.
 
     `asks`: a person has to approve it, with its plan or, where it is `gated`, at a gate of its own.
     `tainted`: its arguments may hold what others wrote. `pin` names what it calls, and the policy, as they
     were then. `asked_with` names the reply whose one gate shows this call and others. `done_before` says
-    which earlier run has done the like, where that is why a person is asked.
+    which run has done the like, where that is why a person is asked. `kept` is the key of the effect of this
+    run whose record counts for the step: nothing is called. `follows` are the steps that have to end before
+    it begins, however they end; they are no part of its uid, and no dependencies.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -208,7 +266,13 @@ class CheckedStep(BaseModel):
     tainted: bool = False
     pin: str = ""
     done_before: str = ""
+    kept: str = ""
     asked_with: str = ""
+    follows: tuple[OrderEdge, ...] = ()
+    gates: tuple[StepGate, ...] = ()
+    """The gates it has to pass, one after another, before it begins; beside its own, if it is `gated`."""
+    decisions: tuple[str, ...] = ()
+    """The decisions that its plan says are to be taken before it."""
 
     @property
     def gate_subject(self) -> str:

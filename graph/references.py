@@ -46,6 +46,12 @@ def reference_paths(value: JsonValue) -> Iterator[list[str]]:
             yield _path(match[1])
 
 
+def whole_reference(text: str) -> list[str] | None:
+    """Read the path of a text that is one reference and nothing else; None for any other text."""
+    match = _REFERENCE.fullmatch(text.strip())
+    return _path(match[1]) if match else None
+
+
 def malformed_references(params: Mapping[str, JsonValue]) -> tuple[str, ...]:
     """List what stands in double braces and is no reference we resolve."""
     found = braced(dict(params))

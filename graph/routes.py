@@ -86,7 +86,7 @@ async def after_approval(state: AgentState) -> Literal["dispatch", "verify", "pl
 async def after_score(
     state: AgentState,
 ) -> Literal["verify", "planner", "escalation_gate", "respond", "clarify", "consolidate"]:
-    """Plan again with what went wrong, ask a person about it, or tell how it went.
+    """Run steps again, plan again with what went wrong, ask a person about it, or tell how it went.
 
     There is no verdict where what the steps call has changed: they are verified, and asked for, again.
     """
@@ -94,6 +94,8 @@ async def after_score(
         return "consolidate"
     verdict, plan = state.get("verdict"), state.get("plan")
     if verdict is None and plan is not None and not state.get("checked"):
+        return "verify"
+    if verdict is not None and verdict.verdict == "retry":
         return "verify"
     if verdict is not None and verdict.verdict == "replan":
         return "planner"
@@ -112,14 +114,32 @@ async def after_escalation(state: AgentState) -> Literal["verify", "planner", "r
 
 async def after_inputs(
     state: LaneState,
-) -> Literal["request_gate", "agentic_step", "chain_step", "__end__"]:
+) -> Literal["named_gate", "request_gate", "agentic_step", "chain_step", "__end__"]:
     """A step that was skipped, or had ended, needs no gate; the calls of an agentic one have their own."""
     if _has_result(state):
         return "__end__"
     checked = state["step_task"]["checked"]
+    if checked.gates:
+        return "named_gate"
     if checked.step.agentic:
         return "agentic_step"
     return "chain_step" if checked.chain and not checked.gated else "request_gate"
+
+
+async def after_named_gate(
+    state: LaneState,
+) -> Literal["wait_gate", "request_gate", "agentic_step", "chain_step", "gated_call", "__end__"]:
+    """Wait at each gate that the step has to pass, then go on to its own gate, or begin."""
+    if _has_result(state):
+        return "__end__"
+    checked = state["step_task"]["checked"]
+    if state["waits"]:
+        return "wait_gate"
+    if checked.step.agentic:
+        return "agentic_step"
+    if checked.gated:
+        return "request_gate"
+    return "chain_step" if checked.chain else "gated_call"
 
 
 async def after_request(state: object) -> Literal["wait_gate", "__end__"]:
@@ -127,8 +147,10 @@ async def after_request(state: object) -> Literal["wait_gate", "__end__"]:
     return "__end__" if _has_result(state) else "wait_gate"
 
 
-async def after_gate(state: LaneState) -> Literal["gated_call", "chain_step"]:
-    """Make the call that was asked for; a chain is made of several."""
+async def after_gate(state: LaneState) -> Literal["named_gate", "gated_call", "chain_step"]:
+    """Make the call that was asked for; a chain is made of several, and there may be another gate."""
+    if state.get("waits"):
+        return "named_gate"
     return "chain_step" if state["step_task"]["checked"].chain else "gated_call"
 
 

@@ -24,6 +24,7 @@ from pydantic_settings import (
 from planwright.graph.agent_settings import Agent, AgentId, Budgets
 from planwright.graph.approval_settings import Approval as Approval
 from planwright.graph.context_settings import Context
+from planwright.graph.critic_settings import CriticSettings
 from planwright.graph.egress_settings import Egress
 from planwright.graph.errors import SetupError
 from planwright.graph.files_settings import Files
@@ -161,6 +162,7 @@ class Settings(BaseSettings):
     loop_guard: LoopGuard = LoopGuard()
     tools: Tools = Tools()
     context: Context = Context()
+    critic: CriticSettings = CriticSettings()
     approval: Approval = Approval()
     budgets: Budgets = Budgets()
     providers: dict[str, Provider] = {}

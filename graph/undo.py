@@ -14,7 +14,7 @@ from itertools import count
 
 from langchain_core.messages import HumanMessage, messages_to_dict
 
-from planwright.capabilities.compensation import filled_in
+from planwright.capabilities.compensation import compensation_of, filled_in
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.forks import Fork
 from planwright.checkpoints.runs import Run
@@ -22,7 +22,7 @@ from planwright.checkpoints.stores import Stores
 from planwright.checkpoints.undos import PastEffect
 from planwright.graph.errors import CapabilityRejected, RunError
 from planwright.graph.invocation import Clock
-from planwright.graph.plan import CheckedStep, Compensation, Plan, PlanStep
+from planwright.graph.plan import CheckedStep, Plan, PlanStep
 from planwright.graph.run_context import RunContext, options_of
 from planwright.graph.state import Task
 from planwright.nodes.verification import close_plan
@@ -133,15 +133,6 @@ def _remedy(effect: PastEffect, registry: Registry, taken: Collection[str]) -> P
         params=params,
         description=f"undo {effect.capability}, {how}",
     )
-
-
-def compensation_of(effect: PastEffect, registry: Registry) -> Compensation | None:
-    """Look up what undoes an effect: its step of the plan says so, else its capability."""
-    step = effect.step.step if effect.step else None
-    if step and step.compensation and step.capability == effect.capability:
-        return step.compensation
-    found = registry.get(effect.capability)
-    return found.compensation if found else None
 
 
 def builds_on(later: PastEffect, earlier: PastEffect, needs: Mapping[str, set[str]]) -> bool:

@@ -10,13 +10,16 @@ import asyncio
 import contextlib
 from typing import Any
 
+from pydantic import JsonValue
+
+from planwright.capabilities.step_gates import check_step_gates, step_gate_id
 from planwright.checkpoints.allow_rules import AllowRules
 from planwright.checkpoints.gates import Decision, Gate, GateKind, Gates, gate_id
 from planwright.graph.canonical import sha256
 from planwright.graph.chains import Chain
 from planwright.graph.errors import GateError
 from planwright.graph.invocation import Invocation
-from planwright.graph.plan import CheckedStep
+from planwright.graph.plan import CheckedStep, StepGate
 from planwright.graph.settings import Settings
 from planwright.nodes.gate import wait_for_decision
 from planwright.nodes.plan_gate import open_gate
@@ -42,17 +45,28 @@ class CallGates:
 
         `plan_gate` is that of its plan; `given` the policy's own decision, where it made one.
         """
-        gate, id_ = await self._open("step", checked, shown, invocation)
+        gate = await self._open(self._row("step", checked, shown, invocation), checked, invocation)
         given = given or await self._given_before(gate, checked, invocation, plan_gate)
         if gate.status == "open" and given is not None:
             with contextlib.suppress(GateError):  # somebody was quicker; the row says what was decided
-                await self._gates.decide(id_, given, invocation.clock(), invocation.lease)
-        return id_
+                await self._gates.decide(gate.gate_id, given, invocation.clock(), invocation.lease)
+        return gate.gate_id
+
+    async def open_named(
+        self, gate: StepGate, checked: CheckedStep, shown: dict[str, Any], invocation: Invocation
+    ) -> Gate:
+        """Write down one of the gates a step has to pass, and return its row; only people decide it."""
+        id_, lasts = step_gate_id(invocation.run_id, checked, gate), gate.expires_s
+        row = open_gate(invocation, self._settings, id_, sha256(shown), shown, checked.uid, "step", lasts)
+        return await self._open(row, checked, invocation)
+
+    async def passed(self, checked: CheckedStep, args: dict[str, JsonValue], run_id: str) -> Gate | None:
+        """Return the last of the gates a step has to pass. Raises CapabilityForbidden unless all are open."""
+        return await check_step_gates(self._gates, run_id, checked, args)
 
     async def ask(self, checked: CheckedStep, shown: dict[str, Any], invocation: Invocation) -> str:
         """Put a question to a person, in the place of a call, and return the id of its gate."""
-        _, id_ = await self._open("info", checked, shown, invocation)
-        return id_
+        return (await self._open(self._row("info", checked, shown, invocation), checked, invocation)).gate_id
 
     async def wait(self, id_: str, invocation: Invocation) -> Gate:
         """Wait for the decision over a call, and keep it as a rule where the person said so."""
@@ -65,16 +79,19 @@ class CallGates:
         """Read how a gate was decided."""
         return await self._gates.read(id_)
 
-    async def _open(
+    def _row(
         self, kind: GateKind, checked: CheckedStep, shown: dict[str, Any], invocation: Invocation
-    ) -> tuple[Gate, str]:
+    ) -> Gate:
         subject = checked.gate_subject
         id_ = gate_id(invocation.run_id, kind, subject)
-        asked = open_gate(invocation, self._settings, id_, sha256(shown), shown, subject, kind)
+        return open_gate(invocation, self._settings, id_, sha256(shown), shown, subject, kind)
+
+    async def _open(self, asked: Gate, checked: CheckedStep, invocation: Invocation) -> Gate:
         gate = await self._gates.open(asked, invocation.lease)
-        data = {"gate_id": id_, "kind": kind, "step_id": checked.step.id, "plan_hash": gate.shown_hash}
-        invocation.emit("approval_requested", {**data, "expires_at": gate.expires_at.isoformat()}, id_)
-        return gate, id_
+        data = {"gate_id": gate.gate_id, "kind": gate.kind, "step_id": checked.step.id}
+        told = {**data, "plan_hash": gate.shown_hash, "expires_at": gate.expires_at.isoformat()}
+        invocation.emit("approval_requested", told, gate.gate_id)
+        return gate
 
     async def _given_before(
         self, gate: Gate, checked: CheckedStep, invocation: Invocation, plan_gate: str
@@ -84,7 +101,8 @@ class CallGates:
             nameless = gate.quorum > 1 and plan.decided_by == plan.channel
             if plan.status == "approved" and includes(plan.shown, checked) and not nameless:
                 return approval(plan.decided_by or "", "plan", f"with the plan, at {plan_gate}")
-        if gate.quorum > 1:
+        again = any(call.get("done_before") == gate.run_id for call in gate.calls)
+        if gate.quorum > 1 or again:  # doing again what the run has done needs a person, not a rule
             return None
         rules = [await asyncio.to_thread(self._rules.covering, gate, call) for call in gate.calls]
         covering = [rule for rule in rules if rule is not None]

@@ -14,6 +14,7 @@ from planwright.graph.references import has_reference
 from planwright.graph.results import StepResult
 from planwright.graph.risk import highest_risk
 from planwright.graph.state import StepTask
+from planwright.nodes.step_gates import NOT_BOUND
 
 
 def plan_card(
@@ -47,7 +48,9 @@ def plan_card(
             entry.step.id: result.kept_from or "this run"
             for entry, result in done
             if result.status == "completed"
-        },
+        }
+        | {entry.step.id: "this run" for entry in checked if entry.kept},
+        **_decisions(plan),
     }
 
 
@@ -62,18 +65,32 @@ def _step(
         "params": {**entry.step.params, **_tools(entry.step)},
         **({"values": values} if values else {}),
         "after": [ids[uid] for uid in entry.needs],
+        **({"follows": follows} if (follows := _follows(entry, ids)) else {}),
         "risk": entry.risk,
         "mode": entry.mode,
         "effect": entry.effect,
         "own_gate": entry.gated,
         **({"tainted": True} if entry.tainted and entry.effect != "pure" else {}),
         "pin": entry.pin,
+        **({"done_before": entry.done_before} if entry.done_before else {}),
         **marked(values or entry.step.params),
         **({"gate_included": entry.uid} if with_gates and _known_gate(entry) else {}),
         **_hint(entry.step),
         **_chain(entry),
         **_undone_by(entry.step),
+        **_gates(entry),
     }
+
+
+def _follows(entry: CheckedStep, ids: Mapping[str, str]) -> list[dict[str, str]]:
+    """Show which steps it waits for only because both use something, and what that is."""
+    return [{"after": ids[edge.uid], "both_use": edge.resource} for edge in entry.follows]
+
+
+def order_added(card: Mapping[str, Any]) -> list[dict[str, str]]:
+    """List the waits on a card that no dependency asks for: which step, after which, over what."""
+    steps = card["steps"]
+    return [{"step_id": step["id"], **edge} for step in steps for edge in step.get("follows", ())]
 
 
 def _known_gate(entry: CheckedStep) -> bool:
@@ -101,6 +118,27 @@ def _undone_by(step: PlanStep) -> dict[str, Any]:
     return {"compensation": step.compensation.model_dump(mode="json")} if step.compensation else {}
 
 
+def _gates(entry: CheckedStep) -> dict[str, Any]:
+    """Show the gates that a step has to pass, who opens them, and the decisions that come before it."""
+    gates = [gate.model_dump(mode="json", exclude_defaults=True) for gate in entry.gates]
+    named = {"requires": list(entry.step.requires)} if entry.step.requires else {}
+    decisions = {"decisions": list(entry.decisions)} if entry.decisions else {}
+    return {**named, **({"gates": gates} if gates else {}), **decisions}
+
+
+def _before(checked: CheckedStep) -> dict[str, Any]:
+    """Show the decisions that come before a step."""
+    return {"decisions": [f"{name} ({NOT_BOUND})" for name in checked.decisions]} if checked.decisions else {}
+
+
+def _decisions(plan: Plan) -> dict[str, Any]:
+    """Show the decisions that steps wait for, and that nobody can take them yet."""
+    if not plan.decision_checkpoints:
+        return {}
+    listed = [checkpoint.model_dump(mode="json") for checkpoint in plan.decision_checkpoints]
+    return {"decision_checkpoints": listed, "decisions": NOT_BOUND}
+
+
 def _tools(step: PlanStep) -> dict[str, Any]:
     """Show the tools of a step that a model does among its arguments."""
     return {"tools": list(step.tool_hints)} if step.agentic else {}
@@ -110,7 +148,7 @@ def step_card(task: StepTask, args: dict[str, JsonValue], policy: PolicyEvidence
     """List one call with its resolved arguments, its risk, why it asks, and by which rule of the policy."""
     checked = task["checked"]
     return {
-        "capability": checked.step.capability,
+        "capability": checked.step.shown_name,
         "step_id": checked.step.id,
         "description": checked.step.description,
         "args": args,
@@ -121,7 +159,9 @@ def step_card(task: StepTask, args: dict[str, JsonValue], policy: PolicyEvidence
         "plan_hash": task["plan_hash"],
         "policy": policy.model_dump(mode="json"),
         "pin": checked.pin,
+        **({"done_before": checked.done_before} if checked.done_before else {}),
         **marked(args),
+        **_before(checked),
     }
 
 

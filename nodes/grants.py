@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from planwright.capabilities.gateway import Gateway
+from planwright.capabilities.step_gates import check_step_gates
 from planwright.checkpoints.gates import Gates, gate_id
 from planwright.checkpoints.plans import Plans
-from planwright.graph.errors import GateError
+from planwright.graph.errors import CapabilityForbidden, GateError
 from planwright.graph.invocation import Invocation
 from planwright.graph.lease import Lease
 from planwright.graph.loop_state import LoopTask
 from planwright.graph.plan import DELEGATE, CheckedStep
+from planwright.nodes.step_gates import agent_args
 
 KEPT_RUNS = 64
 
@@ -32,6 +34,10 @@ class Grants:
             return () if await self._has_plan(invocation.lease) else loop.tools
         found = await self._gateway.approved(invocation.lease, loop.plan_hash, loop.lane)
         if found is None or (found.gated and not await self._decided(found.gate_subject, invocation)):
+            return ()
+        try:
+            await check_step_gates(self._gates, invocation.run_id, found, agent_args(found))
+        except CapabilityForbidden:
             return ()
         granted = granted_by(found)
         return tuple(name for name in loop.tools if name in granted)

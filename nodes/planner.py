@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from pydantic import ValidationError
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Capability, explain
+from planwright.capabilities.capability import Capability
 from planwright.capabilities.chains import surface_in_run
 from planwright.capabilities.policy_file import Policy
 from planwright.capabilities.registry import Registry
@@ -22,11 +21,12 @@ from planwright.graph.compaction import within
 from planwright.graph.errors import FeedbackUnheard, ModelError, ModelOutputInvalid, PlanInvalid
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.plan import CLOSING, DELEGATE, WHOLE, Plan
+from planwright.graph.plan_reading import read_plan
 from planwright.graph.profile import Profile
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState, Attempts
 from planwright.models.calling import Models, Prompt
-from planwright.models.json_reply import read_json
+from planwright.models.json_reply import read_value
 from planwright.models.offers import on_offer
 from planwright.nodes.node import Node, Update
 from planwright.nodes.plan_form import PLAN_FORM
@@ -34,7 +34,9 @@ from planwright.nodes.task_extraction import history
 from planwright.prompts import as_data, instructed, prompts_hash, render
 
 NOT_TASKS = frozenset((*CLOSING, DELEGATE, WHOLE))  # what nobody asks for by itself
-MOST_STEPS = 1000  # that are read at all; how many may be planned is planning.max_steps
+
+
+MOST_TOLD = 50  # of what was read as something else
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,9 @@ class Proposal:
     plan: Plan | None = None
     cannot: str = ""
     repaired: bool = False
+    """Whether it was written otherwise than a plan is spelled."""
+    read_as: tuple[str, ...] = ()
+    """What of the plan was read as something else, a sentence each."""
 
 
 def planner(
@@ -82,6 +87,9 @@ def planner(
         plan = proposal.plan.model_copy(
             update={"plan_id": f"plan_{uuid.uuid4().hex[:12]}", "revision": attempts.revision + 1}
         )
+        if proposal.read_as:
+            told = {"read_as": list(proposal.read_as[:MOST_TOLD])}
+            invocation.emit("plan_repaired", told, f"{attempts.plans}:read")
         data = {
             "plan_id": plan.plan_id,
             "goal": plan.goal,
@@ -142,33 +150,28 @@ def describe(found: Capability) -> dict[str, Any]:
 
 def read_proposal(text: str) -> Proposal:
     """Read a planner's reply. Raises ModelOutputInvalid or PlanInvalid, saying what is wrong."""
-    value, repaired = read_json(text)
-    if value.get("cannot"):
-        return Proposal(cannot=str(value["cannot"]), repaired=repaired)
-    if value.get("clarify"):
-        questions = value["clarify"] if isinstance(value["clarify"], list) else [value["clarify"]]
-        asking = {
-            "id": "s1",
-            "capability": "clarify",
-            "params": {"questions": [str(q) for q in questions[:4]]},
-        }
-        value = {"goal": "Ask what is meant", "steps": [{**asking, "estimated_risk": "None"}]}
-    if not isinstance(value.get("steps"), list):
-        raise PlanInvalid("the object has no list `steps`", 'answer {"goal": …, "steps": […]}')
-    if len(value["steps"]) > MOST_STEPS:
-        raise PlanInvalid(f"the plan has {len(value['steps']):,} steps", "answer with a few")
+    value, repaired = read_value(text)
+    said = value if isinstance(value, dict) else {}
+    if said.get("cannot"):
+        return Proposal(cannot=str(said["cannot"]), repaired=repaired)
+    if said.get("clarify"):
+        value = _asking(said["clarify"])
     try:
-        plan = Plan.model_validate(value)
+        plan, read_as = read_plan(value)
         storable(plan.model_dump(mode="json"))
-        return Proposal(plan, repaired=repaired)
     except (TypeError, RecursionError) as error:
         raise PlanInvalid(
             f"the plan holds what cannot be stored: {error}", "use plain text and numbers"
         ) from error
-    except ValidationError as error:
-        raise PlanInvalid(
-            f"the plan does not fit its schema: {explain(error)}", "mend exactly that"
-        ) from error
+    return Proposal(plan, repaired=repaired or bool(read_as), read_as=read_as)
+
+
+def _asking(clarify: object) -> dict[str, Any]:
+    """Make the plan that asks what is meant."""
+    questions = clarify if isinstance(clarify, list) else [clarify]
+    params = {"questions": [str(question) for question in questions[:4]]}
+    asking = {"id": "s1", "capability": "clarify", "params": params, "estimated_risk": "None"}
+    return {"goal": "Ask what is meant", "steps": [asking]}
 
 
 async def _ask(

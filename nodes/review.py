@@ -21,6 +21,7 @@ from planwright.graph.revision import changes
 from planwright.graph.run_context import read_context
 from planwright.graph.settings import Settings
 from planwright.graph.state import ModelRoute
+from planwright.nodes.step_gates import dropped
 from planwright.nodes.verification import Rules, close_plan, examine
 
 Review = Callable[[Gate, object, datetime, ModelRoute | None], Awaitable[Plan]]
@@ -46,7 +47,8 @@ def review(registry: Registry, stores: Stores, settings: Settings, world: CallCo
         asked = world.on_behalf_of(gate.tenant, profile.agent)
         surface = await surface_in_run(registry, world.chains, gate.run_id, profile)
         rules = Rules(surface, settings, asked, route, profile)
-        _, findings, _ = await asyncio.to_thread(examine, edited, rules, gate.run_id, results, spent)
+        checked, findings, _ = await asyncio.to_thread(examine, edited, rules, gate.run_id, results, spent)
+        findings += dropped(checked, await stores.plans.steps_of_run(gate.run_id), registry)
         if findings:
             raise refusal(gate, findings)
         if edited.plan_hash == base.plan_hash or not changes(base, edited):

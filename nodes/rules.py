@@ -12,16 +12,19 @@ from planwright.capabilities.compensation_check import step_flaws
 from planwright.capabilities.expression import compiled
 from planwright.capabilities.fitting import misfits
 from planwright.capabilities.policy import decide
+from planwright.capabilities.policy_file import Policy
 from planwright.capabilities.redacted import why_not
 from planwright.capabilities.registry import Registry
 from planwright.capabilities.rulings import Ruling
 from planwright.graph.errors import CapabilityRejected
 from planwright.graph.plan import CLOSING, Plan, PlanStep
-from planwright.graph.references import malformed_references, strings
+from planwright.graph.references import malformed_references
 from planwright.graph.results import Finding
 from planwright.graph.risk import looser
 from planwright.graph.schedule import find_cycle
 from planwright.graph.settings import Settings
+from planwright.nodes.idle_fields import idle_fields
+from planwright.nodes.reference_rules import reference_flaws
 
 MOST_ALIKE = 20  # findings of one kind about one step: whoever mends it needs no more
 
@@ -44,7 +47,9 @@ def check(
     """
     most = len(plan.steps) if fixed else settings.planning.max_steps
     findings = [*_shape(plan, most), *_graph(plan), *_secrets(plan, registry, world)]
+    findings += idle_fields(plan, registry)
     for step in plan.steps:
+        findings += _gates(step, world.policy)
         asked = replace(world, tainted=step.id in tainted)
         if step.agentic:
             findings += _agentic(step, registry, asked, can_call)
@@ -54,6 +59,17 @@ def check(
             fix = "leave `compensation` out"
             findings.append(Finding(code="bad_arguments", step_id=step.id, message=said, fix=fix))
     return findings
+
+
+def _gates(step: PlanStep, policy: Policy) -> Iterator[Finding]:
+    there = f"there are: {', '.join(policy.gates)}" if policy.gates else "policy.toml names none"
+    for name in step.requires:
+        if step.closing:
+            message = f"last words have no gate, and so not {name!r}"
+            yield Finding(code="missing_gate", step_id=step.id, message=message, fix="leave it out")
+        elif name not in policy.gates:
+            message = f"there is no gate {name!r}"
+            yield Finding(code="missing_gate", step_id=step.id, message=message, fix=there)
 
 
 def _agentic(step: PlanStep, registry: Registry, world: CallContext, can_call: bool) -> Iterator[Finding]:
@@ -154,6 +170,11 @@ def _graph(plan: Plan) -> Iterator[Finding]:
                 yield Finding(
                     code="missing_input", step_id=step.id, message=message, fix="add a step that does"
                 )
+    for checkpoint in plan.decision_checkpoints:
+        if checkpoint.after_step not in order:
+            message = f"the decision {checkpoint.decision_id} is to come after {checkpoint.after_step!r}"
+            fix = f"name one of {', '.join(order)}"
+            yield Finding(code="unknown_dependency", message=f"{message}, which is no step", fix=fix)
     needs = {step.id: [n for n in plan.dependencies(step) if n in order] for step in plan.steps}
     if cycle := find_cycle(needs):
         path = " → ".join(cycle)
@@ -198,22 +219,8 @@ def _arguments(plan: Plan, step: PlanStep, found: Capability, registry: Registry
     for message in misfits(found, step.params, literal=step.literal):
         yield Finding(code="bad_arguments", step_id=step.id, message=message, fix=f"it takes: {known}")
     if not step.literal:
-        yield from islice(_references(plan, step, registry), MOST_ALIKE)
-
-
-def _references(plan: Plan, step: PlanStep, registry: Registry) -> Iterator[Finding]:
-    """Check the first field of each reference against what the step it names returns."""
-    by_id = {other.id: other for other in plan.steps}
-    for text in strings(dict(step.params)):
-        for part in text.split("{{")[1:]:
-            path = part.split("}}")[0].strip().split(".")
-            source = by_id.get(path[1]) if len(path) > 3 and path[0] == "steps" else None
-            producer = registry.get(source.capability or "") if source else None
-            fields = producer.result_schema.get("properties") if producer else None
-            if producer and fields and path[3].split("[")[0] not in fields:
-                message = f"{producer.name} returns no {path[3]!r}"
-                fix = f"it returns: {', '.join(fields)}"
-                yield Finding(code="bad_arguments", step_id=step.id, message=message, fix=fix)
+        for message, fix in islice(reference_flaws(plan, step, registry), MOST_ALIKE):
+            yield Finding(code="bad_arguments", step_id=step.id, message=message, fix=fix)
 
 
 def _criterion(step: PlanStep, expression: str) -> Iterator[Finding]:

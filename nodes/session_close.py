@@ -9,6 +9,7 @@ from planwright.checkpoints.stores import Stores
 from planwright.graph.invocation import invocation_of
 from planwright.graph.results import answer_id
 from planwright.graph.state import AgentState
+from planwright.nodes.gate import tell_decision
 from planwright.nodes.node import Node, Update
 
 
@@ -22,6 +23,8 @@ def session_close(stores: Stores) -> Node[AgentState]:
         if run is not None and run.ended:  # cancelled from outside, or closed before a crash: so it stays
             answer, status = run.answer or "", run.status
         now = invocation.clock()
+        for gate in await stores.gates.of_run(invocation.run_id):
+            tell_decision(gate, invocation)  # of those that nobody waited for any more, too
         spent = await stores.budgets.spent(invocation.run_id, now)
         invocation.emit("agent_message", {"content": answer}, "run")
         invocation.emit("budget_update", {**vars(spent)}, "run")

@@ -12,7 +12,7 @@ from planwright.graph.results import Finding, StepResult
 from planwright.graph.state import ModelRoute, StepTask
 from planwright.models.offers import Providers, missing, open_to_hints, step_route
 from planwright.models.router import Router
-from planwright.nodes.step_runner import ended
+from planwright.nodes.step_ends import ended
 
 UNMET = "unmet_model_hint"
 

@@ -14,14 +14,15 @@ from planwright.checkpoints.budgets import Spent
 from planwright.graph.plan import DELEGATE, CheckedStep, Plan, PlanStep
 from planwright.graph.profile import Profile
 from planwright.graph.results import Finding, StepResult
-from planwright.graph.risk import at_least, highest_risk
+from planwright.graph.risk import at_least, highest_risk, looser
 from planwright.graph.schedule import topological
 from planwright.graph.settings import Approval, Settings
 from planwright.graph.state import ModelRoute
 from planwright.nodes.estimate import Estimate, estimate, over_budget
 from planwright.nodes.planned_chains import with_planned_chains
-from planwright.nodes.resources import resource_conflicts
+from planwright.nodes.resources import in_order
 from planwright.nodes.rules import check
+from planwright.nodes.step_gates import decisions_before, gates_of
 from planwright.nodes.step_identity import step_uid
 from planwright.nodes.step_routing import unmet_hints
 from planwright.nodes.surface import surface_of
@@ -64,7 +65,8 @@ def examine(
     findings += check(plan, registry, settings, world, **models, tainted=tainted)
     findings += unmet_hints(plan, rules.route, settings.providers)
     checked = [] if findings else check_steps(plan, registry, world, run_id, results, settings, tainted)
-    findings += resource_conflicts(checked, results, registry, world)
+    checked, broken = in_order(plan, checked, results, registry, world)
+    findings += broken
     needed = estimate(plan, checked, results, rules.route, registry, rules.profile, settings)
     return checked, findings or over_budget(needed, spent, rules.profile.limits), needed
 
@@ -105,6 +107,7 @@ def check_steps(
     checked: list[CheckedStep] = []
     by_id = {step.id: step for step in plan.work}
     needs = {id_: [n for n in plan.dependencies(step) if n in by_id] for id_, step in by_id.items()}
+    decisions = decisions_before(plan, needs)
     for id_ in topological(needs):
         step = by_id[id_]
         needed = tuple(uids[n] for n in needs[id_])
@@ -115,6 +118,8 @@ def check_steps(
         asked = replace(world, tainted=step.id in tainted)
         consent = _surface if step.agentic else _call
         judged = consent(step, registry, asked, settings.approval)
+        gates = gates_of(step, judged["effect"], decisions[id_], world.policy)
+        fixed |= {"gates": gates, "decisions": decisions[id_]}
         checked.append(CheckedStep.model_validate({**fixed, **judged}))
     return checked
 
@@ -129,6 +134,7 @@ def _call(step: PlanStep, registry: Registry, world: CallContext, approval: Appr
     destructive = "destructive" in (found.mode, step.approval_mode)
     never_shown = approval.plan == "never" and judged.asks
     gated = judged.own_gate or destructive or never_shown
+    stricter = step.approval_mode is not None and looser(found.mode, step.approval_mode)
     ruling = replace(judged.ruling, undecided=judged.undecided and not destructive)
     return {
         "policy": evidence(ruling, world) if gated else None,
@@ -136,7 +142,7 @@ def _call(step: PlanStep, registry: Registry, world: CallContext, approval: Appr
         "mode": found.mode,
         "risk": risk,
         "gated": gated,
-        "asks": judged.asks or gated,
+        "asks": judged.asks or gated or stricter,
         "tainted": world.tainted,
         "reason": judged.reason,
         "chain": found.chain,

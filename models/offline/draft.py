@@ -59,7 +59,6 @@ class Draft:
     facts: dict[str, Source] = field(default_factory=dict)
     several: list[Source] = field(default_factory=list)
     said: str = ""
-    last_of_clause: str | None = None
 
     def add(self, capability: str, description: str, **params: Any) -> str:
         """Append a step and return its id. Raises CannotPlan when the capability is not at hand."""
@@ -68,7 +67,7 @@ class Draft:
             raise CannotPlan(f"it needs {capability}, which is not available here")
         given = {name: value for name, value in params.items() if value is not None}
         same = next((s for s in self.steps if s["capability"] == capability and s["params"] == given), None)
-        if same and found["mode"] == "read_only":
+        if same and found["mode"] == "read_only" and not self._changed_since(same):
             return str(same["id"])
         step: dict[str, Any] = {
             "id": f"s{len(self.steps) + 1}",
@@ -77,11 +76,12 @@ class Draft:
             "params": given,
             "estimated_risk": found["risk"],
         }
-        refers = any("{{" in str(value) for value in given.values())
-        if found["mode"] != "read_only" and not refers and self.last_of_clause:
-            step["depends_on"] = [self.last_of_clause]
         self.steps.append(step)
         return str(step["id"])
+
+    def _changed_since(self, step: dict[str, Any]) -> bool:
+        later = self.steps[self.steps.index(step) + 1 :]
+        return any(self.capabilities[one["capability"]]["mode"] != "read_only" for one in later)
 
     def set_topic(self, step: str, path: str, label: str = "") -> Source:
         """Make a text the thing that is spoken of from now on."""

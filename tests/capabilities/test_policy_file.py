@@ -56,8 +56,8 @@ def written(folder: Path, text: str) -> Path:
         (3, f'[[rule]]\ndecide = "ask"\nwhen = """\n[[rule]]\n"""\n{LAST}', "`when`: there is no `rule`"),
         (2, '[[rule]]\ndecide = ask\n', "that is no TOML"),
         (1, '[[rule]\ndecide = "ask"\n', "that is no TOML"),
-        (0, '[rule]\ndecide = "ask"\n', "a policy holds [[rule]] and nothing else"),
-        (0, f'version = 1\n{LAST}', "a policy holds [[rule]] and nothing else, not `version`"),
+        (0, '[rule]\ndecide = "ask"\n', "a policy holds [[rule]] and [gates.…]"),
+        (0, f'version = 1\n{LAST}', "a policy holds [[rule]] and [gates.…], not `version`"),
         (0, 'rule = ["ask"]\n', "input should be"),
     ],
 )  # fmt: skip

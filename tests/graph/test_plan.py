@@ -27,6 +27,7 @@ FULL: dict[str, Any] = {
     "on_failed_dependency": "skip",
     "compensation": {"capability": "tickets.close", "params": {"id": "{{output.id}}"}},
     "timeout_s": 12.5,
+    "requires": ["finance"],
 }
 S0_S2 = {
     "id": "s2",
@@ -45,6 +46,7 @@ S0_S2 = {
     "onFailedDependency": "skip",
     "compensation": {"toolName": "tickets.close", "arguments": {"id": "{{output.id}}"}},
     "timeoutS": 12.5,
+    "requires": ["finance"],
 }
 S3_S4 = {**FULL, "tool": FULL["capability"], "task_objective": FULL["description"], "args": FULL["params"]}
 for taken in ("capability", "description", "params"):
@@ -101,6 +103,10 @@ def test_a_number_is_an_id() -> None:
         {"id": "a", "on_failed_dependency": "retry"},
         {"id": "a", "timeout_s": 0},
         {"id": "a", "timeout_s": -1},
+        {"id": "a", "timeout_s": True},
+        {"id": "a", "timeout_s": float("inf")},
+        {"id": "a", "requires": [""]},
+        {"id": "a", "needs": ["b"]},
     ],
     ids=str,
 )
@@ -155,6 +161,7 @@ def base() -> dict[str, Any]:
         {"approval_mode": "destructive"},
         {"on_failed_dependency": "partial"},
         {"timeout_s": 13},
+        {"requires": []},
     ],
     ids=str,
 )

@@ -263,11 +263,11 @@ def test_a_hint_that_nobody_understands_goes_back_to_the_planner(scene: Scene, h
     assert "a model hint knows no 'requires_telepathy', only requires_reasoning" in repair["error"]
 
 
-def test_the_hint_of_a_fixed_call_asks_nobody_and_is_kept(scene: Scene, house: House) -> None:
-    house.serve("a", scene.plan(scene.step("s1", "work.read", modelHint="reasoning")), "done")
+def test_the_hint_of_a_fixed_call_goes_back_to_the_planner(scene: Scene, house: House) -> None:
+    hinted, plain = scene.step("s1", "work.read", modelHint="reasoning"), scene.step("s1", "work.read")
+    house.serve("a", scene.plan(hinted), scene.plan(plain), "done")
     output = scene.ask(house.agent(scene))
     assert (output["status"], scene.done) == ("completed", ["s1"])
-    assert output["plan"].steps[0].model_hint.requires_reasoning == "required"
     assert routed(scene) == []
 
 

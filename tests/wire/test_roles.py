@@ -20,7 +20,7 @@ from tests.wire.scripted_server import Reply, ScriptedServer, calls, refuses, sa
 pytestmark = pytest.mark.enable_socket
 
 GREY = "Look at the tickets and then at the clock"  # two points: a vote decides
-MODELS: dict[str, dict[str, str]] = {f"{role}-1": {} for role in ("planner", "fast", "agent", "respond")}
+MODELS: dict[str, Any] = {f"{role}-1": {} for role in ("planner", "fast", "agent", "respond")}
 ROLES = {role: f"house/{role}-1" for role in ("planner", "fast", "agent", "respond")}
 CHOSEN = says(json.dumps({"capabilities": ["tickets.list"]}))
 AGENTIC = says(
