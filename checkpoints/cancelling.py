@@ -38,7 +38,8 @@ async def cancel(records: Records, which: str, by: str, at: datetime) -> Run:
         await asyncio.sleep(LOOK_S)
     else:
         return run
-    if now is not None and not now.ended and not await records.ledger.any_begun(run.run_id):
+    begun = await records.database.run("read", lambda c: _begun(c, run.run_id))
+    if now is not None and not now.ended and not begun:
         await _end(records, now, by, at)
     return await records.runs.named(run.run_id) or run
 
@@ -82,3 +83,9 @@ def _tell(
 def _done(connection: sqlite3.Connection, run_id: str) -> list[str]:
     query = "SELECT step_id FROM steps WHERE run_id = ? AND status = 'completed' ORDER BY rowid"
     return [str(row[0]) for row in connection.execute(query, (run_id,))]
+
+
+def _begun(connection: sqlite3.Connection, run_id: str) -> bool:
+    """Say whether an effect of a run was begun of which nothing was heard."""
+    query = "SELECT 1 FROM effects WHERE run_id = ? AND status = 'intent'"
+    return connection.execute(query, (run_id,)).fetchone() is not None

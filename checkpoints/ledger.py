@@ -148,15 +148,6 @@ class Ledger:
 
         return await self._database.run("read", job)
 
-    async def any_begun(self, run_id: str) -> bool:
-        """Say whether an effect of a run was begun of which nothing was heard."""
-        query = "SELECT 1 FROM effects WHERE run_id = ? AND status = 'intent'"
-
-        def job(connection: sqlite3.Connection) -> bool:
-            return connection.execute(query, (run_id,)).fetchone() is not None
-
-        return await self._database.run("read", job)
-
     async def begun(self, run_id: str, uid: str) -> bool:
         """Say whether an effect of a step was begun of which nothing was heard."""
         query = "SELECT 1 FROM effects WHERE run_id = ? AND step_uid = ? AND status = 'intent'"
