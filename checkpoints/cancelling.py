@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Mapping
 from datetime import datetime
+
+from pydantic import JsonValue
 
 from planwright.checkpoints.records import Records
 from planwright.checkpoints.runs import Run
@@ -57,7 +58,7 @@ async def _end(records: Records, run: Run, by: str, at: datetime) -> None:
         used = {name: value for name, value in vars(spent).items() if name != "calls"}
         seq = await records.journal.last_seq(run.run_id)
         _tell(records, lease, "agent_message", {"content": answer}, seq + 1, at)
-        ending = {"status": "cancelled", "estimated": None, "used": used}
+        ending: dict[str, JsonValue] = {"status": "cancelled", "estimated": None, "used": used}
         _tell(records, lease, "run_end", ending, seq + 2, at)
         await records.runs.end(lease, "cancelled", answer, at)
     finally:
@@ -65,7 +66,7 @@ async def _end(records: Records, run: Run, by: str, at: datetime) -> None:
 
 
 def _tell(
-    records: Records, lease: Lease, type_: EventType, data: Mapping[str, object], seq: int, at: datetime
+    records: Records, lease: Lease, type_: EventType, data: dict[str, JsonValue], seq: int, at: datetime
 ) -> None:
     """Write an event down under the key that the graph would give it, so that it is there once."""
     event = Event(
@@ -75,7 +76,7 @@ def _tell(
         run_id=lease.run_id,
         thread_id=lease.thread_id,
         type=type_,
-        data=dict(data),  # type: ignore[typeddict-item]
+        data=data,
     )
     records.journal.append(event, f"{type_}:run", lease)
 
