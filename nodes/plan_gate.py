@@ -59,4 +59,5 @@ def open_gate(
         requested_at=now,
         expires_at=now + timedelta(seconds=expires_s or ttl),
         status="open",
+        channel=invocation.context.channel,
     )
