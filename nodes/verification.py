@@ -117,9 +117,9 @@ def check_steps(
         asked = replace(world, tainted=step.id in tainted)
         consent = _surface if step.agentic else _call
         judged = consent(step, registry, asked, settings.approval)
-        gates = gates_of(step, judged["effect"], decisions[id_], world.policy)
-        fixed |= {"gates": gates, "decisions": decisions[id_]}
-        checked.append(CheckedStep.model_validate({**fixed, **judged}))
+        entry = CheckedStep.model_validate({**fixed, **judged, "decisions": decisions[id_]})
+        gates = gates_of(step, entry.effect, entry.decisions, world.policy)
+        checked.append(entry.model_copy(update={"gates": gates}))
     return checked
 
 
