@@ -1,4 +1,4 @@
-"""What models answer when they are asked for a plan: read exactly, asked again or found, never run wrongly."""
+"""What models answer when asked for a plan: read exactly, asked again or found, never run wrongly."""
 
 from __future__ import annotations
 
