@@ -43,20 +43,20 @@ class _Server(ThreadingHTTPServer):
         self.state = threading.Condition()
         self.happened: list[Arrival] = []
         self.arrived: list[str] = []
-        self.connections = 0
+        self.connections: set[Any] = set()
         self.released = False
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Count a connection before anything of it is read; in the order of their arrival."""
+        """Note a connection before anything of it is read; in the order of their arrival."""
         with self.state:
-            self.connections += 1
+            self.connections.add(request)
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
         """Note that a connection has ended."""
         super().shutdown_request(request)
         with self.state:
-            self.connections -= 1
+            self.connections.discard(request)
             self.state.notify_all()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -92,16 +92,23 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer({"name": content["name"]})
 
     def do_GET(self) -> None:
-        """Tell what happened; before that, wait until nobody else is connected, or let go of what is held."""
+        """Tell what happened; before that, wait until nobody else is connected, or let go of what is held.
+
+        With `earlier`, wait until whoever connected before has gone; others may come meanwhile.
+        """
         server = cast(_Server, self.server)
         with server.state:
             if self.path == "/quiet":
-                server.state.wait_for(lambda: server.connections == 1, PATIENCE_S)
+                server.state.wait_for(lambda: len(server.connections) == 1, PATIENCE_S)
+            if self.path == "/earlier":
+                before = server.connections - {self.request}
+                server.state.wait_for(lambda: not before & server.connections, PATIENCE_S)
             if self.path == "/release":
                 server.released = True
                 server.state.notify_all()
             happened = [[one.name, one.key, one.sender] for one in server.happened]
-            self._answer({"happened": happened, "arrived": server.arrived})
+            there = {"happened": happened, "arrived": server.arrived, "connected": len(server.connections)}
+            self._answer(there)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Keep stderr clean."""
@@ -131,13 +138,20 @@ class Receiver:
         """Ask whether anything arrived under a key."""
         return any(one.key == key for one in self.happened())
 
-    def happened(self, first: Literal["", "quiet", "release"] = "") -> list[Arrival]:
-        """List what took place, once nobody else is connected, or after letting go of what is held."""
+    def happened(self, first: Literal["", "quiet", "release", "earlier"] = "") -> list[Arrival]:
+        """List what took place: at once, or when nobody else is connected, or nobody who came earlier.
+
+        `release` lets go of what is held.
+        """
         return [Arrival(*one) for one in self._request("GET", f"/{first}")["happened"]]
 
     def arrivals(self) -> list[str]:
         """List the names of all that arrived, whether or not it took place."""
         return list(self._request("GET", "/")["arrived"])
+
+    def connected(self) -> int:
+        """Count who is connected, whoever asks for it included."""
+        return int(self._request("GET", "/")["connected"])
 
     def count(self, name: str) -> int:
         """Count how often an effect took place."""

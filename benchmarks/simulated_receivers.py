@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel
 
-from benchmarks.simulated_time import Late, World
+from benchmarks.simulated_time import Late, SimulatedLoop, World
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, capability
 from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable
@@ -148,8 +148,13 @@ def _broken(kind: str) -> Exception:
     return ConnectionResetError("the connection broke off")
 
 
-def sending(receivers: Receivers, sender: str) -> list[Capability]:
-    """Declare the capabilities of one worker: one for each class of effect, one grave, one that blocks."""
+def _sender() -> str:
+    """Name the worker whose loop takes this step."""
+    return cast(SimulatedLoop, asyncio.get_running_loop()).name
+
+
+def sending(receivers: Receivers) -> list[Capability]:
+    """Declare what all workers can do: one for each class of effect, one grave, one that blocks."""
 
     async def looked_up(name: str, call: CallContext) -> Receipt | None:
         return Receipt(name=name) if receivers.knows(call.idempotency_key) else None
@@ -157,26 +162,26 @@ def sending(receivers: Receivers, sender: str) -> list[Capability]:
     @capability("sim.book", effect="idempotent", **PLAIN)
     async def book(name: str, call: CallContext) -> Receipt:
         """Book an entry with a receiver that honours the idempotency key."""
-        return await receivers.take("idempotent", name, call, sender)
+        return await receivers.take("idempotent", name, call, _sender())
 
     @capability("sim.transfer", effect="queryable", lookup=looked_up, **PLAIN)
     async def transfer(name: str, call: CallContext) -> Receipt:
         """Transfer to a receiver that does all that arrives, and can be asked what did."""
-        return await receivers.take("queryable", name, call, sender)
+        return await receivers.take("queryable", name, call, _sender())
 
     @capability("sim.post", effect="queryable", lookup=looked_up, **PLAIN)
     def post(name: str, call: CallContext) -> Receipt:
         """Post to a receiver that can be asked, by a function that blocks."""
-        return receivers.take_blocking("queryable", name, call, sender)
+        return receivers.take_blocking("queryable", name, call, _sender())
 
     @capability("sim.stamp", effect="blind", **PLAIN)
     async def stamp(name: str, call: CallContext) -> Receipt:
         """Stamp a document at a receiver that knows no keys."""
-        return await receivers.take("blind", name, call, sender)
+        return await receivers.take("blind", name, call, _sender())
 
     @capability("sim.pay", trusted_result=True, mode="destructive", effect="idempotent", timeout_s=PATIENCE_S)
     async def pay(name: str, call: CallContext) -> Receipt:
         """Pay by a receiver that honours the idempotency key; a person decides over every call."""
-        return await receivers.take("idempotent", name, call, sender)
+        return await receivers.take("idempotent", name, call, _sender())
 
     return [book, transfer, post, stamp, pay]

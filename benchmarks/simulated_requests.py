@@ -40,12 +40,28 @@ class Request:
     mode: PlanningMode
 
 
-def draw(chance: random.Random) -> Request:
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words of requests: the family of capabilities, its kinds, and what each business id begins with.
+
+    `script` is the class of models that say what a request asks for.
+    """
+
+    family: str = "sim"
+    kinds: tuple[str, ...] = KINDS
+    about: str = ""
+    script: type[Script] = Script
+
+
+SIMULATED = Vocabulary()
+
+
+def draw(chance: random.Random, like: Vocabulary = SIMULATED) -> Request:
     """Draw a request of one to four effects."""
     way = chance.choice(WAYS)
     calls: list[Call] = [
-        (f"sim.{kind}", {"name": f"{kind} {n}"})
-        for n, kind in enumerate(chance.choices(KINDS, k=chance.randint(1, 4)), 1)
+        (f"{like.family}.{kind}", {"name": f"{like.about}{kind} {n}"})
+        for n, kind in enumerate(chance.choices(like.kinds, k=chance.randint(1, 4)), 1)
     ]
     names = [str(args["name"]) for _, args in calls]
     request = f"Carry out {', '.join(names)}{ASKED.get(way, '')}"
@@ -56,33 +72,36 @@ def draw(chance: random.Random) -> Request:
             for n, (name, args) in enumerate(calls)
         ]
         effects = {name: tuple(names[m] for m in after[n]) for n, name in enumerate(names)}
-        return Request(way, effects, Script(request, (), plan={"goal": request, "steps": steps}), "always")
+        plan = {"goal": request, "steps": steps}
+        return Request(way, effects, like.script(request, (), plan=plan), "always")
     if way == "agentic step":
-        return _agentic(request, calls, names)
-    turns, jobs = _turns(way, chance, calls)
+        return _agentic(request, calls, names, like)
+    turns, jobs = _turns(way, chance, calls, f"{like.about}Job A")
     effects = _in_row(names) if way == "chain" else dict.fromkeys(names, ())
-    return Request(way, effects, Script(request, turns, jobs=jobs), "never")
+    return Request(way, effects, like.script(request, turns, jobs=jobs), "never")
 
 
-def _agentic(request: str, calls: list[Call], names: list[str]) -> Request:
+def _agentic(request: str, calls: list[Call], names: list[str], like: Vocabulary) -> Request:
     """Ask for one step of several calls, and for a call after it."""
     first, last = calls[:-1] or calls, calls[-1:] if calls[:-1] else []
-    hints = sorted({name for name, _ in first})
+    hints, job_name = sorted({name for name, _ in first}), f"{like.about}Job S"
     steps: list[dict[str, Any]] = [
-        {"id": "s1", "description": "Job S: send them", "tool_hints": hints, "depends_on": []}
+        {"id": "s1", "description": f"{job_name}: send them", "tool_hints": hints, "depends_on": []}
     ]
     steps += [{"id": "s2", "capability": name, "params": args, "depends_on": ["s1"]} for name, args in last]
-    script = Script(request, (), plan={"goal": request, "steps": steps}, jobs={"Job S": [first]})
+    script = like.script(request, (), plan={"goal": request, "steps": steps}, jobs={job_name: [first]})
     return Request("agentic step", dict.fromkeys(names, ()), script, "always")
 
 
-def _turns(way: Way, chance: random.Random, calls: list[Call]) -> tuple[Turns, dict[str, Turns]]:
+def _turns(
+    way: Way, chance: random.Random, calls: list[Call], job_name: str
+) -> tuple[Turns, dict[str, Turns]]:
     cut = chance.randint(1, len(calls))
     if way == "chain":
         return [[chain_of(calls)], [("all_in_a_row", {})]], {}
     if way == "sub-agent":
         rest = [calls[cut:]] if calls[cut:] else []
-        return [[job("Job A", "send it", calls[:cut])], *rest], {"Job A": [calls[:cut]]}
+        return [[job(job_name, "send it", calls[:cut])], *rest], {job_name: [calls[:cut]]}
     return [turn for turn in (calls[:cut], calls[cut:]) if turn], {}
 
 

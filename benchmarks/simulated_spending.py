@@ -1,4 +1,4 @@
-"""Tokens of one provider, spent under a limit a day while somebody turns the clock."""
+"""Tokens under a limit a day, and time under a limit a run, while somebody turns the clock."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from planwright.graph.windows import day_of
 
 DAILY, CALL, CALLS = 1000, 300, 12
 LASTS_S = 10_000.0  # longer than the machine sleeps
+WORK_S = 24 * 3600.0  # what a run may be worked on
 TENANT, PROVIDER = "default", "metered"
 
 
@@ -55,3 +56,10 @@ def overspent(stage: Stage) -> Iterator[str]:
     yield from (f"{day['tokens']} tokens were spent on {day['day']}" for day in days if day["tokens"] > DAILY)
     if len(days) > len(stage.days):
         yield f"{len(days)} days have a budget, and the clock showed {len(stage.days)}"
+
+
+def timed_out(stage: Stage) -> Iterator[str]:
+    """Say which runs used up their time, where not so much time has gone by at all."""
+    late = stage.rows("SELECT run_id FROM runs WHERE status = 'timeout'")
+    if stage.world.now < WORK_S:
+        yield from (f"{run['run_id']} timed out after {stage.world.now:.0f} s at most" for run in late)

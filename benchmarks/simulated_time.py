@@ -89,8 +89,9 @@ class Late(BaseException):
 class SimulatedLoop(asyncio.AbstractEventLoop):
     """An event loop of one worker; blocking functions are steps of it as well."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, name: str = "") -> None:
         self.world = world
+        self.name = name
         self._ready: deque[asyncio.Handle] = deque()
         self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
         self._order = itertools.count()

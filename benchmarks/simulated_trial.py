@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from benchmarks.simulated_memo import remembered
 from benchmarks.simulated_receivers import Receivers
 from benchmarks.simulated_requests import draw
-from benchmarks.simulated_spending import overspent, spend
+from benchmarks.simulated_spending import WORK_S, overspent, spend, timed_out
 from benchmarks.simulated_time import World, step
 from benchmarks.simulated_trouble import ACTIONS, OF_CLOCKS, calm_down, disturb
 from benchmarks.simulated_truth import judge
@@ -53,14 +54,18 @@ class Played:
 def play(seed: int, folder: Path, *, clocks: bool = False) -> Played:
     """Play one seed in a folder made for it; with `clocks`, nothing is troubled but the clock."""
     folder.mkdir(parents=True)
-    with _drawn_from(seed):
-        stage = _stage(World(seed), folder, clocks)
-        played = Played(seed, stage.request.way)
-        _let_run(stage, played, clocks)
-        judge(stage)
-        stage.wrong += overspent(stage)
-        for worker in stage.workers:
-            worker.close()
+    with _drawn_from(seed):  # nothing of a seed is referred to when that ends: it is collected
+        return _play(seed, folder, clocks)
+
+
+def _play(seed: int, folder: Path, clocks: bool) -> Played:
+    stage = _stage(World(seed), folder, clocks)
+    played = Played(seed, stage.request.way)
+    _let_run(stage, played, clocks)
+    judge(stage)
+    stage.wrong += [*overspent(stage), *timed_out(stage)]
+    for worker in stage.workers:
+        worker.close()
     runs = stage.rows("SELECT status FROM runs ORDER BY rowid")
     stage.close()
     played.status = runs[-1]["status"] if runs else "no run"
@@ -80,8 +85,9 @@ def _drawn_from(seed: int) -> Iterator[None]:
     drawn, state, hook = random.Random(f"ids {seed}"), random.getstate(), sys.unraisablehook
     random.seed(seed)
     gc.disable()  # what a collection ends would be one more step of a loop, at any moment
+    gc.freeze()  # the collection at the end looks at what came of this seed only
     try:
-        with mock.patch.object(uuid, "uuid4", _ids(drawn)):
+        with mock.patch.object(uuid, "uuid4", _ids(drawn)), remembered():
             yield
     finally:
         random.setstate(state)
@@ -89,6 +95,7 @@ def _drawn_from(seed: int) -> Iterator[None]:
         with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # some had not begun
             gc.collect()
         sys.unraisablehook = hook
+        gc.unfreeze()
         gc.enable()
 
 
@@ -101,7 +108,9 @@ def _stage(world: World, folder: Path, clocks: bool) -> Stage:
         folder,
         request,
         receivers,
-        settings=_limits(chance),
+        settings=_of_time(chance) if clocks else _limits(chance),
+        slow=clocks,
+        requests=chance.randint(1, 3) if clocks else 1,
         model_oddity=[0.0 if clocks else chance.choice((0.0, 0.0, 0.15))],
     )
     world.note(f"asked by {request.way}: {request.script.request}")
@@ -120,15 +129,25 @@ def _limits(chance: random.Random) -> dict[str, Any]:
     return settings
 
 
+def _of_time(chance: random.Random) -> dict[str, Any]:
+    """Limit nothing but the time a run is worked on, to more than a simulation takes."""
+    return {**_limits(chance), "budgets": {"run": {"wall_clock_s": WORK_S}}}
+
+
 def _let_run(stage: Stage, played: Played, clocks: bool) -> None:
     """Take steps until all has ended, with trouble in between; then nothing fails, and it has to end."""
     world, chance = stage.world, stage.world.chance
+    calm_after_s = CALM_AFTER_S
+    if clocks:  # people take their time, and the clock is turned while they do
+        calm_after_s = 4 * stage.ttl_s
+        for _ in range(chance.randint(1, 6)):
+            world.later(chance.uniform(0, calm_after_s), lambda: disturb(stage, OF_CLOCKS))
     moments = sorted(chance.randrange(20, LAST_TROUBLE) for _ in range(chance.randint(0, 8)))
     while not _over(stage):
         if (moments and played.steps >= moments[0]) or not _awake(stage):
             moments = moments[1:]
             disturb(stage, OF_CLOCKS if clocks else ACTIONS)
-        if not stage.calm and not moments and world.now > CALM_AFTER_S:
+        if not stage.calm and not moments and world.now > calm_after_s:
             calm_down(stage)
         played.steps += 1
         awake = [worker.loop for worker in stage.workers if worker.alive and not worker.paused]

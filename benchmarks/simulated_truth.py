@@ -115,9 +115,10 @@ def order_wrong(stage: Stage) -> Iterator[str]:
 
 def _limits(stage: Stage) -> Iterator[str]:
     for limit, most in stage.settings.get("budgets", {}).get("run", {}).items():
-        query = {
+        queries = {
             "effects": "SELECT count(*) AS n FROM effects GROUP BY run_id",
             "tool_calls": "SELECT sum(calls) AS n FROM usage WHERE kind = 'tool' GROUP BY run_id",
             "tokens": "SELECT sum(tokens) AS n FROM usage WHERE kind = 'model' GROUP BY run_id",
-        }[limit]
+        }
+        query = queries.get(limit, "SELECT 0 AS n")  # time has a judge of its own
         yield from (f"{row['n']} {limit} of {most}" for row in stage.rows(query) if row["n"] > most)

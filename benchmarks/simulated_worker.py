@@ -7,7 +7,7 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from benchmarks.simulated_requests import Request, SimulatedModel
 from benchmarks.simulated_store import Disk, SimulatedDatabase, SimulatedHeartbeat
 from benchmarks.simulated_time import SimulatedLoop, World
 from benchmarks.simulated_truth import early, stale
+from planwright.capabilities.capability import Capability
 from planwright.checkpoints.leases import Leases
 from planwright.checkpoints.owners import Owners, folder_of
 from planwright.checkpoints.stores import Stores, open_stores
@@ -45,6 +46,8 @@ class Stage:
     settings: dict[str, Any]
     model_oddity: list[float]
     calm: bool = False
+    slow: bool = False
+    requests: int = 1
     workers: list[Worker] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
@@ -62,6 +65,21 @@ class Stage:
     def strict(self) -> bool:
         """Whether nothing begins without all that it depends on."""
         return bool(self.settings["execution"]["on_failed_dependency"] == "skip")
+
+    @cached_property
+    def loaded(self) -> Settings:
+        """The settings of every worker."""
+        return load(
+            self.workspace,
+            sessions={"lease_s": 60, "gate_ttl_s": self.ttl_s},
+            failover={"jitter": 0},
+            **self.settings,
+        )
+
+    @cached_property
+    def capabilities(self) -> list[Capability]:
+        """What every worker can do."""
+        return sending(self.receivers)
 
     @property
     def store(self) -> Path:
@@ -110,7 +128,7 @@ class Worker:
         self.stage = stage
         self.number = len(stage.workers) + 1
         self.name = f"worker {self.number}"
-        self.loop = SimulatedLoop(stage.world)  # type: ignore[abstract] # what nothing here asks for
+        self.loop = SimulatedLoop(stage.world, self.name)  # type: ignore[abstract] # what nothing here asks for
         self.disk = Disk()
         self.alive, self.paused = True, False
         self.owners = Owners(folder_of(stage.store / "planwright.db"))
@@ -121,14 +139,14 @@ class Worker:
 
     def _open(self) -> Agent:
         stage, world = self.stage, self.stage.world
-        settings = _settings(stage)
+        settings = stage.loaded
         timer = Timer(world.ticks, f"boot-{world.boot}")
         kind = partial(SimulatedDatabase, loop=self.loop, disk=self.disk, committed=self._committed)
         stores = open_stores(settings.store_folder, boundary=self._note, timer=timer, kind=kind)
         return build_graph(
             settings,
             model=SimulatedModel(stage.request.script, world, stage.model_oddity),
-            capabilities=sending(stage.receivers, self.name),
+            capabilities=stage.capabilities,
             stores=self._simulated(stores),
             clock=world.clock,
             timer=timer,
@@ -194,6 +212,9 @@ class Worker:
             await self._enter({"messages": [("user", stage.request.script.request)]})
             return False
         if stage.ended():
+            if len(runs) < stage.requests and not stage.calm:
+                await self._enter({"messages": [("user", stage.request.script.request)]})
+                return False
             return await self._decide_late()
         odd = 0 if stage.calm else chance.random()
         if odd > 0.97:
@@ -206,6 +227,8 @@ class Worker:
             stage.count("take over")
             await self.agent.atake_over(THREAD)
         gates = stage.rows("SELECT * FROM gates WHERE status = 'open' ORDER BY rowid")
+        if gates and stage.slow and not stage.calm:
+            await asyncio.sleep(chance.uniform(1, chance.choice((60, 1.4 * stage.ttl_s))))
         if gates and (answer := self._answer(chance.choice(gates))) is not None:
             await self._enter(Command(resume=answer))
         elif not gates:
@@ -274,12 +297,3 @@ class Worker:
                 await doubts.decide(run["run_id"], answers, "kim", stage.world.clock())
                 stage.count("decided late")
         return True
-
-
-def _settings(stage: Stage) -> Settings:
-    return load(
-        stage.workspace,
-        sessions={"lease_s": 60, "gate_ttl_s": stage.ttl_s},
-        failover={"jitter": 0},
-        **stage.settings,
-    )

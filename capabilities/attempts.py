@@ -28,6 +28,13 @@ MayRetry = Callable[[int, str, str], bool]
 LookedUp = Callable[[int, str, str, str], None]
 """Told of a lookup: the how manieth, `found`, `absent` or `unknown`, why, and the idempotency key."""
 
+Kept = Callable[[str, str], None]
+"""Told that nothing is called: the key of the earlier effect that counts, and the step it was of."""
+
+
+def untold(key: str, uid: str) -> None:
+    """Tell nobody."""
+
 
 @dataclass(frozen=True)
 class Told:
@@ -35,6 +42,7 @@ class Told:
 
     may_retry: MayRetry
     looked_up: LookedUp
+    kept: Kept = untold
 
 
 class Attempts:

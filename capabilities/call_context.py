@@ -11,6 +11,7 @@ import httpx
 from planwright.capabilities.egress.network import Network
 from planwright.capabilities.jail import Jail
 from planwright.capabilities.policy_file import Policy, default_policy
+from planwright.checkpoints.delegations import Delegations
 from planwright.checkpoints.file_versions import FileVersions
 from planwright.checkpoints.memory import Memories
 from planwright.checkpoints.whole_results import WholeResults
@@ -38,6 +39,7 @@ class CallContext:
     whole_results: WholeResults | None = None
     file_versions: FileVersions | None = None
     chains: Chains | None = None
+    delegations: Delegations | None = None
     tenant: str = "default"
     run_id: str = ""
     idempotency_key: str = ""

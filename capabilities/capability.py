@@ -10,13 +10,14 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, Unpack
 
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.compensation import check_compensation
+from planwright.capabilities.resources import Names, Resources, UseOf
 from planwright.capabilities.signature import Function, check_lookup, check_told, signature
 from planwright.capabilities.source_code import code_hash
 from planwright.graph.canonical import sha256
@@ -25,15 +26,11 @@ from planwright.graph.errors import CapabilityRejected, PlanwrightError, SetupEr
 from planwright.graph.plan import Compensation
 from planwright.graph.risk import EFFECTS, RISK_OF_MODE, RISKS, Effect, Mode, Risk
 
+AnswerT = TypeVar("AnswerT")
 Preflight = Callable[[Mapping[str, JsonValue], CallContext], None]
 """Raises CapabilityRejected for what could never be allowed, before a plan is shown and before a call."""
 Hosts = Callable[[Mapping[str, JsonValue], CallContext], Sequence[str] | None]
 """Lists the hosts that a call reaches; None when its arguments do not tell."""
-Writes = Callable[[Mapping[str, JsonValue], CallContext], Sequence[str]]
-"""Names what a call overwrites, e.g. `file:notes/a.md`: two calls that share a name never run at once.
-
-What is only added to, such as a table or a channel, is not overwritten.
-"""
 Varies = Callable[[Mapping[str, JsonValue], CallContext], tuple[Risk, Effect]]
 """Says what risk and effect a call has, neither graver than declared.
 
@@ -58,11 +55,15 @@ class PartCall:
 
 @dataclass(frozen=True)
 class Guide:
-    """What the planner is told about a capability: when to use it, with examples."""
+    """What the planner is told about a capability: when to use it, with examples.
+
+    One that is `always_active` is told to every planner, whatever the task.
+    """
 
     instructions: str = ""
     examples: tuple[str, ...] = ()
     priority: int = 100
+    always_active: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,9 @@ class Capability:
     `lookup` of a queryable effect tells whether it has happened. Raises SetupError when that is missing.
     `destinations` names the arguments that say where an effect goes (a path, a recipient, an address); a
     `trusted_result` holds nothing but what the program itself, or whoever called, has written. `source` is
-    what its code is in, where that is not `function` (the tool behind a wrapper).
+    what its code is in, where that is not `function` (the tool behind a wrapper). `reads`, `adds` and
+    `writes` name the resources of a call (`capabilities/resources.py`); no two overwrite one at
+    once. `server` names the MCP server of a tool.
     """
 
     name: str
@@ -89,7 +92,9 @@ class Capability:
     timeout_s: float | None = None
     preflight: Preflight | None = None
     hosts: Hosts | None = None
-    writes: Writes | None = None
+    reads: Names | None = None
+    adds: Names | None = None
+    writes: Names | None = None
     varies: Varies | None = None
     declared: bool = True
     context_parameter: str | None = None
@@ -101,6 +106,7 @@ class Capability:
     destinations: tuple[str, ...] = ()
     trusted_result: bool = False
     source: Callable[..., Any] | type | None = None
+    server: str = ""
 
     def __post_init__(self) -> None:
         looked_up, varies = self.lookup is not None, self.varies is not None
@@ -135,26 +141,29 @@ class Capability:
 
     def reaches(self, args: Mapping[str, JsonValue], context: CallContext) -> Sequence[str] | None:
         """List the hosts a call reaches; None when it does not say. Raises CapabilityRejected."""
-        if self.hosts is None:
-            return None
-        try:
-            return self.hosts(args, context)
-        except PlanwrightError:
-            raise
-        except Exception as error:
-            cause = f"the hosts of {self.name} broke: {type(error).__name__}: {error}"
-            raise CapabilityRejected(cause, "mend them; nothing was called") from error
+        hosts = self.hosts
+        return None if hosts is None else self._answer("hosts", lambda: hosts(args, context))
 
     def overwrites(self, args: Mapping[str, JsonValue], context: CallContext) -> frozenset[str]:
         """Name the resources that a call overwrites; none when it does not say. Raises CapabilityRejected."""
-        if self.writes is None:
-            return frozenset()
+        return self.resources("writes", args, context)
+
+    def resources(self, how: UseOf, args: Mapping[str, JsonValue], context: CallContext) -> frozenset[str]:
+        """Name what a call uses in one way; nothing when it does not say. Raises CapabilityRejected."""
+        names: Names | None = getattr(self, how)
+        if callable(names):
+            declared = names
+            return self._answer(how, lambda: frozenset(declared(args, context)))
+        return frozenset(names or ())
+
+    def _answer(self, what: str, ask: Callable[[], AnswerT]) -> AnswerT:
+        """Ask a part of the declaration about a call. Raises CapabilityRejected when it breaks."""
         try:
-            return frozenset(self.writes(args, context))
+            return ask()
         except PlanwrightError:
             raise
         except Exception as error:
-            cause = f"the writes of {self.name} broke: {type(error).__name__}: {error}"
+            cause = f"the {what} of {self.name} broke: {type(error).__name__}: {error}"
             raise CapabilityRejected(cause, "mend them; nothing was called") from error
 
     def given(self, args: Mapping[str, JsonValue], context: CallContext) -> Capability:
@@ -208,12 +217,12 @@ def capability(
     timeout_s: float | None = None,
     preflight: Preflight | None = None,
     hosts: Hosts | None = None,
-    writes: Writes | None = None,
     varies: Varies | None = None,
     lookup: Lookup | None = None,
     compensation: Compensation | None = None,
     destinations: Sequence[str] = (),
     trusted_result: bool = False,
+    **resources: Unpack[Resources],
 ) -> Callable[[Function], Capability]:
     """Declare a function as a capability.
 
@@ -227,6 +236,7 @@ def capability(
         found = _undeclared(name, function)
         found = replace(
             found,
+            **resources,
             mode=mode or "destructive",
             risk=risk or RISK_OF_MODE[mode or "destructive"],
             effect=effect or ("pure" if mode == "read_only" else "blind"),
@@ -235,7 +245,6 @@ def capability(
             timeout_s=timeout_s,
             preflight=preflight,
             hosts=hosts,
-            writes=writes,
             varies=varies,
             declared=mode is not None,
             lookup=None if lookup is None else _lookup_of(found, lookup),

@@ -88,7 +88,6 @@ def as_capability(chain: Chain, surface: Registry) -> Capability:
         tags=tuple(sorted(words(chain.name.replace("_", " ")))),
         guide=Guide("A chain made in this run; its result is that of its last step.", (), 50),
         preflight=row.preflight,
-        writes=row.writes,
         varies=row.varies if any(part.varies for part in parts) else None,
         declared=all(part.declared for part in parts),
         result_schema=parts[-1].result_schema,
@@ -114,11 +113,6 @@ class _Row:
         for one in self.calls(args):
             if one.args is not None and not has_reference(one.args):
                 one.part.check(complete(one.part, one.args), context)
-
-    def writes(self, args: Mapping[str, JsonValue], context: CallContext) -> list[str]:
-        """Name what its calls overwrite; those that take what earlier ones bring are kept apart by locks."""
-        settled = (one for one in self.calls(args) if one.known)
-        return [key for one in settled for key in one.part.overwrites(_filled(one), context)]
 
     def varies(self, args: Mapping[str, JsonValue], context: CallContext) -> tuple[Risk, Effect]:
         return gravest([one.part.given(_filled(one), context) for one in self.calls(args)])
@@ -173,7 +167,7 @@ class Chains:
         allowed, made = self._registry.within(profile), await self._kept.of_run(run_id)
         if not made:
             return allowed
-        key = (profile.tools, *(chain.hash for chain in made))
+        key = (profile.tools, profile.modes, *(chain.hash for chain in made))
         if key not in self._surfaces:
             while len(self._surfaces) >= KEPT_SURFACES:
                 del self._surfaces[next(iter(self._surfaces))]
@@ -202,7 +196,7 @@ def find(registry: Registry, name: str, checked: CheckedStep, profile: Profile) 
     if found := surface.get(name):
         return found
     if surface.withholds(name):
-        raise CapabilityForbidden(f"the agent {profile.agent} may not use {name}")
+        raise CapabilityForbidden(surface.why_withheld(name))
     raise CapabilityRejected(f"there is no capability {name}")
 
 

@@ -17,6 +17,8 @@ from planwright.graph.references import braced, reference_paths, resolve
 
 if TYPE_CHECKING:
     from planwright.capabilities.capability import Capability
+    from planwright.capabilities.registry import Registry
+    from planwright.checkpoints.undos import PastEffect
 
 
 def check_compensation(found: Capability) -> None:
@@ -59,3 +61,12 @@ def filled_in(
     if text := next(braced(params), ""):
         raise CapabilityRejected(f"its record holds {text[:40]!r}, which would be read as a reference")
     return params
+
+
+def compensation_of(effect: PastEffect, registry: Registry) -> Compensation | None:
+    """Look up what undoes an effect: its step of the plan says so, else its capability."""
+    step = effect.step.step if effect.step else None
+    if step and step.compensation and step.capability == effect.capability:
+        return step.compensation
+    found = registry.get(effect.capability)
+    return found.compensation if found else None

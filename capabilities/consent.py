@@ -4,7 +4,8 @@ What the policy denies is never made. What is destructive, or what the policy as
 own. From the threshold on a call asks; once its lane has read what others wrote, it is *tainted*, and every
 effect asks from Low on, and so does a read that carries data out. Two things cover a call that asks by its
 risk: a rule of the workspace's policy that allows the capability by name, and, for a tainted call below the
-threshold, that all it carries stands in the user's own words.
+threshold, that all it carries stands in the user's own words. A delegation covers a call of mode `delegated`
+in a lane that is not tainted.
 """
 
 from __future__ import annotations
@@ -70,12 +71,18 @@ def judge(
         by_risk = _by_risk(capability, args, context, ask_from, risk or capability.risk, references)
     if ruling.named and not by_risk.own_gate:
         by_risk = _FREE
+    if ruling.delegated and not context.tainted and not _graver(risk, capability.risk):
+        by_risk = _FREE
     destructive = capability.mode == "destructive"
     if ruling.answer == "ask" or destructive:
         undecided = ruling.undecided and not destructive
         return Judgement(ruling, asks=True, own_gate=True, reason=ruling.reason, undecided=undecided)
     reason = by_risk.reason or ruling.reason
     return Judgement(ruling, by_risk.asks, by_risk.own_gate, reason, by_risk.own_gate)
+
+
+def _graver(risk: Risk | None, declared: Risk) -> bool:
+    return risk is not None and not at_least(declared, risk)
 
 
 @dataclass(frozen=True)

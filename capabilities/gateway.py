@@ -7,30 +7,34 @@ ledger, in this order, and fails closed at the first that refuses.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.attempts import Attempts, Told
 from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.call_site import Site, effect_call
 from planwright.capabilities.capability import Capability, check_arguments, explain
 from planwright.capabilities.chains import find
 from planwright.capabilities.consent import Judgement, judge
+from planwright.capabilities.permit import Permit, opens, says_again
 from planwright.capabilities.pins import GONE, pin_now
 from planwright.capabilities.recorded_effect import from_record, in_doubt
 from planwright.capabilities.redacted import refuse_secrets
 from planwright.capabilities.registry import Registry
 from planwright.capabilities.resource_locks import ResourceLocks
-from planwright.capabilities.step_gates import check_step_gates, opens
+from planwright.capabilities.step_gates import check_step_gates
 from planwright.checkpoints.approvers import check_approvals
 from planwright.checkpoints.budgets import Amount
 from planwright.checkpoints.gates import gate_id
+from planwright.checkpoints.kept_effects import NEW, Past
 from planwright.checkpoints.ledger import EffectCall
 from planwright.checkpoints.plans import PlanKind, RunnablePlan
 from planwright.checkpoints.stores import Stores
 from planwright.graph.errors import (
     BrokeOff,
+    CallRefused,
     CapabilityChanged,
     CapabilityForbidden,
     CapabilityRejected,
@@ -39,32 +43,11 @@ from planwright.graph.errors import (
     GateError,
     PlanwrightError,
 )
-from planwright.graph.lane_budget import LaneBudget
 from planwright.graph.lease import Lease
 from planwright.graph.plan import CheckedStep
-from planwright.graph.profile import Profile
-from planwright.graph.risk import Risk
 from planwright.graph.settings import Settings
 
 KEPT_PLANS = 64
-
-
-@dataclass(frozen=True)
-class Site:
-    """Where a call stands: under which lease, by which profile, in which verified plan, at which step.
-
-    `words` is what the user wrote on the thread. `ask_from` is the threshold for the parts of a chain, which
-    is that of the plan or of the reply it is called in; for all others the record says which one counts.
-    """
-
-    lease: Lease
-    plan_hash: str
-    checked: CheckedStep
-    profile: Profile
-    words: str = ""
-    ask_from: Risk | None = None
-    attempt: int = 1
-    lanes: tuple[LaneBudget, ...] = ()
 
 
 class Admitted(NamedTuple):
@@ -96,18 +79,20 @@ class Gateway:
         Raises CapabilityRejected (final), CapabilityUnavailable (after all retries),
         EffectInDoubt, BudgetExceeded, LedgerConflict or RunStopped.
         """
-        found, args, asked, beside = await self.admit(name, params, site)
+        found, args, plan = await self._known(name, params, site)
         if found.chain:
             raise CapabilityForbidden(f"{name} is a chain: it is called step by step")
-        call = EffectCall(
-            lease=site.lease,
-            step_uid=site.checked.uid,
-            capability=name,
-            effect=found.effect,
-            args=args,
-            attempt=site.attempt,
+        past = await self.past(found, args, site)
+        if past.key:
+            told.kept(past.key, past.uid)
+            return past.result
+        permit = await self._permit(found, args, site, plan, again=past.again)
+        beside = frozenset(plan.steps)
+        call = replace(
+            effect_call(found, args, site),
             undo_key=await self._stores.undos.key_of(site.lease.run_id, site.checked.step.id),
-            unasked=not asked,
+            unasked=not permit.asked,
+            again=permit.again,
         )
         if found.effect == "idempotent" and call.undo_key is None:
             call = replace(call, first_key=await self._stores.ledger.first_key(call, beside))
@@ -123,14 +108,33 @@ class Gateway:
 
         Raises CapabilityRejected. Nothing is called, and nothing is written down.
         """
+        found, args, plan = await self._known(name, params, site)
+        permit = await self._permit(found, args, site, plan)
+        return Admitted(found, args, permit.asked, frozenset(plan.steps))
+
+    async def past(self, found: Capability, args: dict[str, JsonValue], site: Site) -> Past:
+        """Find what the run has done of a call under an earlier plan; that record counts for it from now on.
+
+        Raises CapabilityForbidden where verification chose a record that is not there.
+        """
+        if found.effect == "pure":
+            return NEW
+        past = await self._stores.ledger.keep(effect_call(found, args, site))
+        if site.checked.kept and past.key != site.checked.kept:
+            raise CapabilityForbidden(f"{found.name} is not on record as done, as it was shown")
+        return past
+
+    async def _known(
+        self, name: str, params: dict[str, JsonValue], site: Site
+    ) -> tuple[Capability, dict[str, JsonValue], RunnablePlan]:
+        """Let a call pass surface, plan, pins and schema; return it narrowed to all its arguments."""
         found = find(self.registry, name, site.checked, site.profile)
         plan = await self.runnable(site.lease, site.plan_hash, site.checked.uid)
         if plan.steps.get(site.checked.uid) != site.checked:
             raise CapabilityForbidden(f"{name} is not a step of an approved plan of this run")
         self.check_pin(site.checked)
         args = await self._arguments(found, params)
-        found = found.given(args, self.world)
-        return Admitted(found, args, await self._permit(found, args, site, plan), frozenset(plan.steps))
+        return found.given(args, self.world), args, plan
 
     async def runnable(self, lease: Lease, plan_hash: str, uid: str) -> RunnablePlan:
         """Read the approved plan on record that holds a step; what the state says is not trusted.
@@ -193,16 +197,28 @@ class Gateway:
         return judged
 
     async def _permit(
-        self, found: Capability, args: dict[str, JsonValue], site: Site, plan: RunnablePlan
-    ) -> bool:
+        self,
+        found: Capability,
+        args: dict[str, JsonValue],
+        site: Site,
+        plan: RunnablePlan,
+        *,
+        again: bool = False,
+    ) -> Permit:
         """Raise CapabilityForbidden for a call that nobody approved; say whether a person decided over it."""
         judged = self.judge(found, args, site, plan.kind)
         if found.varies and found.graver_than(site.checked.risk, site.checked.effect):
             raise CapabilityForbidden(f"{found.name} was not approved as {found.risk}, {found.effect}")
         named = await check_step_gates(self._stores.gates, site.lease.run_id, site.checked, args)
-        own_gate = judged.own_gate or site.checked.gated
+        own_gate = judged.own_gate or site.checked.gated or again
+        if judged.own_gate and site.checked.mode == "delegated" and not site.checked.gated:
+            raise CapabilityChanged(
+                f"{found.name} needs a person: nobody delegates it any more", "it is asked for again"
+            )
         if not (own_gate or judged.asks) or (plan.approved and not own_gate):
-            return plan.approved or named is not None
+            if named is None:
+                await self.refuse_again(found, args, site)
+            return Permit(plan.approved or named is not None)
         try:
             gate = await self._stores.gates.read(
                 gate_id(site.lease.run_id, "step", site.checked.gate_subject)
@@ -215,7 +231,18 @@ class Gateway:
             check_approvals(gate.gate_id, gate.approvals, judged.ruling.approvers, judged.ruling.quorum)
         except GateError as error:
             raise CapabilityForbidden(error.cause) from error
-        return gate.channel not in ("rule", "policy")
+        by_a_person = gate.channel not in ("rule", "policy")
+        if not by_a_person:
+            await self.refuse_again(found, args, site)
+        return Permit(by_a_person, again=by_a_person and says_again(gate, site.checked))
+
+    async def refuse_again(
+        self, found: Capability, args: dict[str, JsonValue], site: Site, *, sources: bool = True
+    ) -> None:
+        """Raise CallRefused for a call that was refused before in its run, or in its `sources`, if a fork."""
+        of_call = self._stores.refusals.of_call
+        if refusal := await of_call(site.lease.run_id, found.name, args, sources=sources):
+            raise CallRefused(f"{refusal} It is not made in this run.")
 
     async def _count(self, name: str, site: Site, key: str) -> None:
         """Use up one call of the run, and of the lanes it is made in, once for each key."""

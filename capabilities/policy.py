@@ -8,7 +8,7 @@ no rule makes a call freer than its declaration (SPEC 4.2). A rule that cannot b
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from urllib.parse import urlsplit
 
@@ -16,56 +16,17 @@ from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability, PartCall
-from planwright.capabilities.condition import FROM_ARGS, Verdict
+from planwright.capabilities.condition import FROM_ARGS
 from planwright.capabilities.expression import Values
 from planwright.capabilities.policy_file import Answer, Policy, Rule
+from planwright.capabilities.rulings import STRICTNESS, Explanation, Look, Ruling, stricter
+from planwright.checkpoints.delegations import Delegation
 from planwright.graph.egress_settings import Place, on_list, read_place
 from planwright.graph.errors import CapabilityRejected
 from planwright.graph.plan import CLOSING, DELEGATE, WHOLE, PolicyEvidence
 from planwright.graph.references import has_reference
 
 UNRULED = (*CLOSING, WHOLE)  # last words and own results: a run has them whatever it may do (as in Profile)
-STRICTNESS: tuple[Answer, ...] = ("allow", "ask", "deny")
-
-
-@dataclass(frozen=True)
-class Ruling:
-    """What the policy answers, and why; `rule` is where the rule stands, empty when the mode decided.
-
-    `undecided` when a rule asks only because it needs an argument that is not known yet; `named` when a rule
-    allows the capability by its very name, not by a pattern, a mode or a risk.
-    """
-
-    answer: Answer
-    reason: str
-    rule: str = ""
-    approvers: tuple[str, ...] = ()
-    quorum: int = 1
-    undecided: bool = False
-    named: bool = False
-
-    @property
-    def why(self) -> str:
-        """The reason, with the rule it comes from."""
-        return self.reason if self.rule in self.reason else f"{self.reason} ({self.rule})"
-
-
-@dataclass(frozen=True)
-class Look:
-    """One rule that was looked at, and whether it matched; `note` says why where that is not plain."""
-
-    rule: Rule
-    verdict: Verdict
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """A ruling, the rules that were looked at on the way, and what the mode alone would have said."""
-
-    ruling: Ruling
-    looks: tuple[Look, ...]
-    floor: Ruling
 
 
 def decide(
@@ -101,9 +62,17 @@ def explain(
         return Explanation(free, (), free)
     call = _Call(capability, args, context, references)
     looks: list[Look] = []
-    ruled = _by_rules(context.policy, call, looks)
     floor = call.floor
-    return Explanation(_stricter(ruled, floor), tuple(looks), floor)
+    ruled = _answered(_by_rules(context.policy, call, looks), floor, context.policy)
+    return Explanation(stricter(ruled, floor), tuple(looks), floor)
+
+
+def _answered(ruled: Ruling, floor: Ruling, policy: Policy) -> Ruling:
+    """Let a delegation answer the question that the last rule asks of all that no other is about."""
+    general = ruled.rule == policy.last.where and ruled.quorum == 1 and not ruled.approvers
+    if floor.delegated and general and ruled.answer == "ask":
+        return replace(ruled, answer="allow", reason=floor.reason)
+    return ruled
 
 
 def _strictest(calls: Sequence[PartCall], context: CallContext, references: bool) -> Explanation:
@@ -118,7 +87,8 @@ def _strictest(calls: Sequence[PartCall], context: CallContext, references: bool
     speaker = next(named, None) or max(agreeing, key=lambda one: one.ruling.quorum)
     undecided = all(one.ruling.undecided for one in agreeing)
     looks = tuple(look for one in each for look in one.looks)
-    ruling = replace(speaker.ruling, undecided=undecided, named=all(one.ruling.named for one in each))
+    named_all = all(one.ruling.named for one in each)
+    ruling = replace(speaker.ruling, undecided=undecided, named=named_all, delegated=False)
     return Explanation(ruling, looks, speaker.floor)
 
 
@@ -173,21 +143,6 @@ def _ruling(look: Look, answer: Answer, name: str = "") -> Ruling:
     return Ruling(answer, said, rule.where, *asked, look.verdict == "unknown", named)
 
 
-def _stricter(ruled: Ruling, floor: Ruling) -> Ruling:
-    """Take the stricter of what the rules and the mode say; both reasons where they agree."""
-    answer = max(ruled.answer, floor.answer, key=STRICTNESS.index)
-    speakers = [ruling for ruling in (ruled, floor) if ruling.answer == answer]
-    reason = "; ".join(dict.fromkeys(ruling.reason for ruling in speakers if ruling.reason))
-    return Ruling(
-        answer,
-        reason or f"{ruled.rule} says {answer}",
-        ruled.rule if ruled in speakers else "",
-        *((ruled.approvers, ruled.quorum) if ruled in speakers else ((), 1)),
-        ruled.undecided and floor.answer == "allow",
-        ruled.named and answer == "allow",
-    )
-
-
 class _Call:
     """The facts about one call that rules may ask for, worked out when they do."""
 
@@ -232,8 +187,18 @@ class _Call:
             return Ruling("allow", "")
         if capability.mode == "network":
             return self._network()
+        if by := self.delegation:
+            return Ruling("allow", by.shown, delegated=True)
         undeclared = "" if capability.declared else " (it declares no mode)"
         return Ruling("ask", f"{capability.mode} always needs a person{undeclared}")
+
+    @cached_property
+    def delegation(self) -> Delegation | None:
+        """What a person has delegated that covers the call; nothing covers a destructive one."""
+        capability, context = self._capability, self._context
+        if capability.mode != "delegated" or context.delegations is None:
+            return None
+        return context.delegations.covering(capability.name, capability.risk, context.tenant, context.now())
 
     def _network(self) -> Ruling:
         unchecked = bool(self._unknown) and not self._capability.preflight

@@ -5,18 +5,19 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from planwright.checkpoints.ledger import EffectCall, Recorded
-from planwright.graph.errors import CapabilityRejected, EffectInDoubt, StillUnderWay
+from planwright.graph.errors import CapabilityForbidden, CapabilityRejected, EffectInDoubt, StillUnderWay
 
 
 def from_record(call: EffectCall, known: Recorded) -> tuple[JsonValue] | None:
     """Answer with a recorded result; None when the call has to be made.
 
-    Raises what the call ended with: CapabilityRejected, or EffectInDoubt.
+    Raises what the call ended with: CapabilityRejected, CapabilityForbidden or EffectInDoubt.
     """
     if known.status == "done":
         return (known.result,)
     if known.status == "failed":
-        raise CapabilityRejected(known.error)
+        forbidden = known.code == CapabilityForbidden.code
+        raise (CapabilityForbidden if forbidden else CapabilityRejected)(known.error)
     if known.status == "intent" and known.sender and call.effect != "idempotent":
         raise StillUnderWay(
             f"{call.capability} may still be sent by {known.sender}, which was taken over and lives",

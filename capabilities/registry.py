@@ -49,8 +49,8 @@ class Registry:
         self._by_name: Mapping[str, Capability] = MappingProxyType(by_name)
         self._names = sorted(by_name)
         self._index = _index(by_name[name] for name in self._names)
-        self._withheld: frozenset[str] = frozenset()
-        self._narrowed: dict[tuple[str, ...], Registry] = {}
+        self._withheld: Mapping[str, str] = {}
+        self._narrowed: dict[tuple[object, ...], Registry] = {}
         self.chains: tuple[str, ...] = ()
         self.hash = sha256([by_name[name].fingerprint() for name in self._names])
 
@@ -68,14 +68,16 @@ class Registry:
         return self._by_name.get(name)
 
     def within(self, profile: Profile) -> Registry:
-        """Narrow the registry to what a profile permits; made once for the same tools."""
-        if profile.tools is None:
+        """Narrow the registry to what a profile permits; made once for the same tools and modes."""
+        key = (profile.tools, profile.modes)
+        if key == (None, None):
             return self
-        if profile.tools not in self._narrowed:
-            narrowed = Registry(found for found in self if profile.permits(found.name))
-            narrowed._withheld = frozenset(name for name in self._names if name not in narrowed)
-            self._narrowed[profile.tools] = narrowed
-        return self._narrowed[profile.tools]
+        if key not in self._narrowed:
+            reasons = {found.name: profile.why_not(found.name, found.mode) for found in self}
+            narrowed = Registry(found for found in self if not reasons[found.name])
+            narrowed._withheld = {name: reason for name, reason in reasons.items() if reason}
+            self._narrowed[key] = narrowed
+        return self._narrowed[key]
 
     def beside(self, chains: Iterable[Capability]) -> Registry:
         """Lay the chains of one run over the registry, which stays as it is."""
@@ -88,6 +90,10 @@ class Registry:
     def withholds(self, name: str) -> bool:
         """Say whether there is such a capability, but not for this profile."""
         return name in self._withheld
+
+    def why_withheld(self, name: str) -> str:
+        """Say why a capability is not for this profile; empty for any other name."""
+        return self._withheld.get(name, "")
 
     def near(self, name: str, limit: int = 3) -> tuple[str, ...]:
         """Suggest the names nearest to one that does not exist."""

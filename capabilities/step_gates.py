@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
+from planwright.capabilities.permit import opens
 from planwright.checkpoints.approvers import check_approvals
 from planwright.checkpoints.gates import Gate, Gates, gate_id
-from planwright.graph.canonical import sha256
 from planwright.graph.errors import CapabilityForbidden, GateError
 from planwright.graph.plan import CheckedStep, StepGate
 
@@ -35,12 +35,3 @@ async def check_step_gates(
         except GateError as error:
             raise CapabilityForbidden(f"the gate {gate.name} is not passed: {error.cause}") from error
     return row
-
-
-def opens(gate: Gate, args: Mapping[str, JsonValue], checked: CheckedStep) -> bool:
-    """Say whether a gate lets a call pass: approved as it was shown, with these arguments, as it is now."""
-    card = sha256(gate.shown)
-    as_shown = gate.card_hash == card and all(approval.card == card for approval in gate.approvals)
-    shown = (call for call in gate.calls if call.get("uid", checked.uid) == checked.uid)
-    exact = any(call.get("args") == args and call.get("pin") == checked.pin for call in shown)
-    return gate.status == "approved" and as_shown and exact

@@ -28,6 +28,8 @@ def acceptable(gate: Gate, decision: Decision) -> None:
     if decision.answer not in gate.allowed:
         why = _WHY_NOT["fixed" if gate.shown.get("fixed") and decision.answer == "edit" else gate.kind]
         takes = f"it takes: {', '.join(gate.allowed)}"
+        if decision.answer == "approve":
+            why = "policy or safety failed, and that is never accepted"
         if gate.doubts:
             why, takes = f"{len(gate.doubts)} effects are in doubt, one by one", how_to_decide(gate.gate_id)
         raise GateError(f"gate {gate.gate_id} does not take `{decision.answer}`: {why}", takes)

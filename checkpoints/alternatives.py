@@ -40,8 +40,13 @@ def step_replaced_by(connection: sqlite3.Connection, run_id: str, uid: str) -> s
     query = "SELECT plan, checked FROM plans WHERE run_id = ? AND kind = 'alternative'"
     for plan, checked in connection.execute(query, (run_id,)):
         if uid in (entry["uid"] for entry in json.loads(checked)):
-            return str(json.loads(plan)["plan_id"]).removeprefix(_PREFIX)
+            return step_of(str(json.loads(plan)["plan_id"]))
     return ""
+
+
+def step_of(plan_id: str) -> str:
+    """Name the step that an alternative is tried for, by the plan of that."""
+    return plan_id.removeprefix(_PREFIX)
 
 
 def plan_id(uid: str) -> str:

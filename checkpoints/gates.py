@@ -104,7 +104,8 @@ class Gate(BaseModel):
         left = self.shown.get("replans_left")
         again = isinstance(left, int) and left > 0
         if self.kind == "escalation":
-            return ("approve", "reject", "respond") if again else ("approve", "reject")
+            approve: tuple[Answer, ...] = () if self.shown.get("approve") == "" else ("approve",)
+            return (*approve, "reject", "respond") if again else (*approve, "reject")
         return ("approve", "edit", "reject", "respond") if again else ("approve", "edit", "reject")
 
 
@@ -200,6 +201,15 @@ class Gates:
         def job(connection: sqlite3.Connection) -> list[Gate]:
             query = "SELECT * FROM gates WHERE thread_id = ? AND status = 'open' ORDER BY rowid"
             return [_gate(row) for row in connection.execute(query, (thread_id,))]
+
+        return await self._database.run("read", job)
+
+    async def of_run(self, run_id: str) -> list[Gate]:
+        """List the gates of a run that are closed, oldest first."""
+
+        def job(connection: sqlite3.Connection) -> list[Gate]:
+            query = "SELECT * FROM gates WHERE run_id = ? AND status <> 'open' ORDER BY rowid"
+            return [_gate(row) for row in connection.execute(query, (run_id,))]
 
         return await self._database.run("read", job)
 

@@ -7,6 +7,7 @@ from collections import deque
 from concurrent.futures import Future
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.fencing import held
 from planwright.graph.canonical import spelled
 from planwright.graph.events import Event
 from planwright.graph.lease import Lease
@@ -24,6 +25,7 @@ class Journal:
         self._database = database
         self._unwritten: deque[tuple[object, ...]] = deque()
         self._queued = False
+        self._told: dict[Lease, int] = {}  # how many events since all were known to be durable
 
     def append(self, event: Event, key: str, lease: Lease) -> None:
         """Queue an event without waiting; whatever is queued later is not committed before it.
@@ -32,10 +34,26 @@ class Journal:
         """
         data = spelled(event["data"])
         row = (event["run_id"], event["thread_id"], lease.tenant, event["seq"], event["ts"], event["type"])
+        self._told[lease] = self._told.get(lease, 0) + 1
         self._unwritten.append((*row, key, data, lease.run_id, lease.token))
         if not self._queued:  # else a job that has not begun will write it, too
             self._queued = True
             self._submit()
+
+    async def written(self, lease: Lease) -> None:
+        """Wait until the events of a run are durable, so that no checkpoint knows more than the journal.
+
+        Else whoever goes on from the checkpoint would leave out the events of what it need not do again.
+        Raises LeaseLost when the run was taken over, for then they were left out; StoreFailed.
+        """
+        if (count := self._told.get(lease)) is None:
+            return
+        if self._unwritten and not self._queued:  # a failed commit left them
+            self._queued = True
+            self._submit()
+        await self._database.run("journal", held(lease, lambda _: None))
+        if self._told.get(lease) == count:
+            del self._told[lease]
 
     def _submit(self) -> None:
         rows: list[tuple[object, ...]] = []

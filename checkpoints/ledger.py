@@ -19,11 +19,12 @@ from pydantic import JsonValue
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.doubts import refusal
 from planwright.checkpoints.fencing import held
+from planwright.checkpoints.kept_effects import NEW, Call, Past, claim, left_of, past_of
 from planwright.checkpoints.owners import living_sender
 from planwright.checkpoints.undone import UNANSWERED
 from planwright.graph.agent_settings import RunBudget
 from planwright.graph.canonical import canonical_json, sha256
-from planwright.graph.errors import BudgetExceeded, LedgerConflict
+from planwright.graph.errors import BudgetExceeded, CapabilityForbidden, LedgerConflict
 from planwright.graph.lease import Lease
 from planwright.graph.results import StepResult
 from planwright.graph.risk import Effect
@@ -38,6 +39,8 @@ class EffectCall:
 
     `lease`: the run it is made in. `unasked`: no person decided over it in this run, because its risk is low,
     or a rule allows it. `undo_key` and `first_key` are keys under which the receiver may know it already.
+    `within` and `kept` are those of a call that is looked for among what is done (`kept_effects`). `again`: a
+    person has approved that it is done again.
     """
 
     lease: Lease
@@ -50,6 +53,9 @@ class EffectCall:
     undo_key: str | None = None
     first_key: str | None = None
     unasked: bool = False
+    within: str = ""
+    kept: str = ""
+    again: bool = False
 
     @cached_property
     def key(self) -> str:
@@ -69,12 +75,19 @@ class EffectCall:
         """Hash of the arguments; the same key with other arguments is a conflict."""
         return sha256(self.args)
 
+    @property
+    def place(self) -> Call:
+        """What the call does and where it stands, to find what was done of it."""
+        lease, names = self.lease, (self.step_uid, self.capability, self.args_hash, self.key)
+        return Call(lease.thread_id, lease.run_id, *names, within=self.within, kept=self.kept)
+
 
 @dataclass(frozen=True)
 class Recorded:
     """What the ledger already knows of a call; `fresh` when it was written down just now.
 
     `sender` names another process that began it and still lives: it may be sending it at this moment.
+    `code` says of a call that failed what kind of failure it was.
     """
 
     status: Status
@@ -82,6 +95,7 @@ class Recorded:
     result: JsonValue = None
     error: str = ""
     sender: str = ""
+    code: str = ""
 
 
 class Ledger:
@@ -97,6 +111,21 @@ class Ledger:
         in doubt on its thread, and BudgetExceeded for one effect more than its run may have.
         """
         return await self._database.run("intent", held(call.lease, lambda c: _intend(c, call, at, limits)))
+
+    async def keep(self, call: EffectCall) -> Past:
+        """Look whether an effect was done under an earlier plan of its run, and let that record count for it.
+
+        What was answered once is answered so again, also after a crash. Nothing is written where nothing of
+        the kind was done. Raises LeaseLost.
+        """
+        place, tenant = call.place, call.lease.tenant
+        if (await self._database.run("read", lambda c: past_of(c, place))) == NEW:
+            return NEW
+        return await self._database.run("keep", held(call.lease, lambda c: claim(c, place, tenant)))
+
+    async def done_before(self, run_id: str, uids: Collection[str]) -> dict[tuple[str, str], list[str]]:
+        """List what a run has done and a new plan with the steps `uids` might do again (see `left_of`)."""
+        return await self._database.run("read", lambda c: left_of(c, run_id, uids))
 
     async def first_key(self, call: EffectCall, beside: Collection[str]) -> str | None:
         """Find the key under which the same idempotent call of a run was sent before, and never answered.
@@ -203,6 +232,9 @@ def _intend(connection: sqlite3.Connection, call: EffectCall, at: datetime, limi
     if row is None:
         if refused := refusal(connection, call.lease.thread_id, call.capability, call.args_hash):
             raise refused
+        if not call.again and past_of(connection, call.place) != NEW:
+            cause = f"{call.capability} was done with these arguments before in this run"
+            raise CapabilityForbidden(cause, "a person has to say that it is done again")
         _refuse_more(connection, call, at, limits)
         connection.execute(
             "INSERT INTO effects (key, tenant, thread_id, run_id, step_uid, attempt, ordinal, capability,"
@@ -230,7 +262,8 @@ def _intend(connection: sqlite3.Connection, call: EffectCall, at: datetime, limi
     sender = living_sender(connection, row["owner"], call.lease.owner)
     if not sender:
         connection.execute("UPDATE effects SET owner=? WHERE key=?", (call.lease.owner, call.key))
-    return Recorded(row["status"], fresh=False, result=result, error=row["error"] or "", sender=sender)
+    error, code = row["error"] or "", row["code"] or ""
+    return Recorded(row["status"], fresh=False, result=result, error=error, sender=sender, code=code)
 
 
 def _refuse_more(connection: sqlite3.Connection, call: EffectCall, at: datetime, limits: RunBudget) -> None:

@@ -142,6 +142,23 @@ ALTER TABLE gates ADD COLUMN boot TEXT;
 ALTER TABLE gates ADD COLUMN effects TEXT;
 CREATE INDEX effects_of_call ON effects (thread_id, capability, args_hash);
 """,
+    """
+CREATE TABLE verdicts (
+    run_id TEXT NOT NULL, tenant TEXT NOT NULL, key TEXT NOT NULL, plan_id TEXT NOT NULL,
+    plan_hash TEXT NOT NULL, revision INTEGER NOT NULL, verdict TEXT NOT NULL, reason TEXT NOT NULL,
+    content TEXT NOT NULL, inputs_hash TEXT NOT NULL, decided_by TEXT, at TEXT NOT NULL,
+    PRIMARY KEY (run_id, key)
+);
+CREATE TRIGGER verdicts_stay BEFORE UPDATE ON verdicts BEGIN
+    SELECT RAISE(ABORT, 'a verdict is never changed'); END;
+CREATE TRIGGER verdicts_remain BEFORE DELETE ON verdicts BEGIN
+    SELECT RAISE(ABORT, 'a verdict is never removed'); END;
+""",
+    """
+CREATE TABLE kept_effects (
+    run_id TEXT NOT NULL, tenant TEXT NOT NULL, uid TEXT NOT NULL, within TEXT NOT NULL, key TEXT NOT NULL,
+    PRIMARY KEY (run_id, uid)
+)""",
 )
 
 CHECKPOINT_MIGRATIONS: tuple[str, ...] = (

@@ -15,6 +15,7 @@ from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.budgets import Budgets
 from planwright.checkpoints.chains import MadeChains
 from planwright.checkpoints.database import Boundary, Database
+from planwright.checkpoints.delegations import Delegations
 from planwright.checkpoints.doubts import Doubts
 from planwright.checkpoints.file_versions import FileVersions
 from planwright.checkpoints.forks import Forks
@@ -31,7 +32,9 @@ from planwright.checkpoints.proposals import Proposals
 from planwright.checkpoints.refusals import Refusals
 from planwright.checkpoints.runs import Runs
 from planwright.checkpoints.undos import Undos
+from planwright.checkpoints.verdicts import Verdicts
 from planwright.checkpoints.whole_results import WholeResults
+from planwright.checkpoints.work_records import WorkRecords
 from planwright.checkpoints.work_times import WorkTimes
 from planwright.graph.clock import Timer, boot_id
 from planwright.graph.redaction import Redactor
@@ -57,10 +60,13 @@ class Records:
     proposals: Proposals
     blobs: Blobs
     allow_rules: AllowRules
+    delegations: Delegations
     alternatives: Alternatives
     whole_results: WholeResults
     file_versions: FileVersions
     work_times: WorkTimes
+    work: WorkRecords
+    verdicts: Verdicts
     chains: MadeChains
     own_parts: OwnParts
 
@@ -100,10 +106,13 @@ def open_records(
         proposals=Proposals(database),
         blobs=blobs,
         allow_rules=AllowRules(folder),
+        delegations=Delegations(folder),
         alternatives=Alternatives(database),
         whole_results=WholeResults(database, blobs),
         file_versions=FileVersions(database, blobs),
         work_times=WorkTimes(database),
+        work=WorkRecords(database),
+        verdicts=Verdicts(database),
         chains=MadeChains(database),
         own_parts=OwnParts(database),
     )

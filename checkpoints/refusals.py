@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import JsonValue
 
 from planwright.checkpoints.database import Database
 from planwright.graph.chains import CREATE_CHAIN
 
+_SOURCE = "SELECT source_run FROM forks WHERE run_id = ? AND NOT undo"
 _REFUSED = """SELECT status, decided_by, reason, shown FROM gates
     WHERE run_id = ? AND kind = 'step' AND status IN ('rejected', 'expired') ORDER BY rowid"""
 # A chain is gone with its run: making one changes nothing. An effect that failed was not refused.
@@ -56,14 +60,42 @@ class Refusals:
 
         return await self._database.run("read", job)
 
+    async def of_call(
+        self, run_id: str, capability: str, args: Mapping[str, JsonValue], *, sources: bool = True
+    ) -> Refusal | None:
+        """Find out whether a call was refused in a run, or in those it was forked from; the first that was.
+
+        `args` are its whole arguments.
+        """
+
+        def job(connection: sqlite3.Connection) -> Refusal | None:
+            run: str | None = run_id
+            while run:
+                for row in connection.execute(_REFUSED, (run,)):
+                    for call in _calls(json.loads(row["shown"])):
+                        if call.get("capability") == capability and call.get("args") == args:
+                            return _refusal(row, call)
+                source = connection.execute(_SOURCE, (run,)).fetchone() if sources else None
+                run = source and str(source[0])
+            return None
+
+        return await self._database.run("read", job)
+
+
+def _calls(shown: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """List the calls that a card asked about, and those of the chains among them."""
+    for call in shown.get("calls") or [shown]:
+        yield call
+        yield from (part for part in call.get("steps") or () if part.get("mode") != "read_only")
+
 
 def ends_with(refused: list[Refusal]) -> Literal["rejected", "expired"]:
     """Name how a run ends whose every effect was refused: a person's no counts more than no answer."""
     return "rejected" if any(entry.status == "rejected" for entry in refused) else "expired"
 
 
-def _refusal(row: sqlite3.Row) -> Refusal:
-    shown = json.loads(row["shown"])
+def _refusal(row: sqlite3.Row, call: dict[str, Any] | None = None) -> Refusal:
+    shown = call or json.loads(row["shown"])
     return Refusal(
         capability=str(shown.get("capability")),
         effect=str(shown.get("effect")),

@@ -123,6 +123,15 @@ class Runs:
 
         await self._database.run("title", held(lease, job))
 
+    async def has_title(self, thread_id: str) -> bool:
+        """Say whether a thread has its name already."""
+
+        def job(connection: sqlite3.Connection) -> bool:
+            query = "SELECT 1 FROM threads WHERE thread_id = ?"
+            return connection.execute(query, (thread_id,)).fetchone() is not None
+
+        return await self._database.run("read", job)
+
     async def words_of(self, thread_id: str) -> str:
         """Join what the user wrote on a thread, requests and answers to questions, the newest first."""
 

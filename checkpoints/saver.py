@@ -7,7 +7,7 @@ This one can be awaited from any loop and called without one; either reads the o
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -26,6 +26,8 @@ from planwright.checkpoints.fencing import lost
 from planwright.checkpoints.serde import AllowListedSerializer
 from planwright.graph.lease import Lease
 
+Written = Callable[[Lease], Awaitable[None]]
+"""Waits until all events of a run are durable."""
 LEASE_KEY = "__planwright_lease"  # where the door puts the lease into the config of an invocation
 
 
@@ -62,9 +64,10 @@ class _Tables(SqliteSaver):
 class Saver(SqliteSaver):
     """A durable LangGraph checkpointer for any event loop, and for none."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, written: Written) -> None:
         super(SqliteSaver, self).__init__(serde=AllowListedSerializer())
         self.database = database
+        self._written = written
         self._opened: _Tables | None = None
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
@@ -146,7 +149,8 @@ class Saver(SqliteSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Write a checkpoint and return when it is durable."""
+        """Write a checkpoint, after the events before it, and return when it is durable."""
+        await self._after_events(config)
         job = _fenced(config, lambda c: self._tables(c).put(config, checkpoint, metadata, new_versions))
         return await self.database.run("checkpoint", job)
 
@@ -157,7 +161,8 @@ class Saver(SqliteSaver):
         task_id: str,
         task_path: str = "",
     ) -> None:
-        """Write what a finished task leaves behind before its superstep ends."""
+        """Write what a finished task leaves behind before its superstep ends, after the events of it."""
+        await self._after_events(config)
         job = _fenced(config, lambda c: self._tables(c).put_writes(config, writes, task_id, task_path))
         await self.database.run("writes", job)
 
@@ -186,6 +191,11 @@ class Saver(SqliteSaver):
                 raise lost(lease)
 
         await self.database.run("fence", job)
+
+    async def _after_events(self, config: RunnableConfig) -> None:
+        lease: Lease | None = config["configurable"].get(LEASE_KEY)
+        if lease is not None:
+            await self._written(lease)
 
     def _tables(self, connection: sqlite3.Connection) -> _Tables:
         """Make the tables of a connection once; called on the writer thread only."""

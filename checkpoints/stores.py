@@ -46,4 +46,4 @@ def open_stores(
         boundary=boundary,
         redactor=redactor,
     )
-    return Stores(**vars(records), saver=Saver(checkpoints))
+    return Stores(**vars(records), saver=Saver(checkpoints, records.journal.written))

@@ -53,6 +53,7 @@ def show_agent(agent: str, workspace: Path, as_json: bool) -> int:
         "model": f"{found['model']} ({said['model']})",
         "turns": f"at most {found['max_tool_iterations']} ({said['max_tool_iterations']})",
         "tools": f"{', '.join(found['tools']) or 'none'} ({said['tools']})",
+        "modes": f"{'all' if found['modes'] is None else ', '.join(found['modes'])} ({said['modes']})",
         "limits": "; ".join(f"{name} {_limit(limits[name])} ({said[name]})" for name in limits),
         "told": found["instructions"] or "nothing of its own",
     }
@@ -85,6 +86,7 @@ def effective(settings: Settings, registry: Registry, agent: str) -> dict[str, A
         "model": f"{route.provider}/{route.model}",
         "max_tool_iterations": profile.max_tool_iterations,
         "tools": [found.name for found in registry.within(profile) if found.name not in (*CLOSING, WHOLE)],
+        "modes": profile.modes,
         "limits": limits,
         "instructions": profile.instructions,
         "from": {name: profile.setting(name) for name in WORKSPACE}

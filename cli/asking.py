@@ -11,6 +11,7 @@ from langgraph.types import Command
 
 from planwright.cli import settling, views
 from planwright.cli.editing import NOTHING_SAVED, Drafts
+from planwright.cli.gate_view import gate_view
 from planwright.cli.terminal import Terminal, Watch
 from planwright.graph.credentials import login_name
 from planwright.graph.errors import GateError, PlanwrightError, SetupError
@@ -22,6 +23,7 @@ CHOICES = {
     "info": "type the answer   [n] no answer",
     "escalation": "[y] run again   [n] leave it and end",
 }
+ACCEPTS = "[y] accept it as it is"
 EDIT = ("e", "edit")
 ASKS = {"info": "answer", "escalation": "what now?"}
 
@@ -72,6 +74,9 @@ def choices(waiting: Mapping[str, Any]) -> str:
     offered = CHOICES[waiting["kind"]]
     if "edit" not in _allowed(waiting):
         offered = offered.replace("   [e] edit", "")
+    if waiting["kind"] == "escalation" and waiting["shown"].get("approve", "again") != "again":
+        takes = f"{ACCEPTS}   " if "approve" in _allowed(waiting) else ""
+        offered = offered.replace("[y] run again   ", takes)
     return offered.replace("   [n]", f"{more}   [n]", 1)
 
 
@@ -139,7 +144,7 @@ def _by_hand(waiting: Mapping[str, Any], drafts: Drafts, terminal: Terminal) -> 
 def _show_card(waiting: Mapping[str, Any], terminal: Terminal, watch: Watch) -> None:
     """Show what is decided over, unless it is the plan just shown."""
     if waiting["kind"] != "plan" or not watch.shown(waiting["shown"]):
-        terminal.screen.print(views.gate_view(waiting["kind"], waiting["shown"]))
+        terminal.screen.print(gate_view(waiting["kind"], waiting["shown"]))
 
 
 def _question(waiting: Mapping[str, Any]) -> str:
@@ -148,7 +153,9 @@ def _question(waiting: Mapping[str, Any]) -> str:
         return f"the questions above; valid until {until} UTC"
     what = shown.get("capability")
     if waiting["kind"] == "escalation":
-        what = f"{shown['step_id']}, which failed"
+        what = (
+            f"{shown['step_id']}, which {'failed' if shown.get('approve') == 'again' else 'was not accepted'}"
+        )
     if waiting["kind"] == "plan":
         what = f"the plan above, {len(shown['steps'])} step{'s' * (len(shown['steps']) != 1)}"
     return f"{what}, risk {shown['risk']}; valid until {until} UTC"

@@ -24,6 +24,7 @@ from planwright.graph.errors import PlanwrightError, SetupError
 from planwright.graph.known_secrets import redactor_of
 from planwright.graph.redaction import SHORTEST
 from planwright.graph.settings import Settings, api_keys, from_environment, load
+from planwright.models.roles import listed_roles
 
 
 def show_capabilities(name: str | None, workspace: Path, as_json: bool) -> int:
@@ -78,6 +79,8 @@ def _checks(workspace: Path) -> Iterator[tuple[str, Callable[[], str]]]:
     yield from mcp_views.checks(settings)
     if settings.agents:
         yield "agents", lambda: _agents(settings)
+    if any(settings.roles.model_dump().values()):
+        yield "roles", lambda: "; ".join(listed_roles(settings))
     yield "secrets", lambda: _secrets(settings)
     yield "mail", lambda: _mail(settings)
     for name, channel in settings.channels.items():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from planwright.checkpoints.store_files import in_checkpoints
 from planwright.cli import views
+from planwright.cli.gate_view import gate_view
 from planwright.cli.lines import failover, left_in_doubt, routed
 from planwright.cli.open_store import open_store
 from planwright.cli.run_list import questions
@@ -50,13 +51,14 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
         console.print(views.label("gate", f"{gate['gate_id']} ({gate['kind']}) {gate['status']}{by}{reason}"))
     for row in open_store(settings).query(_ASKED, {"id": found["run_id"]}):
         shown = json.loads(row["shown"])
-        console.print(views.gate_view(row["kind"], shown))
+        console.print(gate_view(row["kind"], shown))
     for step in found["steps"]:
         said = step["error"] or json.dumps(step["output"], ensure_ascii=False)[:200]
         said += f" (done by {step['kept_from']})" if step.get("kept_from") else ""
         console.print(
             views.label("step", f"{step['step_id']:<4} {step['capability']:<16} {step['status']:<10} {said}")
         )
+    _show_verdicts(found["verdicts"], console)
     _show_effects(found, console)
     for by in found["undone_by"]:
         console.print(views.label("undo", f"by {by['run_id']}: {by['status']}"))
@@ -73,6 +75,17 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
     if found["answer"]:
         console.print(views.label("answer", found["answer"]))
     return 0
+
+
+def _show_verdicts(verdicts: list[dict[str, Any]], console: Console) -> None:
+    """Show what the critic ruled, and why, with what it noticed of each step in its last verdict."""
+    for verdict in verdicts:
+        console.print(views.label("verdict", f"{verdict['verdict']}: {verdict['reason']}"))
+    for score in verdicts[-1]["step_scores"] if verdicts else ():
+        graded = (one for one in score["evaluations"] if one["grade"] != "pass")
+        for one in graded:
+            noticed = f"{one['evaluator']} {one['grade']}: {', '.join(one['findings'])}"
+            console.print(views.label("score", f"{score['step_id']:<4} {noticed}"))
 
 
 def _show_effects(found: dict[str, Any], console: Console) -> None:
@@ -176,6 +189,7 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
         **_source(database, run_id),
         "plan": json.loads(plan["plan"]) if plan else (verified or {}).get("plan"),
         "verdict": _newest(database, run_id, "verdict"),
+        "verdicts": _verdicts(database, run_id),
         "gates": list(
             database.query(
                 "SELECT gate_id, kind, status, shown_hash AS plan_hash, expires_at, decided_by, channel,"
@@ -201,6 +215,15 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
         "usage": _newest(database, run_id, "budget_update", "budget_update:run"),
         "estimated": (_newest(database, run_id, "run_end") or {}).get("estimated"),
     }
+
+
+def _verdicts(database: Database, run_id: str) -> list[dict[str, Any]]:
+    """Read the verdicts over a run, oldest first; a store that no newer version has written to has none."""
+    if "verdicts" not in database.table_names():
+        return []
+    query = "SELECT content, revision, at FROM verdicts WHERE run_id = ? ORDER BY rowid"
+    rows = database.query(query, (run_id,))
+    return [{**json.loads(row["content"]), "revision": row["revision"], "at": row["at"]} for row in rows]
 
 
 def _told(database: Database, run_id: str, kind: str) -> list[Any]:

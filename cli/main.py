@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from planwright.cli import agents, db, looking, mcp, memory, policy, responding, spending, travel
+from planwright.cli import agents, db, delegations, looking, mcp, memory, policy, responding, spending, travel
 from planwright.cli.options import HERE, Folder, Json, Mode, NoInput, Port, Probe, Request, Thread, Which
 from planwright.cli.version import options
 from planwright.graph.errors import PlanwrightError
@@ -22,7 +22,14 @@ app = typer.Typer(
     callback=options,
 )
 
-GROUPS = {"agents": agents, "policy": policy, "mcp": mcp, "memory": memory, "db": db}
+GROUPS = {
+    "agents": agents,
+    "policy": policy,
+    "delegations": delegations,
+    "mcp": mcp,
+    "memory": memory,
+    "db": db,
+}
 for name, group in GROUPS.items():
     app.add_typer(group.app, name=name)
 

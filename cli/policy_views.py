@@ -72,7 +72,10 @@ def explain_call(workspace: Path, asked: Question, as_json: bool) -> int:
     find_agent(settings, asked.agent)
     given = None if asked.args is None else _arguments(asked.args)
     records = open_records(settings.store_folder)
-    world = CallContext(settings, Jail(settings.workspace), records.memories, policy=policy)
+    delegated = records.delegations
+    world = CallContext(
+        settings, Jail(settings.workspace), records.memories, policy=policy, delegations=delegated
+    )
     context = world.on_behalf_of(asked.tenant, asked.agent, tainted=asked.tainted)
     told = explain(found, given, context, references=True)
     flaw = "" if given is None else _flaw(found, given)

@@ -104,7 +104,9 @@ def plan_view(card: Mapping[str, Any]) -> RenderableType:
     ids = max((cell_len(one_line(step["id"])) for step in card["steps"]), default=0)
     names = max((cell_len(one_line(step["capability"])) for step in card["steps"]), default=0)
     for step in card["steps"]:
-        after = f" after {one_line(', '.join(step['after']))}" if step["after"] else ""
+        order = (f"{edge['after']} (both use {edge['both_use']})" for edge in step.get("follows", ()))
+        sooner = ", ".join([*step["after"], *order])
+        after = f" after {one_line(sooner)}" if sooner else ""
         included = "  gate included" if step.get("gate_included") else "  own gate"
         gate = included if step["own_gate"] else ""
         head = Text.assemble(
@@ -119,12 +121,14 @@ def plan_view(card: Mapping[str, Any]) -> RenderableType:
         task = {"task": step["description"]} if step["capability"] == "agent" else {}
         hint = {"model hint": hint_text(step["model_hint"])} if "model_hint" in step else {}
         shown = {**task, **step["params"], **hint}
-        rows += [_argument(name, value, 8, "dim") for name, value in shown.items()]
-        rows += [_argument(f"{name} is", value, 8) for name, value in _resolved(step)]
-        rows += [_argument("look", mark, 8, "yellow") for mark in step.get("marks", ())]
-        rows += [_argument("gate", text, 8, "bold red") for text in gate_texts(step)]
+        rows += [argument(name, value, 8, "dim") for name, value in shown.items()]
+        rows += [argument(f"{name} is", value, 8) for name, value in _resolved(step)]
+        rows += [argument("look", mark, 8, "yellow") for mark in step.get("marks", ())]
+        rows += [argument("gate", text, 8, "bold red") for text in gate_texts(step)]
+        if criterion := step.get("criterion"):
+            rows.append(argument("criterion", f"{criterion} ({step['judged']})", 8, "dim"))
         if back := step.get("compensation"):
-            rows.append(_argument("undone by", {back["capability"]: back["params"]}, 8, "dim"))
+            rows.append(argument("undone by", {back["capability"]: back["params"]}, 8, "dim"))
         rows += [row for c in step.get("chain", {}).get("calls", ()) for row in _part(c, c["arguments"])]
     needed = card.get("estimate")
     rows.append(label("estimate", estimate(card["steps"]) + (f"; {known(needed)}" if needed else "")))
@@ -202,17 +206,6 @@ def how_to_reply(thread_id: str, where: str = "") -> str:
     return f'planwright respond {thread_id}{where} "the answer"'
 
 
-def gate_view(kind: str, card: Mapping[str, Any]) -> RenderableType:
-    """Show what a gate asks: a plan, a call, questions of an agent, or what to do about failed steps."""
-    if kind == "plan":
-        return plan_view(card)
-    if kind != "info":
-        return call_view(card)
-    questions = enumerate(card["args"]["questions"], 1)
-    rows = [_argument(str(number), question, 11) for number, question in questions]
-    return Group(label("question", f"{card['description']}"), *rows)
-
-
 def call_view(card: Mapping[str, Any]) -> RenderableType:
     """Show one call that waits for a decision, with its arguments as they will be sent."""
     rows: list[RenderableType] = [
@@ -228,7 +221,7 @@ def call_view(card: Mapping[str, Any]) -> RenderableType:
         listed = [{**call, "id": str(number)} for number, call in enumerate(card["calls"], 1)]
         rows += [row for call in listed for row in _part(call, call["args"], call["risk"])]
     else:
-        rows += [_argument(name, value, 11) for name, value in card["args"].items()]
+        rows += [argument(name, value, 11) for name, value in card["args"].items()]
     rows += [row for effect in card.get("effects", ()) for row in _doubt(effect)]
     rows += [label("look", mark, "yellow") for mark in card.get("marks", ())]
     rows += [label("beside", other) for other in card.get("others", ())]
@@ -246,7 +239,7 @@ def _part(call: Mapping[str, Any], args: Mapping[str, Any], risk: str = "") -> l
     head.append(risk, RISK_STYLE.get(risk, ""))
     again = call.get("mode") == "destructive" and not call.get("gate_included")
     head.append("  own gate" if again else "", "bold red")
-    shown = [_argument(name, value, 15, "dim") for name, value in args.items()]
+    shown = [argument(name, value, 15, "dim") for name, value in args.items()]
     return [Padding(head, (0, 0, 0, 11), expand=False), *shown]
 
 
@@ -254,17 +247,17 @@ def _doubt(effect: Mapping[str, Any]) -> list[RenderableType]:
     """Show an effect in doubt: the beginning of its key, the call, when it was sent, and why nobody knows."""
     sent = f"{effect['sent_at'][:19].replace('T', ' ')} UTC"
     told = _part({**effect, "id": effect["key"][:12]}, effect["args"])
-    return [*told, _argument("sent", sent, 15), _argument("why", effect["why"], 15)]
+    return [*told, argument("sent", sent, 15), argument("why", effect["why"], 15)]
 
 
 def arguments(args: Mapping[str, object]) -> RenderableType:
     """Show what a call was made with, references filled in; what was left out is left out."""
     return Group(
-        *(_argument(name, value, 13, "dim") for name, value in args.items() if value not in (None, []))
+        *(argument(name, value, 13, "dim") for name, value in args.items() if value not in (None, []))
     )
 
 
-def _argument(name: str, value: object, indent: int, style: str = "") -> RenderableType:
+def argument(name: str, value: object, indent: int, style: str = "") -> RenderableType:
     """Show one argument, all its lines indented: none of them can pass for a line of ours."""
     spelled = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = Text(f"{one_line(name)}: {safe(spelled)}", style, overflow="fold")

@@ -188,9 +188,13 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         """Begin an undoing from code without an event loop."""
         return self.loop.call(lambda: self.aundo(source, **options))
 
-    def decide_effects(self, run: str, effects: Iterable[Any], by: str = "python") -> None:
+    async def adecide_effects(self, run: str, effects: Iterable[Any], by: str = "python") -> None:
         """Say of each effect that an ended run left in doubt whether it happened, as a `respond` does."""
-        self.loop.call(lambda: self.door.answering.decide_ended(run, list(effects), by))
+        await self.door.answering.decide_ended(run, list(effects), by)
+
+    def decide_effects(self, run: str, effects: Iterable[Any], by: str = "python") -> None:
+        """Decide over effects in doubt from code without an event loop."""
+        self.loop.call(lambda: self.adecide_effects(run, effects, by))
 
     def checkpoints(self, thread_id: str) -> list[Point]:
         """List the checkpoints of a thread, or of one run, that a fork can begin at, the newest first."""

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
+from planwright.graph.risk import Mode
 from planwright.graph.run_context import PlanningMode
 
 AgentId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
@@ -66,6 +67,7 @@ class Agent(BaseModel):
     planning: PlanningMode | None = None
     max_tool_iterations: int | None = Field(None, ge=1, le=500)
     tools: tuple[str, ...] | None = None
+    modes: tuple[Mode, ...] | None = None
     model: str | None = None
     limits: RunBudget = RunBudget()
     instructions: str = ""

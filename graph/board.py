@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from langgraph.errors import GraphInterrupt
 
+from planwright.graph.lane_places import LanePlaces
 from planwright.graph.results import StepResult
 
 
@@ -19,6 +20,7 @@ class Board:
 
     def __init__(self, settled: Iterable[StepResult], parallel: int) -> None:
         self.slots = asyncio.Semaphore(parallel)
+        self.lanes = LanePlaces(parallel)
         self._loop = asyncio.get_running_loop()
         self._futures: dict[str, asyncio.Future[StepResult | None]] = {}
         for result in settled:

@@ -33,6 +33,7 @@ from planwright.graph.settings import Settings, load
 from planwright.graph.undo import Undoing
 from planwright.graph.world import open_world
 from planwright.models.calling import Models
+from planwright.models.roles import check_roles
 from planwright.models.router import Router
 from planwright.nodes.review import review
 
@@ -62,6 +63,7 @@ def build_graph(
         registry = load_registry(chosen.workspace, modules.modules, modules.prohibit, more)
         check_compensations(registry, modules.prohibit)
         check_agents(chosen, registry, servers.absent)
+        check_roles(chosen)
         policy = load_policy(chosen.workspace)
         check_policy(policy, registry, modules.prohibit, servers.absent)
         router = Router(chosen, model, redactor)

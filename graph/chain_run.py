@@ -12,6 +12,7 @@ from planwright.checkpoints.stores import Stores
 from planwright.graph.chain_state import ChainInput, ChainOutput, ChainState, ChainTask
 from planwright.graph.chains import MOST_CALLS
 from planwright.graph.results import StepResult
+from planwright.graph.wiring import add_branch, add_node
 from planwright.nodes.call_gate import CallGates
 from planwright.nodes.chain_parts import chain_parts
 from planwright.nodes.chain_step import RunChain
@@ -27,14 +28,14 @@ def build_chain(
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Wire chain_parts ⇄ part_gate: a gate is a node of its own, and effects come in another."""
     graph = StateGraph(ChainState, input_schema=ChainInput, output_schema=ChainOutput)
-    graph.add_node("chain_parts", chain_parts(runner, gates, stores))
-    graph.add_node("part_gate", part_gate(gates))
+    add_node(graph, "chain_parts", chain_parts(runner, gates, stores))
+    add_node(graph, "part_gate", part_gate(gates))
 
     async def after_parts(state: ChainState) -> Literal["part_gate", "__end__"]:
         return "__end__" if state.get("result") else "part_gate"
 
     graph.add_edge(START, "chain_parts")
-    graph.add_conditional_edges("chain_parts", after_parts)
+    add_branch(graph, "chain_parts", after_parts)
     graph.add_edge("part_gate", "chain_parts")
     describe(graph.nodes, globals())
     return graph.compile(name="chain")

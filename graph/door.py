@@ -11,7 +11,7 @@ import contextlib
 import itertools
 import uuid
 from collections.abc import AsyncIterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.messages import messages_from_dict, messages_to_dict
@@ -43,7 +43,7 @@ from planwright.graph.lease import Lease
 from planwright.graph.on_hand import OnHand
 from planwright.graph.profile import Profile
 from planwright.graph.redaction import Redactor
-from planwright.graph.run_context import RunContext, read_context
+from planwright.graph.run_context import RunContext, options_of, read_context
 from planwright.graph.settings import Settings
 from planwright.nodes.review import Review
 
@@ -196,7 +196,7 @@ class Door:
             status="running",
             request=self.redactor.text(messages[-1].text),
             messages=self.redactor.value(messages_to_dict(messages)),
-            context=asdict(chosen),
+            context=options_of(chosen),
             started_at=self._clock().isoformat(),
         )
 

@@ -25,6 +25,7 @@ _STEP_FACTS = (
     "mode",
     "effect",
     "own_gate",
+    "follows",
     "gate_included",
     "chain",
     "tainted",
@@ -33,6 +34,7 @@ _STEP_FACTS = (
     "values",
     "gates",
     "decisions",
+    "done_before",
 )
 _PLAN_FACTS = ("plan_id", "revision", "risk", "changes", "done", "estimate", "replans_left", "decisions")
 

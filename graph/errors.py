@@ -14,10 +14,12 @@ PlanwrightError
 │   └── ModelOutputInvalid  ask the model again with the exact error
 ├── CapabilityError
 │   ├── CapabilityUnavailable  transient: nothing happened, or the same key is safe to send again
-│   ├── CapabilityRejected     final: the same call will never work
-│   │   ├── BrokeOff               final: it failed by an error of its own, maybe after it was done
-│   │   ├── OverLimit              final: reading it would take too much time, memory or depth
+│   ├── CapabilityRejected     the tool failed, and the same call will never work: plan something else
+│   │   ├── BrokeOff               it failed by an error of its own, maybe after it was done
+│   │   ├── OverLimit              reading it would take too much time, memory or depth
 │   │   └── CapabilityForbidden    final, and no way around it: policy, allow-list, jail or gate
+│   │       ├── CallRefused            a person said no to this call: it is not asked about again
+│   │       └── CapabilityChanged      what was shown is not what it is now: verify, and ask, again
 │   └── EffectInDoubt          final: nobody knows whether the effect happened
 │       └── StillUnderWay          it may happen yet: not even a lookup can tell
 ├── LimitExceeded
@@ -121,9 +123,12 @@ class CapabilityUnavailable(CapabilityError):
 
 
 class CapabilityRejected(CapabilityError):
-    """The arguments, the policy or the receiver refuse this call for good."""
+    """The arguments or the receiver refuse this call for good; another call, or another plan, may work.
 
-    code = "rejected"
+    A no of a person or of the policy is not this: see CapabilityForbidden.
+    """
+
+    code = "tool_failed"
 
 
 class BrokeOff(CapabilityRejected):
@@ -138,6 +143,12 @@ class CapabilityForbidden(CapabilityRejected):
     """A rule or a person stands against this call; nothing like it is tried instead."""
 
     code = "forbidden"
+
+
+class CallRefused(CapabilityForbidden):
+    """A person said no to this very call in this run, or nobody decided over it in time."""
+
+    code = "rejected"
 
 
 class CapabilityChanged(CapabilityForbidden):

@@ -26,6 +26,7 @@ EventType = Literal[
     "plan_step_failed",
     "plan_step_retry",
     "plan_step_skipped",
+    "effect_kept",
     "plan_complete",
     "plan_failed",
     "plan_cancelled",

@@ -11,6 +11,7 @@ from langgraph.graph.state import CompiledStateGraph
 from planwright.graph import loop, routes
 from planwright.graph.invocation import invocation_of
 from planwright.graph.lane_state import LaneInput, LaneOutput, LaneState
+from planwright.graph.wiring import add_branch, add_node
 from planwright.nodes.await_inputs import await_inputs
 from planwright.nodes.call_gate import CallGates
 from planwright.nodes.chain_step import RunChain, chain_step
@@ -45,18 +46,18 @@ def build_lane(
     for each gate that it opens, right behind the inputs of a step that has to pass some.
     """
     graph = StateGraph(LaneState, input_schema=LaneInput, output_schema=LaneOutput)
-    graph.add_node("await_inputs", await_inputs(runner))
-    graph.add_node("named_gate", named_gate(runner, gates))
-    graph.add_node("request_gate", request_gate(runner, gates))
-    graph.add_node("wait_gate", wait_gate(gates))
-    graph.add_node("gated_call", gated_call(runner, gates))
+    add_node(graph, "await_inputs", await_inputs(runner))
+    add_node(graph, "named_gate", named_gate(runner, gates))
+    add_node(graph, "request_gate", request_gate(runner, gates))
+    add_node(graph, "wait_gate", wait_gate(gates))
+    add_node(graph, "gated_call", gated_call(runner, gates))
     graph.add_edge(START, "await_inputs")
-    graph.add_conditional_edges("await_inputs", routes.after_inputs)
-    graph.add_conditional_edges("named_gate", routes.after_named_gate)
-    graph.add_conditional_edges("request_gate", routes.after_request)
-    graph.add_conditional_edges("wait_gate", routes.after_gate)
+    add_branch(graph, "await_inputs", routes.after_inputs)
+    add_branch(graph, "named_gate", routes.after_named_gate)
+    add_branch(graph, "request_gate", routes.after_request)
+    add_branch(graph, "wait_gate", routes.after_gate)
     graph.add_node("agentic_step", agentic_step)
-    graph.add_node("chain_step", chain_step(run_chain, runner, gates))
+    add_node(graph, "chain_step", chain_step(run_chain, runner, gates))
     graph.add_edge("gated_call", END)
     graph.add_edge("agentic_step", END)
     graph.add_edge("chain_step", END)

@@ -14,6 +14,7 @@ from langgraph.types import Send
 
 from planwright.checkpoints.refusals import ends_with
 from planwright.checkpoints.stores import Stores
+from planwright.graph.envelope import LaneEnvelope
 from planwright.graph.errors import CapabilityChanged, SetupError
 from planwright.graph.invocation import invocation_of
 from planwright.graph.lane_state import LaneState
@@ -31,9 +32,11 @@ from planwright.graph.loop_state import (
 from planwright.graph.plan import CLOSING
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState
+from planwright.graph.wiring import add_branch, add_node
 from planwright.models.calling import Models
+from planwright.models.roles import serving
 from planwright.models.router import Router
-from planwright.nodes.agentic_step import step_opening, step_result
+from planwright.nodes.agentic_step import refused_before, step_opening, step_result
 from planwright.nodes.call_gate import CallGates
 from planwright.nodes.chain_call import chain_call
 from planwright.nodes.chain_step import RunChain
@@ -41,13 +44,15 @@ from planwright.nodes.closing_words import with_doubts
 from planwright.nodes.compaction import compaction
 from planwright.nodes.doubt_gate import after_doubts, doubt_gate
 from planwright.nodes.grants import Grants
+from planwright.nodes.lane_envelope import Envelopes
 from planwright.nodes.llm_invoker import llm_invoker
 from planwright.nodes.loop_guard import loop_guard, trips_now
 from planwright.nodes.node import Node, Update, describe
 from planwright.nodes.parallel_execution import parallel_execution, runnable
 from planwright.nodes.shortening import Shortening
+from planwright.nodes.step_ends import ended
 from planwright.nodes.step_routing import routed, unmet
-from planwright.nodes.step_runner import StepRunner, ended
+from planwright.nodes.step_runner import StepRunner
 from planwright.nodes.sub_agent import sub_agent
 from planwright.nodes.taint import Taint
 from planwright.nodes.tool_approval import tool_approval
@@ -70,21 +75,24 @@ def build_loop(
     taint = Taint(runner.gateway, stores.ledger)
     graph = StateGraph(LoopState, input_schema=LoopInput, output_schema=LoopOutput)
     shortening = Shortening(models, settings.context)
-    graph.add_node("llm_invoker", llm_invoker(models, reader, grants, taint, stores, shortening))
-    graph.add_node("compaction", compaction(shortening))
-    graph.add_node("loop_guard", loop_guard(settings.loop_guard))
-    graph.add_node("tool_approval", tool_approval(gates, runner.gateway), input_schema=ApprovalTask)
-    graph.add_node("parallel_execution", parallel_execution(gates, stores.proposals))
+    add_node(graph, "llm_invoker", llm_invoker(models, reader, grants, taint, stores, shortening))
+    add_node(graph, "compaction", compaction(shortening))
+    add_node(graph, "loop_guard", loop_guard(settings.loop_guard))
+    add_node(graph, "tool_approval", tool_approval(gates, runner.gateway), input_schema=ApprovalTask)
+    add_node(graph, "parallel_execution", parallel_execution(gates, stores.proposals))
     calling = tool_execution(runner, settings.tools.result_limit)
-    graph.add_node("tool_execution", calling, input_schema=CallTask)
-    graph.add_node("chain_call", chain_call(run_chain, runner, settings), input_schema=CallTask)
+    add_node(graph, "tool_execution", calling, input_schema=CallTask)
+    add_node(graph, "chain_call", chain_call(run_chain, runner, settings), input_schema=CallTask)
 
-    async def open_lane(opening: LoopInput, config: RunnableConfig) -> LoopOutcome:
+    envelopes = Envelopes(stores.work, runner.gateway.registry)
+
+    async def open_lane(opening: LoopInput, config: RunnableConfig) -> tuple[LoopOutcome, LaneEnvelope]:
         ended = await compiled.ainvoke(opening, {**config, "recursion_limit": supersteps(settings)})
-        return how_it_ended(ended)
+        run_id = invocation_of(config).run_id
+        return how_it_ended(ended), await envelopes.of(opening["loop"], ended, run_id)
 
-    graph.add_node("doubt_gate", doubt_gate(stores, runner, settings))
-    graph.add_node("sub_agent", sub_agent(open_lane, runner, stores, settings), input_schema=CallTask)
+    add_node(graph, "doubt_gate", doubt_gate(stores, runner, settings))
+    add_node(graph, "sub_agent", sub_agent(open_lane, runner, stores, settings), input_schema=CallTask)
     _connect(graph, settings)
     describe(graph.nodes, globals())
     compiled = graph.compile(name="agentic_loop")
@@ -115,13 +123,11 @@ def _connect(graph: StateGraph[Any, Any, Any, Any], settings: Settings) -> None:
         return after_doubts(state)
 
     graph.add_edge(START, "llm_invoker")
-    graph.add_conditional_edges(
-        "llm_invoker", after_reply, ["doubt_gate", "compaction", "loop_guard", *guarded]
-    )
-    graph.add_conditional_edges("loop_guard", after_guarded, guarded)
+    add_branch(graph, "llm_invoker", after_reply, ["doubt_gate", "compaction", "loop_guard", *guarded])
+    add_branch(graph, "loop_guard", after_guarded, guarded)
     graph.add_edge("tool_approval", "parallel_execution")
-    graph.add_conditional_edges("parallel_execution", after_sorting, [*makers, "llm_invoker"])
-    graph.add_conditional_edges("doubt_gate", after_decisions, ["chain_call", "llm_invoker"])
+    add_branch(graph, "parallel_execution", after_sorting, [*makers, "llm_invoker"])
+    add_branch(graph, "doubt_gate", after_decisions, ["chain_call", "llm_invoker"])
     for before in ("compaction", *makers):
         graph.add_edge(before, "llm_invoker")
 
@@ -173,7 +179,8 @@ def agentic_loop(subgraph: Loop, stores: Stores, settings: Settings) -> Node[Age
         invocation.speak_from_here()
         invocation.answer_from_here(config)
         tools = tuple(name for name in state["tools"] if name not in CLOSING)
-        loop = LoopTask(lane="main", goal=state["request"], route=state["route"], tools=tools)
+        route = serving(settings, "agent", state["route"])
+        loop = LoopTask(lane="main", goal=state["request"], route=route, tools=tools)
         opening = LoopInput(loop=loop, conversation=state["messages"], compacted=state.get("compacted"))
         ended = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
         outcome = how_it_ended(ended)
@@ -186,16 +193,20 @@ def agentic_loop(subgraph: Loop, stores: Stores, settings: Settings) -> Node[Age
     return agentic_loop
 
 
-def agentic_step(subgraph: Loop, runner: StepRunner, router: Router, settings: Settings) -> Node[LaneState]:
+def agentic_step(
+    subgraph: Loop, runner: StepRunner, router: Router, envelopes: Envelopes, settings: Settings
+) -> Node[LaneState]:
     """Do a step of a plan that names tools instead of one call, by the model its hint asks for.
 
-    The last words of the model are the output of the step.
+    The last words of the model are the output of the step, where its calls bear them out.
     """
     limit = supersteps(settings)
 
     async def agentic_step(state: LaneState, config: RunnableConfig) -> Update:
         invocation, task = invocation_of(config), state["step_task"]
         results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
+        if again := await runner.turn(task, invocation):
+            return {"results": {again.uid: again}}
         missing = runner.begin(task, results, invocation)
         try:
             runner.gateway.check_pin(task["checked"])
@@ -206,13 +217,18 @@ def agentic_step(subgraph: Loop, runner: StepRunner, router: Router, settings: S
         except CapabilityChanged as error:
             failed = ended(task["checked"], "failed", code=error.code, error=error.cause)
             return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
-        opening = step_opening(task, route, await runner.outputs(results), missing)
+        inputs = await runner.outputs(results)
+        opening = step_opening(task, route, inputs, missing, refused_before(task["checked"], invocation))
         try:
-            closed = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
+            async with invocation.board.lanes.hold(task["checked"].uid):
+                closed = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
         except GraphInterrupt:
             invocation.board.wait_on_gate(task["checked"].uid)
             raise
-        result = step_result(task["checked"], how_it_ended(closed)).model_copy(update={"missing": missing})
+        envelope = await envelopes.of(opening["loop"], closed, invocation.run_id)
+        goal, outcome = task["checked"].step.description, how_it_ended(closed)
+        result = step_result(task["checked"], outcome, envelope, goal, len(inputs))
+        result = result.model_copy(update={"missing": missing})
         return {"results": {result.uid: await runner.settle(task, result, invocation)}}
 
     return agentic_step

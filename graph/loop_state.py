@@ -110,6 +110,8 @@ class LoopOutput(TypedDict, total=False):
 
     outcome: LoopOutcome
     doubts: Annotated[dict[str, CallDoubt], merge_doubts]
+    conversation: Annotated[list[AnyMessage], add_messages]
+    tripped: list[str]
 
 
 class LoopState(TypedDict, total=False):

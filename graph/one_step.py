@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from dataclasses import asdict
 from datetime import datetime
 
 from langchain_core.messages import HumanMessage, messages_to_dict
@@ -17,7 +16,7 @@ from planwright.checkpoints.forks import Fork
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
 from planwright.graph.plan import Plan, PlanStep
-from planwright.graph.run_context import RunContext
+from planwright.graph.run_context import RunContext, options_of
 from planwright.graph.state import Task
 
 
@@ -58,7 +57,7 @@ async def begin(
         status="running",
         request=request,
         messages=messages_to_dict([HumanMessage(request, id=str(uuid.uuid4()))]),
-        context=asdict(context),
+        context=options_of(context),
         started_at=now().isoformat(),
     )
     plan = Plan(goal=request, steps=(step,))

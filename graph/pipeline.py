@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from langgraph.graph import END, START, StateGraph
@@ -19,8 +20,10 @@ from planwright.graph.lane import lane
 from planwright.graph.loop import agentic_loop, agentic_step, build_loop
 from planwright.graph.run_context import RunContext
 from planwright.graph.settings import Settings
-from planwright.graph.state import AgentState, InputState, OutputState
+from planwright.graph.state import AgentState, InputState, OutputState, StepTask
+from planwright.graph.wiring import add_branch, add_node
 from planwright.models.calling import Models
+from planwright.models.roles import role_route
 from planwright.nodes.alternative import Alternative
 from planwright.nodes.budget import budget
 from planwright.nodes.call_gate import CallGates
@@ -33,6 +36,7 @@ from planwright.nodes.direct_step import direct_step
 from planwright.nodes.dispatch import dispatch, sends
 from planwright.nodes.escalation import escalation
 from planwright.nodes.escalation_gate import escalation_gate
+from planwright.nodes.lane_envelope import Envelopes
 from planwright.nodes.node import describe, ends_run
 from planwright.nodes.plan_approval import plan_approval
 from planwright.nodes.plan_gate import plan_gate
@@ -42,6 +46,7 @@ from planwright.nodes.prompt_tool_bridge import prompt_tool_bridge
 from planwright.nodes.proposing import Proposing
 from planwright.nodes.remembering import Remembering
 from planwright.nodes.respond import respond
+from planwright.nodes.rubrics import Rubrics
 from planwright.nodes.score import score
 from planwright.nodes.session_close import session_close
 from planwright.nodes.session_event import session_event
@@ -76,9 +81,9 @@ def build_pipeline(parts: Parts) -> Pipeline:
     _add_outer_zone(graph, parts, shortening)
     _add_plan_zone(graph, parts, shortening, gateway)
     _add_execution(graph, parts, gateway)
-    graph.add_node("respond", ends_run(respond(parts.models, parts.stores)))
-    graph.add_node("clarify", ends_run(clarify(parts.stores)))
-    graph.add_node("session_close", session_close(parts.stores))
+    add_node(graph, "respond", ends_run(respond(parts.models, parts.stores)))
+    add_node(graph, "clarify", ends_run(clarify(parts.stores)))
+    add_node(graph, "session_close", session_close(parts.stores))
     graph.add_edge("respond", "consolidate")
     graph.add_edge("clarify", "consolidate")
     graph.add_edge("consolidate", "session_close")
@@ -96,42 +101,43 @@ def _add_outer_zone(graph: Pipeline, parts: Parts, shortening: Shortening) -> No
         seen = within(state["messages"], state.get("compacted"))
         return "context_window" if shortening.needed(seen, state["route"]) else "tool_filter"
 
-    graph.add_node("session_event", session_event(parts.stores.forks, parts.stores.ledger))
-    graph.add_node("budget", ends_run(budget(parts.stores.budgets, parts.models.router)))
-    graph.add_node("capability_routing", ends_run(capability_routing(parts.models.router)))
-    graph.add_node("context_window", context_window(shortening))
-    graph.add_node("tool_filter", tool_filter(parts.registry, settings.tools.top_k))
-    graph.add_node("prompt_tool_bridge", prompt_tool_bridge())
-    graph.add_node("planning", planning(settings.planning, parts.models))
+    add_node(graph, "session_event", session_event(parts.stores.forks, parts.stores.ledger))
+    add_node(graph, "budget", ends_run(budget(parts.stores.budgets, parts.models.router)))
+    add_node(graph, "capability_routing", ends_run(capability_routing(parts.models.router)))
+    add_node(graph, "context_window", context_window(shortening))
+    add_node(graph, "tool_filter", tool_filter(parts.registry, settings.tools.top_k))
+    add_node(graph, "prompt_tool_bridge", prompt_tool_bridge())
+    add_node(graph, "planning", planning(settings.planning, parts.models))
     graph.add_edge(START, "session_event")
     graph.add_edge("session_event", "budget")
-    graph.add_conditional_edges("budget", routes.after_budget)
-    graph.add_conditional_edges("capability_routing", after_routing)
+    add_branch(graph, "budget", routes.after_budget)
+    add_branch(graph, "capability_routing", after_routing)
     graph.add_edge("context_window", "tool_filter")
-    graph.add_conditional_edges("tool_filter", routes.after_filter)
+    add_branch(graph, "tool_filter", routes.after_filter)
     graph.add_edge("prompt_tool_bridge", "planning")
-    graph.add_conditional_edges("planning", routes.after_planning)
+    add_branch(graph, "planning", routes.after_planning)
 
 
 def _add_plan_zone(graph: Pipeline, parts: Parts, shortening: Shortening, gateway: Gateway) -> None:
     stores, settings, taint = parts.stores, parts.settings, Taint(gateway, parts.stores.ledger)
     extracts = task_extraction(parts.models, stores.memories)
-    graph.add_node("task_extraction", ends_run(shortening.once(extracts)))
-    graph.add_node("classification", classification(parts.registry))
+    add_node(graph, "task_extraction", ends_run(shortening.once(extracts)))
+    add_node(graph, "classification", classification(parts.registry, parts.models))
     asks = planner(parts.models, parts.registry, stores.blobs, settings, parts.world)
-    graph.add_node("planner", ends_run(shortening.once(asks)))
-    verifying = verify(parts.registry, stores, settings, parts.world, taint)
-    graph.add_node("verify", ends_run(verifying))
-    graph.add_node("plan_gate", plan_gate(stores.gates, stores.plans, settings))
+    add_node(graph, "planner", ends_run(shortening.once(asks)))
+    rubrics = Rubrics(parts.models, partial(role_route, settings, "critic"))
+    verifying = verify(parts.registry, stores, settings, parts.world, taint, rubrics)
+    add_node(graph, "verify", ends_run(verifying))
+    add_node(graph, "plan_gate", plan_gate(stores.gates, stores.plans, settings))
     pins = (parts.registry, parts.world.policy.hash)
     replans = settings.planning.replan_budget
-    graph.add_node("plan_approval", plan_approval(stores.gates, stores.plans, *pins, replans))
-    graph.add_conditional_edges("task_extraction", routes.after_task)
-    graph.add_conditional_edges("classification", routes.after_classification)
-    graph.add_conditional_edges("planner", routes.after_planner)
-    graph.add_conditional_edges("verify", routes.after_verify)
+    add_node(graph, "plan_approval", plan_approval(stores.gates, stores.plans, *pins, replans))
+    add_branch(graph, "task_extraction", routes.after_task)
+    add_branch(graph, "classification", routes.after_classification)
+    add_branch(graph, "planner", routes.after_planner)
+    add_branch(graph, "verify", routes.after_verify)
     graph.add_edge("plan_gate", "plan_approval")
-    graph.add_conditional_edges("plan_approval", routes.after_approval)
+    add_branch(graph, "plan_approval", routes.after_approval)
 
 
 def _add_execution(graph: Pipeline, parts: Parts, gateway: Gateway) -> None:
@@ -150,16 +156,19 @@ def _add_execution(graph: Pipeline, parts: Parts, gateway: Gateway) -> None:
     proposing = Proposing(parts.models, stores.memories, settings.memory)
     remembering = Remembering(gateway, stores.plans, settings)
     memory = (proposing, remembering, parts.registry, settings.memory)
-    graph.add_node("consolidate", consolidate(stores.runs, stores.proposals, *memory))
-    graph.add_node("dispatch", dispatch(gateway))
-    graph.add_node("direct_step", direct_step(runner), input_schema=None)
-    graph.add_node("lane", lane(runner, gates, agentic_step(loop, runner, router, settings), run_chain))
-    graph.add_node("score", score(stores, settings))
-    graph.add_node("escalation_gate", escalation_gate(stores, settings))
-    graph.add_node("escalation", escalation(stores))
+    add_node(graph, "consolidate", consolidate(parts.models, stores.runs, stores.proposals, *memory))
+    add_node(graph, "dispatch", dispatch(gateway))
+    add_node(graph, "direct_step", direct_step(runner), StepTask)
+    envelopes = Envelopes(stores.work, parts.registry)
+    by_agent = agentic_step(loop, runner, router, envelopes, settings)
+    graph.add_node("lane", lane(runner, gates, by_agent, run_chain))
+    rubrics = Rubrics(parts.models, partial(role_route, settings, "critic"))
+    add_node(graph, "score", score(stores, settings, rubrics))
+    add_node(graph, "escalation_gate", escalation_gate(stores, settings, parts.registry))
+    add_node(graph, "escalation", escalation(stores))
     graph.add_edge("escalation_gate", "escalation")
-    graph.add_conditional_edges("escalation", routes.after_escalation)
-    graph.add_conditional_edges("dispatch", open_steps, ["direct_step", "lane"])
+    add_branch(graph, "escalation", routes.after_escalation)
+    add_branch(graph, "dispatch", open_steps, ["direct_step", "lane"])
     graph.add_edge("direct_step", "score")
     graph.add_edge("lane", "score")
-    graph.add_conditional_edges("score", routes.after_score)
+    add_branch(graph, "score", routes.after_score)

@@ -211,6 +211,17 @@ class PolicyEvidence(BaseModel):
     undecided: bool = False
 
 
+class OrderEdge(BaseModel):
+    """A step that another one follows because both use a resource, and neither needs the other's result.
+
+    `uid` is the earlier step's; `resource` is the name of what both use, as cards show it.
+    """
+
+    model_config = ConfigDict(frozen=True)
+    uid: str
+    resource: str
+
+
 class StepGate(BaseModel):
     """A gate that people open before a step begins, and nothing else does; set by verification."""
 
@@ -233,7 +244,9 @@ class CheckedStep(BaseModel):
     `asks`: a person has to approve it, with its plan or, where it is `gated`, at a gate of its own.
     `tainted`: its arguments may hold what others wrote. `pin` names what it calls, and the policy, as they
     were then. `asked_with` names the reply whose one gate shows this call and others. `done_before` says
-    which earlier run has done the like, where that is why a person is asked.
+    which run has done the like, where that is why a person is asked. `kept` is the key of the effect of this
+    run whose record counts for the step: nothing is called. `follows` are the steps that have to end before
+    it begins, however they end; they are no part of its uid, and no dependencies.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -253,7 +266,9 @@ class CheckedStep(BaseModel):
     tainted: bool = False
     pin: str = ""
     done_before: str = ""
+    kept: str = ""
     asked_with: str = ""
+    follows: tuple[OrderEdge, ...] = ()
     gates: tuple[StepGate, ...] = ()
     """The gates it has to pass, one after another, before it begins; beside its own, if it is `gated`."""
     decisions: tuple[str, ...] = ()

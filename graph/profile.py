@@ -15,7 +15,8 @@ from rapidfuzz import process
 from planwright.graph.agent_settings import Agent, RunBudget
 from planwright.graph.canonical import sha256
 from planwright.graph.errors import SetupError
-from planwright.graph.plan import CLOSING, WHOLE
+from planwright.graph.plan import CLOSING, DELEGATE, WHOLE
+from planwright.graph.risk import MODES, Mode
 from planwright.graph.run_context import PlanningMode, RunContext
 from planwright.graph.settings import Settings
 
@@ -24,6 +25,7 @@ WORKSPACE = {
     "max_tool_iterations": "execution.max_tool_iterations",
     "tools": "capabilities",
     "model": "providers",
+    "modes": "capabilities",
 }
 
 
@@ -39,7 +41,7 @@ class Limits(RunBudget):
 
 @dataclass(frozen=True)
 class Profile:
-    """What is in force for one run; `tools` None permits everything, `model` None leaves the choice."""
+    """What is in force for one run; `tools` and `modes` None permit all, `model` None leaves the choice."""
 
     agent: str | None
     planning: PlanningMode
@@ -49,12 +51,25 @@ class Profile:
     limits: Limits
     instructions: str
     own: Mapping[str, str] = field(default_factory=dict)
+    modes: tuple[Mode, ...] | None = None
 
-    def permits(self, capability: str) -> bool:
-        """Say whether the run may use a capability; its last words and own results always are."""
-        if self.tools is None or capability in (*CLOSING, WHOLE):
-            return True
-        return any(names(tool, capability) for tool in self.tools)
+    def permits(self, capability: str, mode: Mode) -> bool:
+        """Say whether the run may use a capability of a mode; its last words and own results always are."""
+        return not self.why_not(capability, mode)
+
+    def why_not(self, capability: str, mode: Mode) -> str:
+        """Say why the run may not use a capability of a mode; empty when it may.
+
+        `agent.delegate` has no mode that counts: what its lane calls is looked at call by call.
+        """
+        if capability in (*CLOSING, WHOLE):
+            return ""
+        if self.tools is not None and not any(names(tool, capability) for tool in self.tools):
+            return f"this agent may not use {capability}"
+        if self.modes is None or mode in self.modes or capability == DELEGATE:
+            return ""
+        allowed = ", ".join(self.modes) or "none"
+        return f"this run may not use {capability}: it is {mode}, and the modes it may use are {allowed}"
 
     def setting(self, name: str) -> str:
         """Name the setting that a value comes from."""
@@ -65,7 +80,8 @@ class Profile:
         """The hash of all that the profile says, to pin a plan to it."""
         limits = self.limits.model_dump(mode="json", exclude={"own"})
         said = [self.agent, self.planning, self.max_tool_iterations, self.tools, self.model, limits]
-        return sha256([*said, self.instructions])
+        modes = [] if self.modes is None else [self.modes]
+        return sha256([*said, self.instructions, *modes])
 
 
 def names(tool: str, capability: str) -> bool:
@@ -84,6 +100,8 @@ def in_force(settings: Settings, context: RunContext) -> Profile:
         given["planning"] = "the request"
     if context.provider is not None:
         given["model"] = "the request"
+    if context.modes is not None:
+        given["modes"] = f"the request and {given['modes']}" if "modes" in given else "the request"
     own = agent.limits.model_dump(exclude_unset=True)
     return Profile(
         agent=context.agent,
@@ -99,7 +117,14 @@ def in_force(settings: Settings, context: RunContext) -> Profile:
         ),
         instructions=agent.instructions.strip(),
         own=given,
+        modes=modes_of(agent.modes, context.modes),
     )
+
+
+def modes_of(agent: tuple[Mode, ...] | None, request: tuple[Mode, ...] | None) -> tuple[Mode, ...] | None:
+    """Join the modes that an agent and a request allow: what both do. A request never widens its agent."""
+    limits = [modes for modes in (agent, request) if modes is not None]
+    return tuple(mode for mode in MODES if all(mode in modes for modes in limits)) if limits else None
 
 
 def find_agent(settings: Settings, agent_id: str | None) -> Agent:

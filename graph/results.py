@@ -1,13 +1,19 @@
-"""What a step, a score and a run end with."""
+"""What a step, a score and a run end with, and what the critic makes of it."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from planwright.graph.envelope import LaneEnvelope
 
 StepStatus = Literal["completed", "failed", "skipped", "rejected"]
 Ruling = Literal["accept", "retry", "replan", "escalate"]
+StepRuling = Literal["ok", "retry", "replan", "escalate"]
+Evaluator = Literal["policy", "utility", "safety", "latency", "cost"]
+Grade = Literal["pass", "warn", "fail"]
+FLOORS: tuple[Evaluator, ...] = ("policy", "safety")
 RunStatus = Literal[
     "running",
     "waiting",
@@ -40,7 +46,7 @@ class StepResult(BaseModel):
     """How one step ended. A large output lies in the blob store, named by its hash.
 
     `kept_from` names the run that did it, where a fork took the result over; `part` the call at which a
-    chain stopped, by uid.
+    chain stopped, by uid. `envelope` is what the lane of an agent handed over, by which it is judged.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -58,6 +64,25 @@ class StepResult(BaseModel):
     seconds: float = 0.0
     kept_from: str = ""
     part: str = ""
+    envelope: LaneEnvelope | None = None
+
+
+class Evaluation(BaseModel):
+    """What one of the five evaluators says of a step."""
+
+    model_config = ConfigDict(frozen=True)
+    evaluator: Evaluator
+    mark: float = Field(ge=0, le=1, description="From 0, the worst, to 1.")
+    grade: Grade = Field(description="A `fail` of policy or safety is never accepted.")
+    findings: tuple[str, ...] = Field((), description="What it noticed, in words.")
+
+
+class RubricAnswer(BaseModel):
+    """What the model of the role critic says of a criterion in words; as recorded, it decides a replay."""
+
+    model_config = ConfigDict(frozen=True)
+    holds: bool = Field(description="Whether the output meets the criterion.")
+    reason: str = Field("", description="Why, in the words of the model; at most 500 characters.")
 
 
 class StepScore(BaseModel):
@@ -71,6 +96,16 @@ class StepScore(BaseModel):
     latency: float
     cost: float
     findings: tuple[str, ...] = ()
+    uid: str = Field("", description="The step on record; empty in scores of older versions.")
+    evaluations: tuple[Evaluation, ...] = Field((), description="The five evaluators, one by one.")
+    verdict: StepRuling = Field("ok", description="What the critic rules over the step alone.")
+    not_judged: str = Field("", description="Its criterion in words, where no model has judged it.")
+    rubric: RubricAnswer | None = Field(None, description="What a model said of its criterion in words.")
+
+    @property
+    def floor_broken(self) -> bool:
+        """Whether policy or safety fail, so that nobody may accept the step as it is."""
+        return any(one.grade == "fail" for one in self.evaluations if one.evaluator in FLOORS)
 
 
 class Verdict(BaseModel):
@@ -83,6 +118,14 @@ class Verdict(BaseModel):
     reason: str = ""
     step_scores: tuple[StepScore, ...] = ()
     replan_attempts: int = 0
+    retry_attempts: int = Field(0, description="How often the critic had a step run again before this.")
+    inputs_hash: str = Field("", description="The hash of all records that the verdict follows from.")
+    decided_by: str = Field("", description="The person who accepted what the critic did not; else empty.")
+
+    @property
+    def not_judged(self) -> tuple[str, ...]:
+        """The ids of steps whose criterion in words nobody judged."""
+        return tuple(score.step_id for score in self.step_scores if score.not_judged)
 
 
 class Finding(BaseModel):

@@ -86,7 +86,7 @@ async def after_approval(state: AgentState) -> Literal["dispatch", "verify", "pl
 async def after_score(
     state: AgentState,
 ) -> Literal["verify", "planner", "escalation_gate", "respond", "clarify", "consolidate"]:
-    """Plan again with what went wrong, ask a person about it, or tell how it went.
+    """Run steps again, plan again with what went wrong, ask a person about it, or tell how it went.
 
     There is no verdict where what the steps call has changed: they are verified, and asked for, again.
     """
@@ -94,6 +94,8 @@ async def after_score(
         return "consolidate"
     verdict, plan = state.get("verdict"), state.get("plan")
     if verdict is None and plan is not None and not state.get("checked"):
+        return "verify"
+    if verdict is not None and verdict.verdict == "retry":
         return "verify"
     if verdict is not None and verdict.verdict == "replan":
         return "planner"

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from planwright.graph.errors import SetupError
+from planwright.graph.risk import Mode
 
 MOST_TTL_S = 10 * 365 * 86400  # a gate that never closes is a mistake
 PlanningMode = Literal["auto", "llm_decides", "always", "never"]
@@ -32,12 +33,22 @@ class RunContext:
         default=None,
         metadata={"description": "The provider to use, by its name in the settings; or provider/model."},
     )
+    modes: tuple[Mode, ...] | None = field(
+        default=None,
+        metadata={"description": "The approval modes a run may use; unset = those of its agent, or all."},
+    )
     gate_ttl_s: Annotated[int, Field(gt=0, le=MOST_TTL_S)] | None = field(
         default=None, metadata={"description": "How long a gate stays open; unset = sessions.gate_ttl_s."}
     )
 
 
 _CONTEXT = TypeAdapter(RunContext)
+
+
+def options_of(context: RunContext) -> dict[str, Any]:
+    """Spell the options of a run as JSON, to be kept with it."""
+    spelled: dict[str, Any] = _CONTEXT.dump_python(context, mode="json", warnings=False)
+    return spelled
 
 
 def read_context(context: Any) -> RunContext:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 
@@ -42,3 +42,52 @@ def topological(needs: Mapping[str, Sequence[str]]) -> list[str]:
         ordered.append(name)
         sorter.done(name)
     return ordered
+
+
+def order_edges(
+    needs: Mapping[str, Sequence[str]], done: Container[str], shared: Callable[[str, str], str | None]
+) -> dict[str, dict[str, str]]:
+    """Order every two nodes of a DAG that share something and do not wait for each other anyway.
+
+    `needs` is in the order of writing: the node written first comes first, unless it needs the other one.
+    Nodes that are `done` run no more, and nobody waits for what they have waited for. `shared` names what two
+    nodes share, None where nothing. Returns, for each node that gets an edge, the nodes it comes after and
+    what it shares with them. No cycle can close.
+    """
+    names = list(needs)
+    before = _ancestors(needs, ())
+    waits = _ancestors(needs, done)
+    edges: dict[str, dict[str, str]] = {}
+    for second in range(len(names)):
+        for first in reversed(range(second)):
+            if waits[second] >> first & 1 or waits[first] >> second & 1:
+                continue
+            if names[first] in done or names[second] in done:
+                continue
+            if (what := shared(names[first], names[second])) is None:
+                continue
+            turned = before[first] >> second & 1
+            earlier, later = (second, first) if turned else (first, second)
+            edges.setdefault(names[later], {})[names[earlier]] = what
+            _lead(before, earlier, later)
+            _lead(waits, earlier, later)
+    return edges
+
+
+def _ancestors(needs: Mapping[str, Sequence[str]], done: Container[str]) -> list[int]:
+    """List what each node waits for, directly or not, as a set of bits, by the places of the nodes."""
+    place = {name: position for position, name in enumerate(needs)}
+    found = [0] * len(place)
+    for name in topological(needs):
+        for earlier in needs[name] if name not in done else ():
+            if earlier not in done:
+                found[place[name]] |= found[place[earlier]] | 1 << place[earlier]
+    return found
+
+
+def _lead(ancestors: list[int], earlier: int, later: int) -> None:
+    """Put an edge into sets of ancestors."""
+    gained = ancestors[earlier] | 1 << earlier
+    for other, known in enumerate(ancestors):
+        if other == later or known >> later & 1:
+            ancestors[other] |= gained

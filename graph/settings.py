@@ -24,6 +24,7 @@ from pydantic_settings import (
 from planwright.graph.agent_settings import Agent, AgentId, Budgets
 from planwright.graph.approval_settings import Approval as Approval
 from planwright.graph.context_settings import Context
+from planwright.graph.critic_settings import CriticSettings
 from planwright.graph.egress_settings import Egress
 from planwright.graph.errors import SetupError
 from planwright.graph.files_settings import Files
@@ -32,6 +33,7 @@ from planwright.graph.mcp_settings import McpServer
 from planwright.graph.memory_settings import MemoryProposals
 from planwright.graph.plan import Cascade
 from planwright.graph.provider_settings import Breaker, Failover, Provider
+from planwright.graph.role_settings import Roles
 from planwright.graph.run_context import PlanningMode
 from planwright.graph.secret_settings import Secrets
 from planwright.graph.server_settings import Server
@@ -160,9 +162,11 @@ class Settings(BaseSettings):
     loop_guard: LoopGuard = LoopGuard()
     tools: Tools = Tools()
     context: Context = Context()
+    critic: CriticSettings = CriticSettings()
     approval: Approval = Approval()
     budgets: Budgets = Budgets()
     providers: dict[str, Provider] = {}
+    roles: Roles = Roles()
     failover: Failover = Failover()
     breaker: Breaker = Breaker()
     agents: dict[AgentId, Agent] = {}

@@ -63,7 +63,8 @@ class Task(BaseModel):
 class Attempts(BaseModel):
     """How often this run has planned again, of what its budgets allow, and been talked over.
 
-    A plan that is `fixed` was not proposed by a model, and no model makes another in its place.
+    `retries` counts how often the critic had steps run again. A plan that is `fixed` was not proposed by a
+    model, and no model makes another in its place.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -74,6 +75,7 @@ class Attempts(BaseModel):
     responses: int = 0
     escalations: int = 0
     fixed: bool = False
+    retries: int = 0
 
     def replans_left(self, budget: int) -> int:
         """Say how often the planner may be asked again."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 
 from langchain_core.messages import HumanMessage, messages_to_dict
 
-from planwright.capabilities.compensation import filled_in
+from planwright.capabilities.compensation import compensation_of, filled_in
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.forks import Fork
 from planwright.checkpoints.runs import Run
@@ -22,8 +22,8 @@ from planwright.checkpoints.stores import Stores
 from planwright.checkpoints.undos import PastEffect
 from planwright.graph.errors import CapabilityRejected, RunError
 from planwright.graph.invocation import Clock
-from planwright.graph.plan import CheckedStep, Compensation, Plan, PlanStep
-from planwright.graph.run_context import RunContext
+from planwright.graph.plan import CheckedStep, Plan, PlanStep
+from planwright.graph.run_context import RunContext, options_of
 from planwright.graph.state import Task
 from planwright.nodes.verification import close_plan
 
@@ -135,15 +135,6 @@ def _remedy(effect: PastEffect, registry: Registry, taken: Collection[str]) -> P
     )
 
 
-def compensation_of(effect: PastEffect, registry: Registry) -> Compensation | None:
-    """Look up what undoes an effect: its step of the plan says so, else its capability."""
-    step = effect.step.step if effect.step else None
-    if step and step.compensation and step.capability == effect.capability:
-        return step.compensation
-    found = registry.get(effect.capability)
-    return found.compensation if found else None
-
-
 def builds_on(later: PastEffect, earlier: PastEffect, needs: Mapping[str, set[str]]) -> bool:
     """Say whether an effect may build on another: by the plan, or because it began after the other had ended.
 
@@ -184,6 +175,6 @@ def _new_run(run: Run, thread_id: str, given: RunContext, now: datetime) -> Run:
         status="running",
         request=request,
         messages=messages_to_dict([HumanMessage(request)]),
-        context={**asdict(context), "provider": provider},
+        context={**options_of(context), "provider": provider},
         started_at=now.isoformat(),
     )

@@ -27,6 +27,7 @@ def open_world(
         stores.whole_results,
         stores.file_versions,
         chains=Chains(registry, stores.chains),
+        delegations=stores.delegations,
         network=Network(settings.egress),
         policy=policy,
         redactor=redactor,

@@ -32,6 +32,7 @@ from planwright.models.failures import classify
 from planwright.models.first_words import FirstWords
 from planwright.models.pricing import heard, price, used_in_vain, worst_price
 from planwright.models.prose import Prose
+from planwright.models.roles import SERVED_BY, holds
 from planwright.models.router import Router
 from planwright.models.structured import Schema, Way, Ways, answered, asking
 from planwright.models.tool_bridge import in_words, new_nonce, read_calls
@@ -162,7 +163,8 @@ class Models:
                 await asyncio.sleep(max(backoff, min(error.retry_after, LONGEST_WAIT_S)))
 
     async def _serve(self, call: _Call, route: ModelRoute, invocation: Invocation, key: str) -> AIMessage:
-        """Make a call at the provider of a route, or at the next that can."""
+        """Make a call at the provider of a route, or of the call's role, or at the next that can."""
+        route = self._of_role(call, route)
         calls, told = invocation.calls[key], itertools.count()
 
         async def attempt(at: ModelRoute, with_key: int) -> AIMessage:
@@ -185,6 +187,14 @@ class Models:
             invocation.emit("failover", {"role": call.role, **data}, f"{key}:{next(told)}")
 
         return await self._failover.serve(self.router.successors(route), attempt, tell, self._deadline_s)
+
+    def _of_role(self, call: _Call, route: ModelRoute) -> ModelRoute:
+        """Choose who makes a call: the model of its role, unless the call is too long for it."""
+        role = SERVED_BY.get(call.role)
+        if role is None or (named := self.router.role(role, route)) is None:
+            return route
+        size = count_tokens_approximately(call.messages) + call.max_tokens
+        return named if holds(named, route, size) else route
 
     async def _spend(
         self, call: _Call, route: ModelRoute, with_key: int, invocation: Invocation, key: str

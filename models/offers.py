@@ -32,12 +32,14 @@ def ranked(providers: Providers, hint: ModelHint | None = None) -> list[ModelRou
 
 
 def step_route(providers: Providers, route: ModelRoute, hint: ModelHint | None) -> ModelRoute:
-    """Choose the model of a step: the run's, unless the step has a hint and the run's was not chosen.
+    """Choose the model of a step: `route`, unless it was not chosen and lacks something of the step's hint.
 
     Raises SetupError when no configured model has what is required.
     """
     if hint is None or not open_to_hints(route):
         return route
+    if route.provider in providers and not missing(providers, route, hint):
+        return route_of(route.provider, providers[route.provider].serving(route.model), hint)
     if able := ranked(providers, hint):
         return able[0]
     raise nobody_offers(hint)

@@ -12,12 +12,14 @@ from planwright.graph.errors import SetupError
 from planwright.graph.model_hint import ModelHint
 from planwright.graph.provider_settings import Provider
 from planwright.graph.redaction import Redactor
+from planwright.graph.role_settings import Role
 from planwright.graph.settings import Settings, api_keys
 from planwright.graph.state import ModelRoute
 from planwright.models.offers import Providers, lacks, nobody_offers, ranked, route_of, step_route
 from planwright.models.offline.model import NAME as OFFLINE
 from planwright.models.offline.model import OfflineModel
 from planwright.models.redacting import redacting
+from planwright.models.roles import role_route
 
 EMBEDDED = ModelRoute(provider="embedded", model=OFFLINE, embedded=True)
 GIVEN = "given"
@@ -76,9 +78,16 @@ class Router:
         """The providers that are configured, by name."""
         return self._settings.providers
 
+    def role(self, role: Role, route: ModelRoute) -> ModelRoute | None:
+        """Find the model that is set for a role in a run of `route`; None where the run's serves."""
+        return role_route(self._settings, role, route)
+
     def for_step(self, route: ModelRoute, hint: ModelHint | None) -> ModelRoute:
-        """Choose the model of a step within a run. Raises SetupError when nobody has what is required."""
-        return step_route(self._settings.providers, route, hint)
+        """Choose the model of a step within a run: of the role `agent`, unless its hint asks for another.
+
+        Raises SetupError when nobody has what is required.
+        """
+        return step_route(self._settings.providers, self.role("agent", route) or route, hint)
 
     def candidates(self, provider: str | None = None) -> dict[str, Provider]:
         """Name the providers that may serve a request: the one it chooses, or all of them.
@@ -94,7 +103,7 @@ class Router:
         return dict(providers)
 
     def successors(self, route: ModelRoute) -> list[ModelRoute]:
-        """List a route and the providers that may serve in its place, by priority.
+        """List a route and those that may serve in its place, by priority.
 
         Nobody takes the place of the one that a request, or its agent, has chosen; else only who has what
         the route's step requires. Raises SetupError when settings have changed and nobody has it any more.
@@ -104,7 +113,8 @@ class Router:
         provider = self.provider(route)
         still = [route] if provider and not lacks(provider, route.hint) else []
         able = ranked(self._settings.providers, route.hint)
-        if found := [*still, *(other for other in able if not still or other.provider != route.provider)]:
+        own = (route.provider, route.model)
+        if found := [*still, *(other for other in able if not still or (other.provider, other.model) != own)]:
             return found
         raise nobody_offers(route.hint)
 

@@ -1,22 +1,33 @@
-"""agentic_step: what opens the loop of a step, and what its result is."""
+"""agentic_step: what opens the loop of a step, and what its result is, where its work bears that out."""
 
 from __future__ import annotations
+
+from itertools import takewhile
 
 from langchain_core.messages import HumanMessage
 from pydantic import JsonValue
 
+from planwright.graph.envelope import LaneEnvelope
+from planwright.graph.invocation import Invocation
 from planwright.graph.loop_state import LoopInput, LoopOutcome, LoopTask
 from planwright.graph.plan import CheckedStep
 from planwright.graph.results import StepResult
 from planwright.graph.state import ModelRoute, StepTask
-from planwright.nodes.step_runner import ended
+from planwright.nodes.critic.lane_rules import judge_lane
+from planwright.nodes.step_ends import ended
+from planwright.nodes.step_identity import uid_of
 from planwright.prompts import as_data, render
+
+MOST_ATTEMPTS = 100
 
 
 def step_opening(
-    task: StepTask, route: ModelRoute, outputs: dict[str, JsonValue], missing: tuple[str, ...]
+    task: StepTask, route: ModelRoute, outputs: dict[str, JsonValue], missing: tuple[str, ...], refused: str
 ) -> LoopInput:
-    """Tell the model of a step what to do, with the results it builds on and those that are missing."""
+    """Tell the model of a step what to do, with the results it builds on and those that are missing.
+
+    `refused` says why an earlier attempt was not accepted; empty where there was none.
+    """
     step, uid = task["checked"].step, task["checked"].uid
     text = render(
         "agent_step",
@@ -25,6 +36,7 @@ def step_opening(
         expected=as_data(step.expected_output),
         results=as_data(outputs),
         missing=as_data(list(missing)),
+        refused=as_data(refused),
     )
     loop = LoopTask(
         lane=uid,
@@ -36,8 +48,33 @@ def step_opening(
     return LoopInput(loop=loop, conversation=[HumanMessage(text, id=f"{uid}_task")])
 
 
-def step_result(checked: CheckedStep, outcome: LoopOutcome) -> StepResult:
-    """Turn the end of a loop into the result of its step."""
+def step_result(
+    checked: CheckedStep, outcome: LoopOutcome, envelope: LaneEnvelope, task: str, inputs: int
+) -> StepResult:
+    """Turn the end of a loop into the result of its step, or of its call.
+
+    `inputs` counts the results that it was given. What its own record does not bear out is a failure.
+    """
+    result = _ended(checked, outcome).model_copy(update={"envelope": envelope})
+    if result.status != "completed":
+        return result
+    judged = judge_lane(task, envelope, inputs)
+    if judged.flaw is None:
+        return result
+    update = {"status": "failed", "code": judged.flaw, "error": judged.remark, "output": None}
+    return result.model_copy(update=update)
+
+
+def refused_before(checked: CheckedStep, invocation: Invocation) -> str:
+    """Say why the attempt before this one was not accepted; empty where this is the first."""
+    uids = (uid_of(invocation.run_id, checked.step, checked.needs, again) for again in range(MOST_ATTEMPTS))
+    earlier = list(takewhile(lambda uid: uid != checked.uid, uids))
+    last = invocation.board.settled(earlier[-1]) if len(earlier) < MOST_ATTEMPTS and earlier else None
+    return last.error if last else ""
+
+
+def _ended(checked: CheckedStep, outcome: LoopOutcome) -> StepResult:
+    """Say how a loop ended, by its own account."""
     if outcome.status == "cancelled":
         return ended(checked, "skipped", code="cancelled", error=outcome.text)
     if outcome.status != "completed":

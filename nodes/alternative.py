@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import replace
 
 from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.call_site import Site, effect_call
 from planwright.capabilities.capability import Capability, check_arguments
 from planwright.capabilities.consent import judge
 from planwright.capabilities.pins import pin_now
@@ -21,7 +23,13 @@ from planwright.checkpoints.plans import RecordedPlan
 from planwright.checkpoints.stores import Stores
 from planwright.graph.canonical import sha256
 from planwright.graph.chains import CREATE_CHAIN
-from planwright.graph.errors import CapabilityRejected, LimitExceeded, ModelError, SetupError
+from planwright.graph.errors import (
+    CapabilityRejected,
+    CapabilityUnavailable,
+    LimitExceeded,
+    ModelError,
+    SetupError,
+)
 from planwright.graph.invocation import Invocation
 from planwright.graph.plan import CLOSING, DELEGATE, CheckedStep, Plan, PlanStep
 from planwright.graph.results import StepResult
@@ -34,7 +42,7 @@ from planwright.nodes.call_arguments import flaw_of
 from planwright.prompts import as_data, render
 
 NONE = "NO_ALTERNATIVE"
-CODES = frozenset(("rejected", "unavailable"))
+CODES = frozenset((CapabilityRejected.code, CapabilityUnavailable.code))
 SUGGEST_S = 15
 LISTED = 8
 
@@ -140,7 +148,20 @@ class Alternative:
             reason=judged.reason,
             tainted=tainted,
         )
+        await self._check_new(chosen, found, failed.uid, invocation)
         return chosen.model_copy(update={"pin": pin_now(chosen, self._registry, self._world.policy.hash)})
+
+    async def _check_new(
+        self, chosen: CheckedStep, found: Capability, instead_of: str, invocation: Invocation
+    ) -> None:
+        """Raise CapabilityRejected for a call that a person said no to, or that would be done again."""
+        args, run_id = chosen.step.params, invocation.run_id
+        if await self._stores.refusals.of_call(run_id, found.name, args):
+            raise CapabilityRejected("it was refused before")
+        site = Site(invocation.lease, "", chosen, invocation.profile)
+        call = replace(effect_call(found, args, site), within=instead_of)
+        if found.effect != "pure" and (await self._stores.ledger.keep(call)).again:
+            raise CapabilityRejected("it was done before")
 
 
 def candidates(failed: CheckedStep, tools: Iterable[Capability], approval: Approval) -> list[Capability]:

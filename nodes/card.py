@@ -48,7 +48,8 @@ def plan_card(
             entry.step.id: result.kept_from or "this run"
             for entry, result in done
             if result.status == "completed"
-        },
+        }
+        | {entry.step.id: "this run" for entry in checked if entry.kept},
         **_decisions(plan),
     }
 
@@ -64,12 +65,14 @@ def _step(
         "params": {**entry.step.params, **_tools(entry.step)},
         **({"values": values} if values else {}),
         "after": [ids[uid] for uid in entry.needs],
+        **({"follows": follows} if (follows := _follows(entry, ids)) else {}),
         "risk": entry.risk,
         "mode": entry.mode,
         "effect": entry.effect,
         "own_gate": entry.gated,
         **({"tainted": True} if entry.tainted and entry.effect != "pure" else {}),
         "pin": entry.pin,
+        **({"done_before": entry.done_before} if entry.done_before else {}),
         **marked(values or entry.step.params),
         **({"gate_included": entry.uid} if with_gates and _known_gate(entry) else {}),
         **_hint(entry.step),
@@ -77,6 +80,17 @@ def _step(
         **_undone_by(entry.step),
         **_gates(entry),
     }
+
+
+def _follows(entry: CheckedStep, ids: Mapping[str, str]) -> list[dict[str, str]]:
+    """Show which steps it waits for only because both use something, and what that is."""
+    return [{"after": ids[edge.uid], "both_use": edge.resource} for edge in entry.follows]
+
+
+def order_added(card: Mapping[str, Any]) -> list[dict[str, str]]:
+    """List the waits on a card that no dependency asks for: which step, after which, over what."""
+    steps = card["steps"]
+    return [{"step_id": step["id"], **edge} for step in steps for edge in step.get("follows", ())]
 
 
 def _known_gate(entry: CheckedStep) -> bool:
@@ -145,6 +159,7 @@ def step_card(task: StepTask, args: dict[str, JsonValue], policy: PolicyEvidence
         "plan_hash": task["plan_hash"],
         "policy": policy.model_dump(mode="json"),
         "pin": checked.pin,
+        **({"done_before": checked.done_before} if checked.done_before else {}),
         **marked(args),
         **_before(checked),
     }

@@ -23,12 +23,15 @@ from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.plan import CheckedStep
 from planwright.graph.references import resolve
 from planwright.graph.results import StepResult
+from planwright.nodes.asking_again import AGAIN
 from planwright.nodes.call_gate import CallGates, approval, shows_chain
 from planwright.nodes.card import marked
 from planwright.nodes.chain_plan import parts_of, parts_plan
+from planwright.nodes.gate import tell_decision
 from planwright.nodes.gated_call import refused
 from planwright.nodes.node import Node, Update
-from planwright.nodes.step_runner import StepRunner, ended, site_of
+from planwright.nodes.step_ends import ended, failed
+from planwright.nodes.step_runner import StepRunner, site_of
 
 
 def chain_parts(runner: StepRunner, gates: CallGates, stores: Stores) -> Node[ChainState]:
@@ -115,11 +118,12 @@ class _Run:
             args = complete(found, resolved)
             gate_id = await self._gate(found, part, args, plan_hash, known)
         except CapabilityError as error:
-            return await self._settle(ended(part, "failed", code=error.code, error=error.cause))
+            return await self._settle(failed(part, error))
         if gate_id:
             gate = await self.gates.read(gate_id)
             if gate.status == "open":
                 return gate_id
+            tell_decision(gate, invocation)
             if no := refused(gate, part):
                 return await self._settle(no)
         return await self._settle(await self._called(part, args, plan_hash))
@@ -134,8 +138,12 @@ class _Run:
         gateway, invocation, task = self.runner.gateway, self.invocation, self.task
         found = found.given(args, gateway.world)
         site = site_of(part, plan_hash, invocation, task.budgets, task.ask_from)
+        past = await gateway.past(found, args, site)
+        if past.key:
+            return ""
+        await gateway.refuse_again(found, args, site, sources=False)
         judged = gateway.judge(found, args, site, "chain")
-        if not judged.asks:
+        if not (judged.asks or past.again):
             return ""
         refuse_secrets(found, args, gateway.world.redactor)  # what could never be called is not put
         if found.preflight:  # before a person
@@ -158,6 +166,9 @@ class _Run:
             "width": width_of(found, args),
             **marked(args),
         }
+        if past.again:
+            shown |= {"reason": AGAIN, "done_before": invocation.run_id}
+            return await self.gates.open(part, shown, invocation)
         with_plan = None if judged.own_gate else await self._with_plan(chain)
         return await self.gates.open(part, shown, invocation, task.gate_id if known else "", with_plan)
 

@@ -16,7 +16,8 @@ from planwright.nodes.call_gate import CallGates
 from planwright.nodes.gated_call import refused
 from planwright.nodes.node import Node, Update
 from planwright.nodes.request_gate import checked_call
-from planwright.nodes.step_runner import StepRunner, ended
+from planwright.nodes.step_ends import ended
+from planwright.nodes.step_runner import StepRunner
 
 RunChain = Callable[[ChainTask, RunnableConfig], Awaitable[StepResult]]
 
@@ -32,6 +33,8 @@ def chain_step(run_chain: RunChain, runner: StepRunner, gates: CallGates) -> Nod
         results = await invocation.board.inputs(task["awaits"], checked.uid)
         if gate_id and (no := refused(await gates.read(gate_id), checked)):
             return {"results": {no.uid: await runner.settle(task, no, invocation)}}
+        if again := await runner.turn(task, invocation):
+            return {"results": {again.uid: again}}
         missing = runner.begin(task, results, invocation)
         try:
             args = await runner.arguments(task, results, invocation)

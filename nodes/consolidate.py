@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from langchain_core.runnables import RunnableConfig
 
 from planwright.capabilities.registry import Registry
@@ -13,18 +11,18 @@ from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.memory_settings import MemoryProposals
 from planwright.graph.proposal import WRITE, Proposal
 from planwright.graph.state import AgentState, ModelRoute
+from planwright.models.calling import Models
 from planwright.nodes.node import Node, Update
 from planwright.nodes.proposing import Proposing
 from planwright.nodes.remembering import Remembering
+from planwright.nodes.title import title_by
 
 # How a run has ended whose user was heard: no person, limit or policy stood against it.
 HEARD = frozenset(("completed", "completed_with_skips", "failed", "needs_input"))
-_POLITE = re.compile(
-    r"^(please|can you|could you|would you|i need you to|hi|hello|hey)\b[\s,]*", re.IGNORECASE
-)
 
 
 def consolidate(
+    models: Models,
     runs: Runs,
     proposals: Proposals,
     proposing: Proposing,
@@ -38,10 +36,12 @@ def consolidate(
 
     async def consolidate(state: AgentState, config: RunnableConfig) -> Update:
         invocation, request = invocation_of(config), state["request"]
-        await runs.set_title(invocation.lease, title(request))
+        if not await runs.has_title(invocation.thread_id):
+            name = await title_by(models, namer(state), request, invocation)
+            await runs.set_title(invocation.lease, name)
         if state.get("status") not in HEARD:
             return {}
-        if proposes and invocation.profile.permits(WRITE):
+        if proposes and invocation.profile.permits(WRITE, "local_write"):
             for proposal in await propose(state, invocation):
                 data = proposal.model_dump(mode="json", include={"id", "text", "said", "tags", "why"})
                 invocation.emit("memory_proposed", data, proposal.id)
@@ -65,14 +65,12 @@ def consolidate(
     return consolidate
 
 
+def namer(state: AgentState) -> ModelRoute | None:
+    """Choose the model of the run that may name its thread; none where a person or a limit stopped it."""
+    return state.get("route") if state.get("status") in HEARD else None
+
+
 def model_of(state: AgentState) -> ModelRoute | None:
     """Choose the model that looks for memories: that of the run; none after a failure."""
     route = state.get("route")
     return None if route is None or route.embedded or state.get("status") == "failed" else route
-
-
-def title(request: str, limit: int = 60) -> str:
-    """Shorten a request to a title of at most `limit` characters, at a word."""
-    plain = _POLITE.sub("", " ".join(request.split()))
-    plain = plain[:1].upper() + plain[1:]
-    return plain if len(plain) <= limit else plain[: limit - 1].rsplit(" ", 1)[0] + "…"

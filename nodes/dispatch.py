@@ -13,6 +13,7 @@ from planwright.graph.schedule import waves
 from planwright.graph.settings import Execution
 from planwright.graph.state import AgentState, StepTask
 from planwright.nodes.node import Node, Update
+from planwright.nodes.resources import before
 
 
 def dispatch(gateway: Gateway) -> Node[AgentState]:
@@ -62,7 +63,7 @@ def _barriers(checked: list[CheckedStep]) -> dict[str, tuple[str, ...]]:
     """In waves (S0), a step waits for every step of the waves before its own."""
     earlier: tuple[str, ...] = ()
     barriers: dict[str, tuple[str, ...]] = {}
-    for wave in waves({entry.uid: entry.needs for entry in checked}):
+    for wave in waves({entry.uid: before(entry) for entry in checked}):
         barriers |= dict.fromkeys(wave, earlier)
         earlier += wave
     return barriers

@@ -6,15 +6,16 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.checkpoints.gates import Gate
 from planwright.checkpoints.stores import Stores
-from planwright.graph.invocation import invocation_of
-from planwright.graph.results import Finding
+from planwright.graph.invocation import Invocation, invocation_of
+from planwright.graph.results import Finding, Verdict
 from planwright.graph.state import AgentState, Attempts
+from planwright.nodes.critic.gathering import retried
 from planwright.nodes.gate import wait_for_decision
 from planwright.nodes.node import Node, Update
 
 
 def escalation(stores: Stores) -> Node[AgentState]:
-    """Run again, go on with what happened, plan again, or end: never without the person's word.
+    """Accept, run again, go on with what happened, plan again, or end: never without the person's word.
 
     What they said of effects in doubt is on record since they said it; here only the steps are read again.
     """
@@ -24,8 +25,25 @@ def escalation(stores: Stores) -> Node[AgentState]:
         gate = await wait_for_decision(stores.gates, state["gate_id"], invocation)
         settled = {result.uid: result for result in await stores.ledger.settled_steps(invocation.run_id)}
         invocation.board.learn(settled.values())
+        settled |= retried(await stores.verdicts.of_run(invocation.run_id), settled)
         known = {uid: result for uid, result in settled.items() if uid in state["results"]}
-        return {**rule(gate, state.get("attempts", Attempts())), "results": known, "approved": False}
+        update: Update = {"results": known, "approved": False}
+        if gate.status == "approved" and gate.shown.get("approve") == "accept":
+            return {**update, "verdict": await _accept(gate, state, invocation)}
+        return {**rule(gate, state.get("attempts", Attempts())), **update}
+
+    async def _accept(gate: Gate, state: AgentState, invocation: Invocation) -> Verdict:
+        """Put it on record that a person accepts what the critic did not."""
+        plan, refused = state["plan"], state["verdict"]
+        assert plan is not None
+        assert refused is not None
+        by = gate.decided_by or ""
+        reason = f"accepted as it is by {by}: {refused.reason}"
+        verdict = refused.model_copy(update={"verdict": "accept", "reason": reason, "decided_by": by})
+        await stores.verdicts.add(invocation.lease, gate.gate_id, plan, verdict, invocation.clock())
+        about = {"plan_id": plan.plan_id, "verdict": "accept", "reason": reason, "decided_by": by}
+        invocation.emit("verdict", {**about, "not_judged": list(verdict.not_judged)}, gate.gate_id)
+        return verdict
 
     return escalation
 

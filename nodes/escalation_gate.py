@@ -1,32 +1,34 @@
-"""escalation_gate: what the critic cannot settle is put before a person, with plan, results and verdict."""
+"""escalation_gate: what the critic cannot settle is put before a person, with plan, outputs and verdict."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
+from planwright.capabilities.compensation import compensation_of
+from planwright.capabilities.registry import Registry
 from planwright.checkpoints.gates import gate_id
 from planwright.checkpoints.stores import Stores
+from planwright.checkpoints.undos import PastEffect
 from planwright.graph.canonical import sha256
-from planwright.graph.doubt import UNDECIDED, Doubt
+from planwright.graph.doubt import UNDECIDED
 from planwright.graph.invocation import invocation_of
 from planwright.graph.plan import CheckedStep
 from planwright.graph.results import StepResult, Verdict
-from planwright.graph.risk import highest_risk
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState, Attempts
-from planwright.nodes.card import doubt_list
+from planwright.nodes.critic.ruling import GRAVE
+from planwright.nodes.escalation_card import escalation_card
 from planwright.nodes.node import Node, Update
 from planwright.nodes.plan_gate import open_gate
 
-GRAVE = frozenset(("delegated", "destructive"))
-SETTLED = frozenset(("forbidden", "budget_exceeded", "timeout", "cancelled", UNDECIDED))
+ENDED = frozenset(("budget_exceeded", "timeout", "cancelled", UNDECIDED))
+DECIDED = frozenset(("rejected", "forbidden", *ENDED))
 
 
-def escalation_gate(stores: Stores, settings: Settings) -> Node[AgentState]:
-    """Open the gate of a run whose grave steps failed, or where nobody knows whether they happened."""
+def escalation_gate(stores: Stores, settings: Settings, registry: Registry) -> Node[AgentState]:
+    """Open the gate of a run that the critic did not accept, and say what could be undone of it."""
 
     async def escalation_gate(state: AgentState, config: RunnableConfig) -> Update:
         invocation, plan, verdict = invocation_of(config), state["plan"], state["verdict"]
@@ -35,8 +37,13 @@ def escalation_gate(stores: Stores, settings: Settings) -> Node[AgentState]:
         attempts = state.get("attempts", Attempts())
         left = 0 if state["route"].embedded else attempts.replans_left(settings.planning.replan_budget)
         doubts = await stores.doubts.not_left(invocation.run_id)
-        shown = escalation_card(plan.goal, state["checked"], state["results"], verdict, max(left, 0), doubts)
-        id_ = gate_id(invocation.run_id, "escalation", f"{plan.plan_hash}:{attempts.escalations}")
+        fork = await stores.forks.of(invocation.run_id)
+        effects = [] if fork and fork.undo else await stores.undos.effects_of(invocation.run_id)
+        undo, known = undoable(effects, registry), (state["checked"], state["results"], verdict)
+        shown = escalation_card(plan.goal, *known, max(left, 0), doubts, undo)
+        subject = f"{plan.plan_hash}:{attempts.escalations}"
+        subject += f":r{attempts.retries}" if attempts.retries else ""
+        id_ = gate_id(invocation.run_id, "escalation", subject)
         gate = open_gate(invocation, settings, id_, sha256(shown), shown, kind="escalation")
         await stores.gates.open(gate, invocation.lease)
         data = {"gate_id": id_, "kind": "escalation", "step_id": shown["step_id"]}
@@ -49,55 +56,34 @@ def escalation_gate(stores: Stores, settings: Settings) -> Node[AgentState]:
     return escalation_gate
 
 
-def unsettled(
-    checked: list[CheckedStep], results: Mapping[str, StepResult]
-) -> list[tuple[CheckedStep, StepResult]]:
-    """List the failed steps that a person has to look at: in doubt, destructive or delegated."""
-    pairs = [(entry, results[entry.uid]) for entry in checked if entry.uid in results]
-    failed = [(e, r) for e, r in pairs if r.status == "failed" and r.code not in SETTLED]
-    return [(e, r) for e, r in failed if r.code == "in_doubt" or e.mode in GRAVE]
-
-
-def escalation_card(
-    goal: str,
-    checked: list[CheckedStep],
+def needs_person(
+    checked: Sequence[CheckedStep],
     results: Mapping[str, StepResult],
     verdict: Verdict,
-    replans_left: int,
-    doubts: Sequence[Doubt] = (),
-) -> dict[str, Any]:
-    """Show what failed, every effect in doubt, what became of every step, and what each answer would do."""
-    open_ = unsettled(checked, results)
-    doubtful = [entry.step.id for entry, result in open_ if result.code == "in_doubt"]
-    failed = {entry.step.id: f"{result.code}: {result.error}" for entry, result in open_}
-    steps = [
-        {
-            "id": entry.step.id,
-            "capability": entry.step.shown_name,
-            "params": entry.step.params,
-            "risk": entry.risk,
-            "mode": entry.mode,
-            "status": results[entry.uid].status if entry.uid in results else "open",
-        }
-        for entry in checked
+    *,
+    acted: bool,
+    can_plan: bool,
+) -> bool:
+    """Say whether a person has anything to decide over a run that the critic did not accept.
+
+    They have not where a limit, a cancel or their own word has ended it; where a rule said no and nothing was
+    done (`acted`); and where steps only failed and nothing was done, by a fixed plan or without a model
+    (`can_plan`): there the reason is all there is.
+    """
+    pairs = [(entry, results[entry.uid]) for entry in checked if entry.uid in results]
+    failed = [(entry, result) for entry, result in pairs if result.status == "failed"]
+    if verdict.verdict != "escalate" or any(result.code in ENDED for _, result in pairs):
+        return any(result.code == "in_doubt" for _, result in failed)
+    open_ = [(entry, result) for entry, result in failed if result.code not in DECIDED]
+    grave = any(result.code == "in_doubt" or entry.mode in GRAVE for entry, result in open_)
+    ended = {result.uid for _, result in pairs if result.status == "completed"}
+    unaccepted = any(score.verdict == "escalate" for score in verdict.step_scores if score.uid in ended)
+    return grave or unaccepted or acted or bool(open_ and can_plan)
+
+
+def undoable(effects: Sequence[PastEffect], registry: Registry) -> list[str]:
+    """Name the effects of a run that something is declared to undo, and that nobody has undone."""
+    declared = [
+        effect for effect in effects if not effect.undone and compensation_of(effect, registry) is not None
     ]
-    answers = "Approve: run again what failed. Respond: say what to plan instead."
-    if doubts:
-        answers = "Respond: say that it happened, and with what result, or that it did not."
-        answers = f"Approve: it did not happen, run it again. {answers}"
-    if len(doubts) > 1:
-        answers = "Respond: say of each effect in doubt whether it happened."
-    return {
-        "goal": goal,
-        "capability": "escalation",
-        "step_id": ", ".join(failed),
-        "description": f"{goal}. {answers} Reject: leave it and end.",
-        "args": failed,
-        "steps": steps,
-        **doubt_list(doubts, doubtful or [doubt.step_id for doubt in doubts]),
-        "replans_left": replans_left,
-        "reason": verdict.reason,
-        "risk": highest_risk(*(entry.risk for entry, _ in open_)),
-        "mode": "destructive",
-        "effect": "blind" if doubts else "idempotent",
-    }
+    return [f"{one.capability} ({one.step.step.id})" if one.step else one.capability for one in declared]

@@ -24,6 +24,7 @@ from planwright.graph.state import ModelRoute
 from planwright.models.calling import MAX_TOKENS
 from planwright.models.offers import Providers, prices_of, step_route
 from planwright.models.pricing import price, worst_price
+from planwright.models.roles import serving
 from planwright.prompts import instructed, render
 
 
@@ -58,10 +59,11 @@ def estimate(
     agentic = [entry for entry in todo if entry.step.agentic]
     providers, sent = settings.providers, list[tuple[ModelRoute | None, int]]()
     for entry in agentic:
-        by = step_route(providers, route, entry.step.routed_by) if route else None
+        by = step_route(providers, serving(settings, "agent", route), entry.step.routed_by) if route else None
         sent.append((by, _count(*_step_prompt(entry, registry, profile))))
     if plan.steps and plan.steps[-1].capability == "respond":
-        sent.append((route, _count(render("respond"), " ".join(step.description for step in plan.steps))))
+        by = serving(settings, "respond", route) if route else None
+        sent.append((by, _count(render("respond"), " ".join(step.description for step in plan.steps))))
     by_route = {by: sum(count for other, count in sent if other == by) for by, _ in sent or [(route, 0)]}
     costs = [_price(providers, by, count) for by, count in by_route.items()]
     rooms = [_room(providers, by) for by, _ in sent if by]

@@ -85,13 +85,19 @@ async def wait_for_decision(gates: Gates, gate_id: str, invocation: Invocation) 
         answer = interrupt(asked, response_schema=schema)
         if invocation.answered is not None:
             refused = await invocation.answered(gate, answer)
-    if gate.status != "edited":
-        data: dict[str, Any] = {"gate_id": gate_id, "decision": gate.status, "reason": gate.reason}
-        by = {"by": gate.decided_by, "channel": gate.channel}
-        if gate.effects:
-            data["effects"] = [effect.model_dump(mode="json") for effect in gate.effects]
-        invocation.emit("approval_resolved", {**data, **by}, gate_id)
+    tell_decision(gate, invocation)
     return gate
+
+
+def tell_decision(gate: Gate, invocation: Invocation) -> None:
+    """Tell how a gate was decided, once."""
+    if gate.status == "edited":
+        return
+    data: dict[str, Any] = {"gate_id": gate.gate_id, "decision": gate.status, "reason": gate.reason}
+    by = {"by": gate.decided_by, "channel": gate.channel}
+    if gate.effects:
+        data["effects"] = [effect.model_dump(mode="json") for effect in gate.effects]
+    invocation.emit("approval_resolved", {**data, **by}, gate.gate_id)
 
 
 def _tell_approvals(gate: Gate, invocation: Invocation) -> None:

@@ -11,7 +11,8 @@ from planwright.graph.plan import CheckedStep
 from planwright.graph.results import StepResult, StepStatus
 from planwright.nodes.call_gate import CallGates
 from planwright.nodes.node import Node, Update
-from planwright.nodes.step_runner import StepRunner, ended
+from planwright.nodes.step_ends import ended
+from planwright.nodes.step_runner import StepRunner
 
 
 def gated_call(runner: StepRunner, gates: CallGates) -> Node[LaneState]:

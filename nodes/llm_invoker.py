@@ -84,7 +84,7 @@ async def _of_earlier(
 ) -> list[ToolCall]:
     """Refuse the calls that would repeat what is in doubt, and ask for those that repeat what was done."""
     calls = await refused_in_doubt(read, stores.doubts, invocation.thread_id, reader.registry)
-    return await asking_again(calls, stores.forks, invocation.run_id)
+    return await asking_again(calls, stores, invocation, reader.registry)
 
 
 async def _record(batch: Plan, calls: list[ToolCall], plans: Plans, invocation: Invocation) -> None:

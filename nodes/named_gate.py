@@ -17,8 +17,9 @@ from planwright.nodes.chain_plan import shown_parts
 from planwright.nodes.gated_call import refused
 from planwright.nodes.node import Node, Update
 from planwright.nodes.request_gate import checked_call
+from planwright.nodes.step_ends import ended
 from planwright.nodes.step_gates import agent_args
-from planwright.nodes.step_runner import StepRunner, ended
+from planwright.nodes.step_runner import StepRunner
 
 
 def named_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState]:

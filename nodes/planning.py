@@ -6,7 +6,7 @@ import re
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.graph.errors import LimitExceeded, ModelError
+from planwright.graph.errors import LimitExceeded, ModelError, SetupError
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.run_context import PlanningMode
 from planwright.graph.settings import Planning
@@ -38,12 +38,23 @@ def planning(settings: Planning, models: Models) -> Node[AgentState]:
             return {"decision": decision}
         can_call = state["route"].can_call and not invocation.context.dry_run
         decision = decide(state["request"], mode, settings.threshold, can_call)
-        if mode == "llm_decides" and (vote := await _vote(models, state, invocation)) is not None:
-            decision = voted(decision, vote, can_call)
+        has_fast = models.router.role("fast", state["route"]) is not None
+        if votes(decision, settings.threshold, has_fast) and not state["route"].embedded:
+            vote = await _vote(models, state, invocation)
+            decision = decision if vote is None else voted(decision, vote, can_call)
         invocation.emit("planning_decision", decision.model_dump(mode="json"), "run")
         return {"decision": decision}
 
     return planning
+
+
+def votes(decision: PlanningDecision, threshold: int, has_fast: bool) -> bool:
+    """Say whether a model is asked: always by `llm_decides`, else one point below the threshold.
+
+    There, in the grey band, only where a model is set for the role `fast`.
+    """
+    grey = decision.mode == "auto" and decision.score == threshold - 1
+    return decision.mode == "llm_decides" or (grey and has_fast)
 
 
 async def _vote(models: Models, state: AgentState, invocation: Invocation) -> bool | None:
@@ -52,7 +63,7 @@ async def _vote(models: Models, state: AgentState, invocation: Invocation) -> bo
     prompt = Prompt("planning", render("planning"), asked, timeout_s=VOTE_S, max_tokens=3, temperature=0)
     try:
         reply = await models.complete(state["route"], prompt, invocation, "planning")
-    except (ModelError, LimitExceeded):
+    except (ModelError, LimitExceeded, SetupError):
         return None
     word = reply.strip().lower()
     return True if word.startswith("y") else False if word.startswith("n") else None

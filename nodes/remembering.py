@@ -8,8 +8,9 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from planwright.capabilities.attempts import Told
+from planwright.capabilities.call_site import Site
 from planwright.capabilities.consent import judge
-from planwright.capabilities.gateway import Gateway, Site
+from planwright.capabilities.gateway import Gateway
 from planwright.capabilities.pins import pin_now
 from planwright.capabilities.policy_file import DEFAULT, Policy
 from planwright.checkpoints.plans import Plans, RecordedPlan

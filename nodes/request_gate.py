@@ -22,11 +22,13 @@ from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.lane_state import LaneState
 from planwright.graph.plan import CheckedStep
 from planwright.graph.state import StepTask
+from planwright.nodes.asking_again import AGAIN
 from planwright.nodes.call_gate import CallGates, approval
 from planwright.nodes.card import step_card
 from planwright.nodes.chain_plan import shown_parts
 from planwright.nodes.node import Node, Update
-from planwright.nodes.step_runner import StepRunner, ended, site_of
+from planwright.nodes.step_ends import failed
+from planwright.nodes.step_runner import StepRunner, site_of
 
 
 def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState]:
@@ -40,19 +42,27 @@ def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState]:
             runner.gateway.check_pin(task["checked"])
             found, args = await checked_call(runner, task, given, invocation)
             site = site_of(task["checked"], task["plan_hash"], invocation)
-            judged = runner.gateway.judge(found.given(args, runner.gateway.world), args, site, "plan")
+            found = found.given(args, runner.gateway.world)
+            past = await runner.gateway.past(found, args, site)
+            if past.key:  # nothing is called, so nobody is asked
+                kept = await runner.run(task, results, invocation)
+                return {"results": {kept.uid: kept}}
+            await runner.gateway.refuse_again(found, args, site, sources=False)
+            judged = runner.gateway.judge(found, args, site, "plan")
             settled = invocation.board.settled
             parts = shown_parts(invocation.run_id, task["checked"], args, runner.gateway, settled)
             named = await gates.passed(task["checked"], args, invocation.run_id)
         except CapabilityError as error:
-            failed = ended(task["checked"], "failed", code=error.code, error=error.cause)
-            return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
+            result = failed(task["checked"], error)
+            return {"results": {result.uid: await runner.settle(task, result, invocation)}}
         checked = task["checked"]
         why = judged.reason if judged.asks and not checked.done_before else checked.reason
         shown = step_card(task, args, evidence(judged.ruling, runner.gateway.world), why) | parts
         shown |= {"width": width_of(found, args)}
-        decided = allowed(task["checked"], judged) or decided_at(named)
-        opened = await gates.open(task["checked"], shown, invocation, task["plan_gate"], decided)
+        if past.again:
+            shown |= {"reason": AGAIN, "done_before": invocation.run_id}
+        decided = None if past.again else allowed(checked, judged) or decided_at(named)
+        opened = await gates.open(checked, shown, invocation, task["plan_gate"], decided)
         return {"gate_id": opened}
 
     return request_gate

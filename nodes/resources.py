@@ -1,60 +1,69 @@
-"""Steps that would overwrite the same thing at the same time (SPEC 3.4, `resource_conflict`).
+"""The order of steps that use the same things (reads, adds and writes), where their plan gives them none.
 
 What is not known beforehand is kept apart by locks when it runs (`capabilities/resource_locks.py`).
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.registry import Registry
+from planwright.capabilities.resources import Uses, all_of, shown_name
+from planwright.capabilities.uses import uses_of, uses_of_tool
 from planwright.graph.errors import CapabilityRejected
-from planwright.graph.plan import CheckedStep
+from planwright.graph.plan import DELEGATE, CheckedStep, OrderEdge, Plan, PlanStep
 from planwright.graph.results import Finding
+from planwright.graph.schedule import order_edges, topological
 
 
-def resource_conflicts(
-    checked: Sequence[CheckedStep], ended: Container[str], registry: Registry, world: CallContext
-) -> Iterator[Finding]:
-    """Find every two steps of a plan, in topological order, that share a resource and no order.
+def in_order(
+    plan: Plan,
+    checked: Sequence[CheckedStep],
+    ended: Container[str],
+    registry: Registry,
+    world: CallContext,
+) -> tuple[list[CheckedStep], list[Finding]]:
+    """Let every step wait for the earlier ones of its plan that use what it uses, unless it does so anyway.
 
-    Steps whose uid has `ended` do not run again. A reference stands for itself: the same one has the
-    same value, whatever that is.
+    Steps whose uid has `ended` do not run again: nobody waits for them. A broken declaration is a finding.
     """
-    before: dict[str, set[str]] = {}
-    writers: dict[str, list[CheckedStep]] = defaultdict(list)
-    for entry in checked:
-        before[entry.uid] = set(entry.needs).union(*(before[uid] for uid in entry.needs))
-        if entry.uid in ended:
-            continue
+    by_id = {entry.step.id: entry for entry in checked}
+    written = [by_id[step.id] for step in plan.work if step.id in by_id]
+    uses: dict[str, Uses] = {}
+    findings = []
+    for entry in written:
         try:
-            keys = overwritten(entry, registry, world)
+            uses[entry.uid] = uses_of_step(entry.step, registry, world)
         except CapabilityRejected as error:
-            yield Finding(
-                code="not_permitted", step_id=entry.step.id, message=error.cause, fix=error.next_step
+            uses[entry.uid] = Uses()
+            findings.append(
+                Finding(code="not_permitted", step_id=entry.step.id, message=error.cause, fix=error.next_step)
             )
-            continue
-        for key in sorted(keys):
-            for other in writers[key]:
-                if other.uid not in before[entry.uid]:
-                    yield _conflict(other.step.id, entry.step.id, key)
-            writers[key].append(entry)
+    needs = {entry.uid: entry.needs for entry in written}
+    edges = order_edges(needs, ended, lambda earlier, later: uses[earlier].shared(uses[later]))
+    by_uid = {entry.uid: _following(entry, edges.get(entry.uid, {})) for entry in written}
+    return [
+        by_uid[uid] for uid in topological({uid: before(entry) for uid, entry in by_uid.items()})
+    ], findings
 
 
-def overwritten(entry: CheckedStep, registry: Registry, world: CallContext) -> frozenset[str]:
-    """Name what a step overwrites, as far as its arguments are written out; none for an agent's step."""
-    found = registry.get(entry.step.capability or "")
-    if found is None:
-        return frozenset()
-    return found.overwrites({**found.defaults, **entry.step.params}, world)
+def uses_of_step(step: PlanStep, registry: Registry, world: CallContext) -> Uses:
+    """Name what a step uses; of one that a model does, what its tools may. Raises CapabilityRejected."""
+    if step.agentic:
+        tools = (registry.get(name) for name in step.tool_hints if name != DELEGATE)
+        return all_of(uses_of_tool(tool, world) for tool in tools if tool)
+    capability = registry.get(step.capability or "")
+    return Uses() if capability is None else uses_of(capability, step.params, world)
 
 
-def _conflict(first: str, second: str, key: str) -> Finding:
-    return Finding(
-        code="resource_conflict",
-        step_id=second,
-        message=f"it may run at the same time as {first}, and both write {key}",
-        fix=f"make one depend on the other, e.g. {second} on {first}, or write elsewhere",
-    )
+def before(entry: CheckedStep) -> tuple[str, ...]:
+    """List all that a step waits for: what it needs, and what it only follows."""
+    return (*entry.needs, *(edge.uid for edge in entry.follows))
+
+
+def _following(entry: CheckedStep, edges: Mapping[str, str]) -> CheckedStep:
+    if not edges:
+        return entry
+    follows = tuple(OrderEdge(uid=uid, resource=shown_name(name)) for uid, name in edges.items())
+    return entry.model_copy(update={"follows": follows})

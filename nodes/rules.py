@@ -95,7 +95,7 @@ def _absent(step: PlanStep, name: str | None, registry: Registry) -> Finding:
     """Tell a capability that there is not from one that the agent of the run may not use."""
     near = ", ".join(registry.near(name or step.description)) or "see planwright capabilities"
     if name and registry.withholds(name):
-        message, fix = f"this agent may not use {name}", f"leave it out; nearest of its own: {near}"
+        message, fix = registry.why_withheld(name), f"leave it out; nearest of its own: {near}"
         return Finding(code="not_permitted", step_id=step.id, message=message, fix=fix)
     message = f"there is no capability {name!r}"
     return Finding(code="unknown_capability", step_id=step.id, message=message, fix=f"nearest: {near}")

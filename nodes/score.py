@@ -1,36 +1,36 @@
-"""score: the critic marks every step, rules over the run, and says how it ends (S4)."""
+"""score: the critic marks every step by what is on record, rules over the run, and says how it ends."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 from langchain_core.runnables import RunnableConfig
-from pydantic import JsonValue
 
-from planwright.capabilities.expression import Values, compiled
 from planwright.checkpoints.stores import Stores
-from planwright.graph.doubt import UNDECIDED
+from planwright.graph.canonical import sha256
 from planwright.graph.errors import BudgetExceeded, CapabilityChanged, RunError
 from planwright.graph.events import EventType
 from planwright.graph.invocation import Invocation, invocation_of
-from planwright.graph.plan import CheckedStep, Plan
-from planwright.graph.results import Finding, Ruling, RunStatus, StepResult, StepScore, Verdict
+from planwright.graph.plan import Plan
+from planwright.graph.results import RunStatus, StepResult, Verdict
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState, Attempts
-from planwright.nodes.escalation_gate import unsettled
+from planwright.nodes.critic.evaluators import UNKNOWN
+from planwright.nodes.critic.facts import StepFacts, facts_hash
+from planwright.nodes.critic.gathering import retried
+from planwright.nodes.critic.ruling import Means, failures, rule, score_step
+from planwright.nodes.escalation_gate import needs_person
+from planwright.nodes.fact_reader import FactReader
 from planwright.nodes.node import Node, Update, ending
 from planwright.nodes.plan_approval import asked_again
-from planwright.nodes.step_runner import full_output
-
-UNKNOWN = ("in_doubt", UNDECIDED)
-FINAL_CODES = frozenset(
-    ("rejected", "forbidden", "budget_exceeded", "timeout", "approved", "expired", *UNKNOWN)
-)
+from planwright.nodes.rubrics import Rubrics
 
 
-def score(stores: Stores, settings: Settings) -> Node[AgentState]:
-    """Score the steps of a plan and decide: accept, plan again, or escalate."""
+def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentState]:
+    """Score the steps of a plan and decide: accept, run steps again, plan again, or escalate."""
+    reader = FactReader(stores, settings, rubrics)
 
     async def score(state: AgentState, config: RunnableConfig) -> Update:
         invocation, plan = invocation_of(config), state["plan"]
@@ -42,118 +42,91 @@ def score(stores: Stores, settings: Settings) -> Node[AgentState]:
                 f"steps {', '.join(never)} have no result on record: the state was changed from outside",
                 f"end the run: planwright cancel {invocation.thread_id}",
             )
-        results = [settled[entry.uid] for entry in checked]
-        round_ = f":{attempts.escalations}" if attempts.escalations else ""
-        _tell_end(invocation, plan, results, f"{plan.plan_id}{round_}")
+        verdicts = await stores.verdicts.of_run(invocation.run_id)
+        settled |= retried(verdicts, settled)
+        results, key = [settled[entry.uid] for entry in checked], round_of(plan, attempts)
+        _tell_end(invocation, plan, results, key)
         changed = [r.error for r in results if r.code == CapabilityChanged.code]
         if changed and not invocation.cancelled_by:
             again = asked_again(attempts, changed if state["gate_id"] else [])
             return {"verdict": None, "results": settled, "status": "running", **again}
-        outputs = {r.uid: await full_output(stores, r) for r in results if r.status == "completed"}
-        timeout_s = settings.execution.step_timeout_s
-        pairs = list(zip(checked, results, strict=True))
-        scores = await asyncio.to_thread(  # criteria are programs of others; the loop goes on meanwhile
-            lambda: [score_step(entry, r, outputs.get(r.uid), timeout_s) for entry, r in pairs]
-        )
-        left = attempts.replans_left(settings.planning.replan_budget)
-        ruling, reason = rule(results, scores, 0 if invocation.cancelled_by else left)
-        verdict = Verdict(
-            run_id=invocation.run_id,
-            plan_id=plan.plan_id,
-            verdict=ruling,
-            reason=reason,
-            step_scores=tuple(scores),
-            replan_attempts=attempts.replans,
-        )
-        _tell_verdict(invocation, verdict, f"{plan.plan_id}{round_}")
-        if ruling == "replan" and (error := await _calls_spent(stores, invocation, reason)):
-            return {"verdict": verdict, "results": settled, **ending("budget_exceeded", error)}
-        if ruling == "replan":
-            findings = failures(results, scores)
-            tried = attempts.model_copy(update={"replans": attempts.replans + 1})
-            again = {"findings": findings, "attempts": tried, "approved": False}
-            return {"verdict": verdict, "results": settled, **again}
-        escalates = ruling == "escalate" and not invocation.cancelled_by and bool(unsettled(checked, settled))
-        return {"verdict": verdict, "results": settled, "status": "running", "escalates": escalates}
+        facts = await reader.of(state, settled, verdicts, invocation)
+        row = f"{plan.revision}:{key}"
+        verdict = verdicts.get(row)
+        if verdict is None:
+            means = means_of(settings, state, cancelled=bool(invocation.cancelled_by))
+            verdict = await asyncio.to_thread(  # criteria are programs of others; the loop goes on meanwhile
+                judge, facts, means, invocation.run_id, plan, attempts
+            )
+            await stores.verdicts.add(invocation.lease, row, plan, verdict, invocation.clock())
+        _tell_verdict(invocation, verdict, key)
+        error = await _calls_spent(stores, invocation, verdict)
+        return _after(state, verdict, facts, settled, error, cancelled=bool(invocation.cancelled_by))
 
     return score
 
 
-def score_step(checked: CheckedStep, result: StepResult, output: JsonValue, timeout_s: float) -> StepScore:
-    """Mark one step; `success_criteria` in CEL are evaluated over its output."""
-    if result.status != "completed":
-        grave = result.status == "failed" and result.code in ("rejected", "forbidden", *UNKNOWN)
-        floor = 0.0 if grave else 1.0
-        note = f"{result.status}: {result.error}"
-        return StepScore(
-            step_id=result.step_id,
-            policy=floor,
-            utility=0.0,
-            safety=floor,
-            latency=1.0,
-            cost=1.0,
-            findings=(note,),
-        )
-    holds, note = criterion_holds(checked, output)
-    limit = checked.step.timeout_s or timeout_s
-    return StepScore(
-        step_id=result.step_id,
-        policy=1.0,
-        utility=(1.0 if holds else 0.0) * (0.5 if result.missing else 1.0),
-        safety=1.0,
-        latency=round(max(0.0, 1 - result.seconds / limit), 3),
-        cost=1.0 if result.attempts == 1 else round(1 / result.attempts, 3),
-        findings=(note,) if note else (),
+def round_of(plan: Plan, attempts: Attempts) -> str:
+    """Name one scoring of a plan: it may be run more than once."""
+    again = f":{attempts.escalations}" if attempts.escalations else ""
+    return f"{plan.plan_id}{again}" + (f":r{attempts.retries}" if attempts.retries else "")
+
+
+def means_of(settings: Settings, state: AgentState, *, cancelled: bool) -> Means:
+    """Say what the critic may still order: nothing once cancelled; the embedded planner has no other plan."""
+    critic, attempts = settings.critic, state.get("attempts", Attempts())
+    planned_once = cancelled or state["route"].embedded
+    return Means(
+        replans=0 if planned_once else attempts.replans_left(settings.planning.replan_budget),
+        retries=0 if cancelled else max(critic.run_retries - attempts.retries, 0),
+        step_retries=critic.step_retries,
+        strict_from=None if critic.strictness == "off" else critic.strictness,
     )
 
 
-def criterion_holds(checked: CheckedStep, output: JsonValue) -> tuple[bool, str]:
-    """Evaluate a step's CEL criterion; one that cannot be evaluated does not hold."""
-    criterion = checked.step.success_criteria
-    if criterion is None or criterion.cel is None:
-        return True, ""
-    try:
-        holds, why = compiled(criterion.cel).holds(Values({"output": output}))
-    except ValueError as error:
-        return False, f"criterion {criterion.cel[:200]!r} {error}"
-    if holds is None:
-        return False, f"criterion {criterion.cel!r} {why}"
-    return (True, "") if holds else (False, f"criterion {criterion.cel!r} does not hold")
-
-
-def rule(results: list[StepResult], scores: list[StepScore], replans_left: int) -> tuple[Ruling, str]:
-    """Rule over the run, with the reason in words."""
-    failed = [result for result in results if result.status == "failed"]
-    unmet = [
-        mark
-        for mark, result in zip(scores, results, strict=True)
-        if result.status == "completed" and not mark.utility
-    ]
-    if not failed and not unmet:
-        left_out = [result.step_id for result in results if result.status != "completed"]
-        return "accept", f"left out: {', '.join(left_out)}" if left_out else "every step succeeded"
-    final = [result for result in failed if result.code in FINAL_CODES]
-    what = "; ".join(
-        [f"{r.step_id}: {r.error}" for r in failed] + [f"{m.step_id}: {m.findings[0]}" for m in unmet]
+def judge(facts: Sequence[StepFacts], means: Means, run_id: str, plan: Plan, attempts: Attempts) -> Verdict:
+    """Score every step and rule over the run: a pure function of what is on record."""
+    scores = [score_step(one, means) for one in facts]
+    ruling, reason = rule([one.result for one in facts], scores)
+    return Verdict(
+        run_id=run_id,
+        plan_id=plan.plan_id,
+        verdict=ruling,
+        reason=reason,
+        step_scores=tuple(scores),
+        replan_attempts=attempts.replans,
+        retry_attempts=attempts.retries,
+        inputs_hash=sha256([facts_hash(facts), asdict(means)]),
     )
-    if final or replans_left <= 0:
-        return "escalate", what
-    return "replan", what
 
 
-def failures(results: list[StepResult], scores: list[StepScore]) -> list[Finding]:
-    """Tell the planner what went wrong."""
-    failed = [
-        Finding(code=r.code or "failed", step_id=r.step_id, message=r.error)
-        for r in results
-        if r.status == "failed"
-    ]
-    unmet = [
-        Finding(code="criteria_not_met", step_id=mark.step_id, message=mark.findings[0])
-        for mark, result in zip(scores, results, strict=True)
-        if result.status == "completed" and not mark.utility and mark.findings
-    ]
-    return failed + unmet
+def _after(
+    state: AgentState,
+    verdict: Verdict,
+    facts: Sequence[StepFacts],
+    settled: Mapping[str, StepResult],
+    spent: BudgetExceeded | None,
+    *,
+    cancelled: bool,
+) -> Update:
+    """Turn a verdict into what happens next."""
+    attempts, results = state.get("attempts", Attempts()), [one.result for one in facts]
+    update: Update = {"verdict": verdict, "results": dict(settled)}
+    if spent is not None:
+        return {**update, **ending("budget_exceeded", spent)}
+    if verdict.verdict == "retry":
+        tried = attempts.model_copy(update={"retries": attempts.retries + 1})
+        refused = retried({"": verdict}, settled)
+        update["results"] = {**settled, **refused}
+        return {**update, "findings": [], "attempts": tried, "approved": False}
+    if verdict.verdict == "replan":
+        tried = attempts.model_copy(update={"replans": attempts.replans + 1})
+        findings = failures(results, verdict.step_scores)
+        return {**update, "findings": findings, "attempts": tried, "approved": False}
+    can_plan = not (state["route"].embedded or attempts.fixed)
+    acted = any(one.acted for one in facts)
+    asks = not cancelled and needs_person(state["checked"], settled, verdict, acted=acted, can_plan=can_plan)
+    return {**update, "status": "running", "escalates": asks}
 
 
 def final_status(results: Mapping[str, StepResult], verdict: Verdict | None) -> RunStatus:
@@ -174,15 +147,17 @@ def final_status(results: Mapping[str, StepResult], verdict: Verdict | None) -> 
     return "completed" if set(statuses) <= {"completed"} else "completed_with_skips"
 
 
-async def _calls_spent(stores: Stores, invocation: Invocation, reason: str) -> BudgetExceeded | None:
-    """Say that there is no call left for another plan."""
+async def _calls_spent(stores: Stores, invocation: Invocation, verdict: Verdict) -> BudgetExceeded | None:
+    """Say that there is no call left for another plan, or to run a step again."""
     limits = invocation.profile.limits
     limit, setting = limits.tool_calls, limits.setting("tool_calls")
-    if limit is None or (await stores.budgets.spent(invocation.run_id, invocation.clock())).calls < limit:
+    if verdict.verdict not in ("retry", "replan") or limit is None:
+        return None
+    if (await stores.budgets.spent(invocation.run_id, invocation.clock())).calls < limit:
         return None
     return BudgetExceeded(
         setting,
-        f"{setting} is reached ({limit}), and it has not worked: {reason}",
+        f"{setting} is reached ({limit}), and it has not worked: {verdict.reason}",
         f"raise {setting} in planwright.toml, then run again",
     )
 
@@ -200,4 +175,4 @@ def _tell_verdict(invocation: Invocation, verdict: Verdict, key: str) -> None:
     for mark in verdict.step_scores:
         invocation.emit("step_scored", mark.model_dump(mode="json"), f"{key}:{mark.step_id}")
     about = {"plan_id": verdict.plan_id, "verdict": verdict.verdict, "reason": verdict.reason}
-    invocation.emit("verdict", about, key)
+    invocation.emit("verdict", {**about, "not_judged": list(verdict.not_judged)}, key)

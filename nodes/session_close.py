@@ -8,6 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from planwright.checkpoints.stores import Stores
 from planwright.graph.invocation import invocation_of
 from planwright.graph.state import AgentState
+from planwright.nodes.gate import tell_decision
 from planwright.nodes.node import Node, Update
 
 
@@ -18,6 +19,8 @@ def session_close(stores: Stores) -> Node[AgentState]:
         invocation = invocation_of(config)
         answer, status = state.get("answer", ""), state.get("status", "failed")
         now = invocation.clock()
+        for gate in await stores.gates.of_run(invocation.run_id):
+            tell_decision(gate, invocation)  # of those that nobody waited for any more, too
         spent = await stores.budgets.spent(invocation.run_id, now)
         invocation.emit("agent_message", {"content": answer}, "run")
         invocation.emit("budget_update", {**vars(spent)}, "run")

@@ -10,10 +10,13 @@ from planwright.graph.results import StepResult
 
 
 def step_uid(run_id: str, step: PlanStep, needs: tuple[str, ...], results: Mapping[str, StepResult]) -> str:
-    """Name a step of a run for good, by what it does and needs; anew where that has failed before."""
+    """Name a step of a run for good, by what it does and needs; anew where that has failed before.
+
+    What a person said no to keeps its name, and so its result: it is not asked about again.
+    """
     for again in range(100):
         uid = uid_of(run_id, step, needs, again)
-        if uid not in results or results[uid].status == "completed":
+        if uid not in results or results[uid].status in ("completed", "rejected"):
             return uid
     raise AssertionError("a step cannot fail a hundred times within its budgets")
 

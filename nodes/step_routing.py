@@ -12,7 +12,7 @@ from planwright.graph.results import Finding, StepResult
 from planwright.graph.state import ModelRoute, StepTask
 from planwright.models.offers import Providers, missing, open_to_hints, step_route
 from planwright.models.router import Router
-from planwright.nodes.step_runner import ended
+from planwright.nodes.step_ends import ended
 
 UNMET = "unmet_model_hint"
 
@@ -23,9 +23,9 @@ def routed(router: Router, task: StepTask, invocation: Invocation) -> ModelRoute
     Raises SetupError when no configured model has what is required.
     """
     step, uid = task["checked"].step, task["checked"].uid
-    if step.routed_by is None:
-        return task["route"]
     route = router.for_step(task["route"], step.routed_by)
+    if step.routed_by is None:
+        return route
     tell(router, route, step.routed_by, {"step_id": step.id, "uid": uid}, invocation)
     return route
 

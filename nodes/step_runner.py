@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 from pydantic import JsonValue
 
 from planwright.capabilities.attempts import Told
-from planwright.capabilities.gateway import Gateway, Site
+from planwright.capabilities.call_site import Site
+from planwright.capabilities.gateway import Gateway
 from planwright.checkpoints.stores import Stores
 from planwright.graph.canonical import spelled
 from planwright.graph.cascade import fate
@@ -25,13 +26,14 @@ from planwright.graph.invocation import Invocation
 from planwright.graph.lane_budget import LaneBudget
 from planwright.graph.plan import CheckedStep
 from planwright.graph.references import resolve
-from planwright.graph.results import StepResult, StepStatus
+from planwright.graph.results import StepResult
 from planwright.graph.risk import Risk
 from planwright.graph.settings import Settings
 from planwright.graph.state import StepTask
 from planwright.models.warning import warn
 from planwright.nodes.alternative import Alternative
 from planwright.nodes.node import ended_by
+from planwright.nodes.step_ends import ended, failed
 
 PREVIEW = 200
 
@@ -60,15 +62,30 @@ class StepRunner:
         decision, missing = fate(checked.needs, results, checked.cascade)
         if invocation.cancelled_by:
             return await self.settle(task, await self.cancelled(checked, invocation), invocation), {}
-        if waits := [r.step_id for r in results.values() if r.code == CapabilityChanged.code]:
-            reason = f"it builds on {', '.join(waits)}, which is asked for again"
-            again = ended(checked, "skipped", code=CapabilityChanged.code, error=reason)
-            return await self.settle(task, again, invocation), {}
+        if again := await self._asked_again(task, results.values(), invocation):
+            return again, {}
         if decision == "skip":
             reason = f"it needs {', '.join(missing)}, which did not succeed"
             skipped = ended(checked, "skipped", code="dependency_failed", error=reason, missing=missing)
             return await self.settle(task, skipped, invocation), {}
         return None, results
+
+    async def turn(self, task: StepTask, invocation: Invocation) -> StepResult | None:
+        """Wait until the steps that it only follows have ended; return its result where that ends it, too."""
+        checked = task["checked"]
+        results = await invocation.board.inputs((edge.uid for edge in checked.follows), checked.uid)
+        return await self._asked_again(task, results.values(), invocation)
+
+    async def _asked_again(
+        self, task: StepTask, earlier: Iterable[StepResult], invocation: Invocation
+    ) -> StepResult | None:
+        """Skip a step whose plan is asked for again, with the steps that come before it."""
+        waits = [result.step_id for result in earlier if result.code == CapabilityChanged.code]
+        if not waits:
+            return None
+        reason = f"it comes after {', '.join(waits)}, which is asked for again"
+        again = ended(task["checked"], "skipped", code=CapabilityChanged.code, error=reason)
+        return await self.settle(task, again, invocation)
 
     async def arguments(
         self, task: StepTask, results: dict[str, StepResult], invocation: Invocation
@@ -94,7 +111,9 @@ class StepRunner:
         }
 
     async def run(self, task: StepTask, results: dict[str, StepResult], invocation: Invocation) -> StepResult:
-        """Make the step's call, when a slot is free, and settle how it ended."""
+        """Make the step's call, when it is its turn and a slot is free, and settle how it ended."""
+        if again := await self.turn(task, invocation):
+            return again
         async with invocation.board.slots:
             if invocation.cancelled_by:
                 stopped = await self.cancelled(task["checked"], invocation)
@@ -159,7 +178,7 @@ class StepRunner:
         ask_from: Risk | None = None,
     ) -> StepResult:
         """Make a call, with its retries, and say how it ended; nothing is settled yet."""
-        tries, started = [1], invocation.seconds()
+        tries, started, kept = [1], invocation.seconds(), list[str]()
 
         def may_retry(attempt: int, cause: str, key: str) -> bool:
             if invocation.cancelled_by or invocation.told_of("plan_step_retry") >= self._run_retries:
@@ -173,13 +192,18 @@ class StepRunner:
             data = {**about, "outcome": outcome, "error": cause, "idempotency_key": key}
             invocation.emit("effect_lookup", data, f"{checked.uid}:{invocation.lease.token}:{times}")
 
+        def keep(key: str, uid: str) -> None:
+            kept.append(invocation.run_id)
+            data = {**about, "idempotency_key": key, "done_by": uid}
+            invocation.emit("effect_kept", data, checked.uid)
+
         site, name = site_of(checked, plan_hash, invocation, lanes, ask_from), checked.step.capability or ""
         try:
             invocation.check_time()
-            output = await self.gateway.call(name, await arguments(), site, Told(may_retry, looked_up))
+            output = await self.gateway.call(name, await arguments(), site, Told(may_retry, looked_up, keep))
             result = await self._completed(checked, output)
         except CapabilityError as error:
-            result = ended(checked, "failed", code=error.code, error=error.cause)
+            result = failed(checked, error)
         except LimitExceeded as error:
             result = ended(checked, "failed", code=ended_by(error), error=str(error))
         except RunStopped:
@@ -188,7 +212,8 @@ class StepRunner:
             result = ended(checked, "failed", code="failed", error=error.cause)
         await warn(self._stores.budgets, invocation)
         seconds = round(invocation.seconds() - started, 3)
-        return result.model_copy(update={"attempts": tries[0], "seconds": seconds})
+        how = {"attempts": tries[0], "seconds": seconds, "kept_from": "".join(kept)}
+        return result.model_copy(update=how)
 
     async def settle(self, task: StepTask, result: StepResult, invocation: Invocation) -> StepResult:
         """Record a result durably, then let the steps that wait for it go on."""
@@ -237,21 +262,6 @@ class StepRunner:
         about: dict[str, JsonValue] = {"plan_id": task["plan_id"], "goal": task["goal"], "step_id": step.id}
         about |= {"step_index": task["index"], "total": task["total"], "capability": step.shown_name}
         return about | {"description": step.description, "uid": task["checked"].uid}
-
-
-def ended(
-    checked: CheckedStep, status: StepStatus, *, code: str, error: str, missing: tuple[str, ...] = ()
-) -> StepResult:
-    """Make the result of a step that brought nothing."""
-    return StepResult(
-        uid=checked.uid,
-        step_id=checked.step.id,
-        capability=checked.step.shown_name,
-        status=status,
-        code=code,
-        error=error,
-        missing=missing,
-    )
 
 
 def site_of(

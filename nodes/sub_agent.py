@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from planwright.checkpoints.stores import Stores
 from planwright.graph.doubt import UNDECIDED
+from planwright.graph.envelope import LaneEnvelope
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.lane_budget import LaneBudget
 from planwright.graph.loop_state import CallDoubt, CallTask, LoopInput, LoopOutcome, LoopTask
@@ -22,11 +23,14 @@ from planwright.nodes.step_runner import StepRunner
 from planwright.nodes.tool_execution import answer
 from planwright.prompts import as_data, render
 
-OpenLane = Callable[[LoopInput, RunnableConfig], Awaitable[LoopOutcome]]
+OpenLane = Callable[[LoopInput, RunnableConfig], Awaitable[tuple[LoopOutcome, LaneEnvelope]]]
 
 
 def sub_agent(open_lane: OpenLane, runner: StepRunner, stores: Stores, settings: Settings) -> Node[CallTask]:
-    """Open a lane with fewer tools, a budget carved from its parent's, and one level less to go."""
+    """Open a lane with fewer tools, a budget carved from its parent's, and one level less to go.
+
+    What it hands over is judged by its record: what that does not bear out reaches the model as an error.
+    """
 
     async def sub_agent(state: CallTask, config: RunnableConfig) -> Update:
         invocation, call = invocation_of(config), state["call"]
@@ -40,9 +44,11 @@ def sub_agent(open_lane: OpenLane, runner: StepRunner, stores: Stores, settings:
         invocation.emit("tool_call_start", {**about, "args": checked.step.params}, checked.uid)
         result, began = invocation.board.settled(checked.uid), invocation.seconds()
         if result is None:
-            budget = await _carved(parent, checked, stores, settings, invocation)
-            opening = lane_opening(parent, state["batch"], checked, budget, settings.planning.max_depth)
-            result = step_result(checked, await open_lane(opening, config))
+            async with invocation.board.lanes.hold(checked.uid, parent.lane):
+                budget = await _carved(parent, checked, stores, settings, invocation)
+                opening = lane_opening(parent, state["batch"], checked, budget, settings.planning.max_depth)
+                outcome, envelope = await open_lane(opening, config)
+            result = step_result(checked, outcome, envelope, opening["loop"].goal, 0)
             seconds = round(invocation.seconds() - began, 3)
             result = result.model_copy(update={"seconds": seconds})
             await runner.record(result, invocation)

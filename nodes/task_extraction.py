@@ -29,7 +29,7 @@ def task_extraction(models: Models, memories: Memories) -> Node[AgentState]:
 
     async def task_extraction(state: AgentState, config: RunnableConfig) -> Update:
         invocation = invocation_of(config)
-        may = invocation.profile.permits("memory.search")
+        may = invocation.profile.permits("memory.search", "read_only")
         remembered = await recall(memories, state["request"], invocation) if may else ()
         earlier = history(within(state["messages"], state.get("compacted")))
         if not earlier:

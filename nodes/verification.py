@@ -20,7 +20,7 @@ from planwright.graph.settings import Approval, Settings
 from planwright.graph.state import ModelRoute
 from planwright.nodes.estimate import Estimate, estimate, over_budget
 from planwright.nodes.planned_chains import with_planned_chains
-from planwright.nodes.resources import resource_conflicts
+from planwright.nodes.resources import in_order
 from planwright.nodes.rules import check
 from planwright.nodes.step_gates import decisions_before, gates_of
 from planwright.nodes.step_identity import step_uid
@@ -65,7 +65,8 @@ def examine(
     findings += check(plan, registry, settings, world, **models, tainted=tainted)
     findings += unmet_hints(plan, rules.route, settings.providers)
     checked = [] if findings else check_steps(plan, registry, world, run_id, results, settings, tainted)
-    findings += resource_conflicts(checked, results, registry, world)
+    checked, broken = in_order(plan, checked, results, registry, world)
+    findings += broken
     needed = estimate(plan, checked, results, rules.route, registry, rules.profile, settings)
     return checked, findings or over_budget(needed, spent, rules.profile.limits), needed
 
@@ -174,4 +175,4 @@ def needs_approval(checked: Sequence[CheckedStep], approval: Approval) -> bool:
     """Say whether a person has to see the plan before it runs."""
     if approval.plan != "risk":
         return approval.plan == "always"
-    return any(step.asks or step.mode == "delegated" for step in checked)
+    return any(step.asks or (step.mode == "delegated" and step.step.agentic) for step in checked)

@@ -25,10 +25,12 @@ from planwright.graph.results import Finding, StepResult
 from planwright.graph.settings import Approval, Settings
 from planwright.graph.state import AgentState, Attempts, ModelRoute, Task
 from planwright.nodes.asking_again import not_done_again
-from planwright.nodes.card import plan_card
+from planwright.nodes.card import order_added, plan_card
+from planwright.nodes.criteria_card import with_criteria
 from planwright.nodes.estimate import in_all
 from planwright.nodes.node import Node, Update
 from planwright.nodes.refused_in_doubt import doubted_steps
+from planwright.nodes.rubrics import Rubrics
 from planwright.nodes.step_gates import dropped
 from planwright.nodes.step_runner import full_output
 from planwright.nodes.taint import Taint
@@ -39,7 +41,7 @@ SAID_BY_A_PERSON = frozenset(("rejected", "feedback"))
 
 
 def verify(
-    registry: Registry, stores: Stores, settings: Settings, world: CallContext, taint: Taint
+    registry: Registry, stores: Stores, settings: Settings, world: CallContext, taint: Taint, rubrics: Rubrics
 ) -> Node[AgentState]:
     """Check a plan, name its steps for good, and keep it, with its card, where gate and gateway look."""
 
@@ -66,12 +68,16 @@ def verify(
             invocation.emit("plan_verified", {**data, "findings": listed}, str(attempts.revision))
             return _again(outcome, findings, attempts, state.get("findings", []))
         checked = pinned(checked, registry, world.policy.hash)
-        checked = await not_done_again(checked, stores.forks, invocation.run_id)
+        checked = await not_done_again(
+            checked, results, stores, invocation.run_id, registry, world.policy.hash
+        )
         deep, known = settings.approval.depth == "plan_and_gates", in_all(needed, spent)
         values = await known_values(checked, results, invocation.request, stores)
         changed = state.get("changes", [])
         shown = plan_card(plan, checked, changed, results, estimate=known, with_gates=deep, values=values)
-        invocation.emit("plan_verified", {**data, "findings": [], "plan": shown}, str(attempts.revision))
+        shown = with_criteria(shown, checked, judged=rubrics.judged(state["route"]))
+        data |= {"findings": [], "order": order_added(shown), "plan": shown}
+        invocation.emit("plan_verified", data, str(attempts.revision))
         gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval)
         update: Update = {"plan": plan, "checked": checked, "gate_id": gate or "", "findings": []}
         if invocation.context.dry_run:

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import BaseModel, Field
 
 from planwright.capabilities.builtin.period import stretch
+from planwright.capabilities.builtin.places import source
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Guide, capability
 from planwright.capabilities.jail import Jail
@@ -63,6 +64,7 @@ When = Annotated[
         35,
     ),
     timeout_s=30,
+    reads=source(lambda sources: sources.calendar),
 )
 def list_events(
     call: CallContext,

@@ -86,6 +86,7 @@ class Made(BaseModel):
         900,
     ),
     trusted_result=True,
+    reads=(),
 )
 async def create_chain(
     name: Annotated[str, Field(min_length=1, max_length=64, description="a word without dots")],

@@ -62,6 +62,7 @@ def _listed_only(args: Mapping[str, JsonValue], call: CallContext) -> None:
     hosts=_hosts,
     timeout_s=20,
     destinations=("channel",),
+    adds=("channels",),
 )
 async def post(
     text: Annotated[str, Field(description="the message", min_length=1, max_length=8000)],

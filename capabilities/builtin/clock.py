@@ -27,6 +27,7 @@ class Moment(BaseModel):
     tags=("time", "date", "day", "today", "clock", "now", "weekday"),
     guide=Guide("Tells the current time and date.", ("What time is it?", "What day is today?"), 10),
     trusted_result=True,
+    reads=(),
 )
 def now(call: CallContext, timezone: str = "UTC") -> Moment:
     """Tell the current date, time and weekday in a time zone."""

@@ -30,6 +30,7 @@ def only_an_agent(args: Mapping[str, JsonValue], context: CallContext) -> None:
     tags=("delegate", "agent", "research", "parallel"),
     guide=Guide("Only in `tool_hints`: for a step whose agent may split its work among others.", (), 800),
     preflight=only_an_agent,
+    reads=(),
 )
 def delegate(
     task: Annotated[str, Field(min_length=1, description="all that the agent needs to know")],

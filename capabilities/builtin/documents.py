@@ -16,7 +16,8 @@ from typing import Annotated
 from pydantic import BaseModel, Field, JsonValue
 
 from planwright.capabilities.builtin.file_versions import UNDONE_BY, replace
-from planwright.capabilities.builtin.files import PathArgument, file_of
+from planwright.capabilities.builtin.files import PathArgument
+from planwright.capabilities.builtin.places import bare_name_of, file_of
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Guide, capability
 from planwright.capabilities.document_rules import check_document
@@ -63,6 +64,7 @@ def _writable(args: Mapping[str, JsonValue], call: CallContext) -> None:
         32,
     ),
     preflight=_writable,
+    adds=bare_name_of,
     writes=file_of,
     destinations=("path",),
     trusted_result=True,

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from planwright.capabilities.builtin.addresses import Recipients, Subject
 from planwright.capabilities.builtin.messages import Attachments, Text, attached_files, build
+from planwright.capabilities.builtin.places import attachments_of, source
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Guide, capability
 from planwright.capabilities.jail import Jail
@@ -41,6 +42,8 @@ class Draft(BaseModel):
     preflight=attached_files,
     destinations=("to", "cc", "attachments"),
     trusted_result=True,
+    reads=attachments_of,
+    adds=source(lambda sources: sources.mail, FOLDER),
 )
 def draft(
     text: Text,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fnmatch import fnmatch
-from pathlib import PurePosixPath
 from typing import Annotated
 
 from pydantic import BaseModel, Field, JsonValue
 
 from planwright.capabilities.builtin.file_versions import UNDONE_BY, put_back, replace
+from planwright.capabilities.builtin.places import bare_name_of, file_of, file_or_bare_name
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Guide, capability
 from planwright.capabilities.document_rules import check_document, check_name
@@ -73,11 +73,6 @@ def inside(args: Mapping[str, JsonValue], call: CallContext) -> None:
         call.workspace.check(path)
 
 
-def file_of(args: Mapping[str, JsonValue], call: CallContext) -> list[str]:
-    """Name the file that a call replaces, spelled in one way."""
-    return [f"file:{PurePosixPath(str(args.get('path')))}"]
-
-
 def writable(args: Mapping[str, JsonValue], call: CallContext) -> None:
     """Refuse a path that may lead out of the workspace, and what is no document."""
     path = args.get("path")
@@ -102,6 +97,7 @@ def nameable(args: Mapping[str, JsonValue], call: CallContext) -> None:
         "Lists files; `pattern` filters by name, e.g. *.md.", ("List the markdown files in notes",), 30
     ),
     preflight=inside,
+    reads=file_of,
 )
 def list_files(call: CallContext, path: PathArgument = ".", pattern: str = "*") -> Listing:
     """List the files in a folder of the workspace and below it."""
@@ -119,6 +115,7 @@ def list_files(call: CallContext, path: PathArgument = ".", pattern: str = "*") 
         30,
     ),
     preflight=inside,
+    reads=file_or_bare_name,
 )
 def read(path: PathArgument, call: CallContext) -> FileText:
     """Read a text file of the workspace."""
@@ -134,6 +131,7 @@ def read(path: PathArgument, call: CallContext) -> FileText:
     tags=("file", "write", "save", "store"),
     guide=Guide("Writes a text file, replacing it if it is there.", ("Save the summary to summary.md",), 30),
     preflight=writable,
+    adds=bare_name_of,
     writes=file_of,
     destinations=("path",),
     trusted_result=True,
@@ -154,6 +152,7 @@ def write(path: PathArgument, text: str, call: CallContext) -> Written:
     tags=("restore", "revert"),
     guide=Guide("Undoes a files.write or documents.create by its `version`. Seldom in a plan.", (), 900),
     preflight=nameable,
+    adds=bare_name_of,
     writes=file_of,
     compensation=UNDONE_BY,
 )
@@ -173,6 +172,7 @@ def restore(
     tags=("file", "search", "find", "grep", "mention"),
     guide=Guide("Finds lines that hold a text.", ("Which notes mention pricing?",), 30),
     preflight=inside,
+    reads=file_of,
 )
 def search(
     query: Annotated[str, Field(description="the text to look for", min_length=1)],

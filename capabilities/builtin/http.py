@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
+from urllib.parse import unquote, urlsplit
 
 import httpx
 from pydantic import BaseModel, Field, JsonValue
@@ -74,6 +75,30 @@ def _varies(args: Mapping[str, JsonValue], call: CallContext) -> tuple[Risk, Eff
     return "High", "idempotent" if known else "blind"
 
 
+def _place(args: Mapping[str, JsonValue]) -> str:
+    target = _target(args)
+    return "http:" if target is None else f"http:{target.place}"
+
+
+def _read(args: Mapping[str, JsonValue], call: CallContext) -> Sequence[str]:
+    """Name the whole server: nobody knows which of its pages another request changes."""
+    return [_place(args)] if args.get("method", "GET") in SAFE_METHODS else []
+
+
+def _posted(args: Mapping[str, JsonValue], call: CallContext) -> Sequence[str]:
+    """Name what a POST adds to: the server, as it decides itself what it makes of it (RFC 9110, 9.3.3)."""
+    return [_place(args)] if args.get("method") == "POST" else []
+
+
+def _changed(args: Mapping[str, JsonValue], call: CallContext) -> Sequence[str]:
+    """Name what any other method replaces or takes away: what its URL names (RFC 9110, 9.3.4 and 9.3.5)."""
+    if args.get("method", "GET") in (*SAFE_METHODS, "POST"):
+        return []
+    url = str(args.get("url", ""))
+    path = unquote(urlsplit(url).path)
+    return [_place(args) if has_reference(url) or ".." in path else f"{_place(args)}{path}"]
+
+
 def _sound(args: Mapping[str, JsonValue], call: CallContext) -> None:
     """Refuse before anything is shown what could never be sent."""
     target = _target(args)
@@ -123,6 +148,9 @@ def _check_header(name: str, value: str) -> None:
     hosts=_hosts,
     varies=_varies,
     destinations=("url", "method", "headers"),
+    reads=_read,
+    adds=_posted,
+    writes=_changed,
 )
 async def request(
     url: Annotated[

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
+from planwright.capabilities.builtin.places import source
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Guide, capability
 from planwright.capabilities.registry import words
@@ -49,6 +50,7 @@ class Mails(BaseModel):
         40,
     ),
     timeout_s=30,
+    reads=source(lambda sources: sources.mail, "cur", "new"),
 )
 def search(
     call: CallContext,

@@ -12,6 +12,8 @@ from planwright.checkpoints.memory import Memory
 from planwright.graph.errors import CapabilityRejected
 from planwright.graph.plan import Compensation
 
+_MEMORIES = ("memories",)
+
 
 class Forgotten(BaseModel):
     """A memory that is gone; what it said is not told again."""
@@ -32,6 +34,7 @@ class Found(BaseModel):
     mode="read_only",
     tags=("memory", "remember", "recall", "know", "told"),
     guide=Guide("Finds what was remembered earlier.", ("What do you remember about the Berlin office?",), 20),
+    reads=_MEMORIES,
 )
 async def search(
     query: Annotated[str, Field(description="words to look for")], call: CallContext, limit: int = 5
@@ -50,6 +53,7 @@ async def search(
     guide=Guide("Keeps one fact for later.", ("Remember that the Berlin office closes at six",), 20),
     compensation=Compensation(capability="memory.forget", params={"id": "{{output.id}}"}),
     trusted_result=True,
+    adds=_MEMORIES,
 )
 async def write(
     text: Annotated[str, Field(description="the fact to keep, as the user said it", min_length=1)],
@@ -73,6 +77,7 @@ async def write(
         22,
     ),
     trusted_result=True,
+    writes=_MEMORIES,
 )
 async def forget(
     call: CallContext,

@@ -25,6 +25,7 @@ class Piece(BaseModel):
     "results.read",
     mode="read_only",
     guide=Guide("Never in a plan: there `{{steps.<id>.output}}` is the whole result.", (), 950),
+    reads=(),
 )
 async def read(
     ref: Annotated[str, Field(description="as the shortened result says")],

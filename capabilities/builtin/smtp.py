@@ -17,6 +17,7 @@ from pydantic import BaseModel, JsonValue
 from planwright.capabilities.builtin.addresses import MOST, Recipients, Subject
 from planwright.capabilities.builtin.mail_comparison import compare_recipients
 from planwright.capabilities.builtin.messages import Attachments, Text, attached_files, build, check_sender
+from planwright.capabilities.builtin.places import attachments_of
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Guide, capability
 from planwright.graph.errors import (
@@ -72,6 +73,8 @@ def _hosts(args: Mapping[str, JsonValue], call: CallContext) -> Sequence[str]:
     hosts=_hosts,
     timeout_s=180,
     destinations=("to", "cc", "bcc", "attachments"),
+    reads=attachments_of,
+    adds=("sent mail",),
 )
 async def send(
     to: Recipients,

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, JsonValue
 
 from planwright.capabilities.builtin import databases
 from planwright.capabilities.builtin.databases import find
+from planwright.capabilities.builtin.places import database_of
 from planwright.capabilities.builtin.statements import MOST_ROWS, Scalar
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Guide, capability
@@ -63,6 +64,7 @@ def _known(args: Mapping[str, JsonValue], call: CallContext) -> None:
     ),
     preflight=_known,
     timeout_s=30,
+    reads=database_of,
 )
 def query(
     statement: Statement,
@@ -95,6 +97,7 @@ def query(
     ),
     preflight=_known,
     timeout_s=60,
+    writes=database_of,
 )
 def execute(
     statement: Statement,

@@ -62,6 +62,7 @@ class Summary(BaseModel):
         70,
     ),
     trusted_result=True,
+    reads=(),
 )
 def extract(
     text: Annotated[str, Field(description="the text to look in", max_length=LONGEST)],
@@ -82,6 +83,7 @@ def extract(
     tags=("summarize", "summary", "summarise", "shorten", "gist"),
     guide=Guide("Picks the most telling sentences of a text.", ("Summarize roadmap.md",), 70),
     trusted_result=True,
+    reads=(),
 )
 def summarize(
     text: Annotated[str, Field(description="the text to shorten", max_length=LONGEST)],

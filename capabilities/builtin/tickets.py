@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
+from planwright.capabilities.builtin.places import source
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Guide, capability
 from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable
@@ -20,6 +21,8 @@ from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable
 _TABLE = """CREATE TABLE IF NOT EXISTS tickets (
     id INTEGER PRIMARY KEY, title TEXT NOT NULL, body TEXT NOT NULL DEFAULT '', amount TEXT,
     status TEXT NOT NULL DEFAULT 'open', created_at TEXT NOT NULL, effect_key TEXT UNIQUE)"""
+
+_DATABASE = source(lambda sources: sources.tickets)
 
 
 class Ticket(BaseModel):
@@ -52,6 +55,7 @@ class Tickets(BaseModel):
         50,
     ),
     trusted_result=True,
+    adds=_DATABASE,
 )
 def create(
     title: Annotated[str, Field(description="what the ticket is about, in one line", min_length=1)],
@@ -78,13 +82,16 @@ def create(
     mode="read_only",
     tags=("ticket", "list", "open", "closed", "issue"),
     guide=Guide("Lists tickets by status, filtered by words of the title.", ("What tickets are open?",), 50),
+    reads=_DATABASE,
 )
 def list_tickets(
     call: CallContext,
     status: Literal["open", "closed", "all"] = "open",
     query: Annotated[str, Field(description="words the title must hold")] = "",
 ) -> Tickets:
-    """List tickets of the ticket database."""
+    """List tickets of the ticket database; where there is none yet, there are no tickets."""
+    if not (call.settings.workspace / call.settings.sources.tickets).exists():
+        return Tickets(tickets=[], count=0)
     with _open(call) as database:
         rows = database.execute(
             "SELECT * FROM tickets WHERE (? = 'all' OR status = ?) ORDER BY id DESC", (status, status)

@@ -93,6 +93,7 @@ def capability_of(tool: Tool, name: str, tags: Iterable[str], server: McpServer,
         timeout_s=server.call_timeout_s,
         declared=mode is not None,
         result_schema=tool.output_schema or SCHEMA,
+        server=name.rpartition(".")[0],
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rapidfuzz import fuzz
 
@@ -22,6 +22,11 @@ _HARD_BREAK = re.compile(
     r"|,\s*and\s+also\b|\s+as well as\b|\s+[-–—]\s+(?=(?:and|then)\b))\s*",
     re.IGNORECASE,
 )
+_THEN = re.compile(
+    r"\b(?:then|after that|afterwards|followed by|next|finally|lastly|once (?:done|that['’]?s done)|when done)\b",
+    re.IGNORECASE,
+)
+_AND = re.compile(r"^\s*(?:and\s+)?", re.IGNORECASE)
 _SOFT_BREAK = re.compile(r"\s*(?:,\s*(?:and|but)\b|,|:|\band\b|&|\bplus\b)\s+", re.IGNORECASE)
 _VERBS = sorted((*ACTIONS, *UNSUPPORTED), key=lambda verb: -len(verb))
 _STARTS = re.compile(rf"^({'|'.join(re.escape(verb) for verb in _VERBS)})\b(?!['’.-]\w)", re.IGNORECASE)
@@ -56,13 +61,17 @@ _BEFORE = re.compile(r"^before (?:you |we )?(?P<later>.+?),\s*(?P<sooner>.+)$", 
 
 @dataclass(frozen=True)
 class Clause:
-    """A piece of the request: its verb, the action that means, and what follows the verb."""
+    """A piece of the request: its verb, the action that means, and what follows the verb.
+
+    `then` says whether the request wants it done after the clause before it.
+    """
 
     text: str
     verb: str
     action: str | None
     rest: str
     question: bool = False
+    then: bool = False
 
 
 def split(request: str) -> list[Clause]:
@@ -70,12 +79,18 @@ def split(request: str) -> list[Clause]:
     hidden, quotes = _hide_quotes(protect(" ".join(request.split())))
     hidden = _correct(hidden)
     turned = _BEFORE.match(hidden)
-    pieces: list[str] = []
-    for hard in [turned["later"], turned["sooner"]] if turned else _HARD_BREAK.split(hidden):
-        pieces += _split_softly(_active(hard))
+    hard = [(turned["later"], False), (turned["sooner"], False)] if turned else _split_hard(hidden)
+    pieces: list[tuple[str, bool]] = []
+    for text, then in hard:
+        first, *others = _split_softly(_active(text))
+        pieces += [(first, then), *((other, False) for other in others)]
     numbers = itertools.count()
-    numbered = [re.sub("\x00", lambda _: f"\x00{next(numbers)}\x00", piece) for piece in pieces]
-    return [clause(_show_quotes(piece, quotes)) for piece in numbered if re.search(r"\w", piece)]
+    numbered = [(re.sub("\x00", lambda _: f"\x00{next(numbers)}\x00", piece), then) for piece, then in pieces]
+    return [
+        replace(clause(_show_quotes(piece, quotes)), then=then)
+        for piece, then in numbered
+        if re.search(r"\w", piece)
+    ]
 
 
 def reverses(request: str) -> bool:
@@ -126,6 +141,19 @@ def _active(piece: str) -> str:
         verb = PARTICIPLES[passive["verb"].lower()]
         return f"{verb} {strip(passive['what'])}{passive['rest']}"
     return piece
+
+
+def _split_hard(text: str) -> list[tuple[str, bool]]:
+    """Split at full stops and words of sequence; say of each piece whether it follows the one before it."""
+    pieces, start, then = [], 0, False
+    for match in _HARD_BREAK.finditer(text):
+        pieces.append((text[start : match.start()], then))
+        start, then = match.end(), bool(_THEN.search(match[0]))
+    pieces.append((text[start:], then))
+    return [
+        (piece, bool(number) and (then or bool(_THEN.match(_AND.sub("", piece)))))
+        for number, (piece, then) in enumerate(pieces)
+    ]
 
 
 def _split_softly(piece: str) -> list[str]:

@@ -68,7 +68,7 @@ class Draft:
             raise CannotPlan(f"it needs {capability}, which is not available here")
         given = {name: value for name, value in params.items() if value is not None}
         same = next((s for s in self.steps if s["capability"] == capability and s["params"] == given), None)
-        if same and found["mode"] == "read_only":
+        if same and found["mode"] == "read_only" and not self._changed_since(same):
             return str(same["id"])
         step: dict[str, Any] = {
             "id": f"s{len(self.steps) + 1}",
@@ -82,6 +82,10 @@ class Draft:
             step["depends_on"] = [self.last_of_clause]
         self.steps.append(step)
         return str(step["id"])
+
+    def _changed_since(self, step: dict[str, Any]) -> bool:
+        later = self.steps[self.steps.index(step) + 1 :]
+        return any(self.capabilities[one["capability"]]["mode"] != "read_only" for one in later)
 
     def set_topic(self, step: str, path: str, label: str = "") -> Source:
         """Make a text the thing that is spoken of from now on."""

@@ -12,6 +12,7 @@ from planwright.models.offline.arranging import arrange
 from planwright.models.offline.clauses import Clause, clause, quoted, reverses, split, strip
 from planwright.models.offline.draft import CannotPlan, Draft, NeedsAnswer
 from planwright.models.offline.lexicon import KNOWN, NAME_VERBS, UNSUPPORTED, VAGUE
+from planwright.models.offline.sequence import order_groups
 
 _BY_ACTION: dict[str, Callable[[Draft, Clause], None]] = {
     **dict.fromkeys(("search", "get", "list", "show", "read"), looking.look),
@@ -46,18 +47,22 @@ def compose(task: str, capabilities: list[dict[str, Any]]) -> dict[str, Any]:
     words = re.findall(r"[a-z']+", task.lower())
     if all(word in VAGUE for word in words):
         return {"clarify": ["What exactly should I do, and with what?"]}
+    groups: list[list[dict[str, Any]]] = [[]]
     try:
         for part in _merged(split(task)):
             before = len(draft.steps)
             _add(draft, part)
             if len(draft.steps) > before:
                 draft.last_of_clause = draft.steps[-1]["id"]
+            groups += [[]] if part.then else []
+            groups[-1] += draft.steps[before:]
     except NeedsAnswer as question:
         return {"clarify": [str(question)]}
     except CannotPlan as reason:
         return {"cannot": str(reason)}
     if not draft.steps:
         return {"cannot": "I found nothing in it that I can do"}
+    order_groups(groups)
     return _finished(task, draft.steps)
 
 
@@ -82,7 +87,8 @@ def _merged(clauses: list[Clause]) -> list[Clause]:
         where = _LOOK_IT_UP.match(part.text)
         if before and before.question and (where or _WHAT_HAPPENED.match(part.text)):
             place = f"in my {where[1]}" if where else "did I tell you"
-            merged[-1] = Clause(f"{before.text} {place}", "", None, f"{before.text} {place}", question=True)
+            text = f"{before.text} {place}"
+            merged[-1] = Clause(text, "", None, text, question=True, then=before.then)
         else:
             merged.append(part)
     return merged

@@ -13,8 +13,9 @@ from pydantic import JsonValue
 
 from planwright.capabilities.attempts import Told
 from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.call_site import Site
 from planwright.capabilities.capability import Capability, capability
-from planwright.capabilities.gateway import Gateway, Site
+from planwright.capabilities.gateway import Gateway
 from planwright.capabilities.jail import Jail
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.plans import RecordedPlan

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import threading
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
 import pytest
+from langgraph.checkpoint.base import empty_checkpoint
 
 from planwright.checkpoints.runs import Run
+from planwright.checkpoints.saver import LEASE_KEY
 from planwright.checkpoints.stores import Stores
-from planwright.graph.errors import StoreFailed
+from planwright.graph.errors import LeaseLost, StoreFailed
 from planwright.graph.events import Event, EventType
 from planwright.graph.lease import Lease
+from tests.patience import PATIENCE_S
 
 Begin = Callable[..., Awaitable[Lease]]
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -93,3 +97,40 @@ async def test_an_owner_that_was_taken_over_adds_nothing(
     await stores.leases.take_over(make_run())
     stores.journal.append(event(1), "start:s1", lease)
     assert rows(stores) == []
+
+
+async def put(stores: Stores, lease: Lease) -> None:
+    """Write an empty checkpoint of a run."""
+    place = {"thread_id": lease.thread_id, "checkpoint_ns": "", LEASE_KEY: lease}
+    await stores.saver.aput({"configurable": place}, empty_checkpoint(), {}, {})
+
+
+async def checkpoints(stores: Stores) -> int:
+    query = "SELECT count(*) FROM checkpoints"
+    return await stores.saver.database.run("read", lambda c: int(c.execute(query).fetchone()[0]))
+
+
+async def test_a_checkpoint_waits_for_the_events_before_it(stores: Stores, lease: Lease) -> None:
+    await stores.saver.fence(lease)
+    held_up = threading.Event()
+    stores.database.submit("wait", lambda _: held_up.wait(PATIENCE_S))
+    stores.journal.append(event(1), "start:s1", lease)
+    writing = [asyncio.create_task(put(stores, lease)) for _ in range(2)]
+    await asyncio.sleep(0)
+    assert await checkpoints(stores) == 0
+    held_up.set()
+    await asyncio.gather(*writing)
+    assert await checkpoints(stores) == 2
+    assert [seq for seq, *_ in rows(stores)] == [1]
+
+
+async def test_no_checkpoint_follows_events_that_were_left_out(
+    stores: Stores, lease: Lease, make_run: Callable[..., Run]
+) -> None:
+    await stores.saver.fence(lease)
+    await put(stores, lease)
+    stores.journal.append(event(1), "start:s1", lease)
+    await stores.leases.take_over(make_run())
+    with pytest.raises(LeaseLost):
+        await put(stores, lease)
+    assert await checkpoints(stores) == 1

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from planwright.cli import views
 from planwright.cli.asking import choices, read
+from planwright.cli.gate_view import gate_view
 from planwright.cli.settling import of_effect
 
 ALLOWED = {
@@ -56,9 +56,10 @@ def test_what_is_typed_is_an_answer_of_its_gate(
         (waiting("step", **REMEMBER), "[a] always, with these arguments"),
         (waiting("escalation", shown={"in_doubt": ["s1"]}), "type what came of it"),
         (waiting("escalation"), "type what to do instead"),
+        (waiting("escalation", shown={"approve": "accept"}), "[y] accept it as it is   or type"),
         (waiting("info"), "type the answer"),
     ],
-    ids=["a call", "in doubt", "failed", "questions"],
+    ids=["a call", "in doubt", "failed", "not accepted", "questions"],
 )
 def test_what_can_be_typed_is_said(gate: dict[str, Any], offered: str) -> None:
     assert offered in choices(gate)
@@ -78,7 +79,7 @@ def test_questions_are_shown_one_a_line() -> None:
     console = Console(width=60)
     card = {"description": "For: the invoice", "args": {"questions": ["Which Acme?", "In \u202eeuros?"]}}
     with console.capture() as captured:
-        console.print(views.gate_view("info", card))
+        console.print(gate_view("info", card))
     lines = [line.strip() for line in captured.get().splitlines()]
     assert "1: Which Acme?" in lines
     assert "2: In \\u202eeuros?" in lines

@@ -36,6 +36,7 @@ STARTS: dict[str, tuple[list[str], int, str]] = {
     "memory_views": (["memory", "ls"], 0, "nothing is remembered"),
     "memory_runs": (["memory", "reject", "prop_nope"], 2, "prop_nope"),
     "policy_views": (["policy", "check"], 0, ""),
+    "delegation_views": (["delegations", "ls"], 0, "nothing is delegated"),
     "db_views": (["db", "check"], 0, "nothing is wrong"),
     "db_tables": (["db", "tables"], 0, "checkpoints.db"),
     "agent_views": (["agents", "show", "reader"], 0, "reader"),

@@ -10,6 +10,7 @@ import pytest
 
 from planwright.graph.errors import SetupError
 from planwright.graph.profile import Profile, in_force
+from planwright.graph.risk import MODES, Mode
 from planwright.graph.run_context import RunContext
 from planwright.graph.settings import load
 
@@ -89,7 +90,37 @@ def test_every_value_knows_the_setting_it_comes_from(tmp_path: Path) -> None:
 def test_an_agent_may_use_what_its_tools_name(
     tmp_path: Path, tools: list[str] | None, name: str, permitted: bool
 ) -> None:
-    assert profile(tmp_path, {} if tools is None else {"tools": tools}).permits(name) is permitted
+    assert profile(tmp_path, {} if tools is None else {"tools": tools}).permits(name, "network") is permitted
+
+
+@pytest.mark.parametrize(
+    ("agent", "request_", "modes"),
+    [
+        (None, None, None),
+        (["network", "read_only"], None, ("read_only", "network")),
+        (None, ("local_write",), ("local_write",)),
+        (["read_only", "network"], ("network", "destructive"), ("network",)),
+        (["read_only"], ("destructive",), ()),
+        ([], None, ()),
+    ],
+)
+def test_a_run_may_use_the_modes_that_its_agent_and_its_request_both_allow(
+    tmp_path: Path, agent: list[str] | None, request_: tuple[Mode, ...] | None, modes: tuple[Mode, ...] | None
+) -> None:
+    found = profile(tmp_path, {} if agent is None else {"modes": agent}, modes=request_)
+    assert found.modes == modes
+    for mode in MODES:
+        assert found.permits("mail.send", mode) is (modes is None or mode in modes)
+    assert found.permits("respond", "read_only")
+    assert found.permits("agent.delegate", "delegated")
+
+
+def test_a_mode_that_is_not_allowed_is_named(tmp_path: Path) -> None:
+    found = profile(tmp_path, {"modes": ["read_only"]})
+    why = "this run may not use mail.send: it is network, and the modes it may use are read_only"
+    assert found.why_not("mail.send", "network") == why
+    assert found.setting("modes") == "agents.writer.modes"
+    assert found.hash != profile(tmp_path, {"modes": ["network"]}).hash != profile(tmp_path).hash
 
 
 @pytest.mark.parametrize("change", [*WRITER, "none"])

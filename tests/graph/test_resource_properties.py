@@ -36,7 +36,7 @@ class Watch:
         self.together = 0
 
     def capability(self) -> Capability:
-        @capability("bench.put", mode="local_write", writes=lambda args, call: args["keys"])  # type: ignore[arg-type,return-value]
+        @capability("bench.put", mode="local_write", writes=lambda args, call: args["keys"])
         async def put(keys: list[str]) -> int:
             """Put something into places."""
             self.calls += 1

@@ -2,8 +2,8 @@
 
 The only argument is a JSON object: `workspace`, `settings`, `entries` (each names its `thread`, `how`
 it enters, and a `message`, a `resume` or neither), `replies`, `alternatives` and `memories` of the scripted
-model (none: the embedded planner), `die` (end with SIGKILL right after the last entry) and `die_at` (the
-name of the job of the store after whose commit to end so).
+model (none: the embedded planner), `die` (end with SIGKILL right after the last entry), `die_at` (the
+name of the job of the store after whose commit to end so) and `die_when` (`before` that commit).
 """
 
 from __future__ import annotations
@@ -81,12 +81,12 @@ def gathered(chunks: list[Any]) -> dict[str, Any]:
     return report(output) | {"events": [chunk for mode, chunk in chunks if mode == "custom"]}
 
 
-def deadly(job_name: str | None) -> Boundary:
-    """Make a boundary that ends this process right after a commit that holds a certain job."""
+def deadly(job_name: str | None, when: str = "after") -> Boundary:
+    """Make a boundary that ends this process right after, or before, a commit that holds a certain job."""
 
     def boundary(name: str) -> None:
         _, moment, jobs = name.split(maxsplit=2)
-        if moment == "after" and job_name in jobs.split("+"):
+        if moment == when and job_name in jobs.split("+"):
             os.kill(os.getpid(), signal.SIGKILL)
 
     return boundary
@@ -98,7 +98,9 @@ def play(job: dict[str, Any]) -> dict[str, Any]:
     said = {name: job[name] for name in ("replies", "alternatives", "memories") if name in job}
     model = ScriptedModel(**said) if said else None
     if model:
-        stores = open_stores(settings.store_folder, boundary=deadly(job.get("die_at")))
+        stores = open_stores(
+            settings.store_folder, boundary=deadly(job.get("die_at"), job.get("die_when", "after"))
+        )
         agent = build_graph(settings, model=model, stores=stores)
     else:
         agent = open_agent(Path(job["workspace"]))

@@ -93,7 +93,9 @@ class Scene:
 
         A model's call asks from High on, unless `approval` says otherwise.
         """
-        mine = {name: options.pop(name) for name in ("model", "clock", "tools") if name in options}
+        mine = {
+            name: options.pop(name) for name in ("model", "clock", "tools", "capabilities") if name in options
+        }
         mine.setdefault("model", ScriptedModel(replies=list(replies or ("never asked",))))
         options["approval"] = {"tool_risk": "High", **options.get("approval", {})}
         agent = build_graph(load(self.workspace, **options), **mine)

@@ -178,7 +178,7 @@ def test_what_was_taken_from_an_agent_since_is_refused_though_it_was_approved(sc
     output = scene.decide(scene.agent("the answer", **READER, planning={"replan_budget": 0}), "approve")
     assert output["status"] == "failed"
     (failed,) = (event["data"] for event in scene.journal() if event["type"] == "plan_step_failed")
-    assert (failed["step_id"], failed["error"]) == ("w", "the agent reader may not use work.write")
+    assert (failed["step_id"], failed["error"]) == ("w", "this agent may not use work.write")
     assert scene.done == ["r"]
 
 

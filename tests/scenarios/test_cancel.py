@@ -137,3 +137,15 @@ def test_the_events_of_a_cancelled_plan_say_so(scene: Scene) -> None:
     told = [event["type"] for event in scene.journal()]
     assert "plan_cancelled" in told
     assert "plan_complete" not in told
+
+
+def test_the_gate_of_another_agent_is_told_of_as_cancelled(scene: Scene) -> None:
+    delegate = scene.calls(("agent__delegate", {"task": "Wipe it", "tools": ["work.wipe"]}))
+    model = ScriptedModel(replies=[delegate, scene.calls(("work__wipe", {"name": "w"})), "not asked"])
+    agent = scene.agent(model=model, planning={"mode": "auto"})
+    scene.ask(agent, "Delegate to agents: wipe, destroy")
+    assert scene.waiting(agent)
+    agent.cancel(scene.thread)
+    told = [event for event in scene.journal() if event["type"].startswith("approval")]
+    assert [event["type"] for event in told] == ["approval_requested", "approval_resolved"]
+    assert told[1]["data"]["decision"] == "cancelled"

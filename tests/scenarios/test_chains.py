@@ -171,6 +171,8 @@ def test_the_gates_of_a_chain_in_a_plan_are_answered_one_after_another(scene: Sc
     gates = scene.rows("SELECT kind, status, reason FROM gates ORDER BY requested_at")
     assert [gate["status"] for gate in gates] == ["approved"] * 4
     assert "with the plan" in gates[2]["reason"]
+    types = [event["type"] for event in scene.journal()]
+    assert (types.count("approval_requested"), types.count("approval_resolved")) == (4, 4)
 
 
 def test_a_plan_approved_with_its_gates_includes_those_of_its_chains(scene: Scene) -> None:

@@ -181,16 +181,13 @@ def test_a_part_changes_nothing_with_the_mark_of_a_secret_and_asks_nobody(
     assert SECRET not in str(scene.everything())
 
 
-def test_two_chains_that_overwrite_one_file_at_once_are_sent_back(scene: Scene) -> None:
+def test_two_chains_that_overwrite_one_file_keep_the_order_of_their_plan(scene: Scene) -> None:
     writes = made(part("files.write", path="note.md", text="{{input.text}}"))
     first = scene.step("s2", "row", "s1", params={"text": "first"})
     second = scene.step("s3", "row", "s1", params={"text": "second"})
-    making = scene.step("s1", "tool.create_chain", params=writes)
-    ordered = {**second, "depends_on": ["s1", "s2"]}
-    agent = scene.agent(scene.plan(making, first, second), scene.plan(making, first, ordered), "the answer")
+    agent = scene.agent(scene.plan(scene.step("s1", "tool.create_chain", params=writes), first, second), "ok")
     scene.ask(agent)
     told = [event["data"] for event in scene.journal() if event["type"] == "plan_verified"]
-    codes = [(found["code"], found["step_id"]) for data in told for found in data["findings"]]
-    assert codes == [("resource_conflict", "s3")]
-    assert scene.decide(agent, "approve")["answer"] == "the answer"
+    assert [data["order"] for data in told] == [[{"step_id": "s3", "after": "s2", "both_use": "note.md"}]]
+    assert scene.decide(agent, "approve")["answer"] == "ok"
     assert (scene.workspace / "note.md").read_text() == "second"

@@ -147,7 +147,20 @@ def test_the_answer_survives_a_crash_right_after_it(scene: Scene) -> None:
     assert scene.done.count("seen") == 1
 
 
-def test_a_mild_step_that_failed_asks_nobody(scene: Scene) -> None:
+def test_a_mild_step_that_failed_is_put_before_a_person_too(scene: Scene) -> None:
     options = {"planning": {"mode": "always", "replan_budget": 0}}
-    output = scene.ask(scene.agent(scene.plan(scene.step("s1", "work.fail")), "the answer", **options))
+    agent = scene.agent(scene.plan(scene.step("s1", "work.fail")), "the answer", **options)
+    scene.ask(agent)
+    card = shown(scene, agent)
+    assert (card["approve"], card["undo"], card["steps"][0]["status"]) == ("again", [], "failed")
+    assert scene.decide(agent, "reject")["status"] == "failed"
+
+
+def test_without_a_model_nobody_is_asked_about_a_step_that_only_failed(scene: Scene) -> None:
+    agent = scene.agent(model=None)
+    output = scene.ask(agent, "Summarize nowhere.md and save the summary to summary.md")
+    if scene.waiting(agent).keys() == {"plan"}:
+        output = scene.decide(agent, "approve")
     assert output["status"] == "failed"
+    assert scene.rows("SELECT verdict FROM verdicts") == [{"verdict": "escalate"}]
+    assert {row["kind"] for row in scene.rows("SELECT kind FROM gates")} <= {"plan"}

@@ -45,14 +45,16 @@ def unknown_capability(scene: Scene) -> list[dict[str, Any]]:
 
 
 def failing(scene: Scene, **more: Any) -> list[dict[str, Any]]:
-    """Let the second of two steps fail, with a dependent of it alone and one of both."""
+    """Let the second of two steps fail, with a dependent of it alone and one of both; it is left so."""
     steps = [
         scene.step("good", "work.read"),
         scene.step("bad", "work.fail", "good"),
         scene.step("only", "work.read", "bad"),
         scene.step("both", "work.read", "good", "bad"),
     ]
-    return stream(scene, scene.agent(scene.plan(*steps, **more), "the answer", execution=ONE_SLOT))
+    once = {"mode": "always", "replan_budget": 0}
+    agent = scene.agent(scene.plan(*steps, **more), "the answer", execution=ONE_SLOT, planning=once)
+    return stream(scene, agent) + stream(scene, agent, Command(resume="reject"))
 
 
 def failing_skip(scene: Scene) -> list[dict[str, Any]]:
@@ -128,6 +130,7 @@ def responded(scene: Scene) -> list[dict[str, Any]]:
 
 
 FAILED = [*BEGIN, *PLAN, "plan_start", *STEP, "plan_step_start", "llm_call", "plan_step_failed"]
+LEFT = ["approval_requested", "approval_resolved"]
 RUNS: dict[str, tuple[Play, list[str]]] = {
     "simple read": (
         simple_read,
@@ -140,12 +143,12 @@ RUNS: dict[str, tuple[Play, list[str]]] = {
     "failing step, partial": (
         failing,
         [*FAILED, "plan_step_start", "plan_step_skipped", "plan_step_complete"]
-        + ["plan_failed", *["step_scored"] * 4, "verdict", *ANSWER],
+        + ["plan_failed", *["step_scored"] * 4, "verdict", *LEFT, *ANSWER],
     ),
     "failing step, skip": (
         failing_skip,
         [*FAILED, "plan_step_skipped", "plan_step_skipped"]
-        + ["plan_failed", *["step_scored"] * 4, "verdict", *ANSWER],
+        + ["plan_failed", *["step_scored"] * 4, "verdict", *LEFT, *ANSWER],
     ),
     "budget exceeded": (budget, [*BEGIN, *END]),
     "retry": (

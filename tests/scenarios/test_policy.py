@@ -70,13 +70,15 @@ def test_a_plan_with_a_denied_step_is_sent_back_and_nobody_is_asked(scene: Scene
     assert scene.done == ["s2"]
 
 
-def test_a_plan_in_which_two_steps_overwrite_one_file_at_once_is_sent_back(scene: Scene) -> None:
+def test_two_steps_that_overwrite_one_file_keep_the_order_of_their_plan(scene: Scene) -> None:
     first = scene.step("s1", "files.write", params={"path": "note.md", "text": "first"})
     second = scene.step("s2", "files.write", params={"path": "./note.md", "text": "second"})
-    ordered = {**second, "depends_on": ["s1"]}
-    agent = scene.agent(scene.plan(first, second), scene.plan(first, ordered), "the answer")
-    scene.ask(agent)
-    assert findings(scene) == [("resource_conflict", "s2")]
+    agent = scene.agent(scene.plan(first, second), "the answer")
+    asked = scene.ask(agent)
+    (edge,) = asked["__interrupt__"][0].value["shown"]["steps"][1]["follows"]
+    assert edge == {"after": "s1", "both_use": "note.md"}
+    (verified,) = [event["data"] for event in scene.journal() if event["type"] == "plan_verified"]
+    assert verified["order"] == [{"step_id": "s2", **edge}]
     assert scene.decide(agent, "approve")["answer"] == "the answer"
     assert (scene.workspace / "note.md").read_text("utf-8") == "second"
 

@@ -1,0 +1,73 @@
+"""How built-in capabilities name what they use: files of the workspace, databases, what an argument hides."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePosixPath
+
+from pydantic import JsonValue
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.jail import spelled
+from planwright.capabilities.resources import NamesOfCall
+from planwright.graph.references import has_reference
+from planwright.graph.settings import Sources
+
+Args = Mapping[str, JsonValue]
+
+
+def file_named(path: str) -> str:
+    """Name a file or folder of the workspace, in the one spelling that the workspace has for it."""
+    return f"file:{'/'.join(spelled(PurePosixPath(path).parts))}"
+
+
+def file_of(args: Args, call: CallContext) -> list[str]:
+    """Name the file or folder of the argument `path`."""
+    return [file_named(str(args.get("path")))]
+
+
+def bare_name_of(args: Args, call: CallContext) -> list[str]:
+    """Name what a file is called, wherever it lies: a bare name is looked for in the whole workspace."""
+    path = str(args.get("path"))
+    name = "" if has_reference(path) else "/".join(spelled(PurePosixPath(path).parts[-1:]))
+    return [f"file-name:{name}"]
+
+
+def file_or_bare_name(args: Args, call: CallContext) -> list[str]:
+    """Name the file that is read, and for a bare name all files that are called so."""
+    bare = "/" not in str(args.get("path"))
+    return file_of(args, call) + (bare_name_of(args, call) if bare else [])
+
+
+def attachments_of(args: Args, call: CallContext) -> list[str]:
+    """Name the files that a mail takes along."""
+    paths = args.get("attachments")
+    return [file_named(str(path)) for path in paths] if isinstance(paths, list) else []
+
+
+def source(find: Callable[[Sources], Path], *inner: str) -> NamesOfCall:
+    """Name a file or folder that the settings name; with `inner`, only these below it."""
+
+    def names(args: Args, call: CallContext) -> list[str]:
+        path = call.settings.workspace / find(call.settings.sources)
+        return [place_of(path / below, call) for below in inner or (".",)]
+
+    return names
+
+
+def place_of(path: Path, call: CallContext) -> str:
+    """Name a path as a file of the workspace, or as one that lies elsewhere."""
+    real = Path(os.path.realpath(path))
+    root = call.workspace.root
+    inside = real.is_relative_to(root)
+    parts = (real.relative_to(root) if inside else real).parts
+    return f"{'file' if inside else 'disk'}:{'/'.join(spelled(parts))}"
+
+
+def database_of(args: Args, call: CallContext) -> list[str]:
+    """Name the file of a database: one that the settings name, or one of the workspace."""
+    name = str(args.get("database"))
+    if has_reference(name):
+        return ["file:", "disk:"]
+    return [place_of(call.workspace.root / call.settings.sources.databases.get(name, name), call)]

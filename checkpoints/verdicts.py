@@ -1,0 +1,44 @@
+"""Verdicts: what the critic ruled over each plan of a run, and why. Rows are added, and never changed."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import datetime
+
+from planwright.checkpoints.database import Database
+from planwright.checkpoints.fencing import held
+from planwright.graph.lease import Lease
+from planwright.graph.plan import Plan
+from planwright.graph.results import Verdict
+
+
+class Verdicts:
+    """The table of verdicts."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, lease: Lease, key: str, plan: Plan, verdict: Verdict, at: datetime) -> None:
+        """Write a verdict down under the key of its round; one that is there already stays as it is."""
+        row = (lease.run_id, lease.tenant, key, plan.plan_id, plan.plan_hash, plan.revision)
+        said = (verdict.verdict, verdict.reason, verdict.model_dump_json(), verdict.inputs_hash)
+        decided = verdict.decided_by or None
+
+        def job(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "INSERT OR IGNORE INTO verdicts (run_id, tenant, key, plan_id, plan_hash, revision, verdict,"
+                " reason, content, inputs_hash, decided_by, at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+                (*row, *said, decided, at.isoformat()),
+            )
+
+        await self._database.run("verdict", held(lease, job))
+
+    async def of_run(self, run_id: str) -> dict[str, Verdict]:
+        """Map the keys of a run's verdicts to them, oldest first."""
+
+        def job(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+            query = "SELECT key, content FROM verdicts WHERE run_id = ? ORDER BY rowid"
+            return [(row[0], row[1]) for row in connection.execute(query, (run_id,))]
+
+        rows = await self._database.run("read", job)
+        return {key: Verdict.model_validate_json(content) for key, content in rows}

@@ -1,0 +1,59 @@
+"""What a request joins with "then" depends in order; what it joins otherwise does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from planwright.capabilities.registry import load_registry
+from planwright.models.offline.clauses import split
+from planwright.models.offline.planner import compose
+from planwright.nodes.planner import describe
+
+WRITE, OTHER = 'write "x" to a.txt', 'write "y" to b.txt'
+
+
+@pytest.fixture(scope="module")
+def capabilities(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    hidden = ("results.read", "files.restore")
+    registry = load_registry(tmp_path_factory.mktemp("workspace"), prohibit=hidden)
+    return [describe(found) for found in registry]
+
+
+@pytest.mark.parametrize(
+    ("request_", "needs"),
+    [
+        (f"{WRITE}, then read a.txt", {"s2": ["s1"]}),
+        (f"{WRITE}. Then read a.txt", {"s2": ["s1"]}),
+        (f"First {WRITE} and after that read a.txt", {"s2": ["s1"]}),
+        (f"{WRITE} and finally read a.txt", {"s2": ["s1"]}),
+        (f"{WRITE}, afterwards {OTHER}, then read a.txt", {"s2": ["s1"], "s3": ["s2"]}),
+        (f"{WRITE} and {OTHER}, then list the files", {"s3": ["s1", "s2"]}),
+        (f"list the files, then {WRITE} and {OTHER}", {"s2": ["s1"], "s3": ["s1"]}),
+        (f"{WRITE} and read a.txt", {}),
+        (f"{WRITE}; {OTHER}; read a.txt", {}),
+        (f"{WRITE}, {OTHER}", {}),
+        ("read a.txt, then summarize it", {}),  # it refers to what it follows
+        (f"read a.txt, then {WRITE}, then read a.txt", {"s2": ["s1"], "s3": ["s2"]}),
+        (f"read a.txt and {WRITE} and read a.txt", {}),
+        (f"before you {WRITE}, read a.txt", {}),
+    ],
+)
+def test_then_makes_a_step_depend_on_all_that_came_before(
+    request_: str, needs: dict[str, list[str]], capabilities: list[dict[str, Any]]
+) -> None:
+    steps = compose(request_, capabilities)["steps"][:-1]
+    assert {step["id"]: step["depends_on"] for step in steps if step.get("depends_on")} == needs
+
+
+def test_a_file_is_read_again_only_after_a_change(capabilities: list[dict[str, Any]]) -> None:
+    twice = compose("read a.txt and read a.txt", capabilities)["steps"]
+    changed = compose(f"read a.txt and {WRITE} and read a.txt", capabilities)["steps"]
+    assert [step["capability"] for step in twice] == ["files.read", "respond"]
+    assert [step["capability"] for step in changed[:3]] == ["files.read", "files.write", "files.read"]
+
+
+@pytest.mark.parametrize("quote", ['"a, then b"', '"then read a.txt"'])
+def test_a_then_in_quotes_is_no_order(quote: str) -> None:
+    assert [part.then for part in split(f"write {quote} to a.txt and read b.txt")] == [False, False]
