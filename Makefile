@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # What is imported is compiled once, not anew by each process: half of what collecting the tests costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test check bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls oracle order soak
+.PHONY: setup demo test check bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls oracle order soak plans
 
 setup: $(STAMP)
 
@@ -114,6 +114,9 @@ clock: setup  ## 200 seeds of a clock a day on, a day back, frozen: gates and bu
 storage: setup  ## Every n-th write call fails, or a lock is held; then every run has to go on -> storage.json simulate.json clock.json
 	@command -v cc > /dev/null || [ "$$(id -u)" != 0 ] || apt-get install -y -qq --no-install-recommends gcc libc6-dev
 	$(BIN)/python -m benchmarks.storage
+
+plans: setup  ## 50,000 spoiled plans, read and judged by us and by a judge of another make -> plans.json
+	$(BIN)/python -m benchmarks.plans
 
 order: setup  ## 500 plans that read and write the same things end as if run one by one, as written -> order.json
 	$(BIN)/python -m benchmarks.order

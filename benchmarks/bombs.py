@@ -187,7 +187,6 @@ def _warm(plain: Bomb, port: int) -> None:
     """Import here what the children will need: loading is not what is measured."""
     import cel  # noqa: F401
     import icalendar  # noqa: F401
-    import json_repair  # noqa: F401
     import jsonschema  # noqa: F401
     import langchain_openai  # noqa: F401
     import mcp.client.stdio  # noqa: F401

@@ -14,6 +14,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from planwright.cli.plan_gates import gate_texts
+
 RISK_STYLE = {"None": "dim", "Low": "green", "Medium": "yellow", "High": "red", "Critical": "bold red"}
 MICRO_CENTS_PER_DOLLAR = 100_000_000
 
@@ -122,12 +124,12 @@ def plan_view(card: Mapping[str, Any]) -> RenderableType:
         rows += [argument(name, value, 8, "dim") for name, value in shown.items()]
         rows += [argument(f"{name} is", value, 8) for name, value in _resolved(step)]
         rows += [argument("look", mark, 8, "yellow") for mark in step.get("marks", ())]
+        rows += [argument("gate", text, 8, "bold red") for text in gate_texts(step)]
         if criterion := step.get("criterion"):
             rows.append(argument("criterion", f"{criterion} ({step['judged']})", 8, "dim"))
         if back := step.get("compensation"):
             rows.append(argument("undone by", {back["capability"]: back["params"]}, 8, "dim"))
-        calls = step["chain"]["calls"] if "chain" in step else ()
-        rows += [row for call in calls for row in _part(call, call["arguments"])]
+        rows += [row for c in step.get("chain", {}).get("calls", ()) for row in _part(c, c["arguments"])]
     needed = card.get("estimate")
     rows.append(label("estimate", estimate(card["steps"]) + (f"; {known(needed)}" if needed else "")))
     rows.append(label("risk", str(card["risk"]), RISK_STYLE[str(card["risk"])]))

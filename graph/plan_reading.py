@@ -79,7 +79,8 @@ class _Reader:
         fields = self._fields(value, PLAN, "the plan")
         listed = self._listed(fields.get("steps"))
         if listed is None:
-            raise PlanInvalid("the object has no list `steps`", 'answer {"goal": …, "steps": […]}')
+            cause = "; ".join([*self.wrong[:MOST_MISTAKES], "the object has no list `steps`"])
+            raise PlanInvalid(cause, 'answer {"goal": …, "steps": […]}')
         if len(listed) > MOST_STEPS:
             raise PlanInvalid(f"the plan has {len(listed):,} steps", "answer with a few")
         steps = [self._step(entry, number) for number, entry in enumerate(listed, 1)]
@@ -238,7 +239,7 @@ class _Reader:
 
     def _typed_inputs(self, steps: list[dict[str, Any]]) -> None:
         """Read `{"TYPE": "key"}` among inputs as the key; the type is what its step is expected to bring."""
-        by_key = {step.get("context_key") or step.get("id"): step for step in steps}
+        by_key = {str(step.get("context_key") or step.get("id")): step for step in steps}
         for step in steps:
             if not isinstance(step.get("inputs"), list):
                 continue

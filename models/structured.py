@@ -72,7 +72,9 @@ def asking(
 
 def answered(reply: AIMessage) -> AIMessage:
     """Put the answer into the text of a reply; a call that could not be read is left to be repaired."""
-    if reply.tool_calls:
+    if len(calls := [*reply.tool_calls, *reply.invalid_tool_calls]) > 1:
+        said = " ".join(json.dumps(call["args"], ensure_ascii=False) for call in calls)  # read as several
+    elif reply.tool_calls:
         said = json.dumps(reply.tool_calls[0]["args"], ensure_ascii=False)
     elif reply.invalid_tool_calls:
         said = reply.invalid_tool_calls[0]["args"] or ""

@@ -44,7 +44,7 @@ def open_gate(
 ) -> Gate:
     """Make the row of a gate that opens now and closes by itself, after `expires_s` where that is said."""
     now = invocation.clock()
-    ttl = invocation.context.gate_ttl_s or settings.sessions.gate_ttl_s
+    ttl: float = invocation.context.gate_ttl_s or settings.sessions.gate_ttl_s
     if invocation.context.gate_ttl_s and step_uid is not None:
         ttl = min(ttl, settings.approval.tool_timeout_s)  # somebody sits there and waits
     return Gate(

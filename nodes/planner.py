@@ -122,6 +122,7 @@ def compiled_context(
         "done": done,
         "draft": _as_steps(state.get("draft")),
         "findings": [str(finding) for finding in state.get("findings", [])],
+        "gates": {name: gate.reason for name, gate in policy.gates.items()},
         "instructions": profile.instructions,
         "versions": {
             "prompts": prompts_hash(),
@@ -213,7 +214,7 @@ def _unheard(state: AgentState, error: ModelError, invocation: Invocation) -> Mo
 
 
 def _message(context: dict[str, Any]) -> str:
-    names = ("task", "history", "memories", "capabilities", "models", "done", "draft", "findings")
+    names = ("task", "history", "memories", "capabilities", "gates", "models", "done", "draft", "findings")
     return render("planner_task", **{name: as_data(context[name]) for name in names})
 
 

@@ -119,7 +119,7 @@ def check_steps(
         consent = _surface if step.agentic else _call
         judged = consent(step, registry, asked, settings.approval)
         entry = CheckedStep.model_validate({**fixed, **judged, "decisions": decisions[id_]})
-        gates = gates_of(step, entry.effect, decisions[id_], world.policy)
+        gates = gates_of(step, entry.effect, entry.decisions, world.policy)
         checked.append(entry.model_copy(update={"gates": gates}))
     return checked
 

@@ -128,6 +128,22 @@ def test_what_a_step_asks_of_its_model_is_shown_under_it() -> None:
     assert "model hint: reasoning required, code preferred, min_context 100000" in shown
 
 
+def test_the_gates_of_a_step_and_the_decisions_before_it_are_shown_under_it() -> None:
+    plan = card(tools=["mail.search"])
+    finance = {
+        "name": "finance",
+        "approvers": ["kim", "sam"],
+        "quorum": 2,
+        "expires_s": 60,
+        "reason": "money",
+    }
+    plan["steps"][0] |= {"gates": [finance, {"name": "legal"}], "decisions": ["refund"]}
+    shown = "\n".join(line.strip() for line in lines(plan_view(plan), 100))
+    assert "gate: finance, opened by kim, sam, 2 of them, within 60 s: m" in shown
+    assert "gate: legal, opened by anybody" in shown
+    assert "gate: after the decision refund, which nobody can take yet" in shown
+
+
 @pytest.mark.parametrize(
     ("why", "lacks", "says"),
     [

@@ -1,0 +1,22 @@
+"""The gates that a step has to pass before it begins, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def gate_texts(step: Mapping[str, Any]) -> list[str]:
+    """Say of each gate on the card of a step who opens it, and which decisions come before."""
+    texts = [_gate(gate) for gate in step.get("gates", ())]
+    return texts + [
+        f"after the decision {name}, which nobody can take yet" for name in step.get("decisions", ())
+    ]
+
+
+def _gate(gate: Mapping[str, Any]) -> str:
+    who = ", ".join(gate.get("approvers", ())) or "anybody"
+    many = f", {quorum} of them" if (quorum := gate.get("quorum", 1)) > 1 else ""
+    lasts = f", within {gate['expires_s']:g} s" if "expires_s" in gate else ""
+    why = f": {gate['reason']}" if gate.get("reason") else ""
+    return f"{gate['name']}, opened by {who}{many}{lasts}{why}"

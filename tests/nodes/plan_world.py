@@ -1,0 +1,55 @@
+"""A small world for plans: two capabilities, no gate, and the rules that a plan has to pass in it."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from planwright.capabilities.builtin.answer import clarify, respond
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.capability import capability
+from planwright.capabilities.jail import Jail
+from planwright.capabilities.registry import Registry
+from planwright.graph.plan import Plan
+from planwright.graph.settings import load
+from planwright.nodes.rules import check
+
+
+class Note(BaseModel):
+    """A note."""
+
+    text: str
+    size: int
+
+
+@capability("notes.read", mode="read_only")
+def read(name: str) -> Note:
+    """Read a note."""
+    raise NotImplementedError(name)
+
+
+@capability("notes.write", mode="local_write")
+def write(name: str, text: str, size: int = 0, tags: list[str] | None = None) -> Note:
+    """Write a note."""
+    raise NotImplementedError(name, text, size, tags)
+
+
+REGISTRY = Registry([read, write, respond, clarify])
+
+
+@cache
+def world() -> CallContext:
+    """Open the world of calls that nobody makes."""
+    folder = Path(tempfile.mkdtemp(prefix="plans-"))
+    nothing: Any = None  # no call is made, so nothing is remembered
+    return CallContext(load(folder), Jail(folder), nothing)
+
+
+def judged(plan: Plan | None) -> list[str]:
+    """List the codes of what is wrong with a plan."""
+    assert plan is not None
+    return [finding.code for finding in check(plan, REGISTRY, world().settings, world())]
