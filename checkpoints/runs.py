@@ -62,6 +62,18 @@ class Runs:
         row = await self._database.run("read", job)
         return None if row is None else run_of(row)
 
+    async def read(self, run_id: str) -> Run | None:
+        """Read one run."""
+
+        def job(connection: sqlite3.Connection) -> sqlite3.Row | None:
+            row: sqlite3.Row | None = connection.execute(
+                "SELECT * FROM runs WHERE run_id = ?", (run_id,)
+            ).fetchone()
+            return row
+
+        row = await self._database.run("read", job)
+        return None if row is None else run_of(row)
+
     async def named(self, which: str) -> Run | None:
         """Find a run by its id, by that of a plan of it, or as the newest of a thread."""
         by_plan = "SELECT run_id FROM plans WHERE kind = 'plan' AND json_extract(plan, '$.plan_id') = :id"

@@ -214,7 +214,7 @@ class Door:
 
     async def stopping(self, entry: Entry) -> bool:
         """Say whether a cancelled run still has to be led to its end: its gates have closed."""
-        run = await self.stores.runs.latest(entry.run.thread_id)
+        run = await self.stores.runs.read(entry.run.run_id)
         return run is not None and not run.ended and run.cancelled_by is not None
 
     async def _admit(
@@ -266,7 +266,7 @@ class Door:
     async def _leave(self, entry: Entry, breakpoints: bool) -> None:
         """Note that a run waits; one that neither waits nor ended is a bug of ours."""
         run = entry.run
-        now = await self.stores.runs.latest(run.thread_id)
+        now = await self.stores.runs.read(run.run_id)  # the next of its thread may have begun by now
         if now is None or now.ended or now.cancelled_by:
             return
         gates = await self.stores.gates.of_thread(run.thread_id)
