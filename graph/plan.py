@@ -246,7 +246,8 @@ class CheckedStep(BaseModel):
     were then. `asked_with` names the reply whose one gate shows this call and others. `done_before` says
     which run has done the like, where that is why a person is asked. `kept` is the key of the effect of this
     run whose record counts for the step, or its own uid where it ended before: nothing is called. `follows`
-    are the steps that have to end before it begins, however they end; they are no part of its uid, and no dependencies.
+    are the steps that have to end before it begins, however they end; they are no part of its uid, and no
+    dependencies.
     """
 
     model_config = ConfigDict(frozen=True)
