@@ -95,7 +95,9 @@ def play(stage: Stage, case: Case) -> Outcome:
 
 
 def answer_to(shown: dict[str, Any], steps: dict[str, Step]) -> str:
-    """Answer a gate as the case says; a plan is approved."""
+    """Answer a gate as the case says; a plan is approved, and a failure is left as it is."""
+    if shown.get("capability") == "escalation":
+        return "reject"
     step = steps.get(str(shown.get("step_id")))
     if step is None:
         return "approve"

@@ -17,7 +17,11 @@ _PLANS = """SELECT p.kind, p.checked, json_extract(p.plan, '$.plan_id') AS plan_
     LEFT JOIN gates g ON g.gate_id = p.gate_id AND g.run_id = p.run_id
     WHERE p.run_id = ? ORDER BY p.rowid"""
 _GATES = "SELECT step_uid, status, channel FROM gates WHERE run_id = ? AND kind = 'step'"
-_EFFECTS = "SELECT key, step_uid, capability, status FROM effects WHERE run_id = ? ORDER BY rowid"
+# An effect whose record counts for a call of a later plan is that call's work, too; nobody is asked again.
+_EFFECTS = """SELECT key, step_uid, capability, status, kept FROM (
+    SELECT key, step_uid, capability, status, 0 AS kept, rowid AS n FROM effects WHERE run_id = ?1 UNION ALL
+    SELECT e.key, k.uid, e.capability, e.status, 1, e.rowid FROM kept_effects k JOIN effects e USING (key)
+    WHERE k.run_id = ?1 AND k.uid <> e.step_uid) ORDER BY n"""
 _BY_RULE = ("rule", "policy")
 _PART_OF = {"chain": "chain_", "alternative": "instead_"}  # what stands before the uid in the id of the plan
 
@@ -119,8 +123,8 @@ def _effect(
         **known,
         status=row["status"],
         decided=_decided(call, gates),
-        needed=call.needed,
-        tainted=call.tainted,
+        needed=call.needed and not row["kept"],
+        tainted=call.tainted and not row["kept"],
         risk=call.risk,
     )
 

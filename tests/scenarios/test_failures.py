@@ -96,7 +96,7 @@ def test_a_policy_that_denies_ends_it(scene: Scene) -> None:
 
 def finder(word: str) -> Capability:
     @capability("word.find", mode="read_only", trusted_result=True)
-    def find(name: str) -> dict[str, str]:
+    def find(name: str) -> Any:
         """Find a word."""
         return {"text": word}
 
