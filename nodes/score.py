@@ -124,7 +124,7 @@ def _after(
         findings = failures(results, verdict.step_scores)
         return {**update, "findings": findings, "attempts": tried, "approved": False}
     can_plan = not (state["route"].embedded or attempts.fixed)
-    acted = any(one.acted for one in facts)
+    acted = any(one.acted for one in facts) and not attempts.fixed  # an undoing is begun again by its command
     asks = not cancelled and needs_person(state["checked"], settled, verdict, acted=acted, can_plan=can_plan)
     return {**update, "status": "running", "escalates": asks}
 

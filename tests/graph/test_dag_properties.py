@@ -225,6 +225,7 @@ def test_any_plan_runs_each_step_at_most_once_in_order_and_ends(
         watch, config = Watch(), thread()
         agent = build(dag, watch, folder, stores)
         results = await enter(agent, {"messages": [("user", "do it")]}, config, watch)
+        results = await leave_what_failed(agent, config, watch, results)
         check_order(dag, watch)
         check_outcome(dag, watch, results)
         await check_end(agent, config, watch)
@@ -273,7 +274,7 @@ def thread() -> RunnableConfig:
 async def leave_what_failed(
     agent: Agent, config: RunnableConfig, watch: Watch, results: dict[str, StepResult]
 ) -> dict[str, StepResult]:
-    """Answer the question about grave steps that failed: nothing is run again."""
+    """Answer the question about steps that failed: nothing is run again."""
     if "escalation" not in (await open_gates(agent, config)).values():
         return results
     return await enter(agent, Command(resume="reject"), config, watch)

@@ -29,6 +29,8 @@ def booked(scene: Scene, *steps: dict[str, Any], **options: Any) -> Agent:
     )
     agent = scene.agent(scene.plan(*plan), "the answer", **options)
     scene.ask(agent)
+    if scene.rows("SELECT 1 FROM gates WHERE kind = 'escalation' AND status = 'open'"):  # it is left so
+        scene.decide(agent, "reject")
     return agent
 
 
