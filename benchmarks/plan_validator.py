@@ -80,7 +80,7 @@ def why_wrong(plan: dict[str, Any]) -> str:
     keys = [step["context_key"] or step["id"] for step in steps]
     if len(set(ids)) < len(ids) or len(set(keys)) < len(keys):
         return "a name twice"
-    graph = nx.DiGraph()
+    graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(ids)
     for place, step in enumerate(steps):
         needs = [*step["depends_on"], *(ids[keys.index(key)] for key in step["inputs"] if key in keys)]
