@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # What is imported is compiled once, not anew by each process: half of what collecting the tests costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test check bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls plans order soak
+.PHONY: setup demo test check bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls oracle order soak plans
 
 setup: $(STAMP)
 
@@ -64,6 +64,9 @@ blocks: setup  ## Malformed tool-call blocks of models that call tools in words 
 
 doubts: setup  ## Blind effects killed between send and answer in every shape of a run, decided one by one -> doubts.json
 	$(BIN)/python -m benchmarks.doubts
+
+oracle: setup  ## 3,000 random plans with failures, gates, cancels and re-plans against the written rules -> oracle.json
+	$(BIN)/python -m benchmarks.oracle
 
 budgets: setup  ## 20 processes spend one limit, some are killed: overspend, refusals -> budgets.json
 	$(BIN)/python -m benchmarks.budgets

@@ -17,7 +17,8 @@ from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability
-from planwright.capabilities.policy import Ruling, decide
+from planwright.capabilities.policy import decide
+from planwright.capabilities.rulings import Ruling
 from planwright.graph.own_words import holds, own_words
 from planwright.graph.plan import CLOSING, WHOLE
 from planwright.graph.references import has_reference

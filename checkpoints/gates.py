@@ -141,12 +141,12 @@ class Gates:
         def job(connection: sqlite3.Connection) -> Gate:
             connection.execute(
                 "INSERT OR IGNORE INTO gates (gate_id, thread_id, run_id, tenant, kind, step_uid,"
-                " shown_hash, shown, card_hash, requested_at, expires_at, status, opened_s, boot)"
-                " VALUES (?,?,?,?,?,?,?,?,?,?,?,'open',?,?)",
+                " shown_hash, shown, card_hash, requested_at, expires_at, status, opened_s, boot, channel)"
+                " VALUES (?,?,?,?,?,?,?,?,?,?,?,'open',?,?,?)",
                 (gate.gate_id, gate.thread_id, gate.run_id, gate.tenant, gate.kind, gate.step_uid)
                 + (gate.shown_hash, canonical_json(gate.shown), sha256(gate.shown))
                 + (gate.requested_at.isoformat(), gate.expires_at.isoformat())
-                + (self._timer.seconds(), self._timer.boot),
+                + (self._timer.seconds(), self._timer.boot, gate.channel),
             )
             return _read(connection, gate.gate_id)
 

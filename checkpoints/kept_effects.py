@@ -82,6 +82,10 @@ class Lineage:
         """Say whether a call belongs to a step of the newest plan."""
         return not self.current.isdisjoint(self.path(uid))
 
+    def settled(self, uid: str) -> bool:
+        """Say whether a call belongs to a step of the newest plan that had ended before that was verified."""
+        return any(one in self.current and self.promised.get(one) == one for one in self.path(uid))
+
     def earlier(self, uid: str, mine: str) -> bool:
         """Say whether a call was made under an earlier plan than `mine`, or in the try that mine follows."""
         path = self.path(uid)
@@ -103,13 +107,14 @@ def past_of(connection: sqlite3.Connection, call: Call) -> Past:
     if not lineage.planned(call.uid):
         return NEW
     claims = _claims(connection, call.run_id, lineage)
-    before = [row for row in rows if lineage.earlier(row[1], call.uid)]
+    before = [row for row in rows if lineage.earlier(row[1], call.uid) or lineage.settled(row[1])]
     if not before:
         return NEW
     if (mine := claims.pop(call.uid, call.kept)) and (row := next((r for r in before if r[0] == mine), None)):
         return Past(row[0], row[1], json.loads(row[2]))
     taken = {key for uid, key in claims.items() if not lineage.earlier(uid, call.uid)}
     taken |= {key for uid, key in lineage.promised.items() if uid in lineage.current and uid != call.uid}
+    taken |= {row[0] for row in before if not lineage.earlier(row[1], call.uid)}
     row = next((row for row in before if row[0] not in taken), None)
     return Past(again=True) if row is None else Past(row[0], row[1], json.loads(row[2]))
 
@@ -128,10 +133,10 @@ def claim(connection: sqlite3.Connection, call: Call, tenant: str) -> Past:
 def left_of(
     connection: sqlite3.Connection, run_id: str, uids: Collection[str]
 ) -> dict[tuple[str, str], list[str]]:
-    """List what was done by steps that a new plan, whose steps are `uids`, has no more.
+    """List what was done before a new plan, whose steps are `uids`.
 
     By capability and hash of the arguments: the keys of the effects whose record counts for no step yet. A
-    list is empty where all of them count already.
+    list is empty where all of them count already, as those do of a step that the new plan still has.
     """
     query = "SELECT key, step_uid, capability, args_hash FROM effects WHERE run_id = ? AND status = 'done'"
     query += f" AND capability != '{CREATE_CHAIN}'"  # a chain is gone with its run
@@ -144,9 +149,8 @@ def left_of(
     taken = {key for uid, key in claims.items() if lineage.planned(uid)}
     left: dict[tuple[str, str], list[str]] = {}
     for key, uid, capability, args_hash in rows:
-        if not lineage.planned(uid):
-            keys = left.setdefault((capability, args_hash), [])
-            keys += [] if key in taken else [key]
+        keys = left.setdefault((capability, args_hash), [])
+        keys += [] if key in taken or lineage.planned(uid) else [key]
     return left
 
 

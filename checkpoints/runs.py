@@ -62,6 +62,19 @@ class Runs:
         row = await self._database.run("read", job)
         return None if row is None else run_of(row)
 
+    async def named(self, which: str) -> Run | None:
+        """Find a run by its id, by that of a plan of it, or as the newest of a thread."""
+        by_plan = "SELECT run_id FROM plans WHERE kind = 'plan' AND json_extract(plan, '$.plan_id') = :id"
+        among = f" OR run_id IN ({by_plan})" if which.startswith("plan_") else ""
+        query = f"SELECT * FROM runs WHERE run_id = :id OR thread_id = :id{among} ORDER BY rowid DESC LIMIT 1"
+
+        def job(connection: sqlite3.Connection) -> sqlite3.Row | None:
+            row: sqlite3.Row | None = connection.execute(query, {"id": which}).fetchone()
+            return row
+
+        row = await self._database.run("read", job)
+        return None if row is None else run_of(row)
+
     async def set_status(self, lease: Lease, status: RunStatus) -> None:
         """Say that a run waits for a person, or runs again; an ended run stays ended."""
 

@@ -33,6 +33,18 @@ def who() -> str:
     return login_name()
 
 
+def reason_for(terminal: Terminal) -> str:
+    """Ask the person at the terminal why they reject; nobody is kept from saying no for want of words."""
+    if not terminal.interactive:
+        return ""
+    terminal.screen.print(views.label("why?", "the planner is told, or else whoever reads the answer"))
+    forget_typed_ahead()
+    try:
+        return input("           ").strip()
+    except EOFError:
+        return ""
+
+
 def asker(drafts: Drafts, watch: Watch) -> Approver:
     """Ask the person at the terminal about one open gate, until there is an answer."""
 

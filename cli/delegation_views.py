@@ -14,7 +14,7 @@ from planwright.capabilities.mcp.servers import open_servers
 from planwright.capabilities.registry import load_registry
 from planwright.checkpoints.delegations import Delegation, Delegations
 from planwright.cli import views
-from planwright.cli.asking import who
+from planwright.graph.credentials import login_name
 from planwright.graph.errors import SetupError
 from planwright.graph.plan import DELEGATE
 from planwright.graph.risk import Risk
@@ -42,7 +42,7 @@ def issue_delegation(
     now = datetime.now(UTC)
     until = now + timedelta(hours=hours)
     issued = Delegations(settings.store_folder).issue(
-        names, max_risk, who(), now, until, tenant=tenant, reason=reason
+        names, max_risk, login_name(), now, until, tenant=tenant, reason=reason
     )
     if as_json:
         print(issued.model_dump_json(indent=2))

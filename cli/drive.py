@@ -148,20 +148,6 @@ def recover(thread: str, workspace: Path, terminal: Terminal, *, take_over: bool
     return follow(settings, None, thread_id, RunContext(channel="cli"), terminal)
 
 
-def stop(thread: str, workspace: Path) -> int:
-    """Cancel a run, and say whether it has ended."""
-    settings = load(workspace)
-    run = find_run(settings, thread)
-    agent = build_graph(settings)
-    try:
-        ended = agent.cancel(str(run["thread_id"]), who())
-    finally:
-        agent.close()
-    found = find_run(settings, run["run_id"])
-    print(f"{run['run_id']} {found['status'] if ended else 'is being cancelled; running calls finish first'}")
-    return 0
-
-
 def follow(
     settings: Settings,
     given: Any,

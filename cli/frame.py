@@ -23,9 +23,10 @@ LOOKS: dict[State, tuple[str, str]] = {
     "waiting": ("⏸", "bold yellow"),
     "done": ("✓", "green"),
     "failed": ("✗", "red"),
+    "rejected": ("⊘", "red"),
     "skipped": ("–", "yellow"),
 }
-URGENCY: tuple[State, ...] = ("waiting", "running", "failed", "pending", "skipped", "done")
+URGENCY: tuple[State, ...] = ("waiting", "running", "failed", "rejected", "pending", "skipped", "done")
 MORE = {"pending": "to come", "waiting": "waiting for a decision", "done": "done"}
 HANGING = 8
 LONGEST, SHORT = 5, 2

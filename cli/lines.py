@@ -10,6 +10,7 @@ from rich.text import Text
 
 from planwright.cli.views import Hanging, estimated, label, one_line, pad, plan_view, usage, warning
 from planwright.graph.canonical import spelled
+from planwright.graph.results import spelled_end
 from planwright.graph.risk import at_least
 
 
@@ -76,7 +77,7 @@ def _step_line(event: Mapping[str, Any]) -> RenderableType | None:
         case "plan_step_failed":
             return _step("✗", data, f"failed: {data['error']}", "red")
         case "plan_step_skipped":
-            return _step("-", data, f"{data['status']}: {data['error']}", "yellow")
+            return _step("-", data, spelled_end(data["status"], data["error"]), "yellow")
         case "plan_step_retry" if other := data.get("alternative"):
             instead = f"{other['capability']} {spelled(other['params'])}"
             return _step("↻", data, f"{data['error']}; trying {instead} instead", "yellow")

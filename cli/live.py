@@ -9,9 +9,10 @@ from typing import Any, Literal
 
 from planwright.cli.views import one_line
 from planwright.graph.canonical import spelled
+from planwright.graph.results import spelled_end
 from planwright.graph.risk import Risk, at_least
 
-State = Literal["pending", "running", "waiting", "done", "failed", "skipped"]
+State = Literal["pending", "running", "waiting", "done", "failed", "rejected", "skipped"]
 GRAVE_MODES = ("delegated", "destructive")
 
 
@@ -40,7 +41,7 @@ class Line:
     @property
     def settled(self) -> bool:
         """Whether nothing more will happen to it."""
-        return self.state in ("done", "failed", "skipped")
+        return self.state in ("done", "failed", "rejected", "skipped")
 
 
 @dataclass(frozen=True)
@@ -165,8 +166,9 @@ def _step(board: Board, kind: str, data: Mapping[str, Any], at: float) -> Board:
         tries, took = int(data["attempts"]), data.get("seconds") or (at - line.since if line.since else None)
         if kind == "plan_step_complete":
             return replace(line, state="done", tries=tries, seconds=took, said="")
-        state: State = "failed" if kind == "plan_step_failed" else "skipped"
-        said = one_line(f"{data['status']}: {data['error']}")
+        ended: State = "rejected" if data["status"] == "rejected" else "skipped"
+        state: State = "failed" if kind == "plan_step_failed" else ended
+        said = one_line(spelled_end(data["status"], data["error"]))
         return replace(line, state=state, tries=tries, seconds=took, said=said)
 
     started = kind == "plan_step_start" and data["capability"] != "agent"

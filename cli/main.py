@@ -132,19 +132,23 @@ def reject(
     json: Json = False,
     no_input: NoInput = False,
 ) -> None:
-    """Reject what waits at a gate; with a reason, another plan may follow."""
+    """Reject what waits at a gate; in a terminal you are asked why, and another plan may follow."""
+    from planwright.cli.asking import reason_for
     from planwright.cli.drive import Terminal, answer
 
-    decision = {"type": "reject", "message": reason}
-    raise typer.Exit(answer(which, decision, workspace, Terminal(json, no_input)))
+    terminal = Terminal(json, no_input)
+    decision = {"type": "reject", "message": reason or reason_for(terminal)}
+    raise typer.Exit(answer(which, decision, workspace, terminal))
 
 
 @app.command()
-def cancel(thread: Thread, workspace: Folder = HERE) -> None:
+def cancel(
+    which: Annotated[str, typer.Argument(help="A plan, run or thread id.")], workspace: Folder = HERE
+) -> None:
     """Cancel a run, from any process: running calls finish, the rest is skipped."""
-    from planwright.cli.drive import stop
+    from planwright.cli.cancelling import stop
 
-    raise typer.Exit(stop(thread, workspace))
+    raise typer.Exit(stop(which, workspace))
 
 
 @app.command()

@@ -19,10 +19,11 @@ from planwright.capabilities.capability import explain as explain_arguments
 from planwright.capabilities.consent import judge
 from planwright.capabilities.jail import Jail
 from planwright.capabilities.mcp.servers import open_servers
-from planwright.capabilities.policy import Explanation, explain
+from planwright.capabilities.policy import explain
 from planwright.capabilities.policy_check import check_policy, reached, unreachable
 from planwright.capabilities.policy_file import DEFAULT, FILE_NAME, Policy, Rule, load_policy
 from planwright.capabilities.registry import Registry, load_registry
+from planwright.capabilities.rulings import Explanation
 from planwright.checkpoints.records import open_records
 from planwright.cli import views
 from planwright.graph.errors import SetupError

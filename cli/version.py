@@ -18,4 +18,4 @@ Version = Annotated[bool, typer.Option("--version", callback=_say, is_eager=True
 
 
 def options(version: Version = False) -> None:
-    """Plan, approve, run, resume and replay work that has consequences."""
+    """Plan, approve, run, resume and undo work that has consequences."""

@@ -35,6 +35,7 @@ from planwright.graph.entry import (
     profile_of,
     read_messages,
     thread_of,
+    to_be_closed,
     unfinished,
 )
 from planwright.graph.errors import GateError, RunError, StoreFailed
@@ -48,7 +49,6 @@ from planwright.graph.settings import Settings
 from planwright.nodes.review import Review
 
 LOOK_S = 1.0
-LAST_NODE = ("session_close",)
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Door:
         Raises RunError when its state was changed so that it would run on.
         """
         run = await self.stores.runs.latest(thread_id)
-        if run is None or not run.ended or snapshot.next == LAST_NODE:
+        if run is None or not run.ended or to_be_closed(run, snapshot):
             return False
         if snapshot.next:
             raise RunError(
@@ -148,12 +148,12 @@ class Door:
         return True
 
     async def half_closed(self, thread_id: str, snapshot: StateSnapshot) -> bool:
-        """Say whether the newest run has ended and died before its answer reached the thread.
+        """Say whether the newest run has ended before its answer reached the thread.
 
         A run that begins on top of it would be closed with that answer if it died early, too.
         """
         run = await self.stores.runs.latest(thread_id)
-        return run is not None and run.ended and snapshot.next == LAST_NODE
+        return run is not None and to_be_closed(run, snapshot)
 
     async def gives_way(self, given: Any, thread_id: str, context: Any) -> bool:
         """Say whether a new message cancels the run before it (`threads.new_input = cancel`).

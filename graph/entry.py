@@ -14,10 +14,12 @@ from planwright.checkpoints.gates import Gate, Gates
 from planwright.checkpoints.runs import Run
 from planwright.graph.errors import GateError, PastCheckpoint, RunError, SetupError
 from planwright.graph.profile import Profile, in_force
+from planwright.graph.results import answer_id
 from planwright.graph.run_context import RunContext, read_context
 from planwright.graph.settings import Settings
 
 MAX_REQUEST = 100_000
+LAST_NODE = ("session_close",)
 
 
 def thread_of(config: RunnableConfig) -> str:
@@ -155,6 +157,19 @@ async def nothing_open(run: Run, gate_ids: Iterable[str], gates: Gates) -> GateE
 def not_begun(run: Run, snapshot: StateSnapshot) -> bool:
     """Say whether a run is not in its thread's checkpoints: it died early, or they were deleted."""
     return not snapshot.next and snapshot.values.get("run_id") != run.run_id
+
+
+def to_be_closed(run: Run, snapshot: StateSnapshot) -> bool:
+    """Say whether a run has ended and its thread does not know it yet: it died early, or was cancelled.
+
+    One that was cancelled from outside may have stopped anywhere; its answer is not on the thread.
+    """
+    if not run.ended or not snapshot.next:
+        return False
+    listed = snapshot.values.get("messages", ())
+    unanswered = all(message.id != answer_id(run.run_id) for message in listed)
+    begun = snapshot.values.get("run_id") == run.run_id
+    return snapshot.next == LAST_NODE or (bool(run.cancelled_by) and begun and unanswered)
 
 
 def gate_of(value: Any) -> str:

@@ -245,8 +245,8 @@ class CheckedStep(BaseModel):
     `tainted`: its arguments may hold what others wrote. `pin` names what it calls, and the policy, as they
     were then. `asked_with` names the reply whose one gate shows this call and others. `done_before` says
     which run has done the like, where that is why a person is asked. `kept` is the key of the effect of this
-    run whose record counts for the step: nothing is called. `follows` are the steps that have to end before
-    it begins, however they end; they are no part of its uid, and no dependencies.
+    run whose record counts for the step, or its own uid where it ended before: nothing is called. `follows`
+    are the steps that have to end before it begins, however they end; they are no part of its uid.
     """
 
     model_config = ConfigDict(frozen=True)

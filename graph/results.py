@@ -65,6 +65,10 @@ class StepResult(BaseModel):
     kept_from: str = ""
     part: str = ""
     envelope: LaneEnvelope | None = None
+    args: dict[str, JsonValue] | None = Field(
+        None, description="What a read was given, where its arguments came out of earlier results."
+    )
+    args_blob: str | None = Field(None, description="The same in the blob store, where it is large.")
 
 
 class Evaluation(BaseModel):
@@ -140,3 +144,13 @@ class Finding(BaseModel):
     def __str__(self) -> str:
         where = f" [{self.step_id}]" if self.step_id else ""
         return f"{self.code}{where}: {self.message}" + (f" ({self.fix})" if self.fix else "")
+
+
+def answer_id(run_id: str) -> str:
+    """Name the message with which a run ends on its thread."""
+    return f"answer_{run_id}"
+
+
+def spelled_end(status: str, error: str) -> str:
+    """Say how a step ended that is not complete, without saying it twice: `rejected by ada: not today`."""
+    return error if error.startswith(status) else f"{status}: {error}" if error else status

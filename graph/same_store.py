@@ -6,6 +6,7 @@ from langgraph.types import StateSnapshot
 
 from planwright.checkpoints.store_times import Checkpointed
 from planwright.graph.entry import gate_of
+from planwright.graph.results import answer_id
 
 
 def checkpointed(thread_id: str, snapshot: StateSnapshot) -> Checkpointed:
@@ -15,7 +16,7 @@ def checkpointed(thread_id: str, snapshot: StateSnapshot) -> Checkpointed:
     return Checkpointed(
         thread_id=thread_id,
         run_id=run_id,
-        ended=any(message.id == f"answer_{run_id}" for message in messages),
+        ended=any(run_id is not None and message.id == answer_id(run_id) for message in messages),
         steps=frozenset(snapshot.values.get("results") or {}),
         gates=frozenset(filter(None, (gate_of(found.value) for found in snapshot.interrupts))),
     )

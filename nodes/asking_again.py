@@ -7,7 +7,7 @@ refused in this run is neither made nor asked about again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from pydantic import JsonValue
 
@@ -23,6 +23,7 @@ from planwright.graph.errors import CapabilityRejected
 from planwright.graph.invocation import Invocation
 from planwright.graph.loop_state import ToolCall
 from planwright.graph.plan import DELEGATE, CheckedStep, PolicyEvidence
+from planwright.graph.results import StepResult
 from planwright.nodes.step_runner import site_of
 
 AGAIN = "it was done before in this run"
@@ -66,13 +67,13 @@ async def gated_again(checked: CheckedStep, stores: Stores, run_id: str) -> Chec
 
 async def not_done_again(
     checked: list[CheckedStep],
-    done: Collection[str],
+    results: Mapping[str, StepResult],
     stores: Stores,
     run_id: str,
     registry: Registry,
     policy: str,
 ) -> list[CheckedStep]:
-    """Keep or gate the steps of a new plan that were done before; `done` names those that have a result.
+    """Keep or gate the steps of a new plan that were done before; those with `results` are marked as kept.
 
     A fork with its plan keeps what was done. `policy` is the hash of the policy.
     """
@@ -81,7 +82,11 @@ async def not_done_again(
     left = await stores.ledger.done_before(run_id, [entry.uid for entry in checked])
     read = []
     for entry in checked:
-        step = entry if entry.uid in done else kept_step(entry, left, run_id, registry, policy)
+        if result := results.get(entry.uid):
+            keeps = result.status == "completed" and entry.effect != "pure"
+            read.append(entry.model_copy(update={"kept": entry.uid}) if keeps else entry)
+            continue
+        step = kept_step(entry, left, run_id, registry, policy)
         read.append(await gated_again(step, stores, run_id) if forked else step)
     return read
 

@@ -44,12 +44,12 @@ def plan_card(
         "steps": [_step(entry, ids, with_gates, known.get(entry.step.id)) for entry in checked],
         "changes": list(changes),
         "estimate": dict(estimate),
-        "done": {
+        "done": {entry.step.id: "this run" for entry in checked if entry.kept}
+        | {
             entry.step.id: result.kept_from or "this run"
             for entry, result in done
             if result.status == "completed"
-        }
-        | {entry.step.id: "this run" for entry in checked if entry.kept},
+        },
         **_decisions(plan),
     }
 

@@ -124,6 +124,7 @@ def request(gate: Gate) -> dict[str, Any]:
         "thread_id": gate.thread_id,
         "plan_hash": gate.shown_hash,
         "expires_at": gate.expires_at.isoformat(),
+        "channel": gate.channel,
         **({"remember": list(get_args(RememberScope))} if gate.may_be_remembered else {}),
         **({"width": words} if (words := _width(gate)) else {}),
         **({"approvals": [given.by for given in gate.approvals]} if gate.quorum > 1 else {}),

@@ -47,7 +47,6 @@ def open_gate(
     ttl: float = invocation.context.gate_ttl_s or settings.sessions.gate_ttl_s
     if invocation.context.gate_ttl_s and step_uid is not None:
         ttl = min(ttl, settings.approval.tool_timeout_s)  # somebody sits there and waits
-    ttl = expires_s or ttl
     return Gate(
         gate_id=gate_id,
         thread_id=invocation.thread_id,
@@ -58,6 +57,7 @@ def open_gate(
         shown_hash=shown_hash,
         shown=shown,
         requested_at=now,
-        expires_at=now + timedelta(seconds=ttl),
+        expires_at=now + timedelta(seconds=expires_s or ttl),
         status="open",
+        channel=invocation.context.channel,
     )

@@ -66,8 +66,9 @@ def respond(models: Models, stores: Stores) -> Node[AgentState]:
         if not text.strip() and not told:
             return {"answer": NOTHING, "status": "failed"}
         text = text if text.strip() else answer(told)
-        if refused and not state["route"].embedded:  # that one tells of every result by itself
-            text = "\n".join([*map(str, refused), text])
+        if not state["route"].embedded:  # that one tells of every result by itself
+            rejected = answer([entry for entry in told if entry["status"] == "rejected"])
+            text = "\n".join(filter(None, [*(map(str, refused) if refused else [rejected]), text]))
         return {"answer": text, "status": status}
 
     return respond

@@ -11,10 +11,11 @@ from planwright.capabilities.capability import Capability
 from planwright.capabilities.compensation_check import step_flaws
 from planwright.capabilities.expression import compiled
 from planwright.capabilities.fitting import misfits
-from planwright.capabilities.policy import Ruling, decide
+from planwright.capabilities.policy import decide
 from planwright.capabilities.policy_file import Policy
 from planwright.capabilities.redacted import why_not
 from planwright.capabilities.registry import Registry
+from planwright.capabilities.rulings import Ruling
 from planwright.graph.errors import CapabilityRejected
 from planwright.graph.plan import CLOSING, Plan, PlanStep
 from planwright.graph.references import malformed_references

@@ -7,6 +7,7 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.checkpoints.stores import Stores
 from planwright.graph.invocation import invocation_of
+from planwright.graph.results import answer_id
 from planwright.graph.state import AgentState
 from planwright.nodes.gate import tell_decision
 from planwright.nodes.node import Node, Update
@@ -18,6 +19,9 @@ def session_close(stores: Stores) -> Node[AgentState]:
     async def session_close(state: AgentState, config: RunnableConfig) -> Update:
         invocation = invocation_of(config)
         answer, status = state.get("answer", ""), state.get("status", "failed")
+        run = await stores.runs.named(invocation.run_id)
+        if run is not None and run.ended:  # cancelled from outside, or closed before a crash: so it stays
+            answer, status = run.answer or "", run.status
         now = invocation.clock()
         for gate in await stores.gates.of_run(invocation.run_id):
             tell_decision(gate, invocation)  # of those that nobody waited for any more, too
@@ -29,6 +33,6 @@ def session_close(stores: Stores) -> Node[AgentState]:
         estimated = state.get("estimate", {}).get("run")
         invocation.emit("run_end", {"status": status, "estimated": estimated, "used": used}, "run")
         await stores.runs.end(invocation.lease, status, answer, now)
-        return {"messages": [AIMessage(answer, id=f"answer_{invocation.run_id}")], "status": status}
+        return {"messages": [AIMessage(answer, id=answer_id(invocation.run_id))], "status": status}
 
     return session_close

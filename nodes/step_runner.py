@@ -33,6 +33,7 @@ from planwright.graph.state import StepTask
 from planwright.models.warning import warn
 from planwright.nodes.alternative import Alternative
 from planwright.nodes.node import ended_by
+from planwright.nodes.recorded_result import completed
 from planwright.nodes.step_ends import ended, failed
 
 PREVIEW = 200
@@ -200,8 +201,9 @@ class StepRunner:
         site, name = site_of(checked, plan_hash, invocation, lanes, ask_from), checked.step.capability or ""
         try:
             invocation.check_time()
-            output = await self.gateway.call(name, await arguments(), site, Told(may_retry, looked_up, keep))
-            result = await self._completed(checked, output)
+            args = await arguments()
+            output = await self.gateway.call(name, args, site, Told(may_retry, looked_up, keep))
+            result = await completed(checked, output, args, self._stores.blobs, self._limit)
         except CapabilityError as error:
             result = failed(checked, error)
         except LimitExceeded as error:
@@ -244,18 +246,6 @@ class StepRunner:
     async def output(self, result: StepResult) -> JsonValue:
         """Read a result's whole output."""
         return await full_output(self._stores, result)
-
-    async def _completed(self, checked: CheckedStep, output: JsonValue) -> StepResult:
-        text = spelled(output)
-        large = len(text) > self._limit
-        return StepResult(
-            uid=checked.uid,
-            step_id=checked.step.id,
-            capability=checked.step.capability or "",
-            status="completed",
-            output=None if large else output,
-            blob=await asyncio.to_thread(self._stores.blobs.put, text) if large else None,
-        )
 
     def _about(self, task: StepTask) -> dict[str, JsonValue]:
         step = task["checked"].step

@@ -23,7 +23,9 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = planwright.graph.nope
 
 
-MODULES = [f"planwright.cli.{name}" for name in ("main", "inspect", "policy_views", "usage", "views")]
+MODULES = [
+    f"planwright.cli.{name}" for name in ("main", "cancelling", "inspect", "policy_views", "usage", "views")
+]
 
 
 @pytest.mark.parametrize("module", MODULES)

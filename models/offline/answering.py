@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from planwright.graph.results import spelled_end
 from planwright.models.offline.lexicon import COUNTS
 
 _LIMIT = 12
@@ -14,8 +15,8 @@ def answer(results: list[dict[str, Any]]) -> str:
     lines: list[str] = []
     for result in results:
         if result["status"] != "completed":
-            why = result.get("error") or result["status"]
-            lines.append(f"{result['description'] or result['capability']}: {result['status']} ({why})")
+            how = spelled_end(result["status"], result.get("error") or "")
+            lines.append(f"{result['description'] or result['capability']}: {how}")
         elif not result.get("used") or result.get("changed"):
             lines.append(_tell(result))
     return "\n".join(line for line in lines if line)

@@ -70,8 +70,8 @@ def _without_effect(task: str, envelope: LaneEnvelope, looked: int) -> LaneJudge
 
 
 def _a_look(call: LaneCall) -> bool:
-    """Say whether a call brought something to lean on."""
-    return call.ended == "completed" and call.capability not in NO_WORK
+    """Say whether a call brought something to lean on; what a person answers counts, too."""
+    return call.ended == "completed" and (call.capability not in NO_WORK or call.capability == "clarify")
 
 
 def _looked_well(envelope: LaneEnvelope) -> bool:

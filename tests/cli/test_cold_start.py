@@ -20,6 +20,7 @@ AGENT = '[agents.reader]\ndescription = "Reads"\n'
 # By module: a command that loads it first (W is a thread that waits), its exit code, some of what it prints.
 STARTS: dict[str, tuple[list[str], int, str]] = {
     "drive": (["run", QUESTION], 0, "greenhouses"),
+    "cancelling": (["cancel", "W"], 0, "cancelled"),
     "chat": (["chat"], 2, "planwright run"),
     "demo": (["demo", "--folder", "trial"], 0, "EUR 4,310.50"),
     "inspect": (["show", "W"], 0, "waiting"),

@@ -8,7 +8,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -36,7 +36,11 @@ class Watch:
         self.together = 0
 
     def capability(self) -> Capability:
-        @capability("bench.put", mode="local_write", writes=lambda args, call: args["keys"])
+        @capability(
+            "bench.put",
+            mode="local_write",
+            writes=lambda args, call: list(map(str, cast(list[object], args["keys"]))),
+        )
         async def put(keys: list[str]) -> int:
             """Put something into places."""
             self.calls += 1

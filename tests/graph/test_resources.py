@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import cast
 
 import pytest
 from pydantic import JsonValue
@@ -29,7 +30,12 @@ from planwright.graph.settings import load
 from planwright.nodes.resources import in_order
 
 
-@capability("two.put", mode="local_write", writes=lambda args, call: [f"shelf:{n}" for n in list(args["on"])])
+def shelves(args: Mapping[str, JsonValue], call: CallContext) -> list[str]:
+    """Name the shelves that a call uses."""
+    return [f"shelf:{number}" for number in cast(list[object], args["on"])]
+
+
+@capability("two.put", mode="local_write", writes=shelves)
 def put(on: list[str]) -> str:
     """Put something on shelves."""
     return ", ".join(on)

@@ -93,9 +93,10 @@ class Scene:
 
         A model's call asks from High on, unless `approval` says otherwise.
         """
-        mine = {
-            name: options.pop(name) for name in ("model", "clock", "tools", "capabilities") if name in options
-        }
+        given = ("model", "clock", "tools")
+        mine: dict[str, Any] = {name: options.pop(name) for name in given if name in options}
+        if isinstance(options.get("capabilities"), list):  # else they are settings
+            mine["capabilities"] = options.pop("capabilities")
         mine.setdefault("model", ScriptedModel(replies=list(replies or ("never asked",))))
         options["approval"] = {"tool_risk": "High", **options.get("approval", {})}
         agent = build_graph(load(self.workspace, **options), **mine)

@@ -29,6 +29,11 @@ def failing(scene: Scene) -> dict[str, Any]:
     return scene.step("s1", "work.fail", description="Read and wipe it")
 
 
+def left(scene: Scene, agent: Agent) -> str:
+    """Leave what failed as it is, where a person is asked about it."""
+    return str(scene.decide(agent, "reject")["status"])
+
+
 def test_another_call_brings_what_the_step_was_to_bring(scene: Scene) -> None:
     output = scene.ask(play(scene, failing(scene), instead("work.read", name="other")))
     assert output["status"] == "completed"
@@ -61,15 +66,17 @@ def test_another_call_brings_what_the_step_was_to_bring(scene: Scene) -> None:
     ],
 )
 def test_what_is_outside_the_grant_or_makes_no_sense_is_not_made(scene: Scene, reply: str) -> None:
-    output = scene.ask(play(scene, failing(scene), reply))
-    assert output["status"] == "failed"
+    agent = play(scene, failing(scene), reply)
+    scene.ask(agent)
+    assert left(scene, agent) == "failed"
     assert scene.done == ["s1"]
 
 
 def test_an_alternative_is_tried_once(scene: Scene) -> None:
     other = instead("work.fail", name="other")
-    output = scene.ask(play(scene, failing(scene), other, instead("work.read", name="third")))
-    assert output["status"] == "failed"
+    agent = play(scene, failing(scene), other, instead("work.read", name="third"))
+    scene.ask(agent)
+    assert left(scene, agent) == "failed"
     assert scene.done == ["s1", "other"]
     assert "other is broken" in scene.rows("SELECT result FROM steps WHERE step_id = 's1'")[0]["result"]
 
@@ -117,7 +124,9 @@ def test_a_rejected_step_gets_no_alternative(scene: Scene) -> None:
 
 def test_it_can_be_switched_off(scene: Scene) -> None:
     other = instead("work.read", name="other")
-    assert scene.ask(play(scene, failing(scene), other, alternative={"enabled": False}))["status"] == "failed"
+    agent = play(scene, failing(scene), other, alternative={"enabled": False})
+    scene.ask(agent)
+    assert left(scene, agent) == "failed"
     assert scene.done == ["s1"]
 
 

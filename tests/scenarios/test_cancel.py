@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import sqlite3
 import threading
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from langchain_core.messages import AIMessage
 
+from planwright.checkpoints.cancelling import cancel
+from planwright.checkpoints.records import open_records
+from planwright.checkpoints.runs import Run
 from planwright.graph import door
+from planwright.graph.clock import utc_now
 from planwright.graph.errors import GateError, RunError, SetupError
 from planwright.models.scripted import ScriptedModel
 from tests.patience import PATIENCE_S
@@ -149,3 +156,79 @@ def test_the_gate_of_another_agent_is_told_of_as_cancelled(scene: Scene) -> None
     told = [event for event in scene.journal() if event["type"].startswith("approval")]
     assert [event["type"] for event in told] == ["approval_requested", "approval_resolved"]
     assert told[1]["data"]["decision"] == "cancelled"
+
+
+def cancel_by(scene: Scene, which: str) -> Run:
+    """Cancel a run by the records alone, as the command does."""
+    with closing(open_records(scene.workspace / ".planwright")) as records:
+        return asyncio.run(cancel(records, which, "ada", utc_now()))
+
+
+def test_a_run_is_cancelled_by_its_plan_without_opening_an_agent(scene: Scene) -> None:
+    agent = scene.agent(scene.plan(scene.step("s1", "work.write", estimated_risk="Medium")), "not asked")
+    plan = scene.ask(agent)["plan"]
+    run = cancel_by(scene, plan.plan_id)
+    assert (run.status, run.answer, run.cancelled_by) == ("cancelled", "Cancelled by ada.", "ada")
+    assert scene.rows("SELECT status FROM gates") == [{"status": "cancelled"}]
+    assert [row["type"] for row in scene.rows("SELECT type FROM journal ORDER BY seq")][-2:] == [
+        "agent_message",
+        "run_end",
+    ]
+    with pytest.raises(RunError, match="has ended"):
+        cancel_by(scene, run.run_id)
+    with pytest.raises(GateError):
+        scene.decide(agent, "approve")
+    assert scene.done == []
+
+
+def test_what_was_done_before_is_named_and_the_rest_is_never_done(scene: Scene) -> None:
+    plan = scene.plan(scene.step("free", "work.read"), scene.step("gated", "work.wipe"))
+    agent = scene.agent(plan, "not asked")
+    scene.ask(agent)
+    scene.decide(agent, "approve")
+    assert cancel_by(scene, scene.thread).answer == "Cancelled by ada.\nDone before: free."
+    scene.recover(agent)
+    assert scene.done == ["free"]
+
+
+@pytest.mark.parametrize("way", ["message", "recover"])
+def test_its_thread_is_closed_with_the_answer_on_record_by_whoever_opens_it_next(
+    scene: Scene, way: str
+) -> None:
+    gated = scene.plan(scene.step("s1", "work.write", estimated_risk="Medium"))
+    agent = scene.agent(gated, '{"task": "again"}', gated, "the answer")
+    scene.ask(agent)
+    cancelled = cancel_by(scene, scene.thread)
+    if way == "recover":
+        assert scene.recover(agent)["status"] == "cancelled"
+    scene.ask(agent, "again")
+    messages = agent.get_state(scene.config).values["messages"]
+    assert [message.text for message in messages] == ["Do it", cancelled.answer, "again"]
+    assert scene.decide(agent, "approve")["status"] == "completed"
+    ends = scene.rows(
+        "SELECT count(*) AS n FROM journal WHERE run_id = ? AND type = 'run_end'", cancelled.run_id
+    )
+    assert ends == [{"n": 1}]
+
+
+def test_a_run_that_died_while_it_sent_an_effect_stays_open_until_that_is_looked_up(scene: Scene) -> None:
+    agent = scene.agent(scene.plan(scene.step("s1", "work.write", estimated_risk="Medium")), "not asked")
+    scene.ask(agent)
+    with (
+        closing(sqlite3.connect(scene.workspace / ".planwright" / "planwright.db")) as connection,
+        connection,
+    ):
+        connection.execute(
+            "INSERT INTO effects (key, tenant, thread_id, run_id, step_uid, attempt, ordinal, capability,"
+            " effect, args_hash, args, status, intended_at) SELECT 'k', tenant, thread_id, run_id, 'u', 1, 0,"
+            " 'work.write', 'idempotent', 'h', '{}', 'intent', started_at FROM runs"
+        )
+    run = cancel_by(scene, scene.thread)
+    assert (run.ended, run.cancelled_by) == (False, "ada")
+
+
+def test_a_name_of_nothing_cancels_nothing(scene: Scene) -> None:
+    scene.ask(scene.agent(scene.plan(scene.step("s1", "work.write", estimated_risk="Medium"))))
+    with pytest.raises(RunError, match="there is no plan, run or thread plan_nope"):
+        cancel_by(scene, "plan_nope")
+    assert scene.rows("SELECT status FROM gates") == [{"status": "open"}]

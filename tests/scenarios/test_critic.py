@@ -215,3 +215,10 @@ def test_verdicts_are_only_ever_added(scene: Scene, change: str) -> None:
         pytest.raises(sqlite3.IntegrityError, match="a verdict is never"),
     ):
         connection.execute(change)
+
+
+def test_what_a_read_was_given_is_on_record_where_it_came_out_of_a_result(scene: Scene) -> None:
+    later = scene.step("later", "work.read", params={"name": "{{steps.first.output.text}}"})
+    scene.ask(scene.agent(scene.plan(scene.step("first", "work.read"), later), "the answer"))
+    kept = {row["step_id"]: json.loads(row["result"])["args"] for row in scene.rows("SELECT * FROM steps")}
+    assert kept == {"first": None, "later": {"name": "first, reading 1"}}

@@ -101,7 +101,8 @@ def test_what_has_expired_is_revoked_or_names_others_asks_a_person(desk: Desk, m
     desk.delegate(-1)
     desk.delegate(1, "fax.*")
     desk.kept.revoke(desk.delegate())
-    assert desk.ask(call(), "Paid back.")["__interrupt__"][0].value["kind"] == "step"
+    asked = desk.ask(call(), "Paid back.")["__interrupt__"][0].value
+    assert (asked["kind"], asked["channel"]) == ("step", "python")
     assert desk.ask(plan(), "Paid back.", planning="always")["__interrupt__"][0].value["kind"] == "plan"
     assert made == []
 

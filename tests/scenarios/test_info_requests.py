@@ -66,7 +66,7 @@ def test_the_answer_may_come_in_another_process(scene: Scene) -> None:
 
 
 def test_a_person_need_not_answer(scene: Scene) -> None:
-    agent, model = begin(scene, scene.calls(QUESTION), "without it, then", "the answer")
+    agent, model = begin(scene, scene.calls(QUESTION), scene.calls(READ), "without it, then", "the answer")
     assert scene.decide(agent, "reject", "find out yourself")["answer"] == "the answer"
     (result,) = answered(model.asked[2])
     assert result.status == "error"
@@ -93,7 +93,8 @@ def test_a_question_is_not_approved(scene: Scene, decision: str) -> None:
 
 
 def test_a_question_without_words_is_refused_to_the_model(scene: Scene) -> None:
-    agent, model = begin(scene, scene.calls(("clarify", {"questions": []})), "never mind", "the answer")
+    no_words = scene.calls(("clarify", {"questions": []}))
+    agent, model = begin(scene, no_words, scene.calls(READ), "never mind", "the answer")
     assert agent.get_state(scene.config).values["answer"] == "the answer"
     assert "bad arguments" in answered(model.asked[2])[0].text
 

@@ -77,6 +77,21 @@ def test_two_equal_calls_of_one_plan_are_two_intents(scene: Scene) -> None:
     assert scene.done == ["hello", "hello"]
 
 
+@pytest.mark.parametrize("how", ["literal", "templated"])
+def test_one_more_beside_a_step_that_stays_asks(scene: Scene, same: Capability, how: str) -> None:
+    post = scene.step("post", "work.post", params=POSTED)
+    first = scene.plan(post, scene.step("bad", "work.fail"))
+    agent = scene.agent(
+        first, scene.plan(post, word(scene), shape(scene, how, "two")), "done", capabilities=[same], **OFF
+    )
+    scene.ask(agent)
+    if how == "literal":
+        scene.decide(agent, "approve")
+    assert card(scene, agent)["step_id"] == "two"
+    scene.decide(agent, "reject")
+    assert (scene.done.count("hello"), kept(scene)) == (1, [])
+
+
 @pytest.mark.parametrize("answer", ["approve", "reject"])
 @pytest.mark.parametrize("how", ["literal", "templated"])
 def test_of_two_against_one_that_is_done_one_asks(

@@ -158,3 +158,19 @@ def test_a_plan_cannot_delegate_in_a_step_of_one_call(scene: Scene) -> None:
     output = scene.ask(scene.agent(*[scene.plan(step)] * 3))
     assert output["status"] == "refused"
     assert "only an agent can delegate" in output["answer"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [("Sent!", "no_effect: "), ("I am not able to do that.", "refused_in_words: ")],
+    ids=["lazy", "refusing"],
+)
+def test_what_the_record_of_an_agent_does_not_bear_out_reaches_the_model_as_an_error(
+    scene: Scene, words: str, told: str
+) -> None:
+    model = scripted(scene.calls(delegate("Send the letter", "work.send")), words, "it was not done")
+    assert scene.ask(play(scene, model), ASK)["answer"] == "it was not done"
+    assert results(model)[0].startswith(told)
+    assert words in results(model)[0]
+    (call,) = scene.rows("SELECT status, json_extract(result, '$.envelope.result') AS said FROM steps")
+    assert call == {"status": "failed", "said": words}

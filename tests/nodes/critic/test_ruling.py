@@ -111,9 +111,9 @@ def test_what_is_noticed_is_said_and_does_not_refuse(
     given: dict[str, Any], evaluator: str, found: str
 ) -> None:
     marked = score(facts(**given))
-    noticed = {one.evaluator: (one.grade, one.findings) for one in marked.evaluations}
-    assert noticed[evaluator][0] == "warn"
-    assert any(found in note for note in noticed[evaluator][1])
+    (noticed,) = [one for one in marked.evaluations if one.evaluator == evaluator]
+    assert noticed.grade == "warn"
+    assert any(found in note for note in noticed.findings)
     assert marked.verdict == "ok"
 
 
