@@ -80,7 +80,7 @@ def why_wrong(plan: dict[str, Any]) -> str:
     keys = [step["context_key"] or step["id"] for step in steps]
     if len(set(ids)) < len(ids) or len(set(keys)) < len(keys):
         return "a name twice"
-    graph = nx.DiGraph()
+    graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(ids)
     for place, step in enumerate(steps):
         needs = [*step["depends_on"], *(ids[keys.index(key)] for key in step["inputs"] if key in keys)]
@@ -96,12 +96,22 @@ def why_wrong(plan: dict[str, Any]) -> str:
 def lost(given: dict[str, Any], plan: dict[str, Any]) -> list[str]:
     """List the values of what was given, step by step, that the plan read from it does not hold any more.
 
-    What a model says of its reasoning is no part of a plan.
+    What a model says of its reasoning is no part of a plan, and a `step` that is its place says nothing more.
     """
     pairs = [({**given, "steps": None}, {**plan, "steps": None})]
     steps = given.get("steps")
     if isinstance(steps, list) and len(steps) == len(plan["steps"]):
-        pairs += zip(steps, plan["steps"], strict=True)
+        pairs += [
+            (
+                {
+                    key: value
+                    for key, value in step.items()
+                    if (key, value) not in (("step", n), ("step", n + 1))
+                },
+                read,
+            )
+            for n, (step, read) in enumerate(zip(steps, plan["steps"], strict=True))
+        ]
     else:
         pairs.append(({"steps": steps}, plan))
     return [leaf for one, other in pairs for leaf in _values(one) - _values(other)]

@@ -173,7 +173,9 @@ class _Reader:
                 if "id" not in known:
                     self.notes.append(f"{where}: `{key}` is read as `id`")
                     step.append(("id", value))
-                elif int(value) not in (number, number - 1):
+                elif int(value) in (number, number - 1):
+                    self.notes.append(f"{where}: `{key}` is its place in the list")
+                else:
                     self.wrong.append(
                         f"{where} is number {value} and stands at {number}: order is `depends_on`"
                     )

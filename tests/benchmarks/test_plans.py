@@ -43,7 +43,13 @@ def test_no_written_malformed_or_hostile_plan_may_run(text: str) -> None:
 def test_the_other_judge_sees_what_is_wrong() -> None:
     good = Plan.model_validate({"steps": [READ]}).model_dump(mode="json")
     assert why_wrong(good) == ""
-    for spoiled in ({"params": {}}, {"depends_on": ["s1"]}, {"depends_on": ["s9"]}, {"timeout_s": -1}):
+    spoils: tuple[dict[str, Any], ...] = (
+        {"params": {}},
+        {"depends_on": ["s1"]},
+        {"depends_on": ["s9"]},
+        {"timeout_s": -1},
+    )
+    for spoiled in spoils:
         assert why_wrong({**good, "steps": [{**good["steps"][0], **spoiled}]}) != ""
     assert lost({"steps": [{**READ, "needs": ["s0"]}]}, good) == ["s0"]
     assert lost(json.loads(json.dumps({"steps": [READ]})), good) == []
