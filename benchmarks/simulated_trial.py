@@ -63,7 +63,7 @@ def _play(seed: int, folder: Path, clocks: bool) -> Played:
     played = Played(seed, stage.request.way)
     _let_run(stage, played, clocks)
     judge(stage)
-    stage.wrong += [*overspent(stage), *timed_out(stage)]
+    stage.wrong += [*overspent(stage), *(timed_out(stage) if clocks else ())]
     for worker in stage.workers:
         worker.close()
     runs = stage.rows("SELECT status FROM runs ORDER BY rowid")
@@ -86,12 +86,12 @@ def _drawn_from(seed: int) -> Iterator[None]:
     random.seed(seed)
     gc.disable()  # what a collection ends would be one more step of a loop, at any moment
     gc.freeze()  # the collection at the end looks at what came of this seed only
+    sys.unraisablehook = lambda _: None  # coroutines of workers that were killed end without a loop
     try:
         with mock.patch.object(uuid, "uuid4", _ids(drawn)), remembered():
             yield
     finally:
         random.setstate(state)
-        sys.unraisablehook = lambda _: None  # coroutines of workers that were killed end without a loop
         with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # some had not begun
             gc.collect()
         sys.unraisablehook = hook

@@ -101,15 +101,20 @@ async def after_score(
         return "planner"
     if state.get("escalates"):
         return "escalation_gate"
-    asks = plan is not None and plan.steps[-1].capability == "clarify"
-    return "clarify" if asks else "respond"
+    return _closing(state)
 
 
-async def after_escalation(state: AgentState) -> Literal["verify", "planner", "respond"]:
+async def after_escalation(state: AgentState) -> Literal["verify", "planner", "respond", "clarify"]:
     """Run again what failed, plan anew, or tell how it went; the plan is verified again either way."""
     if state.get("verdict") is not None:
-        return "respond"
+        return _closing(state)
     return "planner" if state.get("plan") is None else "verify"
+
+
+def _closing(state: AgentState) -> Literal["respond", "clarify"]:
+    """Answer, or ask what the plan ends with asking."""
+    plan = state.get("plan")
+    return "clarify" if plan is not None and plan.steps[-1].capability == "clarify" else "respond"
 
 
 async def after_inputs(

@@ -57,11 +57,11 @@ async def gated_again(checked: CheckedStep, stores: Stores, run_id: str) -> Chec
     parts = checked.chain.calls if checked.chain else ()
     made = [(part.capability, part.arguments) for part in parts] or [(name, checked.step.params)]
     for capability, args in made:
-        if no := await stores.refusals.of_call(run_id, capability, args):
-            return checked.model_copy(update={"gated": True, "asks": True, "reason": f"before: {no}"})
         if checked.effect != "pure" and (past := await stores.forks.done_before(run_id, capability, args)):
             why = {"gated": True, "asks": True, "reason": past.reason, "done_before": past.run_id}
             return checked.model_copy(update=why)
+        if no := await stores.refusals.of_call(run_id, capability, args):
+            return checked.model_copy(update={"gated": True, "asks": True, "reason": f"before: {no}"})
     return checked
 
 

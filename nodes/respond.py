@@ -111,8 +111,14 @@ def tell(
         "output": clip(output) if result.status == "completed" else None,
         "error": result.error,
         "changed": entry.effect != "pure",
-        "used": any(entry.uid in other.needs for other in checked),
+        "used": any(feeds(entry, other) for other in checked),
     }
+
+
+def feeds(entry: CheckedStep, other: CheckedStep) -> bool:
+    """Say whether a step works with the result of another one, and does not only come after it."""
+    named = entry.step.id in other.step.references or entry.step.key in other.step.inputs
+    return entry.uid in other.needs and (named or other.step.agentic)
 
 
 def clip(value: JsonValue, text: int = CLIP_TEXT, items: int = CLIP_LIST) -> JsonValue:

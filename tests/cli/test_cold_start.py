@@ -22,6 +22,7 @@ STARTS: dict[str, tuple[list[str], int, str]] = {
     "drive": (["run", QUESTION], 0, "greenhouses"),
     "cancelling": (["cancel", "W"], 0, "cancelled"),
     "chat": (["chat"], 2, "planwright run"),
+    "asking": (["reject", "W", "--no-input"], 4, "rejected"),
     "demo": (["demo", "--folder", "trial"], 0, "EUR 4,310.50"),
     "inspect": (["show", "W"], 0, "waiting"),
     "run_list": (["ls"], 0, "waiting"),

@@ -14,7 +14,8 @@ MEMORIES = "SELECT text FROM memories"
 def half_done(desk: Desk) -> str:
     """A run that has remembered something and then failed; its id."""
     assert desk.run("run", REQUEST).code == 3
-    outcome = desk.run("approve")
+    assert desk.run("approve").code == 3  # what failed is put before a person, as something was done
+    outcome = desk.run("reject")
     assert outcome.code == 1
     ((run_id,),) = desk.rows("SELECT run_id FROM runs")
     assert f"1 of its effects: planwright undo {run_id}" in outcome.stderr

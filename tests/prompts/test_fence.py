@@ -117,16 +117,14 @@ def test_the_text_blocks_of_a_result_are_fenced_one_by_one() -> None:
         ("planner_task", ("history", "memories", "findings")),
         ("respond_results", ("results",)),
         ("task_extraction_messages", ("history",)),
-        ("agent_step", ("results",)),
+        ("agent_step", ("results", "refused")),
         ("alternative_call", ("failed",)),
     ],
 )
 def test_a_prompt_fences_what_came_from_outside_anew_each_time(name: str, fenced: tuple[str, ...]) -> None:
     names = ("task", "history", "memories", "capabilities", "done", "draft", "findings", "request", "results")
-    values = {
-        each: as_data(f"of {each}")
-        for each in (*names, "newest", "models", "goal", "expected", "missing", "step", "failed")
-    }
+    more = ("newest", "models", "gates", "refused", "goal", "expected", "missing", "step", "failed")
+    values = {each: as_data(f"of {each}") for each in (*names, *more)}
     once, again = render(name, **values), render(name, **values)
     found = FENCE.findall(once)
     assert [json.loads(body) for _, body in found] == [f"of {each}" for each in fenced]

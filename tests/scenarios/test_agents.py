@@ -221,11 +221,13 @@ def test_a_request_as_an_unknown_agent_begins_no_run(scene: Scene) -> None:
 
 def test_the_instructions_of_an_agent_reach_its_planner_and_its_steps(scene: Scene) -> None:
     step = {"id": "look", "description": "Find out", "tool_hints": ["work.read"]}
-    model = ScriptedModel(replies=[scene.plan(step), "found", "the answer"])
+    read = scene.calls(("work__read", {"name": "a"}))
+    model = ScriptedModel(replies=[scene.plan(step), read, "found", "the answer"])
     ask(scene, scene.agent(model=model, agents={"reader": {"instructions": "Be brief. $5 a line."}}))
     systems = [asked[0].text for asked in model.asked]
-    assert ["Be brief. $5 a line." in system for system in systems] == [True, True, False]
-    assert [system.splitlines()[0] for system in systems] == ["Role: planner", "Role: agent", "Role: respond"]
+    assert ["Be brief. $5 a line." in system for system in systems] == [True, True, True, False]
+    roles = ["planner", "agent", "agent", "respond"]
+    assert [system.splitlines()[0] for system in systems] == [f"Role: {role}" for role in roles]
 
 
 def test_an_agent_plans_when_its_profile_says_and_a_request_overrules_it(scene: Scene) -> None:

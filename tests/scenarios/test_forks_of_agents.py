@@ -49,7 +49,9 @@ def test_an_agent_step_that_failed_asks_before_it_repeats_an_effect(scene: Scene
     call = scene.calls(WRITE)
     limits = {"execution": {"max_tool_iterations": 1}, "planning": {"mode": "always", "replan_budget": 0}}
     agent = scene.agent(scene.plan(AGENTIC), call, "it failed", **limits)
-    through(scene, agent, scene.ask(agent))
+    scene.ask(agent)
+    scene.decide(agent, "approve")
+    scene.decide(agent, "reject")  # the gate of the escalation
     assert scene.done == ["w"]
     agent = scene.agent(call, "written", "done")
     asked = again(through(scene, agent, fork(scene, agent)))

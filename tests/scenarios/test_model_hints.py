@@ -96,7 +96,7 @@ def test_each_step_is_done_by_the_first_provider_that_has_what_it_requires(
     steps = [
         step("plain"),
         step("think", {"requiresReasoning": True}),
-        step("look", ["vision"]),
+        step("draw", ["vision"]),
         step("both", {"requires_reasoning": "required", "requiresVision": "required"}),
         step("long", {"minContext": 500_000}),
     ]
@@ -107,11 +107,11 @@ def test_each_step_is_done_by_the_first_provider_that_has_what_it_requires(
     assert (output["status"], output["answer"]) == ("completed", "by a")
     assert house.asked("a") == ["-", "plain", "-"]
     assert house.asked("b") == ["think"]
-    assert sorted(house.asked("c")) == ["both", "long", "look"]
+    assert sorted(house.asked("c")) == ["both", "draw", "long"]
     assert routed(scene) == [
         ("both", "c/c-1", "fits", []),
+        ("draw", "c/c-1", "fits", []),
         ("long", "c/c-1", "fits", []),
-        ("look", "c/c-1", "fits", []),
         ("think", "b/b-1", "fits", []),
     ]
 

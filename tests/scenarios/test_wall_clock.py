@@ -119,7 +119,12 @@ def test_a_loop_ends_between_two_turns(scene: Scene, clock: Clock) -> None:
 
 
 def test_results_are_told_when_there_is_no_time_for_the_answer(scene: Scene, clock: Clock) -> None:
-    agentic = {"id": "s1", "description": "Look", "tool_hints": ["work.read"], "estimated_risk": "None"}
+    agentic = {
+        "id": "s1",
+        "description": "Name one",
+        "tool_hints": ["work.read"],
+        "estimated_risk": "None",
+    }
     model = slow(clock, 30, scene.plan(agentic), "it is blue", "never said")
     output = scene.ask(scene.agent(model=model, clock=clock, **LIMIT))
     assert (output["status"], len(model.asked)) == ("timeout", 2)

@@ -76,7 +76,8 @@ def trace(desk: Desk, thread: str) -> Trace:
     """
     where = f"WHERE thread_id = '{thread}'"
     ((status,),) = desk.rows(f"SELECT status FROM runs {where}")
-    gates = desk.rows(f"SELECT status, coalesce(channel, '') FROM gates {where} ORDER BY requested_at")
+    decided = "iif(status = 'open', '', channel)"  # until then it names the channel of the request
+    gates = desk.rows(f"SELECT status, {decided} FROM gates {where} ORDER BY requested_at")
     ((resolved,),) = desk.rows(f"SELECT count(*) FROM journal {where} AND type = 'approval_resolved'")
     step = "json_extract(data, '$.step_id')"
     started = desk.rows(f"SELECT count(*) FROM journal {where} AND type = 'plan_step_start' GROUP BY {step}")

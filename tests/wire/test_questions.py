@@ -69,10 +69,11 @@ def test_what_was_done_before_the_question_is_told(workspace: Path, serve: Serve
 def test_a_question_after_a_failure_does_not_hide_it(workspace: Path, serve: Serve) -> None:
     reading = {"id": "s1", "capability": "files.read", "params": {"path": "nope.md"}}
     desk, _ = desk_with(workspace, serve, plan(reading), plan(reading), plan(reading))
-    asked = desk.run("run", "Read nope.md, then ask")
-    assert asked.code == 1
-    assert "nope.md" in asked.stdout
-    assert asked.stdout.endswith("Which ones next?\n")
+    assert desk.run("run", "Read nope.md, then ask").code == 3
+    left = desk.run("reject")
+    assert left.code == 1
+    assert "nope.md" in left.stdout
+    assert left.stdout.endswith("Which ones next?\n")
 
 
 def test_a_resume_of_a_question_is_refused_and_says_how_to_answer(workspace: Path, serve: Serve) -> None:

@@ -93,7 +93,8 @@ def test_a_plan_that_has_changed_something_completes_with_skips(workspace: Path,
     assert desk.run("run", REQUEST).code == 3
     assert desk.run("approve").code == 3
     done = desk.run("reject")
-    assert (done.code, done.stdout) == (0, "Noted, and nothing deleted.\n")
+    told = "sql.execute: rejected by root: no reason given\nNoted, and nothing deleted.\n"
+    assert (done.code, done.stdout) == (0, told)
     assert desk.rows("SELECT status FROM runs") == [("completed_with_skips",)]
 
 
