@@ -53,35 +53,24 @@ class Runs:
 
     async def latest(self, thread_id: str) -> Run | None:
         """Find the newest run of a thread."""
-
-        def job(connection: sqlite3.Connection) -> sqlite3.Row | None:
-            query = "SELECT * FROM runs WHERE thread_id = ? ORDER BY rowid DESC LIMIT 1"
-            row: sqlite3.Row | None = connection.execute(query, (thread_id,)).fetchone()
-            return row
-
-        row = await self._database.run("read", job)
-        return None if row is None else run_of(row)
+        return await self._one("thread_id = :id", thread_id)
 
     async def read(self, run_id: str) -> Run | None:
         """Read one run."""
-
-        def job(connection: sqlite3.Connection) -> sqlite3.Row | None:
-            row: sqlite3.Row | None = connection.execute(
-                "SELECT * FROM runs WHERE run_id = ?", (run_id,)
-            ).fetchone()
-            return row
-
-        row = await self._database.run("read", job)
-        return None if row is None else run_of(row)
+        return await self._one("run_id = :id", run_id)
 
     async def named(self, which: str) -> Run | None:
         """Find a run by its id, by that of a plan of it, or as the newest of a thread."""
         by_plan = "SELECT run_id FROM plans WHERE kind = 'plan' AND json_extract(plan, '$.plan_id') = :id"
         among = f" OR run_id IN ({by_plan})" if which.startswith("plan_") else ""
-        query = f"SELECT * FROM runs WHERE run_id = :id OR thread_id = :id{among} ORDER BY rowid DESC LIMIT 1"
+        return await self._one(f"run_id = :id OR thread_id = :id{among}", which)
+
+    async def _one(self, where: str, id_: str) -> Run | None:
+        """Find the newest run that a condition on `:id` holds for."""
+        query = f"SELECT * FROM runs WHERE {where} ORDER BY rowid DESC LIMIT 1"
 
         def job(connection: sqlite3.Connection) -> sqlite3.Row | None:
-            row: sqlite3.Row | None = connection.execute(query, {"id": which}).fetchone()
+            row: sqlite3.Row | None = connection.execute(query, {"id": id_}).fetchone()
             return row
 
         row = await self._database.run("read", job)
