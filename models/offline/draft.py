@@ -32,6 +32,9 @@ class NeedsAnswer(Exception):
     """The request leaves open what only the user can say."""
 
 
+_NO_TEXT = re.compile(r"\{\{steps\.(\w+)\.output(?:\.(?:id|count))?\}\}")
+
+
 @dataclass
 class Source:
     """A text that other steps may use: the step it comes from, and where in its output it is."""
@@ -66,7 +69,12 @@ class Draft:
         found = self.capabilities.get(capability)
         if found is None:
             raise CannotPlan(f"it needs {capability}, which is not available here")
-        given = {name: value for name, value in params.items() if value is not None}
+        takes = found["args"]["properties"]
+        given = {
+            name: self._in_words(value) if takes.get(name, {}).get("type") == "string" else value
+            for name, value in params.items()
+            if value is not None
+        }
         same = next((s for s in self.steps if s["capability"] == capability and s["params"] == given), None)
         if same and found["mode"] == "read_only" and not self._changed_since(same):
             return str(same["id"])
@@ -82,6 +90,12 @@ class Draft:
             step["depends_on"] = [self.last_of_clause]
         self.steps.append(step)
         return str(step["id"])
+
+    def _in_words(self, value: Any) -> Any:
+        """Put what is no text into one: a listing, or the number of something."""
+        match = _NO_TEXT.fullmatch(value) if isinstance(value, str) else None
+        step = next((one for one in self.steps if match and one["id"] == match[1]), None)
+        return f"{step['description']}: {value}" if step else value
 
     def _changed_since(self, step: dict[str, Any]) -> bool:
         later = self.steps[self.steps.index(step) + 1 :]
