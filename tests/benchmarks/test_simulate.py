@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-import dis
 import json
 import os
 import subprocess
 import sys
-import typing
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from langgraph.graph import state
 
 from benchmarks.simulate import figures_of
-from benchmarks.simulated_memo import remembered
 from benchmarks.simulated_receivers import Arrival, Receivers
 from benchmarks.simulated_requests import draw
 from benchmarks.simulated_time import SimulatedLoop, World, step
-from benchmarks.simulated_trial import play
+from benchmarks.simulated_trial import Played
 from benchmarks.simulated_truth import effects_wrong, order_wrong
 from benchmarks.simulated_worker import Stage
 
 EACH, SEEDS, OF_CLOCKS = 20, 160, 20  # seeds a test, which workers of pytest share out
+
+
+def simulate(*args: str, hash_seed: str = "0") -> subprocess.CompletedProcess[str]:
+    """Simulate in a process of its own: what is left of killed workers ends with it."""
+    return subprocess.run(
+        [sys.executable, "-m", "benchmarks.simulate", *args],
+        env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -36,42 +42,23 @@ EACH, SEEDS, OF_CLOCKS = 20, 160, 20  # seeds a test, which workers of pytest sh
 def test_whatever_is_done_to_workers_disks_and_clocks_the_records_tell_the_truth(
     tmp_path: Path, first: int, clocks: bool
 ) -> None:
-    rows = [play(seed, tmp_path / str(seed), clocks=clocks) for seed in range(first, first + EACH)]
-    assert figures_of(rows)["wrong"] == {}
-    assert sum(row.effects for row in rows) > 0
-    assert {"completed"} < {row.status for row in rows}
-    assert any(row.counts for row in rows)
+    out = tmp_path / "figures.json"
+    kind = ["--clocks"] if clocks else []
+    done = simulate("--first", str(first), "--seeds", str(EACH), "--json", str(out), *kind)
+    figures = json.loads(out.read_text())
+    assert figures["wrong"] == {}, done.stdout
+    assert done.returncode == 0, done.stderr
+    assert figures["effects"] > 0
+    assert {"completed"} < {status for ends in figures["by_way"].values() for status in ends}
+    assert figures["counts"]
 
 
-def test_a_seed_has_the_same_trace_in_every_process(tmp_path: Path) -> None:
-    digests = [play(3, tmp_path / name).digest for name in ("once", "again")]
-    for hash_seed in ("1", "2"):
-        done = subprocess.run(
-            [sys.executable, "-m", "benchmarks.simulate", "--seed", "3"],
-            env={**os.environ, "PYTHONHASHSEED": hash_seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        digests.append(done.stdout.splitlines()[-2])
-    assert len(set(digests)) == 1
-    assert play(4, tmp_path / "another").digest not in digests
-
-
-def test_what_is_remembered_of_functions_is_what_there_is_to_know_of_them() -> None:
-    def made(value: int) -> Callable[[Stage], World]:
-        def inner(stage: Stage) -> World:
-            return World(stage.calm + value)
-
-        return inner
-
-    read = dis.get_instructions
-    with remembered():
-        for function in (made(1), made(2), play, Stage, Stage.count):
-            assert vars(state)["get_type_hints"](function) == typing.get_type_hints(function)
-        for function in (made(1), made(2), play):
-            assert [*dis.get_instructions(function.__code__)] == [*read(function.__code__)]
-    assert vars(state)["get_type_hints"] is typing.get_type_hints
+def test_a_seed_has_the_same_trace_in_every_process() -> None:
+    digests = [
+        simulate("--seed", seed, hash_seed=hash_seed).stdout.splitlines()[-2]
+        for seed, hash_seed in (("3", "1"), ("3", "2"), ("4", "1"))
+    ]
+    assert digests[0] == digests[1] != digests[2]
 
 
 def test_the_order_of_steps_follows_from_the_seed() -> None:
@@ -116,9 +103,8 @@ def test_what_happens_before_what_it_depends_on_is_seen(stage: Stage) -> None:
     assert [*order_wrong(stage)] == []
 
 
-def test_figures_are_sums(tmp_path: Path) -> None:
-    row = play(1, tmp_path / "one")
-    row.wrong.append("something")
+def test_figures_are_sums() -> None:
+    row = Played(1, "a plan", status="completed", wrong=["something"])
     figures = json.loads(json.dumps(figures_of([row])))
     assert (figures["seeds"], figures["wrong"]) == (1, {"1": ["something"]})
     assert figures["by_way"] == {row.way: {row.status: 1}}
