@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import ConfigDict, JsonValue
 
 from planwright.checkpoints.gates import Gate
-from planwright.checkpoints.private_files import open_private, write_private
+from planwright.checkpoints.line_file import Line, LineFile
 from planwright.checkpoints.remember import ArgumentRule, Remember, RememberScope, free_in
 from planwright.graph.errors import SetupError
 from planwright.graph.risk import Risk, at_least
@@ -20,7 +19,7 @@ from planwright.graph.risk import Risk, at_least
 FILE_NAME = "allow.jsonl"
 
 
-class AllowRule(BaseModel):
+class AllowRule(Line):
     """One rule; `run_id` and `thread_id` are where it was given, and bind the scopes run and session.
 
     One for a chain holds for exactly that definition.
@@ -61,23 +60,13 @@ class AllowRules:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE_NAME
+        self._file = LineFile(
+            self.path, AllowRule, noun="rule", unreadable="every call asks", listing="planwright rules ls"
+        )
 
     def read(self) -> list[AllowRule]:
         """Read all rules. Raises SetupError, naming the line, for one that is none."""
-        try:
-            lines = self.path.read_text("utf-8").splitlines() if self.path.exists() else []
-        except (OSError, UnicodeDecodeError) as error:
-            raise SetupError(f"{self.path} cannot be read: {error}", "mend it, or delete it") from error
-        rules = []
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            try:
-                rules.append(AllowRule.model_validate_json(line))
-            except ValidationError as error:
-                cause = f"{self.path} line {number} is no rule: {error.errors()[0]['msg']}"
-                raise SetupError(cause, "mend or delete that line; until then every call asks") from error
-        return rules
+        return self._file.read()
 
     def covering(self, gate: Gate, call: Mapping[str, JsonValue]) -> AllowRule | None:
         """Find a rule that allows a call which a gate shows; none for what an earlier run has done.
@@ -93,26 +82,12 @@ class AllowRules:
 
     def remember(self, gate: Gate) -> None:
         """Write down the rules that were given with the answer to a gate, one a call, once."""
-        rules = rules_of(gate)
-        if not rules or (self.path.exists() and f'"{rules[0].id}"' in self.path.read_text("utf-8")):
-            return
-        line = "".join(rule.model_dump_json(exclude_unset=True) + "\n" for rule in rules)
-        with open_private(self.path, "a", encoding="utf-8") as file:  # one write: processes do not mix lines
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
+        if rules := rules_of(gate):
+            self._file.append(rules)
 
     def revoke(self, id_: str) -> AllowRule:
         """Take a rule out of the file. Raises SetupError when there is none of that name."""
-        rules = self.read()
-        found = next((rule for rule in rules if rule.id == id_), None)
-        if found is None:
-            raise SetupError(f"there is no rule {id_}", "list them: planwright rules ls")
-        kept = "".join(rule.model_dump_json(exclude_unset=True) + "\n" for rule in rules if rule != found)
-        written = self.path.with_suffix(".new")
-        write_private(written, kept)
-        written.replace(self.path)
-        return found
+        return self._file.remove(id_)
 
 
 def rules_of(gate: Gate) -> list[AllowRule]:

@@ -5,23 +5,22 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, ConfigDict, Field
 
-from planwright.checkpoints.private_files import open_private, write_private
+from planwright.checkpoints.line_file import Line, LineFile
 from planwright.graph.errors import SetupError
 from planwright.graph.risk import Risk, at_least
 
 FILE_NAME = "delegations.jsonl"
 
 
-class Delegation(BaseModel):
+class Delegation(Line):
     """What one person delegates: to whom, how much of it, and until when."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -56,25 +55,17 @@ class Delegations:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE_NAME
+        self._file = LineFile(
+            self.path,
+            Delegation,
+            noun="delegation",
+            unreadable="nothing is delegated",
+            listing="planwright delegations ls",
+        )
 
     def read(self) -> list[Delegation]:
         """Read all of them. Raises SetupError, naming the line, for one that is none."""
-        try:
-            lines = self.path.read_text("utf-8").splitlines() if self.path.exists() else []
-        except (OSError, UnicodeDecodeError) as error:
-            raise SetupError(f"{self.path} cannot be read: {error}", "mend it, or delete it") from error
-        listed = []
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            try:
-                listed.append(Delegation.model_validate_json(line))
-            except ValidationError as error:
-                cause = f"{self.path} line {number} is no delegation: {error.errors()[0]['msg']}"
-                raise SetupError(
-                    cause, "mend or delete that line; until then nothing is delegated"
-                ) from error
-        return listed
+        return self._file.read()
 
     def covering(self, name: str, risk: Risk, tenant: str, now: datetime) -> Delegation | None:
         """Find one that covers a call now; none while the file cannot be read."""
@@ -95,7 +86,6 @@ class Delegations:
         reason: str = "",
     ) -> Delegation:
         """Write a delegation down. Raises SetupError while the file holds a line that is none."""
-        self.read()
         issued = Delegation(
             id=f"dlg_{uuid.uuid4().hex[:12]}",
             capabilities=tuple(capabilities),
@@ -106,20 +96,9 @@ class Delegations:
             expires_at=until,
             reason=reason,
         )
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with open_private(self.path, "a", encoding="utf-8") as file:  # one write: processes do not mix lines
-            file.write(issued.model_dump_json() + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        self._file.append([issued])
         return issued
 
     def revoke(self, id_: str) -> Delegation:
         """Take one out of the file. Raises SetupError when there is none of that name."""
-        listed = self.read()
-        revoked = next((one for one in listed if one.id == id_), None)
-        if revoked is None:
-            raise SetupError(f"there is no delegation {id_}", "list them: planwright delegations ls")
-        written = self.path.with_suffix(".new")
-        write_private(written, "".join(one.model_dump_json() + "\n" for one in listed if one != revoked))
-        written.replace(self.path)
-        return revoked
+        return self._file.remove(id_)

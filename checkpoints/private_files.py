@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -52,6 +54,30 @@ def write_private(path: Path, text: str) -> None:
     """Write a text file, in a private folder and for its owner alone. Raises OSError."""
     with open_private(path, "w", encoding="utf-8") as file:
         file.write(text)
+
+
+def replace_private(path: Path, text: str) -> None:
+    """Replace a text file at once: a reader, or a crash, meets the old text or the new. Raises OSError."""
+    written = path.with_suffix(".new")
+    with open_private(written, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    written.replace(path)
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Wait until no other process or thread is in here with a folder: to read, change and replace a file.
+
+    Raises OSError.
+    """
+    descriptor = os.open(private_folder(folder), os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def private_database(path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from planwright.capabilities.mcp.entries import Listed
-from planwright.checkpoints.private_files import write_private
+from planwright.checkpoints.private_files import alone_in, replace_private
 
 FILE_NAME = "mcp_trust.json"
 
@@ -58,18 +58,18 @@ class Trust:
         """Write down that a person trusts an entry, and the files its command names, as they stand."""
         bound = listed.fingerprint(hashes)
         given = Given(starts=listed.starts(), entry_hash=bound, given_by=by, given_at=at.isoformat())
-        self._write({**self.read(), listed.name: given})
+        with alone_in(self.path.parent):
+            self._write({**self.read(), listed.name: given})
 
     def take_back(self, name: str) -> bool:
         """Trust a server no more, whatever its entry says; say whether anybody did."""
-        kept = self.read()
-        if kept.pop(name, None) is None:
-            return False
-        self._write(kept)
+        with alone_in(self.path.parent):
+            trusted = self.read()
+            if trusted.pop(name, None) is None:
+                return False
+            self._write(trusted)
         return True
 
     def _write(self, trusted: dict[str, Given]) -> None:
         content = {name: given.model_dump() for name, given in trusted.items()}
-        written = self.path.with_suffix(".new")
-        write_private(written, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
-        written.replace(self.path)
+        replace_private(self.path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -74,3 +75,24 @@ def test_what_is_switched_off_needs_nothing(
 def test_settings_of_a_server_that_is_not_listed_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match=r"`mcp\.tiem`: \.mcp\.json lists no server"):
         states(tmp_path, {"time": {"command": "sh"}}, mcp={"tiem": {"mode": "destructive"}})
+
+
+def test_what_is_trusted_and_taken_back_at_the_same_time_stays_so(tmp_path: Path) -> None:
+    names = [f"server{number}" for number in range(24)]
+    states(tmp_path, {name: {"command": "sh"} for name in names})
+    standing = {one.name: one for one in look(load(tmp_path))}
+    trust_all(tmp_path)
+    trusted, untrusted = names[::2], names[1::2]
+    trust = Trust(load(tmp_path).store_folder)
+    for name in trusted:
+        trust.take_back(name)
+
+    def change(name: str) -> None:
+        if name in untrusted:
+            assert trust.take_back(name)
+        else:
+            trust.give(standing[name].listed, standing[name].files, "ada", utc_now())
+
+    with ThreadPoolExecutor(8) as people:
+        list(people.map(change, names))
+    assert sorted(trust.read()) == sorted(trusted)
