@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from benchmarks.simulated_worker import Stage, Worker
 
 ENDS = "SELECT run_id, count(*) AS n FROM journal WHERE type = 'run_end' GROUP BY run_id"
+DONE = "SELECT 1 FROM effects WHERE step_uid = ? AND status = 'done'"
 FENCED = frozenset(
     ("intent", "done", "failed", "in_doubt", "step", "confirm", "reserve", "settle", "status", "end", "gate")
     + ("plan", "chain", "memory", "propose", "title", "parts", "journal", "work", "checkpoint", "writes")
@@ -86,6 +87,8 @@ def _ends(stage: Stage) -> Iterator[str]:
                 yield f"step {step['step_id']} completed, and {name} has not happened"
         if step["status"] == "skipped" and _begun(stage, step["uid"]):
             yield f"step {step['step_id']} was skipped, and it has happened"
+        if step["status"] != "completed" and stage.rows(DONE, step["uid"]):
+            yield f"step {step['step_id']} {step['status']}, and its effect is on record as done"
 
 
 def _begun(stage: Stage, uid: str) -> bool:

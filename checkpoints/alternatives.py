@@ -9,6 +9,11 @@ from planwright.checkpoints.database import Database
 from planwright.graph.plan import CheckedStep, Plan
 
 _PREFIX = "instead_"
+STEP_ENDED = f"""(EXISTS (SELECT 1 FROM steps s WHERE s.run_id = e.run_id AND s.uid = e.step_uid)
+    OR EXISTS (SELECT 1 FROM plans p WHERE p.run_id = e.run_id AND instr(p.checked, e.step_uid)
+        AND (p.kind = 'memory' OR (p.kind = 'alternative' AND EXISTS (SELECT 1 FROM steps s
+            WHERE s.run_id = p.run_id AND json_extract(p.plan, '$.plan_id') = '{_PREFIX}' || s.uid)))))"""
+"""Of an effect `e`: its step has ended, or the one in whose place it was made. Memories have none."""
 
 
 class Alternatives:

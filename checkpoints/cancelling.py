@@ -12,6 +12,7 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
+from planwright.checkpoints.alternatives import STEP_ENDED
 from planwright.checkpoints.records import Records
 from planwright.checkpoints.runs import Run
 from planwright.graph.errors import RunError
@@ -25,8 +26,8 @@ LEASE_S = 30
 async def cancel(records: Records, which: str, by: str, at: datetime) -> Run:
     """Cancel the run that a plan, run or thread id names, and return it as it is then.
 
-    It has ended, unless a process is still busy with it, or died while it sent an effect: that is looked up
-    when the run is resumed. Raises RunError when there is none, or when it has ended.
+    It has ended, unless a process is still busy with it, or died in the middle of an effect: what became of
+    that is looked up when the run is resumed. Raises RunError when there is none, or when it has ended.
     """
     run = await records.runs.named(which)
     if run is None:
@@ -39,8 +40,8 @@ async def cancel(records: Records, which: str, by: str, at: datetime) -> Run:
         await asyncio.sleep(LOOK_S)
     else:
         return run
-    begun = await records.database.run("read", lambda c: _begun(c, run.run_id))
-    if now is not None and not now.ended and not begun:
+    unsettled = await records.database.run("read", lambda c: _unsettled(c, run.run_id))
+    if now is not None and not now.ended and not unsettled:
         await _end(records, now, by, at)
     return await records.runs.named(run.run_id) or run
 
@@ -86,7 +87,10 @@ def _done(connection: sqlite3.Connection, run_id: str) -> list[str]:
     return [str(row[0]) for row in connection.execute(query, (run_id,))]
 
 
-def _begun(connection: sqlite3.Connection, run_id: str) -> bool:
-    """Say whether an effect of a run was begun of which nothing was heard."""
-    query = "SELECT 1 FROM effects WHERE run_id = ? AND status = 'intent'"
+def _unsettled(connection: sqlite3.Connection, run_id: str) -> bool:
+    """Say whether an effect of a run was begun, and nothing was heard of it, or its step has not ended."""
+    query = (
+        "SELECT 1 FROM effects e WHERE e.run_id = ?"
+        f" AND (e.status = 'intent' OR (e.status <> 'failed' AND NOT {STEP_ENDED}))"
+    )
     return connection.execute(query, (run_id,)).fetchone() is not None

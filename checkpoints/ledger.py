@@ -148,12 +148,13 @@ class Ledger:
 
         return await self._database.run("read", job)
 
-    async def begun(self, run_id: str, uid: str) -> bool:
-        """Say whether an effect of a step was begun of which nothing was heard."""
-        query = "SELECT 1 FROM effects WHERE run_id = ? AND step_uid = ? AND status = 'intent'"
+    async def of_step(self, run_id: str, uid: str) -> Recorded | None:
+        """Read the effect of a step as it was recorded; None where none was begun."""
+        query = "SELECT * FROM effects WHERE run_id = ? AND step_uid = ? ORDER BY rowid DESC LIMIT 1"
 
-        def job(connection: sqlite3.Connection) -> bool:
-            return connection.execute(query, (run_id, uid)).fetchone() is not None
+        def job(connection: sqlite3.Connection) -> Recorded | None:
+            row = connection.execute(query, (run_id, uid)).fetchone()
+            return None if row is None else _recorded(row)
 
         return await self._database.run("read", job)
 
@@ -258,10 +259,14 @@ def _intend(connection: sqlite3.Connection, call: EffectCall, at: datetime, limi
             f"{call.capability} was recorded under {call.key[:12]} with other arguments",
             f"look at both: planwright show {call.lease.run_id}",
         )
-    result = json.loads(row["result"]) if row["result"] else None
     sender = living_sender(connection, row["owner"], call.lease.owner)
     if not sender:
         connection.execute("UPDATE effects SET owner=? WHERE key=?", (call.lease.owner, call.key))
+    return _recorded(row, sender)
+
+
+def _recorded(row: sqlite3.Row, sender: str = "") -> Recorded:
+    result = json.loads(row["result"]) if row["result"] else None
     error, code = row["error"] or "", row["code"] or ""
     return Recorded(row["status"], fresh=False, result=result, error=error, sender=sender, code=code)
 

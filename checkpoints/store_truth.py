@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 import ormsgpack
 from pydantic import ValidationError
 
+from planwright.checkpoints.alternatives import STEP_ENDED
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.findings import RESTORE, Finding, several
 from planwright.checkpoints.store_files import CHECKPOINTS, RECORDS
@@ -50,9 +51,7 @@ FAULTS: dict[str, tuple[str, str]] = {
     ),
     "effects are done and no step of their run tells of it, in run {}": (
         "SELECT DISTINCT e.run_id FROM effects e JOIN runs r USING (run_id) WHERE e.status = 'done'"
-        " AND r.ended_at IS NOT NULL AND NOT EXISTS"
-        " (SELECT 1 FROM steps s WHERE s.run_id = e.run_id AND s.uid = e.step_uid) AND NOT EXISTS (SELECT 1"
-        " FROM plans p WHERE p.run_id = e.run_id AND p.kind = 'memory' AND instr(p.checked, e.step_uid))",
+        f" AND r.ended_at IS NOT NULL AND NOT {STEP_ENDED}",
         RESTORE,
     ),
     "the journal tells of steps that are not on record, in run {}": (

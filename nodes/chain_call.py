@@ -12,7 +12,6 @@ from planwright.graph.loop_state import CallDoubt, CallTask
 from planwright.graph.settings import Settings
 from planwright.nodes.chain_step import RunChain
 from planwright.nodes.node import Node, Update
-from planwright.nodes.parallel_execution import said
 from planwright.nodes.step_runner import StepRunner
 from planwright.nodes.tool_execution import answer
 
@@ -27,9 +26,6 @@ def chain_call(run_chain: RunChain, runner: StepRunner, settings: Settings) -> N
         invocation, call, loop = invocation_of(config), state["call"], state["loop"]
         assert call.checked is not None
         checked, step = call.checked, call.checked.step
-        if invocation.cancelled_by:
-            stopped = call.model_copy(update={"error": f"not made: cancelled by {invocation.cancelled_by}"})
-            return {"conversation": [said(stopped)]}
         about: dict[str, JsonValue] = {"lane": loop.lane, "capability": step.capability}
         about |= {"step_id": step.id, "uid": checked.uid, "call_id": call.call_id, "risk": checked.risk}
         invocation.emit("tool_call_start", {**about, "args": step.params}, checked.uid)

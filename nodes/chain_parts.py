@@ -30,7 +30,7 @@ from planwright.nodes.chain_plan import parts_of, parts_plan
 from planwright.nodes.gate import tell_decision
 from planwright.nodes.gated_call import refused
 from planwright.nodes.node import Node, Update
-from planwright.nodes.step_ends import ended, failed
+from planwright.nodes.step_ends import CANCELLED, ended, failed
 from planwright.nodes.step_runner import StepRunner, site_of
 
 
@@ -109,7 +109,8 @@ class _Run:
         """Make one call, when nobody has to be asked first. Returns its result, or the gate it waits at."""
         invocation, registry = self.invocation, self.runner.gateway.registry
         if invocation.cancelled_by:
-            return await self.runner.cancelled(part, invocation)
+            result = await self.runner.cancelled(part, invocation)
+            return result if result.code == CANCELLED else await self._settle(result)
         found = registry.get(part.step.capability or "")
         assert found is not None
         try:

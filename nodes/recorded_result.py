@@ -8,9 +8,12 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from planwright.checkpoints.blobs import Blobs
+from planwright.checkpoints.ledger import Recorded
 from planwright.graph.canonical import spelled
+from planwright.graph.errors import EffectInDoubt
 from planwright.graph.plan import CheckedStep
 from planwright.graph.results import StepResult
+from planwright.nodes.step_ends import ended
 
 
 async def completed(
@@ -34,6 +37,20 @@ async def completed(
         args=known if isinstance(known, dict) else None,
         args_blob=args_blob,
     )
+
+
+async def by_record(
+    checked: CheckedStep, result: StepResult, known: Recorded | None, blobs: Blobs, limit: int
+) -> StepResult:
+    """Correct the result of a step that brought nothing, by what the ledger has of its effect.
+
+    After a crash it may have been sent, or done, before it was cancelled, out of time or forbidden.
+    """
+    if known is None or known.status == "failed" or result.code == EffectInDoubt.code:
+        return result
+    if known.status == "done":
+        return await completed(checked, known.result, {}, blobs, limit)
+    return ended(checked, "failed", code=EffectInDoubt.code, error=f"{result.error}: maybe it happened")
 
 
 async def _fitted(value: JsonValue, blobs: Blobs, limit: int) -> tuple[JsonValue, str | None]:

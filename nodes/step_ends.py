@@ -6,6 +6,8 @@ from planwright.graph.errors import CallRefused, CapabilityError
 from planwright.graph.plan import CheckedStep
 from planwright.graph.results import StepResult, StepStatus
 
+CANCELLED = "cancelled"
+
 
 def ended(
     checked: CheckedStep, status: StepStatus, *, code: str, error: str, missing: tuple[str, ...] = ()

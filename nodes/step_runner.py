@@ -17,7 +17,6 @@ from planwright.graph.cascade import fate
 from planwright.graph.errors import (
     CapabilityChanged,
     CapabilityError,
-    EffectInDoubt,
     LimitExceeded,
     PlanwrightError,
     RunStopped,
@@ -33,8 +32,8 @@ from planwright.graph.state import StepTask
 from planwright.models.warning import warn
 from planwright.nodes.alternative import Alternative
 from planwright.nodes.node import ended_by
-from planwright.nodes.recorded_result import completed
-from planwright.nodes.step_ends import ended, failed
+from planwright.nodes.recorded_result import by_record, completed
+from planwright.nodes.step_ends import CANCELLED, ended, failed
 
 PREVIEW = 200
 
@@ -205,9 +204,10 @@ class StepRunner:
             output = await self.gateway.call(name, args, site, Told(may_retry, looked_up, keep))
             result = await completed(checked, output, args, self._stores.blobs, self._limit)
         except CapabilityError as error:
-            result = failed(checked, error)
+            result = await self._by_record(checked, failed(checked, error), invocation)
         except LimitExceeded as error:
-            result = ended(checked, "failed", code=ended_by(error), error=str(error))
+            out = ended(checked, "failed", code=ended_by(error), error=str(error))
+            result = await self._by_record(checked, out, invocation)
         except RunStopped:
             raise
         except PlanwrightError as error:
@@ -235,9 +235,20 @@ class StepRunner:
     async def cancelled(self, checked: CheckedStep, invocation: Invocation) -> StepResult:
         """Make the result of a step that a cancelled run does not go on with; it may have begun before."""
         why = f"cancelled by {invocation.cancelled_by}"
-        if await self._stores.ledger.begun(invocation.run_id, checked.uid):
-            return ended(checked, "failed", code=EffectInDoubt.code, error=f"{why}: maybe it happened")
-        return ended(checked, "skipped", code="cancelled", error=why)
+        stopped = ended(checked, "skipped", code=CANCELLED, error=why)
+        if (result := await self._by_record(checked, stopped, invocation)) != stopped:
+            return result
+        found = await self._stores.alternatives.of(invocation.run_id, checked.uid)
+        if found is None or (result := await self._by_record(found[1], stopped, invocation)) == stopped:
+            return stopped
+        return result.model_copy(update={"uid": checked.uid, "instead_of": checked.step.capability or ""})
+
+    async def _by_record(
+        self, checked: CheckedStep, result: StepResult, invocation: Invocation
+    ) -> StepResult:
+        """Correct the result of a step that is not gone on with, where its effect is on record."""
+        known = await self._stores.ledger.of_step(invocation.run_id, checked.uid)
+        return await by_record(checked, result, known, self._stores.blobs, self._limit)
 
     async def record(self, result: StepResult, invocation: Invocation) -> None:
         """Write down how a step or a call ended."""

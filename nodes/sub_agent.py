@@ -18,7 +18,6 @@ from planwright.graph.plan import DELEGATE, CheckedStep
 from planwright.graph.settings import Settings
 from planwright.nodes.agentic_step import step_result
 from planwright.nodes.node import Node, Update
-from planwright.nodes.parallel_execution import said
 from planwright.nodes.step_runner import StepRunner
 from planwright.nodes.tool_execution import answer
 from planwright.prompts import as_data, render
@@ -36,9 +35,6 @@ def sub_agent(open_lane: OpenLane, runner: StepRunner, stores: Stores, settings:
         invocation, call = invocation_of(config), state["call"]
         assert call.checked is not None
         checked, parent = call.checked, state["loop"]
-        if invocation.cancelled_by:
-            stopped = call.model_copy(update={"error": f"not made: cancelled by {invocation.cancelled_by}"})
-            return {"conversation": [said(stopped)]}
         about: dict[str, JsonValue] = {"lane": parent.lane, "capability": DELEGATE, "call_id": call.call_id}
         about |= {"step_id": checked.step.id, "uid": checked.uid, "risk": checked.risk}
         invocation.emit("tool_call_start", {**about, "args": checked.step.params}, checked.uid)

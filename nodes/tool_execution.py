@@ -12,6 +12,7 @@ from planwright.graph.loop_state import CallDoubt, CallTask
 from planwright.graph.results import StepResult
 from planwright.nodes.node import Node, Update
 from planwright.nodes.parallel_execution import said
+from planwright.nodes.step_ends import CANCELLED
 from planwright.nodes.step_runner import StepRunner
 from planwright.nodes.truncation import shorten
 
@@ -26,9 +27,14 @@ def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask]:
         invocation, call = invocation_of(config), state["call"]
         assert call.checked is not None
         uid, step = call.checked.uid, call.checked.step
-        if invocation.cancelled_by:
-            stopped = call.model_copy(update={"error": f"not made: cancelled by {invocation.cancelled_by}"})
-            return {"conversation": [said(stopped)]}
+        result = invocation.board.settled(uid)
+        if result is None and invocation.cancelled_by:
+            result = await runner.cancelled(call.checked, invocation)
+            if result.code == CANCELLED:
+                return {
+                    "conversation": [said(call.model_copy(update={"error": f"not made: {result.error}"}))]
+                }
+            await runner.record(result, invocation)
         about: dict[str, JsonValue] = {"lane": state["loop"].lane, "capability": step.capability}
         about |= {"step_id": step.id, "uid": uid, "call_id": call.call_id, "risk": call.checked.risk}
 
@@ -36,7 +42,6 @@ def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask]:
             return step.params
 
         invocation.emit("tool_call_start", {**about, "args": step.params}, uid)
-        result = invocation.board.settled(uid)
         if result is None:
             async with invocation.board.slots:
                 result = await runner.attempt(

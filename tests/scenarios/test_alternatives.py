@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from planwright.checkpoints.store_check import check_store
 from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
 
@@ -146,3 +147,11 @@ def test_after_a_crash_the_same_alternative_is_taken(scene: Scene) -> None:
     assert scene.done == ["s1", "began other"]
     assert scene.recover(agent)["status"] == "completed"
     assert scene.done == ["s1", "began other", "other", "next"]
+
+
+def test_the_records_of_a_run_with_an_effect_done_instead_agree(scene: Scene) -> None:
+    step = scene.step("s1", "work.spoil", description="Write it")
+    agent = play(scene, step, instead("work.write", name="other"), approval={"plan": "never"})
+    scene.ask(agent)
+    agent.close()
+    assert [found.what for found in check_store(scene.workspace / ".planwright")] == []

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from planwright.checkpoints.cancelling import cancel
+from planwright.checkpoints.records import open_records
+from planwright.checkpoints.store_check import check_store
 from planwright.checkpoints.stores import open_stores
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
+from planwright.graph.clock import utc_now
 from planwright.graph.errors import StoreFailed
 from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
@@ -126,3 +133,55 @@ def test_a_paused_run_says_so_and_why(scene: Scene, beside: Callable[..., tuple[
     scene.recover(agent)
     (run,) = scene.rows("SELECT status, paused_for FROM runs")
     assert run == {"status": "completed", "paused_for": None}
+
+
+ENGRAVE = ("work__engrave", {"name": "s1"})
+
+
+@pytest.fixture(params=["plan", "loop"])
+def done_unsettled(
+    scene: Scene, beside: Callable[..., tuple[Agent, Lock]], request: pytest.FixtureRequest
+) -> Agent:
+    """Stop a run in which an effect is done, and how its step ended is not on record."""
+    planned = request.param == "plan"
+    reply = scene.plan(scene.step("s1", "work.engrave")) if planned else scene.calls(ENGRAVE)
+    options: dict[str, Any] = {} if planned else {"planning": {"mode": "auto"}}
+    agent, lock = beside("planwright.db", "step", reply, "the answer", **options)
+    with pytest.raises(StoreFailed):
+        scene.ask(agent, "Engrave s1")
+    lock.let_go()
+    return agent
+
+
+def told_right(scene: Scene, agent: Agent) -> None:
+    """Check that the run tells of the effect, and that its records agree."""
+    (step,) = scene.rows("SELECT status, result FROM steps")
+    assert (step["status"], json.loads(step["result"])["output"]["text"]) == ("completed", "s1 engraved")
+    assert scene.done == ["s1"]
+    agent.close()
+    assert [found.what for found in check_store(scene.workspace / ".planwright")] == []
+
+
+def test_what_was_done_before_a_cancel_is_told_as_done(scene: Scene, done_unsettled: Agent) -> None:
+    done_unsettled.cancel(scene.thread, by="ada")
+    told_right(scene, done_unsettled)
+
+
+def test_a_cancel_from_outside_leaves_it_to_whoever_goes_on(scene: Scene, done_unsettled: Agent) -> None:
+    with closing(open_records(scene.workspace / ".planwright")) as records:
+        run = asyncio.run(cancel(records, scene.thread, "ada", utc_now()))
+    assert not run.ended
+    scene.recover(done_unsettled)
+    told_right(scene, done_unsettled)
+
+
+@pytest.mark.parametrize(
+    "late", [{"budgets": {"run": {"wall_clock_s": 0}}}, {"capabilities": {"prohibit": ["work.engrave"]}}]
+)
+def test_what_was_done_is_told_as_done_when_it_would_not_be_done_any_more(
+    scene: Scene, done_unsettled: Agent, late: dict[str, Any]
+) -> None:
+    done_unsettled.close()
+    agent = scene.agent("the answer", "the answer", **late)
+    scene.recover(agent)
+    told_right(scene, agent)
