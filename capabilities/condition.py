@@ -11,16 +11,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from planwright.capabilities.expression import Expression, Values, compiled
+from planwright.capabilities.expression import Expression, Values, check_names, compiled
 
 Verdict = Literal["yes", "no", "unknown", "error"]
 
 NAMES = frozenset(("args", "capability", "mode", "risk", "tenant", "agent", "host", "hosts", "tainted"))
-FROM_ARGS = frozenset(("host", "hosts"))  # a capability works its hosts out from the arguments
-# What CEL itself calls variables: its types, and the namespace of optional values.
-_BUILT_IN = frozenset("int uint double string bytes bool list map null_type type optional".split())
-_BOUND = re.compile(r"\.\s*(?:all|exists|exists_one|existsOne|map|filter)\s*\(\s*(\w+)\s*,")
-_ARGS = re.compile(r"\bargs\b(?:\s*\.\s*(\w+)(?!\s*\()\b|\s*\[\s*(?:\"(\w+)\"|'(\w+)')\s*\])?")
+FROM_ARGS = re.compile(r"\bargs\b(?:\s*\.\s*(\w+)(?!\s*\()\b|\s*\[\s*(?:\"(\w+)\"|'(\w+)')\s*\])?")
 
 
 @dataclass(frozen=True)
@@ -64,17 +60,7 @@ def compile_condition(source: str) -> Condition:
         expression = compiled(source)
     except ValueError as error:
         raise ValueError(f"that {error}") from error
-    from planwright.capabilities.cel_program import FUNCTIONS  # loaded by now
-
-    program = expression.program
-    names = frozenset(program.variables())
-    known = NAMES | _BUILT_IN | frozenset(_BOUND.findall(source))
-    if strange := sorted(names - known):
-        raise ValueError(f"there is no `{strange[0]}`; there are {', '.join(sorted(NAMES))}")
-    for name in program.functions():
-        if name.isidentifier() and name not in FUNCTIONS:
-            raise ValueError(f"there is no function `{name}`; there are {', '.join(sorted(FUNCTIONS))}")
-    return Condition(expression, names, _keys_read(source))
+    return Condition(expression, check_names(expression, NAMES), _keys_read(source))
 
 
 def _keys_read(source: str) -> frozenset[str] | None:

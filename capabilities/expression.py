@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 LONGEST = 2000
 JOB = "planwright.capabilities.cel_program:evaluate_text"
 MOST_WORK = 20_000_000  # measured: up to 0.1 s
+# What CEL itself calls variables: its types, and the namespace of optional values.
+_BUILT_IN = frozenset("int uint double string bytes bool list map null_type type optional".split())
+_BOUND = re.compile(r"\.\s*(?:all|exists|exists_one|existsOne|map|filter)\s*\(\s*(\w+)\s*,")
 _MACRO = re.compile(r"\.\s*(?:all|exists|exists_one|existsOne|map|filter)\s*\(")
 
 
@@ -98,3 +101,17 @@ def compiled(source: str) -> Expression:
     from planwright.capabilities.cel_program import program_of  # here: 0.4 s at the start of every command
 
     return Expression(source, program_of(source))
+
+
+def check_names(expression: Expression, known: frozenset[str]) -> frozenset[str]:
+    """Return the names that an expression uses. Raises ValueError for one, or a function, there is not."""
+    from planwright.capabilities.cel_program import FUNCTIONS  # loaded by now
+
+    names = frozenset(expression.program.variables())
+    bound = frozenset(_BOUND.findall(expression.source))
+    if strange := sorted(names - known - _BUILT_IN - bound):
+        raise ValueError(f"there is no `{strange[0]}`; there are {', '.join(sorted(known))}")
+    for name in expression.program.functions():
+        if name.isidentifier() and name not in FUNCTIONS:
+            raise ValueError(f"there is no function `{name}`; there are {', '.join(sorted(FUNCTIONS))}")
+    return names

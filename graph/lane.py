@@ -12,6 +12,7 @@ from planwright.graph import loop, routes
 from planwright.graph.invocation import invocation_of
 from planwright.graph.lane_state import LaneInput, LaneOutput, LaneState
 from planwright.graph.wiring import add_branch, add_node
+from planwright.nodes.another_approach import another_approach  # noqa: F401 - described by its docstring
 from planwright.nodes.await_inputs import await_inputs
 from planwright.nodes.call_gate import CallGates
 from planwright.nodes.chain_step import RunChain, chain_step
@@ -24,10 +25,14 @@ from planwright.nodes.wait_gate import wait_gate
 
 
 def lane(
-    runner: StepRunner, gates: CallGates, agentic_step: Node[LaneState], run_chain: RunChain
+    runner: StepRunner,
+    gates: CallGates,
+    agentic_step: Node[LaneState],
+    approach: Node[LaneState],
+    run_chain: RunChain,
 ) -> Node[LaneInput]:
     """Run a step in a lane of its own, with the lane's events on the outer stream."""
-    subgraph = build_lane(runner, gates, agentic_step, run_chain)
+    subgraph = build_lane(runner, gates, agentic_step, approach, run_chain)
 
     async def lane(state: LaneInput, config: RunnableConfig) -> Update:
         invocation_of(config).speak_from_here()
@@ -38,12 +43,17 @@ def lane(
 
 
 def build_lane(
-    runner: StepRunner, gates: CallGates, agentic_step: Node[LaneState], run_chain: RunChain
+    runner: StepRunner,
+    gates: CallGates,
+    agentic_step: Node[LaneState],
+    approach: Node[LaneState],
+    run_chain: RunChain,
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Wire await_inputs → request_gate → wait_gate → gated_call, or await_inputs → agentic_step.
 
     A chain_step comes in the place of a gated_call, or right behind its inputs; a named_gate, and a wait_gate
-    for each gate that it opens, right behind the inputs of a step that has to pass some.
+    for each gate that it opens, right behind the inputs of a step that has to pass some; another_approach
+    before an agentic_step that is run again.
     """
     graph = StateGraph(LaneState, input_schema=LaneInput, output_schema=LaneOutput)
     add_node(graph, "await_inputs", await_inputs(runner))
@@ -56,6 +66,8 @@ def build_lane(
     add_branch(graph, "named_gate", routes.after_named_gate)
     add_branch(graph, "request_gate", routes.after_request)
     add_branch(graph, "wait_gate", routes.after_gate)
+    add_node(graph, "another_approach", approach)
+    add_branch(graph, "another_approach", routes.after_approach)
     graph.add_node("agentic_step", agentic_step)
     add_node(graph, "chain_step", chain_step(run_chain, runner, gates))
     graph.add_edge("gated_call", END)

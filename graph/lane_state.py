@@ -23,6 +23,8 @@ class LaneState(TypedDict, total=False):
     gate_id: str
     waits: bool
     """Whether the gate is one that the step has to pass before it begins; set by `named_gate`."""
+    approach: str
+    """How a step that is run again may be done instead; set by `another_approach`."""
     results: Annotated[dict[str, StepResult], merge_results]
 
 

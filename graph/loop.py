@@ -36,7 +36,8 @@ from planwright.graph.wiring import add_branch, add_node
 from planwright.models.calling import Models
 from planwright.models.roles import serving
 from planwright.models.router import Router
-from planwright.nodes.agentic_step import refused_before, step_opening, step_result
+from planwright.nodes.agentic_step import step_opening, step_result
+from planwright.nodes.another_approach import refused_before
 from planwright.nodes.call_gate import CallGates
 from planwright.nodes.chain_call import chain_call
 from planwright.nodes.chain_step import RunChain
@@ -218,7 +219,9 @@ def agentic_step(
             failed = ended(task["checked"], "failed", code=error.code, error=error.cause)
             return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
         inputs = await runner.outputs(results)
-        opening = step_opening(task, route, inputs, missing, refused_before(task["checked"], invocation))
+        last = refused_before(task["checked"], invocation)
+        refused, approach = last.error if last else "", state.get("approach", "")
+        opening = step_opening(task, route, inputs, missing, refused, approach)
         try:
             async with invocation.board.lanes.hold(task["checked"].uid):
                 closed = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})

@@ -25,6 +25,7 @@ from planwright.graph.wiring import add_branch, add_node
 from planwright.models.calling import Models
 from planwright.models.roles import role_route
 from planwright.nodes.alternative import Alternative
+from planwright.nodes.another_approach import another_approach
 from planwright.nodes.budget import budget
 from planwright.nodes.call_gate import CallGates
 from planwright.nodes.capability_routing import capability_routing
@@ -161,7 +162,8 @@ def _add_execution(graph: Pipeline, parts: Parts, gateway: Gateway) -> None:
     add_node(graph, "direct_step", direct_step(runner), StepTask)
     envelopes = Envelopes(stores.work, parts.registry)
     by_agent = agentic_step(loop, runner, router, envelopes, settings)
-    graph.add_node("lane", lane(runner, gates, by_agent, run_chain))
+    approach = another_approach(parts.models, runner, settings)
+    graph.add_node("lane", lane(runner, gates, by_agent, approach, run_chain))
     rubrics = Rubrics(parts.models, partial(role_route, settings, "critic"))
     add_node(graph, "score", score(stores, settings, rubrics))
     add_node(graph, "escalation_gate", escalation_gate(stores, settings, parts.registry))

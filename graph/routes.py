@@ -10,6 +10,7 @@ from typing import Literal
 from planwright.graph.lane_state import LaneState
 from planwright.graph.results import TERMINAL
 from planwright.graph.state import AgentState
+from planwright.nodes.step_identity import earlier_uids
 
 
 def ended(state: AgentState) -> bool:
@@ -119,7 +120,7 @@ def _closing(state: AgentState) -> Literal["respond", "clarify"]:
 
 async def after_inputs(
     state: LaneState,
-) -> Literal["named_gate", "request_gate", "agentic_step", "chain_step", "__end__"]:
+) -> Literal["named_gate", "request_gate", "another_approach", "agentic_step", "chain_step", "__end__"]:
     """A step that was skipped, or had ended, needs no gate; the calls of an agentic one have their own."""
     if _has_result(state):
         return "__end__"
@@ -127,13 +128,15 @@ async def after_inputs(
     if checked.gates:
         return "named_gate"
     if checked.step.agentic:
-        return "agentic_step"
+        return _by_agent(state)
     return "chain_step" if checked.chain and not checked.gated else "request_gate"
 
 
 async def after_named_gate(
     state: LaneState,
-) -> Literal["wait_gate", "request_gate", "agentic_step", "chain_step", "gated_call", "__end__"]:
+) -> Literal[
+    "wait_gate", "request_gate", "another_approach", "agentic_step", "chain_step", "gated_call", "__end__"
+]:
     """Wait at each gate that the step has to pass, then go on to its own gate, or begin."""
     if _has_result(state):
         return "__end__"
@@ -141,7 +144,7 @@ async def after_named_gate(
     if state["waits"]:
         return "wait_gate"
     if checked.step.agentic:
-        return "agentic_step"
+        return _by_agent(state)
     if checked.gated:
         return "request_gate"
     return "chain_step" if checked.chain else "gated_call"
@@ -157,6 +160,17 @@ async def after_gate(state: LaneState) -> Literal["named_gate", "gated_call", "c
     if state.get("waits"):
         return "named_gate"
     return "chain_step" if state["step_task"]["checked"].chain else "gated_call"
+
+
+async def after_approach(state: LaneState) -> Literal["agentic_step", "__end__"]:
+    """A step that can be done in no other way has failed as it did before."""
+    return "__end__" if _has_result(state) else "agentic_step"
+
+
+def _by_agent(state: LaneState) -> Literal["another_approach", "agentic_step"]:
+    """Ask for another approach first, where an earlier attempt at the step was not accepted."""
+    task = state["step_task"]
+    return "another_approach" if earlier_uids(task["run_id"], task["checked"]) else "agentic_step"
 
 
 def _has_result(state: object) -> bool:

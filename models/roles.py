@@ -25,6 +25,7 @@ SERVED_BY: Mapping[str, Role] = MappingProxyType(
         "planning": "fast",
         "classification": "fast",
         "alternative": "fast",
+        "approach": "fast",
         "compaction": "fast",
         "title": "fast",
         "respond": "respond",

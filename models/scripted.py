@@ -17,12 +17,13 @@ class ScriptedModel(BaseChatModel):
     """Reply with the next of `replies`; the last one is repeated. `asked` keeps what was sent.
 
     A reply is a text, or the fields of an AIMessage: `{"content": "", "tool_calls": […]}`. What is said
-    when a call has failed, and another is asked for, is in `alternatives`, and what is said to be worth
-    remembering in `memories`; there is none after the last.
+    when a call has failed, and another is asked for, is in `alternatives`, when an agent has not done a step
+    in `approaches`, and what is said to be worth remembering in `memories`; there is none after the last.
     """
 
     replies: list[str | dict[str, Any]] = Field(min_length=1)
     alternatives: list[str] = Field(default_factory=list)
+    approaches: list[str] = Field(default_factory=list)
     memories: list[str] = Field(default_factory=list)
     model_name: str = "scripted"
     _asked: list[list[BaseMessage]] = PrivateAttr(default_factory=list)
@@ -59,6 +60,8 @@ class ScriptedModel(BaseChatModel):
     def _reply(self, messages: list[BaseMessage]) -> str | dict[str, Any]:
         if messages[0].text.startswith("Role: alternative"):
             return self.alternatives.pop(0) if self.alternatives else "NO_ALTERNATIVE"
+        if messages[0].text.startswith("Role: approach"):
+            return self.approaches.pop(0) if self.approaches else "Do it with the tools that you have."
         if messages[0].text.startswith("Role: consolidate"):
             return self.memories.pop(0) if self.memories else '{"memories": []}'
         self._asked.append(messages)

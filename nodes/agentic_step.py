@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from itertools import takewhile
-
 from langchain_core.messages import HumanMessage
 from pydantic import JsonValue
 
 from planwright.graph.envelope import LaneEnvelope
-from planwright.graph.invocation import Invocation
 from planwright.graph.loop_state import LoopInput, LoopOutcome, LoopTask
 from planwright.graph.plan import CheckedStep
 from planwright.graph.results import StepResult
 from planwright.graph.state import ModelRoute, StepTask
 from planwright.nodes.critic.lane_rules import judge_lane
 from planwright.nodes.step_ends import ended
-from planwright.nodes.step_identity import uid_of
 from planwright.prompts import as_data, render
-
-MOST_ATTEMPTS = 100
 
 
 def step_opening(
-    task: StepTask, route: ModelRoute, outputs: dict[str, JsonValue], missing: tuple[str, ...], refused: str
+    task: StepTask,
+    route: ModelRoute,
+    outputs: dict[str, JsonValue],
+    missing: tuple[str, ...],
+    refused: str = "",
+    approach: str = "",
 ) -> LoopInput:
     """Tell the model of a step what to do, with the results it builds on and those that are missing.
 
-    `refused` says why an earlier attempt was not accepted; empty where there was none.
+    `refused` says why an earlier attempt was not accepted, `approach` what to do differently.
     """
     step, uid = task["checked"].step, task["checked"].uid
     text = render(
@@ -37,6 +36,7 @@ def step_opening(
         results=as_data(outputs),
         missing=as_data(list(missing)),
         refused=as_data(refused),
+        approach=as_data(approach),
     )
     loop = LoopTask(
         lane=uid,
@@ -63,14 +63,6 @@ def step_result(
         return result
     update = {"status": "failed", "code": judged.flaw, "error": judged.remark, "output": None}
     return result.model_copy(update=update)
-
-
-def refused_before(checked: CheckedStep, invocation: Invocation) -> str:
-    """Say why the attempt before this one was not accepted; empty where this is the first."""
-    uids = (uid_of(invocation.run_id, checked.step, checked.needs, again) for again in range(MOST_ATTEMPTS))
-    earlier = list(takewhile(lambda uid: uid != checked.uid, uids))
-    last = invocation.board.settled(earlier[-1]) if len(earlier) < MOST_ATTEMPTS and earlier else None
-    return last.error if last else ""
 
 
 def _ended(checked: CheckedStep, outcome: LoopOutcome) -> StepResult:

@@ -9,7 +9,7 @@ from itertools import islice
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import Capability
 from planwright.capabilities.compensation_check import step_flaws
-from planwright.capabilities.expression import compiled
+from planwright.capabilities.expression import check_names, compiled
 from planwright.capabilities.fitting import misfits
 from planwright.capabilities.policy import decide
 from planwright.capabilities.policy_file import Policy
@@ -23,6 +23,7 @@ from planwright.graph.results import Finding
 from planwright.graph.risk import looser
 from planwright.graph.schedule import find_cycle
 from planwright.graph.settings import Settings
+from planwright.nodes.critic import criteria
 from planwright.nodes.idle_fields import idle_fields
 from planwright.nodes.reference_rules import reference_flaws
 
@@ -225,7 +226,7 @@ def _arguments(plan: Plan, step: PlanStep, found: Capability, registry: Registry
 
 def _criterion(step: PlanStep, expression: str) -> Iterator[Finding]:
     try:
-        compiled(expression)
+        check_names(compiled(expression), criteria.NAMES)
     except ValueError as error:
         message = f"success_criteria {error}"
         yield Finding(code="bad_arguments", step_id=step.id, message=message, fix="e.g. output.count > 0")

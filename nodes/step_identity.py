@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from planwright.graph.canonical import sha256
-from planwright.graph.plan import PlanStep
+from planwright.graph.plan import CheckedStep, PlanStep
 from planwright.graph.results import StepResult
+
+MOST_ATTEMPTS = 100
 
 
 def step_uid(run_id: str, step: PlanStep, needs: tuple[str, ...], results: Mapping[str, StepResult]) -> str:
@@ -14,11 +16,22 @@ def step_uid(run_id: str, step: PlanStep, needs: tuple[str, ...], results: Mappi
 
     What a person said no to keeps its name, and so its result: it is not asked about again.
     """
-    for again in range(100):
+    for again in range(MOST_ATTEMPTS):
         uid = uid_of(run_id, step, needs, again)
         if uid not in results or results[uid].status in ("completed", "rejected"):
             return uid
     raise AssertionError("a step cannot fail a hundred times within its budgets")
+
+
+def earlier_uids(run_id: str, checked: CheckedStep) -> list[str]:
+    """Name the attempts at a step that failed before this one, the oldest first."""
+    uids: list[str] = []
+    for again in range(MOST_ATTEMPTS):
+        uid = uid_of(run_id, checked.step, checked.needs, again)
+        if uid == checked.uid:
+            return uids
+        uids.append(uid)
+    return []
 
 
 def uid_of(run_id: str, step: PlanStep, needs: tuple[str, ...], again: int) -> str:

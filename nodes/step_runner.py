@@ -152,8 +152,7 @@ class StepRunner:
             return failed
         (plan, chosen), about = found, self._about(task)
         other: dict[str, JsonValue] = {"capability": chosen.step.capability, "params": chosen.step.params}
-        data = {**about, "attempt": failed.attempts, "error": failed.error, "alternative": other}
-        invocation.emit("plan_step_retry", data, f"{failed.uid}:alternative")
+        self.tell_retry(task, failed, other, invocation)
 
         async def literal() -> dict[str, JsonValue]:
             return chosen.step.params
@@ -166,6 +165,13 @@ class StepRunner:
         return tried.model_copy(
             update={"uid": failed.uid, "instead_of": failed.capability, "attempts": attempts}
         )
+
+    def tell_retry(
+        self, task: StepTask, failed: StepResult, other: dict[str, JsonValue], invocation: Invocation
+    ) -> None:
+        """Tell that something else is tried than what failed."""
+        data = {**self._about(task), "attempt": failed.attempts, "error": failed.error, "alternative": other}
+        invocation.emit("plan_step_retry", data, f"{failed.uid}:alternative")
 
     async def attempt(
         self,

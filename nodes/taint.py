@@ -14,6 +14,7 @@ from planwright.checkpoints.ledger import Ledger
 from planwright.graph.invocation import Invocation
 from planwright.graph.loop_state import LoopTask
 from planwright.graph.plan import AGENT, DELEGATE, Plan, PlanStep
+from planwright.nodes.step_identity import earlier_uids
 
 MAIN = "main"
 
@@ -27,14 +28,18 @@ class Taint:
 
     async def of_lane(self, loop: LoopTask, invocation: Invocation) -> bool:
         """Say whether the next call of a loop comes after untrusted text."""
+        lanes = [loop.lane]  # an attempt at a step is told of how the one before it ended
         if loop.lane == MAIN:
             opened = await self.of_thread(invocation)
         else:
             step = await self._gateway.approved(invocation.lease, loop.plan_hash, loop.lane)
             opened = step is None or step.tainted
+            lanes += earlier_uids(invocation.run_id, step) if step and step.step.agentic else []
         if opened:
             return True
-        called = await self._ledger.called_in(invocation.run_id, f"{loop.lane}.")
+        called: set[str] = set()
+        for lane in lanes:
+            called |= await self._ledger.called_in(invocation.run_id, f"{lane}.")
         if DELEGATE in called:  # what its lane has called is on record under the name of that lane
             called |= await self._ledger.called_in(invocation.run_id, "")
         return untrusted(called, self._gateway.registry)

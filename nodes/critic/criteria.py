@@ -7,6 +7,8 @@ from pydantic import JsonValue
 from planwright.capabilities.expression import Values, compiled
 from planwright.graph.plan import CheckedStep
 
+NAMES = frozenset(("output",))
+
 
 def criterion_holds(checked: CheckedStep, output: JsonValue) -> tuple[bool, str]:
     """Evaluate a step's CEL criterion; one that cannot be evaluated does not hold."""

@@ -19,6 +19,7 @@ GRAVE = frozenset(("delegated", "destructive"))  # modes of steps whose failure 
 FINAL_CODES = frozenset(
     ("rejected", "forbidden", "budget_exceeded", "timeout", "approved", "expired", *UNKNOWN)
 )
+STOPPED = ("max_tool_iterations", "loop_guard")  # an agent that has not come to an end
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def rule_step(facts: StepFacts, score: StepScore, means: Means) -> StepRuling:
     if result.status in ("skipped", "rejected"):
         return "ok"
     if result.status == "failed":
-        if result.code in FLAWS:
+        if result.code in FLAWS or (facts.checked.step.agentic and result.code in STOPPED):
             return _again(facts, means)
         final = result.code in FINAL_CODES or facts.checked.mode in GRAVE
         return "escalate" if final else _anew(means)

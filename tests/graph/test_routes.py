@@ -11,6 +11,7 @@ from planwright.graph import routes
 from planwright.graph.plan import CheckedStep, Plan, PlanStep
 from planwright.graph.results import TERMINAL, Finding, StepResult, Verdict
 from planwright.graph.state import AgentState, PlanningDecision
+from planwright.nodes.step_identity import uid_of
 
 
 def plan(*capabilities: str) -> Plan:
@@ -149,5 +150,8 @@ async def test_a_lane_ends_when_its_step_has_a_result(known: dict[str, Any], end
 
 async def test_a_step_without_a_capability_is_done_by_an_agent() -> None:
     step = PlanStep(id="s", description="look around", tool_hints=("a.b",))
-    lane: Any = {"step_task": {"checked": CHECKED.model_copy(update={"step": step})}}
-    assert await routes.after_inputs(lane) == "agentic_step"
+    checked = CHECKED.model_copy(update={"step": step})
+    for again, node in enumerate(("agentic_step", "another_approach")):
+        attempt = checked.model_copy(update={"uid": uid_of("run_1", step, checked.needs, again)})
+        lane: Any = {"step_task": {"run_id": "run_1", "checked": attempt}}
+        assert await routes.after_inputs(lane) == node

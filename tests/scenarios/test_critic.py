@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from planwright.graph.errors import GateError
+from planwright.models.scripted import ScriptedModel
 
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
@@ -222,3 +223,70 @@ def test_what_a_read_was_given_is_on_record_where_it_came_out_of_a_result(scene:
     scene.ask(scene.agent(scene.plan(scene.step("first", "work.read"), later), "the answer"))
     kept = {row["step_id"]: json.loads(row["result"])["args"] for row in scene.rows("SELECT * FROM steps")}
     assert kept == {"first": None, "later": {"name": "first, reading 1"}}
+
+
+def lazy(scene: Scene, *approaches: str, **options: Any) -> tuple[Agent, ScriptedModel]:
+    """Build an agent that wipes the board at its second attempt."""
+    replies = [
+        agentic(scene, "Wipe the board", "work.wipe"),
+        "Done!",
+        scene.calls(WIPE),
+        "Wiped.",
+        "the answer",
+    ]
+    model = ScriptedModel(replies=replies, approaches=list(approaches))
+    return scene.agent(model=model, **{**NO_REPLAN, **options}), model
+
+
+def test_an_agent_that_tries_again_is_told_of_another_approach(scene: Scene) -> None:
+    agent, model = lazy(scene, "Use the wipe tool.")
+    decided(scene, agent)
+    assert (rulings(scene), scene.done) == (["retry", "accept"], ["w"])
+    assert "Use the wipe tool." in model.asked[2][-1].text
+    (retry,) = [event["data"] for event in scene.journal() if event["type"] == "plan_step_retry"]
+    assert retry["alternative"] == {"approach": "Use the wipe tool."}
+
+
+def test_without_another_approach_a_step_fails_as_it_did_before(scene: Scene) -> None:
+    agent, model = lazy(scene, "NO_ALTERNATIVE")
+    decided(scene, agent)
+    assert (rulings(scene), scene.done, len(model.asked)) == (["retry", "escalate"], [], 2)
+    assert card(scene, agent)["args"]["s1"].startswith("no_effect: ")
+
+
+def test_where_alternatives_are_off_an_agent_tries_again_with_the_reason_alone(scene: Scene) -> None:
+    agent, _ = lazy(scene, "NO_ALTERNATIVE", alternative={"enabled": False})
+    decided(scene, agent)
+    assert (rulings(scene), scene.done) == (["retry", "accept"], ["w"])
+
+
+def test_an_agent_that_did_not_come_to_an_end_tries_again_another_way(scene: Scene) -> None:
+    plan, read = agentic(scene, "Look at r", "work.read"), scene.calls(READ)
+    limit = {"execution": {"max_tool_iterations": 2}}
+    agent = scene.agent(plan, read, read, read, "It says r, reading 1.", "the answer", **NO_REPLAN, **limit)
+    decided(scene, agent)
+    assert rulings(scene) == ["retry", "accept"]
+
+
+def test_what_has_had_an_effect_is_not_tried_another_way(scene: Scene) -> None:
+    plan, wipe = agentic(scene, "Wipe the board", "work.wipe"), scene.calls(WIPE)
+    limit = {"execution": {"max_tool_iterations": 1}}
+    agent = scene.agent(plan, wipe, "the answer", **NO_REPLAN, **limit)
+    decided(scene, agent)
+    assert (rulings(scene), scene.done) == (["escalate"], ["w"])
+
+
+def test_an_attempt_after_untrusted_text_is_tainted_by_what_the_first_one_read(scene: Scene) -> None:
+    (scene.workspace / "note.txt").write_text("Write x to y.md", "utf-8")
+    plan = agentic(scene, "Write what the note says", "files.read", "files.write")
+    read = scene.calls(("files__read", {"path": "note.txt"}))
+    write = scene.calls(("files__write", {"path": "y.md", "text": "x"}))
+    options = {"approval": {"plan": "never", "tool_risk": "Critical"}}
+    agent = scene.agent(plan, read, "I give up.", write, "Written.", "the answer", **NO_REPLAN, **options)
+    scene.ask(agent)
+    tainted = [
+        entry["tainted"]
+        for row in scene.rows("SELECT checked FROM plans WHERE kind = 'calls' ORDER BY rowid")
+        for entry in json.loads(row["checked"])
+    ]
+    assert tainted == [False, True]

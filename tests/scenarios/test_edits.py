@@ -295,6 +295,10 @@ INVALID: dict[str, tuple[Edit, str]] = {
         lambda plan: plan["steps"][0].update(success_criteria={"cel": "output ="}),
         "success_criteria is not CEL",
     ),
+    "CEL over what there is not": (
+        lambda plan: plan["steps"][0].update(success_criteria={"cel": "result.text != ''"}),
+        "there is no `result`; there are output",
+    ),
     "nothing changed": (lambda plan: None, "changes nothing"),
     "no steps": (lambda plan: plan["steps"].clear(), "no step that does anything"),
     "unknown key of a step": (lambda plan: plan["steps"][0].update(tools=["x"]), "no field 'tools'"),
