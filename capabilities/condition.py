@@ -16,7 +16,8 @@ from planwright.capabilities.expression import Expression, Values, check_names, 
 Verdict = Literal["yes", "no", "unknown", "error"]
 
 NAMES = frozenset(("args", "capability", "mode", "risk", "tenant", "agent", "host", "hosts", "tainted"))
-FROM_ARGS = re.compile(r"\bargs\b(?:\s*\.\s*(\w+)(?!\s*\()\b|\s*\[\s*(?:\"(\w+)\"|'(\w+)')\s*\])?")
+FROM_ARGS = frozenset(("host", "hosts"))  # a capability works its hosts out from the arguments
+_ARGS = re.compile(r"\bargs\b(?:\s*\.\s*(\w+)(?!\s*\()\b|\s*\[\s*(?:\"(\w+)\"|'(\w+)')\s*\])?")
 
 
 @dataclass(frozen=True)
