@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -162,3 +163,43 @@ def test_what_comes_after_a_decision_asks_a_person(scene: Scene) -> None:
     assert scene.done == ["look"]
     output = scene.decide(agent, "approve")
     assert (output["status"], scene.done) == ("completed", ["look", "write"])
+
+
+CHAIN = {
+    "name": "do_both",
+    "description": "do",
+    "steps": [
+        {"toolName": "work.write", "arguments": {"name": "one"}},
+        {"toolName": "work.wipe", "arguments": {"name": "two"}},
+    ],
+}
+
+
+def chained(scene: Scene) -> Agent:
+    """Ask for a chain that waits at a named gate, up to that gate."""
+    made = scene.step("make", "tool.create_chain", params=CHAIN)
+    called = scene.step("call", "do_both", "make", params={}, requires=["legal"])
+    agent = opened(scene, scene.plan(made, called))
+    scene.ask(agent)
+    while gate_names(scene, agent) == ["plan"]:
+        scene.decide(agent, "approve")
+    return agent
+
+
+def test_a_chain_waits_for_its_named_gate_which_shows_all_its_calls(scene: Scene) -> None:
+    agent = chained(scene)
+    assert (gate_names(scene, agent), scene.done) == (["legal"], [])
+    (asked,) = agent.get_state(scene.config).interrupts
+    shown = json.dumps(asked.value["shown"])
+    assert '"work.write"' in shown
+    assert '"work.wipe"' in shown
+    with pytest.raises(GateError, match="not for mallory"):
+        scene.answer(agent, by("mallory"))
+    assert scene.answer(agent, by("lou"))["status"] == "completed"
+    assert scene.done == ["one", "two"]
+
+
+def test_a_chain_whose_named_gate_is_refused_makes_no_call(scene: Scene) -> None:
+    agent = chained(scene)
+    output = scene.answer(agent, by("lou", "reject", message="not now"))
+    assert (output["status"], scene.done) == ("rejected", [])
