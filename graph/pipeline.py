@@ -38,6 +38,7 @@ from planwright.nodes.dispatch import dispatch, sends
 from planwright.nodes.escalation import escalation
 from planwright.nodes.escalation_gate import escalation_gate
 from planwright.nodes.lane_envelope import Envelopes
+from planwright.nodes.no_other_plan import asks_where_acted
 from planwright.nodes.node import describe, ends_run
 from planwright.nodes.plan_approval import plan_approval
 from planwright.nodes.plan_gate import plan_gate
@@ -125,10 +126,10 @@ def _add_plan_zone(graph: Pipeline, parts: Parts, shortening: Shortening, gatewa
     add_node(graph, "task_extraction", ends_run(shortening.once(extracts)))
     add_node(graph, "classification", classification(parts.registry, parts.models))
     asks = planner(parts.models, parts.registry, stores.blobs, settings, parts.world)
-    add_node(graph, "planner", ends_run(shortening.once(asks)))
+    add_node(graph, "planner", asks_where_acted(ends_run(shortening.once(asks))))
     rubrics = Rubrics(parts.models, partial(role_route, settings, "critic"))
     verifying = verify(parts.registry, stores, settings, parts.world, taint, rubrics)
-    add_node(graph, "verify", ends_run(verifying))
+    add_node(graph, "verify", asks_where_acted(ends_run(verifying)))
     add_node(graph, "plan_gate", plan_gate(stores.gates, stores.plans, settings))
     pins = (parts.registry, parts.world.policy.hash)
     replans = settings.planning.replan_budget

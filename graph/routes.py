@@ -54,17 +54,30 @@ async def after_classification(state: AgentState) -> Literal["planner", "verify"
     return "planner" if state.get("plan") is None else "verify"
 
 
-async def after_planner(state: AgentState) -> Literal["verify", "consolidate"]:
-    """Verify what the planner proposed."""
+async def after_planner(state: AgentState) -> Literal["verify", "escalation_gate", "consolidate"]:
+    """Verify what the planner proposed; ask a person where there is nothing, and something has been done."""
+    if state.get("escalates"):
+        return "escalation_gate"
     return "consolidate" if ended(state) or state.get("plan") is None else "verify"
 
 
 async def after_verify(
     state: AgentState,
-) -> Literal["planner", "classification", "plan_gate", "dispatch", "respond", "clarify", "consolidate"]:
+) -> Literal[
+    "planner",
+    "classification",
+    "plan_gate",
+    "dispatch",
+    "escalation_gate",
+    "respond",
+    "clarify",
+    "consolidate",
+]:
     """Ask a person, run, answer, or plan again."""
     if ended(state):
         return "consolidate"
+    if state.get("escalates"):
+        return "escalation_gate"
     plan = state.get("plan")
     if plan is None:
         unknown = any(finding.code == "unknown_capability" for finding in state["findings"])

@@ -134,6 +134,7 @@ class AgentState(TypedDict, total=False):
     results: Annotated[dict[str, StepResult], merge_results]
     verdict: Verdict | None
     escalates: bool
+    executed: Plan | None
     status: RunStatus
     answer: str
 

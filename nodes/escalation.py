@@ -27,7 +27,7 @@ def escalation(stores: Stores) -> Node[AgentState]:
         invocation.board.learn(settled.values())
         settled |= retried(await stores.verdicts.of_run(invocation.run_id), settled)
         known = {uid: result for uid, result in settled.items() if uid in state["results"]}
-        update: Update = {"results": known, "approved": False}
+        update: Update = {"results": known, "approved": False, "escalates": False}
         if gate.status == "approved" and gate.shown.get("approve") == "accept":
             return {**update, "verdict": await _accept(gate, state, invocation)}
         return {**rule(gate, state.get("attempts", Attempts())), **update}

@@ -122,7 +122,8 @@ def _after(
     if verdict.verdict == "replan":
         tried = attempts.model_copy(update={"replans": attempts.replans + 1})
         findings = failures(results, verdict.step_scores)
-        return {**update, "findings": findings, "attempts": tried, "approved": False}
+        again = {"findings": findings, "attempts": tried, "approved": False}
+        return {**update, **again, "executed": state["plan"], "escalates": False}
     can_plan = not (state["route"].embedded or attempts.fixed)
     acted = any(one.acted for one in facts) and not attempts.fixed  # an undoing is begun again by its command
     asks = not cancelled and needs_person(state["checked"], settled, verdict, acted=acted, can_plan=can_plan)

@@ -50,6 +50,7 @@ def session_event(forks: Forks, ledger: Ledger) -> Node[AgentState]:
             "results": Overwrite({}),
             "verdict": None,
             "escalates": False,
+            "executed": None,
             "answer": "",
             **taken,
         }

@@ -164,3 +164,49 @@ def test_without_a_model_nobody_is_asked_about_a_step_that_only_failed(scene: Sc
     assert output["status"] == "failed"
     assert scene.rows("SELECT verdict FROM verdicts") == [{"verdict": "escalate"}]
     assert {row["kind"] for row in scene.rows("SELECT kind FROM gates")} <= {"plan"}
+
+
+UNUSABLE = {
+    "no JSON": "I have no idea.",
+    "there is none": '{"cannot": "there is no other way"}',
+    "a tool that nobody has": '{"goal": "g", "steps": [{"id": "x", "capability": "work.nothing"}]}',
+}
+
+
+@pytest.fixture(params=UNUSABLE.values(), ids=UNUSABLE)
+def unusable(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def stuck(scene: Scene, first: str, unusable: str) -> Agent:
+    """Run a plan of which one step fails, with a model that then makes no plan that can be used."""
+    broken = scene.step("bad", "work.fail", description="Read it")
+    plan = scene.plan(scene.step("s1", first), broken)
+    agent = scene.agent(plan, *[unusable] * 8, alternative={"enabled": False})
+    scene.ask(agent)
+    return agent
+
+
+def test_without_another_plan_a_run_that_has_done_something_is_put_before_a_person(
+    scene: Scene, unusable: str
+) -> None:
+    agent = stuck(scene, "work.engrave", unusable)
+    card = shown(scene, agent)
+    assert "there is no other plan" in card["reason"]
+    assert card["undo"] == ["work.engrave (s1)"]
+    assert {step["id"]: step["status"] for step in card["steps"]} == {"s1": "completed", "bad": "failed"}
+    assert scene.decide(agent, "reject")["status"] == "failed"
+    assert sorted(scene.done) == ["bad", "s1"]
+
+
+def test_an_approval_there_runs_again_what_failed_and_keeps_what_is_done(scene: Scene, unusable: str) -> None:
+    agent = stuck(scene, "work.engrave", unusable)
+    scene.decide(agent, "approve")
+    assert sorted(scene.done) == ["bad", "bad", "s1"]
+    assert scene.decide(agent, "reject")["status"] == "failed"
+
+
+def test_where_nothing_was_done_it_ends_as_it_is(scene: Scene, unusable: str) -> None:
+    agent = stuck(scene, "work.read", unusable)
+    assert not agent.get_state(scene.config).interrupts
+    assert scene.rows("SELECT status FROM runs")[0]["status"] in ("failed", "refused")
