@@ -16,12 +16,25 @@ from planwright.nodes.step_identity import step_uid
 def kept_steps(
     checked: list[CheckedStep], done: Mapping[str, StepResult], rerun: Collection[str]
 ) -> list[CheckedStep]:
-    """Choose the steps whose results hold: done, not to be run again, and so is all they need."""
-    kept: dict[str, CheckedStep] = {}
-    for entry in checked:
-        if entry.uid in done and entry.step.id not in rerun and kept.keys() >= set(entry.needs):
-            kept[entry.uid] = entry
-    return list(kept.values())
+    """Choose the steps whose results hold: done, not to be run again, and so is all they need.
+
+    A read that comes after a step with an effect, because both use a resource, does not hold when that step
+    is run again: it would tell of what was there before.
+    """
+    again = {entry.uid for entry in checked if entry.uid in done and entry.step.id in rerun}
+    effects = {entry.uid for entry in checked if entry.effect != "pure"}
+    holds = [entry for entry in checked if entry.uid in done and entry.uid not in again]
+    while True:
+        uids = {entry.uid for entry in holds}
+        kept = [entry for entry in holds if uids >= set(entry.needs) and not _stale(entry, again & effects)]
+        if len(kept) == len(holds):
+            return kept
+        again |= uids - {entry.uid for entry in kept}
+        holds = kept
+
+
+def _stale(checked: CheckedStep, again: Collection[str]) -> bool:
+    return checked.effect == "pure" and any(edge.uid in again for edge in checked.follows)
 
 
 def carried(run_id: str, kept: list[CheckedStep], source: Source, source_run: str) -> list[StepResult]:

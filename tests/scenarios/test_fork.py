@@ -517,3 +517,21 @@ def test_what_may_have_happened_runs_again_only_when_it_is_named(scene: Scene) -
     assert scene.done == [READ, "began gone"]
     scene.decide(agent, "approve")
     assert scene.done == [READ, "began gone", "gone"]
+
+
+def test_a_read_that_comes_after_a_write_is_made_again_with_it(scene: Scene) -> None:
+    note = {"path": "a.txt"}
+    plan = scene.plan(
+        scene.step("before", "files.read", params=note),
+        scene.step("write", "files.write", params={**note, "text": "new"}),
+        scene.step("read", "files.read", params=note),
+        scene.step("other", "work.read"),
+    )
+    (scene.workspace / "a.txt").write_text("old", "utf-8")
+    agent = scene.agent(plan, "the answer")
+    scene.ask(agent)
+    scene.decide(agent, "approve")
+    fork(scene, agent, rerun=["write"])
+    scene.decide(agent, "approve")
+    kept = {id_: bool(step["kept_from"]) for id_, step in steps(scene, scene.thread).items()}
+    assert kept == {"before": True, "write": False, "read": False, "other": True}
