@@ -64,6 +64,7 @@ async def _end(records: Records, run: Run, by: str, at: datetime) -> None:
         await records.runs.end(lease, "cancelled", answer, at)
     finally:
         await records.leases.release(lease)
+        records.journal.forget(lease)
 
 
 def _tell(

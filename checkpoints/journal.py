@@ -55,6 +55,10 @@ class Journal:
         if self._told.get(lease) == count:
             del self._told[lease]
 
+    def forget(self, lease: Lease) -> None:
+        """Count the events of an owner no more: it has let go of its run, and writes no checkpoint."""
+        self._told.pop(lease, None)
+
     def _submit(self) -> None:
         rows: list[tuple[object, ...]] = []
 

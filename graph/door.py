@@ -127,6 +127,7 @@ class Door:
                 watching.cancel()
                 self._keep_time(entered.invocation)
             await self.stores.leases.release(lease, reason)
+            self.stores.journal.forget(lease)
 
     async def check_tenant(self, thread_id: str, context: Any) -> None:
         """Raise RunError when a thread belongs to another tenant than the caller's."""

@@ -134,3 +134,10 @@ async def test_no_checkpoint_follows_events_that_were_left_out(
     with pytest.raises(LeaseLost):
         await put(stores, lease)
     assert await checkpoints(stores) == 1
+
+
+def test_an_owner_that_has_let_go_leaves_nothing_behind(stores: Stores, lease: Lease) -> None:
+    stores.journal.append(event(1), "start:s1", lease)
+    stores.journal.forget(lease)
+    stores.journal.forget(lease)
+    assert not vars(stores.journal)["_told"]
