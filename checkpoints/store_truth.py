@@ -203,10 +203,8 @@ def _of_reservations(records: sqlite3.Connection) -> Iterator[Finding]:
 
 def _of_times(records: sqlite3.Connection, checkpoints: sqlite3.Connection) -> Iterator[Finding]:
     """Find runs that only one of the two files knows, or knows to have ended: the other one is older."""
-    runs = {
-        row[0]: row[1:]
-        for row in records.execute("SELECT run_id, thread_id, ended_at FROM runs ORDER BY rowid")
-    }
+    query = "SELECT run_id, thread_id, ended_at, status FROM runs ORDER BY rowid"
+    runs = {row[0]: row[1:] for row in records.execute(query)}
     rows = checkpoints.execute("SELECT DISTINCT thread_id, value FROM writes WHERE channel = 'run_id'")
     begun = {ormsgpack.unpackb(value): thread for thread, value in rows}
     answered = {
@@ -225,8 +223,10 @@ def _of_times(records: sqlite3.Connection, checkpoints: sqlite3.Connection) -> I
     behind = {run for run in _ids(records, query) if run not in begun or runs[run][0] not in threads}
     closed = dict(checkpoints.execute(CLOSINGS))
     for thread in set(begun.values()):
-        ended = [run for run, (where, at) in runs.items() if where == thread and at and run in begun]
-        behind |= set(ended[closed.get(thread, 0) :])
+        ended = [run for run, (where, at, _) in runs.items() if where == thread and at and run in begun]
+        late = ended[closed.get(thread, 0) :]
+        if [runs[run][2] for run in late] != ["cancelled"]:  # from outside: closed when it is opened next
+            behind |= set(late)
     if behind:
         what = f"checkpoints.db is older than planwright.db, which has more of run {several(sorted(behind))}"
         yield Finding(CHECKPOINTS, what, f"restore both files from one backup: {RESTORE}")

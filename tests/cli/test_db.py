@@ -345,3 +345,11 @@ def test_records_that_are_gone_are_missed(desk: Desk, waiting: Waiting) -> None:
         path.unlink()
     assert "is gone, and there are checkpoints" in refusal(desk.run("ls"))
     assert "the file is not there" in desk.run("db", "check").stdout
+
+
+def test_a_run_that_was_cancelled_from_outside_is_no_finding(desk: Desk, waiting: Waiting) -> None:
+    assert desk.run("cancel", waiting.thread_id).code == 0
+    done = desk.run("db", "check", "--json")
+    assert (done.code, done.json) == (0, {"healthy": True, "findings": []})
+    assert desk.run("run", "--thread", waiting.thread_id, "--no-input", "List the files").code == 0
+    assert desk.run("db", "check", "--json").json == {"healthy": True, "findings": []}
