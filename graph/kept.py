@@ -10,7 +10,7 @@ from planwright.checkpoints.forks import Source
 from planwright.graph.errors import RunError
 from planwright.graph.plan import CheckedStep
 from planwright.graph.results import StepResult
-from planwright.nodes.step_identity import step_uid
+from planwright.graph.step_identity import step_uid
 
 
 def kept_steps(

@@ -10,7 +10,7 @@ from typing import Literal
 from planwright.graph.lane_state import LaneState
 from planwright.graph.results import TERMINAL
 from planwright.graph.state import AgentState
-from planwright.nodes.step_identity import earlier_uids
+from planwright.graph.step_identity import earlier_uids
 
 
 def ended(state: AgentState) -> bool:

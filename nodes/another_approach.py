@@ -14,10 +14,10 @@ from planwright.graph.plan import CheckedStep
 from planwright.graph.results import StepResult
 from planwright.graph.settings import Alternative, Settings
 from planwright.graph.state import StepTask
+from planwright.graph.step_identity import earlier_uids
 from planwright.models.calling import Models, Prompt
 from planwright.nodes.alternative import NONE, SUGGEST_S
 from planwright.nodes.node import Node, Update
-from planwright.nodes.step_identity import earlier_uids
 from planwright.nodes.step_runner import StepRunner
 from planwright.prompts import as_data, render
 

@@ -17,7 +17,7 @@ from planwright.graph.doubt import DENIED
 from planwright.graph.errors import CapabilityRejected
 from planwright.graph.plan import CheckedStep, Plan, PlanStep
 from planwright.graph.results import StepResult
-from planwright.nodes.step_identity import uid_of
+from planwright.graph.step_identity import uid_of
 from planwright.nodes.taint import untrusted
 
 MOST_ATTEMPTS = 100

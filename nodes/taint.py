@@ -14,7 +14,7 @@ from planwright.checkpoints.ledger import Ledger
 from planwright.graph.invocation import Invocation
 from planwright.graph.loop_state import LoopTask
 from planwright.graph.plan import AGENT, DELEGATE, Plan, PlanStep
-from planwright.nodes.step_identity import earlier_uids
+from planwright.graph.step_identity import earlier_uids
 
 MAIN = "main"
 

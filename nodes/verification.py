@@ -18,12 +18,12 @@ from planwright.graph.risk import at_least, highest_risk, looser
 from planwright.graph.schedule import topological
 from planwright.graph.settings import Approval, Settings
 from planwright.graph.state import ModelRoute
+from planwright.graph.step_identity import step_uid
 from planwright.nodes.estimate import Estimate, estimate, over_budget
 from planwright.nodes.planned_chains import with_planned_chains
 from planwright.nodes.resources import in_order
 from planwright.nodes.rules import check
 from planwright.nodes.step_gates import decisions_before, gates_of
-from planwright.nodes.step_identity import step_uid
 from planwright.nodes.step_routing import unmet_hints
 from planwright.nodes.surface import surface_of
 from planwright.nodes.taint import tainted_steps

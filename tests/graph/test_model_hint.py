@@ -10,8 +10,8 @@ from pydantic import ValidationError
 
 from planwright.graph.model_hint import ModelHint
 from planwright.graph.plan import Plan, PlanStep
+from planwright.graph.step_identity import uid_of
 from planwright.nodes.capability_routing import asked_by
-from planwright.nodes.step_identity import uid_of
 
 REASONING = ModelHint(requires_reasoning="required")
 AGENTIC = {"id": "s1", "description": "Think", "tool_hints": ["mail.search"]}

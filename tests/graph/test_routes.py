@@ -11,7 +11,7 @@ from planwright.graph import routes
 from planwright.graph.plan import CheckedStep, Plan, PlanStep
 from planwright.graph.results import TERMINAL, Finding, StepResult, Verdict
 from planwright.graph.state import AgentState, PlanningDecision
-from planwright.nodes.step_identity import uid_of
+from planwright.graph.step_identity import uid_of
 
 
 def plan(*capabilities: str) -> Plan:

@@ -173,7 +173,7 @@ UNUSABLE = {
 }
 
 
-@pytest.fixture(params=UNUSABLE.values(), ids=UNUSABLE)
+@pytest.fixture(params=UNUSABLE.values(), ids=list(UNUSABLE))
 def unusable(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
