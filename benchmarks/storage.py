@@ -52,9 +52,7 @@ def sweep(options: argparse.Namespace, folder: Path) -> int:
     started = time.perf_counter()
     preload()
     whole = _played([Point(name, "EIO", 0, lasting=False) for name in options.shape or SHAPES], folder)
-    points = list(every_point(whole))
-    drawn = random.Random(options.seed).sample(points, min(options.points, len(points)))
-    trials = _played(drawn or points[:: options.every], folder)
+    trials = _played(chosen(options, list(every_point(whole))), folder)
     reached = [trial for trial in trials if trial["reached"]]
     figures = {
         "points": len(reached),
@@ -71,6 +69,15 @@ def sweep(options: argparse.Namespace, folder: Path) -> int:
     options.json.write_text(json.dumps({**figures, "bad": bad}, indent=2) + "\n")
     _print(Console(), reached, bad, figures)
     return int(bool(bad))
+
+
+def chosen(options: argparse.Namespace, points: list[Point]) -> list[Point]:
+    """Choose among all points: a sample, those that were bad the last time, or every n-th."""
+    if options.again:
+        bad = json.loads(options.again.read_text())["bad"]
+        return [Point(one["shape"], one["fault"], one["at"], lasting=one["lasting"]) for one in bad]
+    drawn = random.Random(options.seed).sample(points, min(options.points, len(points)))
+    return drawn or points[:: options.every]
 
 
 def every_point(whole: Trials) -> Iterator[Point]:
@@ -111,6 +118,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--points", type=int, default=0, help="a sample of so many points, for a short form")
     parser.add_argument("--shape", action="append", choices=list(SHAPES), help="only these; all without")
     parser.add_argument("--every", type=int, default=7, help="which part of all points to take: every n-th")
+    parser.add_argument(
+        "--again", type=Path, help="only the points that this file, of an earlier sweep, calls bad"
+    )
     parser.add_argument("--seed", type=int, default=0, help="the seed of the sample")
     parser.add_argument("--json", type=Path, default=Path("storage.json"), help="where the figures go")
     return parser.parse_args()

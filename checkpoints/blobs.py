@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import uuid
 from pathlib import Path
 
 from planwright.checkpoints.private_files import open_private
+from planwright.checkpoints.store_errors import store_error
 from planwright.graph.errors import RunError
 from planwright.graph.redaction import Redactor
 
@@ -24,17 +26,24 @@ class Blobs:
         return self.put_bytes(self._redactor.document(text).encode())
 
     def put_bytes(self, data: bytes) -> str:
-        """Store bytes durably, as they are, and return their hash; who calls knows they hold no secret."""
+        """Store bytes durably, as they are, and return their hash; who calls knows they hold no secret.
+
+        Raises StoreFailed.
+        """
         digest = hashlib.sha256(data).hexdigest()
         path = self._path(digest)
-        if path.exists():
-            return digest
         draft = path.with_name(f".{uuid.uuid4().hex}")
-        with open_private(draft, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
+        try:
+            if not path.exists():
+                with open_private(draft, "wb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+                draft.replace(path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                draft.unlink()
+            raise store_error(path, error) from error
         return digest
 
     def get(self, digest: str) -> str:

@@ -18,7 +18,7 @@ from planwright.capabilities.mcp.servers import Servers
 from planwright.checkpoints.store_times import refuse_two_times
 from planwright.checkpoints.stores import Stores
 from planwright.graph.background import BackgroundLoop
-from planwright.graph.door import Door
+from planwright.graph.door import Door, naming_next_step
 from planwright.graph.entry import (
     check_newest,
     in_the_past,
@@ -89,9 +89,9 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
         """Stream a run, as LangGraph does. Durability is `sync` unless another is asked for."""
-        with self.door.redactor.errors():
+        thread = thread_of(merge_configs(self.config, config))
+        with self.door.redactor.errors(), naming_next_step(thread):
             merged = await self._newest(config)
-            thread = thread_of(merged)
             await self.door.check_tenant(thread, context)
             options = {"durability": durability or "sync", **kwargs}
             if nested(merged) and resuming(merged):

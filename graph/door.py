@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import itertools
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -280,6 +280,18 @@ class Door:
                 f"nothing is lost; try: planwright resume {run.thread_id}",
             )
         await self.stores.runs.set_status(entry.invocation.lease, "waiting")
+
+
+@contextlib.contextmanager
+def naming_next_step(thread_id: str) -> Iterator[None]:
+    """Say of a fault of the store that came before a run was entered, how to go on: nothing was done."""
+    try:
+        yield
+    except StoreFailed as error:
+        if thread_id in error.next_step:
+            raise
+        again = f"then say it again; what waits there: planwright resume {thread_id}"
+        raise StoreFailed(f"{error.cause}; nothing was done", f"{error.next_step}; {again}") from error
 
 
 def _paused(error: StoreFailed, run: Run) -> StoreFailed:

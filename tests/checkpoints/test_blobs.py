@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from planwright.checkpoints.blobs import Blobs
-from planwright.graph.errors import RunError
+from planwright.graph.errors import RunError, StoreFailed
 
 TEXT = "Grüße 🧾\r\n" * 1000
 
@@ -66,3 +66,9 @@ def test_the_same_text_from_many_threads_is_stored_by_all(tmp_path: Path) -> Non
         first, *others = pool.map(put, range(4))
     assert all(digests == first for digests in others)
     assert len({path for path in tmp_path.rglob("*") if path.is_file()}) == 40
+
+
+def test_a_folder_that_cannot_be_written_is_a_fault_of_the_store(tmp_path: Path) -> None:
+    (tmp_path / "blobs").write_text("in the way")
+    with pytest.raises(StoreFailed, match="cannot write to"):
+        Blobs(tmp_path / "blobs").put("text")

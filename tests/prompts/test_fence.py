@@ -117,13 +117,25 @@ def test_the_text_blocks_of_a_result_are_fenced_one_by_one() -> None:
         ("planner_task", ("history", "memories", "findings")),
         ("respond_results", ("results",)),
         ("task_extraction_messages", ("history",)),
-        ("agent_step", ("results", "refused")),
+        ("agent_step", ("results", "refused", "approach")),
         ("alternative_call", ("failed",)),
+        ("approach_call", ("failed",)),
     ],
 )
 def test_a_prompt_fences_what_came_from_outside_anew_each_time(name: str, fenced: tuple[str, ...]) -> None:
     names = ("task", "history", "memories", "capabilities", "done", "draft", "findings", "request", "results")
-    more = ("newest", "models", "gates", "refused", "goal", "expected", "missing", "step", "failed")
+    more = (
+        "newest",
+        "models",
+        "gates",
+        "refused",
+        "goal",
+        "expected",
+        "missing",
+        "step",
+        "failed",
+        "approach",
+    )
     values = {each: as_data(f"of {each}") for each in (*names, *more)}
     once, again = render(name, **values), render(name, **values)
     found = FENCE.findall(once)

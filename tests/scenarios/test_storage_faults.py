@@ -185,3 +185,18 @@ def test_what_was_done_is_told_as_done_when_it_would_not_be_done_any_more(
     agent = scene.agent("the answer", "the answer", **late)
     scene.recover(agent)
     told_right(scene, agent)
+
+
+def test_a_fault_before_an_answer_is_taken_up_says_so_and_how_to_go_on(
+    scene: Scene, beside: Callable[..., tuple[Agent, Lock]]
+) -> None:
+    agent, lock = beside("planwright.db", "lease", scene.plan(scene.step("s1", "work.wipe")), "the answer")
+    lock.armed = False
+    scene.ask(agent)
+    lock.armed = True
+    with pytest.raises(StoreFailed, match="is locked by another program; nothing was done") as stopped:
+        scene.decide(agent, "approve")
+    assert f"planwright resume {scene.thread}" in stopped.value.next_step
+    lock.let_go()
+    scene.decide(agent, "approve")
+    assert scene.done == ["s1"]
