@@ -78,7 +78,8 @@ def _mended(plan: Sketch, chance: random.Random) -> Sketch:
     """Plan again: what failed is mended, mostly, and all has other names and places, sometimes."""
     steps = [_mended_step(one, chance) for one in plan.steps]
     if chance.random() < 0.5:
-        names = {one.id: f"r{one.id}" for one in steps if chance.random() < 0.5}
+        ids = {one.id for one in steps}
+        names = {i.id: f"r{i.id}" for i in steps if chance.random() < 0.5 and f"r{i.id}" not in ids}
         steps = [
             replace(one, id=names.get(one.id, one.id), needs=tuple(names.get(n, n) for n in one.needs))
             for one in steps

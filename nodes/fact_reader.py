@@ -11,8 +11,8 @@ from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState
 from planwright.nodes.critic.facts import StepFacts
 from planwright.nodes.critic.gathering import facts_of
+from planwright.nodes.recorded_result import full_output
 from planwright.nodes.rubrics import Rubrics
-from planwright.nodes.step_runner import full_output
 
 
 class FactReader:

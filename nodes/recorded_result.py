@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping
 
 from pydantic import JsonValue
 
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.ledger import Recorded
+from planwright.checkpoints.stores import Stores
 from planwright.graph.canonical import spelled
 from planwright.graph.errors import EffectInDoubt
 from planwright.graph.plan import CheckedStep
@@ -51,6 +53,14 @@ async def by_record(
     if known.status == "done":
         return await completed(checked, known.result, {}, blobs, limit)
     return ended(checked, "failed", code=EffectInDoubt.code, error=f"{result.error}: maybe it happened")
+
+
+async def full_output(stores: Stores, result: StepResult) -> JsonValue:
+    """Read a step's whole output, from the blob store when it is large."""
+    if result.blob is None:
+        return result.output
+    loaded: JsonValue = json.loads(await asyncio.to_thread(stores.blobs.get, result.blob))
+    return loaded
 
 
 async def _fitted(value: JsonValue, blobs: Blobs, limit: int) -> tuple[JsonValue, str | None]:

@@ -18,8 +18,8 @@ from planwright.models.calling import Models, Prompt
 from planwright.models.offline.answering import answer
 from planwright.nodes.closing_words import NOTHING, part
 from planwright.nodes.node import Node, Update, ended_by
+from planwright.nodes.recorded_result import full_output
 from planwright.nodes.score import final_status
-from planwright.nodes.step_runner import full_output
 from planwright.prompts import as_data, render
 
 CLIP_TEXT, CLIP_LIST = 1500, 20

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from collections.abc import Awaitable, Callable, Iterable
 
 from pydantic import JsonValue
@@ -32,7 +30,7 @@ from planwright.graph.state import StepTask
 from planwright.models.warning import warn
 from planwright.nodes.alternative import Alternative
 from planwright.nodes.node import ended_by
-from planwright.nodes.recorded_result import by_record, completed
+from planwright.nodes.recorded_result import by_record, completed, full_output
 from planwright.nodes.step_ends import CANCELLED, ended, failed
 
 PREVIEW = 200
@@ -57,6 +55,8 @@ class StepRunner:
         """Wait for what a step needs. Returns its result when it has ended already, or is skipped."""
         checked = task["checked"]
         if settled := invocation.board.settled(checked.uid):
+            if not settled.kept_from:  # a crash may have come before it was told
+                await self._tell_end(task, settled, invocation)
             return settled, {}
         results = await invocation.board.inputs(task["awaits"], checked.uid)
         decision, missing = fate(checked.needs, results, checked.cascade)
@@ -226,6 +226,12 @@ class StepRunner:
     async def settle(self, task: StepTask, result: StepResult, invocation: Invocation) -> StepResult:
         """Record a result durably, then let the steps that wait for it go on."""
         await self.record(result, invocation)
+        await self._tell_end(task, result, invocation)
+        invocation.board.settle(result)
+        return result
+
+    async def _tell_end(self, task: StepTask, result: StepResult, invocation: Invocation) -> None:
+        """Tell how a step ended, once."""
         data = {**self._about(task), "status": result.status, "attempts": result.attempts}
         if result.status == "completed":
             preview = spelled(await self.output(result))[:PREVIEW]
@@ -235,8 +241,6 @@ class StepRunner:
             skipped = result.status in ("skipped", "rejected")
             data |= {"code": result.code, "error": result.error}
             invocation.emit("plan_step_skipped" if skipped else "plan_step_failed", data, result.uid)
-        invocation.board.settle(result)
-        return result
 
     async def cancelled(self, checked: CheckedStep, invocation: Invocation) -> StepResult:
         """Make the result of a step that a cancelled run does not go on with; it may have begun before."""
@@ -288,11 +292,3 @@ def site_of(
         ask_from=ask_from,
         lanes=lanes,
     )
-
-
-async def full_output(stores: Stores, result: StepResult) -> JsonValue:
-    """Read a step's whole output, from the blob store when it is large."""
-    if result.blob is None:
-        return result.output
-    loaded: JsonValue = json.loads(await asyncio.to_thread(stores.blobs.get, result.blob))
-    return loaded

@@ -29,10 +29,10 @@ from planwright.nodes.card import order_added, plan_card
 from planwright.nodes.criteria_card import with_criteria
 from planwright.nodes.estimate import in_all
 from planwright.nodes.node import Node, Update
+from planwright.nodes.recorded_result import full_output
 from planwright.nodes.refused_in_doubt import doubted_steps
 from planwright.nodes.rubrics import Rubrics
 from planwright.nodes.step_gates import dropped
-from planwright.nodes.step_runner import full_output
 from planwright.nodes.taint import Taint
 from planwright.nodes.verification import Rules, close_plan, examine, needs_approval, pinned
 

@@ -200,3 +200,19 @@ def test_a_fault_before_an_answer_is_taken_up_says_so_and_how_to_go_on(
     lock.let_go()
     scene.decide(agent, "approve")
     assert scene.done == ["s1"]
+
+
+RESULTS = "writes WHERE task_id IN (SELECT task_id FROM writes WHERE channel = 'results')"
+
+
+def test_the_end_of_a_step_is_told_when_a_crash_came_before(scene: Scene) -> None:
+    (scene.workspace / "die-s2").touch()
+    steps = [scene.step("s1", "work.transfer"), scene.step("s2", "work.transfer", "s1")]
+    never = {"approval": {"plan": "never"}}
+    scene.child(scene.entry(message="Do it"), replies=[scene.plan(*steps)], settings=never, dies=True)
+    for file, lost in (("planwright", "journal WHERE type = 'plan_step_complete'"), ("checkpoints", RESULTS)):
+        with closing(sqlite3.connect(scene.workspace / ".planwright" / f"{file}.db")) as db, db:
+            assert db.execute(f"DELETE FROM {lost}").rowcount
+    scene.recover(scene.agent("the answer", **never))
+    told = [event["data"]["step_id"] for event in scene.journal() if event["type"] == "plan_step_complete"]
+    assert sorted(told) == ["s1", "s2"]
