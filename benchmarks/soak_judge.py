@@ -120,7 +120,8 @@ def _steps_and_effects(records: Records) -> Iterator[str]:
 def _steps_and_events(records: Records) -> Iterator[str]:
     """Each step that ended is told of once, as it ended, and nothing else is told of.
 
-    What a person kept from beginning need not be told of; what was in doubt is told of as failed.
+    What a person kept from beginning need not be told of; what was in doubt is told of as failed, and as
+    completed once a person has said that it happened.
     """
     begun = _begun(records)
     told: dict[tuple[str, str], list[str]] = {}
@@ -131,7 +132,10 @@ def _steps_and_events(records: Records) -> Iterator[str]:
         events = told.pop((row["run_id"], row["uid"]), [])
         uid = (row["run_id"], row["uid"])
         kept = row["result"].get("kept_from") or (row["status"] != "completed" and uid not in begun)
-        decided = row["result"].get("code") in BY_A_PERSON and events == ["failed"]
+        decided = row["result"].get("code") in BY_A_PERSON and events in (
+            ["failed"],
+            ["failed", row["status"]],
+        )
         if (kept and not events) or decided:
             continue
         if events != [row["status"]]:

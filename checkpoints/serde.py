@@ -1,12 +1,13 @@
-"""What may be read back from a checkpoint: an explicit list, and an error for anything else.
+"""What may be read back from a checkpoint: our own types by their tags, LangGraph's list, and nothing else.
 
 Checkpoint bytes can name any importable class. LangGraph's own strict mode hangs on an
 environment switch read at import, and returns a blocked value as plain data with a log line;
-here the bytes are scanned first and a foreign type raises.
+here a foreign type is never built, and raises.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import ormsgpack
@@ -22,34 +23,15 @@ from langgraph.checkpoint.serde.jsonplus import (
     _option,
 )
 from langgraph.types import Send
+from pydantic import BaseModel
 
-from planwright.graph import chain_state, compaction, loop_state, plan, results, state
+from planwright.checkpoints.tags import NAMES_BEFORE_TAGS, TAG_OF, TAGS
+from planwright.graph import plan, results
 from planwright.graph.errors import SetupError
 
-ALLOWED: tuple[type, ...] = (
-    plan.Plan,
-    plan.PlanStep,
-    plan.Criterion,
-    plan.CheckedStep,
-    results.StepResult,
-    results.StepScore,
-    results.Verdict,
-    results.Finding,
-    state.ModelRoute,
-    state.PlanningDecision,
-    state.Task,
-    state.Attempts,
-    compaction.Compaction,
-    loop_state.LoopTask,
-    loop_state.ToolCall,
-    loop_state.CallDoubt,
-    loop_state.LoopOutcome,
-    chain_state.ChainTask,
-)
-_NAMES = frozenset((kind.__module__, kind.__name__) for kind in ALLOWED) | SAFE_MSGPACK_TYPES
+EXT_TAGGED = 64  # LangGraph counts its own codes from 0
 _CODES = frozenset(
-    (EXT_CONSTRUCTOR_SINGLE_ARG, EXT_CONSTRUCTOR_POS_ARGS, EXT_CONSTRUCTOR_KW_ARGS)
-    + (EXT_METHOD_SINGLE_ARG, EXT_PYDANTIC_V2)
+    (EXT_CONSTRUCTOR_SINGLE_ARG, EXT_CONSTRUCTOR_POS_ARGS, EXT_CONSTRUCTOR_KW_ARGS, EXT_PYDANTIC_V2)
 )
 _PLAIN = frozenset(("null", "empty", "bytes", "bytearray", "msgpack"))
 _LASTING = (plan.Plan, plan.CheckedStep, results.StepResult)
@@ -57,14 +39,14 @@ MOST_KEPT = 1024
 
 
 class AllowListedSerializer(JsonPlusSerializer):
-    """Write like LangGraph's serializer; read back only what the list allows.
+    """Write our types by tag and all else like LangGraph's serializer; read back only what is allowed.
 
     Every superstep writes the plan and its steps again, and every `Send` its own step: their bytes are
     kept (64 steps at once: 23 ms of packing a run became 9).
     """
 
     def __init__(self) -> None:
-        super().__init__(allowed_msgpack_modules=ALLOWED)
+        super().__init__(allowed_msgpack_modules=None)
         self._kept: dict[int, tuple[object, object]] = {}
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
@@ -78,26 +60,51 @@ class AllowListedSerializer(JsonPlusSerializer):
 
     def _extension(self, value: object) -> object:
         """Pack what msgpack does not know; frozen values only once, as long as they live here."""
-        if isinstance(value, Send) and value.timeout is None:
-            named = (Send.__module__, Send.__name__, (value.node, value.arg))
+        if isinstance(value, Send):
+            content = (
+                (value.node, value.arg) if value.timeout is None else (value.node, value.arg, value.timeout)
+            )
+            named = (Send.__module__, Send.__name__, content)
             return ormsgpack.Ext(EXT_CONSTRUCTOR_POS_ARGS, self._packed(named))
         if not isinstance(value, _LASTING):
-            return _msgpack_default(value)
+            return self._tagged(value)
         known = self._kept.get(id(value))
         if known is None:
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
-            known = self._kept[id(value)] = (value, _msgpack_default(value))
+            known = self._kept[id(value)] = (value, self._tagged(value))
         return known[1]
 
+    def _tagged(self, value: object) -> object:
+        if isinstance(value, BaseModel) and (tag := TAG_OF.get(type(value))):
+            return ormsgpack.Ext(EXT_TAGGED, self._packed((tag, value.model_dump())))
+        return _msgpack_default(value)
+
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
-        """Read a value. Raises SetupError when it holds a type outside the list."""
+        """Read a value. Raises SetupError when it holds a type outside the list, or cannot be read."""
         kind, payload = data
         if kind not in _PLAIN:
             raise _blocked(f"a value of kind `{kind}`")
-        if kind == "msgpack":
-            _scan(payload)
-        return super().loads_typed(data)
+        if kind != "msgpack":
+            return super().loads_typed(data)
+        foreign: list[str] = []  # an exception out of a hook loses its type
+
+        def build(code: int, content: bytes) -> object:
+            named = ormsgpack.unpackb(content, ext_hook=build, option=ormsgpack.OPT_NON_STR_KEYS)
+            if refused := _foreign(code, named):
+                foreign.append(refused)
+                return None
+            if code == EXT_PYDANTIC_V2 and (named[0], named[1]) not in NAMES_BEFORE_TAGS:
+                return self._unpack_ext_hook(code, content)  # LangChain's own classes hold nothing of ours
+            return _built(code, named)
+
+        try:
+            value = ormsgpack.unpackb(payload, ext_hook=build, option=ormsgpack.OPT_NON_STR_KEYS)
+        except (ValueError, TypeError) as error:
+            raise _blocked(f"bytes that cannot be read ({error})") from error
+        if foreign:
+            raise _blocked(f"the type {foreign[0]}")
+        return value
 
 
 def storable(value: object) -> None:
@@ -105,24 +112,37 @@ def storable(value: object) -> None:
     ormsgpack.packb(value)
 
 
-def _scan(payload: bytes) -> None:
-    """Walk everything a payload would build. An exception out of a hook loses its type, so collect."""
-    foreign: list[str] = []
+def _foreign(code: int, named: object) -> str | None:
+    """Name what an extension would build when that is not on the list; None when it is."""
+    if not isinstance(named, list | tuple) or len(named) < 2:
+        return f"code {code}"
+    if code == EXT_TAGGED:
+        return None if isinstance(named[0], str) and named[0] in TAGS else f"with the tag {named[0]}"
+    name = (named[0], named[1])
+    if not all(isinstance(part, str) for part in name):
+        return f"code {code}"
+    ours = code == EXT_PYDANTIC_V2 and name in NAMES_BEFORE_TAGS
+    if code == EXT_METHOD_SINGLE_ARG:
+        allowed = len(named) > 3 and (*name, named[3]) in SAFE_MSGPACK_METHODS
+    else:
+        allowed = code in _CODES and (ours or name in SAFE_MSGPACK_TYPES)
+    return None if allowed else ".".join(map(str, name))
 
-    def check(code: int, data: bytes) -> None:
-        content = ormsgpack.unpackb(data, ext_hook=check, option=ormsgpack.OPT_NON_STR_KEYS)
-        named = isinstance(content, list | tuple) and len(content) >= 2
-        name = tuple(content[:2]) if named else (f"code {code}", "")
-        called = (*name, content[3]) if named and code == EXT_METHOD_SINGLE_ARG and len(content) > 3 else None
-        if code not in _CODES or name not in _NAMES or (called and called not in SAFE_MSGPACK_METHODS):
-            foreign.append(".".join(map(str, called or name)))
 
-    try:
-        ormsgpack.unpackb(payload, ext_hook=check, option=ormsgpack.OPT_NON_STR_KEYS)
-    except (ValueError, TypeError) as error:
-        raise _blocked(f"bytes that cannot be read ({error})") from error
-    if foreign:
-        raise _blocked(f"the type {foreign[0]}")
+def _built(code: int, named: Any) -> object:
+    """Build what an allowed extension names, as LangGraph does. Raises ValueError and TypeError."""
+    if code == EXT_TAGGED:
+        return TAGS[named[0]](**named[1])
+    if code == EXT_PYDANTIC_V2:
+        return TAGS[NAMES_BEFORE_TAGS[named[0], named[1]]](**named[2])
+    made, content = getattr(import_module(named[0]), named[1]), named[2]
+    if code == EXT_METHOD_SINGLE_ARG:
+        return getattr(made, named[3])(content)
+    if code == EXT_CONSTRUCTOR_KW_ARGS:
+        return made(**content)
+    if code == EXT_CONSTRUCTOR_SINGLE_ARG:
+        return made(content)
+    return Send(*content[:2], timeout=content[2]) if made is Send and len(content) > 2 else made(*content)
 
 
 def _blocked(what: str) -> SetupError:

@@ -17,7 +17,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Interrupt, Send
 
-from planwright.checkpoints.serde import ALLOWED, MOST_KEPT, AllowListedSerializer
+from planwright.checkpoints.serde import EXT_TAGGED, MOST_KEPT, AllowListedSerializer
+from planwright.checkpoints.tags import NAMES_BEFORE_TAGS, TAG_OF, TAGS
 from planwright.graph import chain_state, chains, compaction, loop_state, plan, results, state
 from planwright.graph.errors import SetupError
 from tests.patience import PATIENCE_S
@@ -83,10 +84,10 @@ def read(payload: Any) -> Any:
 
 
 def test_there_is_a_sample_of_every_allowed_type() -> None:
-    assert set(SAMPLES) == set(ALLOWED)
+    assert set(SAMPLES) == set(TAG_OF)
 
 
-@pytest.mark.parametrize("kind", ALLOWED, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", TAG_OF, ids=lambda kind: kind.__name__)
 def test_an_allowed_type_comes_back_as_it_was(kind: type) -> None:
     serde = AllowListedSerializer()
     back = serde.loads_typed(serde.dumps_typed(SAMPLES[kind]))
@@ -94,7 +95,7 @@ def test_an_allowed_type_comes_back_as_it_was(kind: type) -> None:
     assert back == SAMPLES[kind]
 
 
-@pytest.mark.parametrize("kind", ALLOWED, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", TAG_OF, ids=lambda kind: kind.__name__)
 def test_an_allowed_type_comes_back_out_of_containers(kind: type) -> None:
     serde = AllowListedSerializer()
     nested = {"results": {"a": [SAMPLES[kind], {"deep": (SAMPLES[kind],)}]}, "send": Send("n", SAMPLES[kind])}
@@ -121,6 +122,7 @@ def test_a_plain_value_comes_back_as_it_was(value: Any) -> None:
         {"results": [1, {"a": ext(0, "os", "system", "true")}]},
         ext(0, "builtins", "set", [ext(0, "os", "system", "true")]),
         ext(99, "os", "system", "true"),
+        ext(EXT_TAGGED, "os.system", "true"),
     ],
     ids=[
         "single",
@@ -131,6 +133,7 @@ def test_a_plain_value_comes_back_as_it_was(value: Any) -> None:
         "nested",
         "inside an allowed type",
         "code",
+        "tag",
     ],
 )
 def test_a_foreign_type_is_refused_with_its_name(payload: Any) -> None:
@@ -181,17 +184,32 @@ def test_a_foreign_type_is_refused_when_langgraph_was_imported_first(tmp_path: P
     assert done.stdout.startswith("refused a checkpoint holds the type __main__.Foreign"), done.stderr
 
 
-def test_values_that_are_kept_are_written_as_langgraph_writes_them() -> None:
-    task = {"step_task": CHECKED}
-    sent = [Send("lane", task), Send("slow", CHECKED, timeout=3)]
-    value = {
-        "checked": [CHECKED, CHECKED],
-        **{kind.__name__: SAMPLES[kind] for kind in SAMPLES},
-        "sent": sent,
-    }
-    ours, theirs = AllowListedSerializer(), JsonPlusSerializer()
-    for _ in range(2):
-        assert ours.dumps_typed(value) == theirs.dumps_typed(value)
+def test_values_without_a_tag_are_written_as_langgraph_writes_them() -> None:
+    sent = [Send("lane", {"step_task": "s1"}), Send("slow", [1], timeout=3)]
+    value = {"plain": [one for one in PLAIN if not isinstance(one, Send)], "sent": sent}
+    assert AllowListedSerializer().dumps_typed(value) == JsonPlusSerializer().dumps_typed(value)
+
+
+def test_our_types_are_written_by_their_tags_and_no_class_is_named() -> None:
+    kind, data = AllowListedSerializer().dumps_typed([*SAMPLES.values(), Send("lane", CHECKED)])
+    assert kind == "msgpack"
+    assert b"planwright." not in data
+    assert all(tag.encode() in data for tag in TAGS)
+
+
+def test_what_was_written_before_there_were_tags_is_read() -> None:
+    former = {tag: name for name, tag in NAMES_BEFORE_TAGS.items()}
+    assert former.keys() == TAGS.keys()
+    for tag, kind in TAGS.items():
+        written = ext(5, *former[tag], SAMPLES[kind].model_dump(), "model_validate_json")
+        sent = ext(1, "langgraph.types", "Send", ["lane", {"step_task": written}])
+        assert read({"a": [written]}) == {"a": [SAMPLES[kind]]}
+        assert read(sent) == Send("lane", {"step_task": SAMPLES[kind]})
+
+
+def test_bytes_that_make_no_valid_value_are_refused() -> None:
+    with pytest.raises(SetupError, match="cannot be read"):
+        read(ext(EXT_TAGGED, "plan", {"goal": 1}))
 
 
 def test_no_value_is_taken_for_another_that_was_kept_before() -> None:

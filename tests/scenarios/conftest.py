@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -31,7 +30,7 @@ HERE = Path(__file__).parent
 CHILD = "tests.scenarios.child"
 TOML = """
 [capabilities]
-modules = ["scenario_work"]
+modules = ["tests.scenarios.scenario_work"]
 [planning]
 mode = "always"
 [execution]
@@ -198,7 +197,6 @@ def stage() -> Callable[[Path], Scene]:
     """Open a scene in a folder, for fixtures that last longer than a test; they close its agents."""
 
     def prepare(folder: Path) -> Scene:
-        shutil.copy(HERE / "scenario_work.py", folder)
         (folder / "planwright.toml").write_text(TOML, encoding="utf-8")
         return Scene(folder)
 

@@ -1,7 +1,7 @@
 """Capabilities that write down, durably, every time they are carried out.
 
-The scenes copy this file into their workspace, where `capabilities.modules` names it, so the
-processes of one scene and the test itself all load it as a user's own module.
+The scenes list this module in `capabilities.modules`; a process loads it once, for all its scenes. How the
+modules of a workspace are found is tested in tests/capabilities/test_workspace_modules.py.
 """
 
 from __future__ import annotations

@@ -376,7 +376,7 @@ def test_a_request_left_to_a_model_with_tools_begins_anew(scene: Scene) -> None:
 def test_a_capability_that_is_gone_sends_the_plan_back_to_the_planner(scene: Scene) -> None:
     ended(scene)
     before = scene.done
-    settings = {"modules": ["scenario_work"], "prohibit": ["work.write"]}
+    settings = {"modules": ["tests.scenarios.scenario_work"], "prohibit": ["work.write"]}
     other = scene.plan(scene.step("other", "work.read"))
     agent = scene.agent(other, "the answer", capabilities=settings)
     assert fork(scene, agent, rerun=[WRITE])["status"] == "completed"

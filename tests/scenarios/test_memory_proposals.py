@@ -154,7 +154,7 @@ def test_off_means_that_nothing_is_proposed_and_nobody_asked(scene: Scene) -> No
     "options",
     [
         pytest.param(
-            {"capabilities": {"modules": ["scenario_work"], "prohibit": ["memory.write"]}}, id="all"
+            {"capabilities": {"modules": ["tests.scenarios.scenario_work"], "prohibit": ["memory.write"]}}, id="all"
         ),
         pytest.param({"agents": {"reader": {"tools": ["work.read"]}}}, id="an agent"),
     ],

@@ -1,0 +1,55 @@
+"""What our types are called in the bytes of a checkpoint: a tag that stays when a class moves or is renamed.
+
+A tag is never given to another type, and never taken away: stores outlive the program that wrote them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel
+
+from planwright.graph import chain_state, compaction, loop_state, plan, results, state
+
+TAGS: Mapping[str, type[BaseModel]] = {
+    "plan": plan.Plan,
+    "plan_step": plan.PlanStep,
+    "criterion": plan.Criterion,
+    "checked_step": plan.CheckedStep,
+    "step_result": results.StepResult,
+    "step_score": results.StepScore,
+    "verdict": results.Verdict,
+    "finding": results.Finding,
+    "route": state.ModelRoute,
+    "planning_decision": state.PlanningDecision,
+    "task": state.Task,
+    "attempts": state.Attempts,
+    "compaction": compaction.Compaction,
+    "loop_task": loop_state.LoopTask,
+    "tool_call": loop_state.ToolCall,
+    "call_doubt": loop_state.CallDoubt,
+    "loop_outcome": loop_state.LoopOutcome,
+    "chain_task": chain_state.ChainTask,
+}
+TAG_OF: Mapping[type[BaseModel], str] = {kind: tag for tag, kind in TAGS.items()}
+# Until November 2026 a checkpoint named module and class, as LangGraph does and a host's own saver still does.
+NAMES_BEFORE_TAGS: Mapping[tuple[str, str], str] = {
+    ("planwright.graph.plan", "Plan"): "plan",
+    ("planwright.graph.plan", "PlanStep"): "plan_step",
+    ("planwright.graph.plan", "Criterion"): "criterion",
+    ("planwright.graph.plan", "CheckedStep"): "checked_step",
+    ("planwright.graph.results", "StepResult"): "step_result",
+    ("planwright.graph.results", "StepScore"): "step_score",
+    ("planwright.graph.results", "Verdict"): "verdict",
+    ("planwright.graph.results", "Finding"): "finding",
+    ("planwright.graph.state", "ModelRoute"): "route",
+    ("planwright.graph.state", "PlanningDecision"): "planning_decision",
+    ("planwright.graph.state", "Task"): "task",
+    ("planwright.graph.state", "Attempts"): "attempts",
+    ("planwright.graph.compaction", "Compaction"): "compaction",
+    ("planwright.graph.loop_state", "LoopTask"): "loop_task",
+    ("planwright.graph.loop_state", "ToolCall"): "tool_call",
+    ("planwright.graph.loop_state", "CallDoubt"): "call_doubt",
+    ("planwright.graph.loop_state", "LoopOutcome"): "loop_outcome",
+    ("planwright.graph.chain_state", "ChainTask"): "chain_task",
+}
