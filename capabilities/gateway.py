@@ -19,7 +19,7 @@ from planwright.capabilities.capability import Capability, check_arguments, expl
 from planwright.capabilities.chains import find
 from planwright.capabilities.consent import Judgement, judge
 from planwright.capabilities.permit import Permit, opens, says_again
-from planwright.capabilities.pins import GONE, pin_now
+from planwright.capabilities.pins import GONE, NO_PIN, pin_now
 from planwright.capabilities.recorded_effect import from_record, in_doubt
 from planwright.capabilities.redacted import refuse_secrets
 from planwright.capabilities.registry import Registry
@@ -169,6 +169,8 @@ class Gateway:
         """Raise CapabilityChanged for a step that would call something else than was verified."""
         now = pin_now(checked, self.registry, self.world.policy.hash)
         if now not in (checked.pin, GONE):
+            if not checked.pin:
+                raise CapabilityChanged(NO_PIN, "it is asked for again")
             what = "the policy" if now.split(".")[0] == checked.pin.split(".")[0] else checked.step.shown_name
             raise CapabilityChanged(f"{what} has changed since it was shown", "it is asked for again")
 

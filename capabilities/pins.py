@@ -10,6 +10,7 @@ from planwright.graph.canonical import sha256
 from planwright.graph.plan import CheckedStep
 
 GONE = "gone"
+NO_PIN = "an older version planned it, and did not record what it would call"
 
 
 def pin_of(capability: Capability, policy_hash: str) -> str:
@@ -47,13 +48,15 @@ def changed_since(
         now = pin_now(checked, registry, policy_hash)
         if checked.uid in finished or now in (GONE, checked.pin):
             continue
-        before, was = now.rpartition("."), checked.pin.rpartition(".")
-        what = _how(checked, registry) if before[0] != was[0] else "the policy has changed"
-        changes.append(f"{checked.step.id}: {what}")
+        changes.append(f"{checked.step.id}: {_how(checked, now, registry)}")
     return changes
 
 
-def _how(checked: CheckedStep, registry: Registry) -> str:
+def _how(checked: CheckedStep, now: str, registry: Registry) -> str:
+    if not checked.pin:
+        return NO_PIN
+    if now.rpartition(".")[0] == checked.pin.rpartition(".")[0]:
+        return "the policy has changed"
     name = checked.step.shown_name
     found = registry.get(checked.step.capability or "")
     if found is not None:

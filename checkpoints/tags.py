@@ -32,7 +32,7 @@ TAGS: Mapping[str, type[BaseModel]] = {
     "chain_task": chain_state.ChainTask,
 }
 TAG_OF: Mapping[type[BaseModel], str] = {kind: tag for tag, kind in TAGS.items()}
-# Until November 2026 a checkpoint named module and class, as LangGraph does and a host's own saver still does.
+# Until November 2026 a checkpoint named module and class, as LangGraph and a host's own saver still do.
 NAMES_BEFORE_TAGS: Mapping[tuple[str, str], str] = {
     ("planwright.graph.plan", "Plan"): "plan",
     ("planwright.graph.plan", "PlanStep"): "plan_step",

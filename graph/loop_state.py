@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NotRequired
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
@@ -156,3 +157,9 @@ class ApprovalTask(TypedDict):
     batch: str
     calls: list[ToolCall]
     others: list[str]
+
+
+def calls_of(task: ApprovalTask) -> list[ToolCall]:
+    """List the calls that a gate asks about; a checkpoint of November 2026 names one `call` instead."""
+    older: Mapping[str, Any] = task
+    return task["calls"] if "calls" in task else [older["call"]]

@@ -10,7 +10,7 @@ from planwright.capabilities.gateway import Gateway
 from planwright.capabilities.width import width_of
 from planwright.graph.errors import CapabilityError
 from planwright.graph.invocation import Invocation, invocation_of
-from planwright.graph.loop_state import ApprovalTask, LoopTask, ToolCall
+from planwright.graph.loop_state import ApprovalTask, LoopTask, ToolCall, calls_of
 from planwright.graph.plan import CheckedStep
 from planwright.graph.risk import EFFECTS, MODES, highest_risk
 from planwright.nodes.call_gate import CallGates
@@ -24,11 +24,12 @@ def tool_approval(gates: CallGates, gateway: Gateway) -> Node[ApprovalTask]:
 
     async def tool_approval(state: ApprovalTask, config: RunnableConfig) -> Update:
         invocation, loop = invocation_of(config), state["loop"]
-        cards = [_card(call, loop, state["batch"], gateway, invocation) for call in state["calls"]]
+        calls = calls_of(state)
+        cards = [_card(call, loop, state["batch"], gateway, invocation) for call in calls]
         card = cards[0] if len(cards) == 1 else reply_card(cards, loop.goal, state["batch"])
-        if state["others"]:
-            card |= {"others": state["others"]}
-        first = state["calls"][0]
+        if others := state.get("others"):
+            card |= {"others": others}
+        first = calls[0]
         assert first.checked is not None
         put = gates.ask if first.asks else gates.open
         await gates.wait(await put(first.checked, card, invocation), invocation)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from planwright.graph.agent import Agent
     from tests.scenarios.conftest import Scene
 
+WORK = "tests.scenarios.scenario_work"
 SAID = "I prefer metric units"
 ASKED = f"{SAID}. How far is it?"
 
@@ -153,9 +154,7 @@ def test_off_means_that_nothing_is_proposed_and_nobody_asked(scene: Scene) -> No
 @pytest.mark.parametrize(
     "options",
     [
-        pytest.param(
-            {"capabilities": {"modules": ["tests.scenarios.scenario_work"], "prohibit": ["memory.write"]}}, id="all"
-        ),
+        pytest.param({"capabilities": {"modules": [WORK], "prohibit": ["memory.write"]}}, id="all"),
         pytest.param({"agents": {"reader": {"tools": ["work.read"]}}}, id="an agent"),
     ],
 )
