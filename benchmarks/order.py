@@ -127,14 +127,19 @@ def _comparable(steps: Sequence[Step], id_: str, status: str, output: Any) -> tu
     return status, comparable(capability, output) if status == "completed" else None
 
 
+def _answer(kind: str) -> str:
+    """Approve what is asked before it runs; let what has failed rest: tried again, it would come last."""
+    return "reject" if kind == "escalation" else "approve"
+
+
 async def at_once(agent: Any, steps: Sequence[Step], settings: Settings, name: str) -> Outcome:
     """Let an agent run a plan, approved as a whole."""
     config = {"configurable": {"thread_id": name}}
     context = RunContext(tenant=name)
     await agent.ainvoke({"messages": [("user", f"Run the plan {name}")]}, config, context=context)
     while asked := (await agent.aget_state(config)).interrupts:
-        approve = {gate.id: {"decisions": [{"type": "approve"}]} for gate in asked}
-        await agent.ainvoke(Command(resume=approve), config, context=context)
+        answers = {gate.id: {"decisions": [{"type": _answer(gate.value["kind"])}]} for gate in asked}
+        await agent.ainvoke(Command(resume=answers), config, context=context)
     state = (await agent.aget_state(config)).values
     results = {result.step_id: result for result in state["results"].values()}
     ends = {
