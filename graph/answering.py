@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from langgraph.types import Command, StateSnapshot
 
-from planwright.checkpoints.gates import Decision, Gate
+from planwright.checkpoints.gates import Decision, Gate, Gates
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
 from planwright.graph.answers import Bound, bind, gate_meant, read
-from planwright.graph.entry import gate_of, nothing_open
 from planwright.graph.errors import GateError
 from planwright.graph.invocation import Clock
 from planwright.graph.state import ModelRoute
@@ -71,3 +71,32 @@ class Answering:
         model = route if isinstance(route, ModelRoute) else None
         plan = await self._review(item.gate, item.edit, self._clock(), model)
         return item.decision.model_copy(update={"plan": plan})
+
+
+def gate_of(value: Any) -> str:
+    """Read which gate an interrupt asks for; empty when it is none of ours."""
+    return str(value.get("gate_id", "")) if isinstance(value, Mapping) else ""
+
+
+async def nothing_open(run: Run, gate_ids: Iterable[str], gates: Gates) -> GateError:
+    """Say why there is nothing to answer: answered before, expired, or never asked."""
+    for gate_id in gate_ids:
+        gate = await gates.read(gate_id)
+        if gate.status == "expired":
+            return GateError(
+                f"gate {gate_id} expired at {gate.expires_at:%Y-%m-%d %H:%M:%S} UTC; nothing was run",
+                f"close the run with: planwright resume {run.thread_id}",
+            )
+    if run.status == "needs_input":
+        return GateError(
+            f"run {run.run_id} has ended with a question, which is no gate",
+            f'answer it with a new message on its thread: planwright respond {run.thread_id} "…"',
+        )
+    if run.status == "waiting":
+        return GateError(
+            f"everything on thread {run.thread_id} is decided", f"go on: planwright resume {run.thread_id}"
+        )
+    return GateError(
+        f"nothing on thread {run.thread_id} waits for a decision (its last run: {run.status})",
+        f"see how it went: planwright show {run.thread_id}",
+    )

@@ -10,9 +10,9 @@ from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import StateSnapshot
 
-from planwright.checkpoints.gates import Gate, Gates
+from planwright.checkpoints.gates import Gate
 from planwright.checkpoints.runs import Run
-from planwright.graph.errors import GateError, PastCheckpoint, RunError, SetupError
+from planwright.graph.errors import PastCheckpoint, RunError, SetupError
 from planwright.graph.profile import Profile, in_force
 from planwright.graph.results import answer_id
 from planwright.graph.run_context import RunContext, read_context
@@ -130,30 +130,6 @@ def unfinished(run: Run, gates: list[Gate]) -> RunError:
     )
 
 
-async def nothing_open(run: Run, gate_ids: Iterable[str], gates: Gates) -> GateError:
-    """Say why there is nothing to answer: answered before, expired, or never asked."""
-    for gate_id in gate_ids:
-        gate = await gates.read(gate_id)
-        if gate.status == "expired":
-            return GateError(
-                f"gate {gate_id} expired at {gate.expires_at:%Y-%m-%d %H:%M:%S} UTC; nothing was run",
-                f"close the run with: planwright resume {run.thread_id}",
-            )
-    if run.status == "needs_input":
-        return GateError(
-            f"run {run.run_id} has ended with a question, which is no gate",
-            f'answer it with a new message on its thread: planwright respond {run.thread_id} "…"',
-        )
-    if run.status == "waiting":
-        return GateError(
-            f"everything on thread {run.thread_id} is decided", f"go on: planwright resume {run.thread_id}"
-        )
-    return GateError(
-        f"nothing on thread {run.thread_id} waits for a decision (its last run: {run.status})",
-        f"see how it went: planwright show {run.thread_id}",
-    )
-
-
 def not_begun(run: Run, snapshot: StateSnapshot) -> bool:
     """Say whether a run is not in its thread's checkpoints: it died early, or they were deleted."""
     return not snapshot.next and snapshot.values.get("run_id") != run.run_id
@@ -170,11 +146,6 @@ def to_be_closed(run: Run, snapshot: StateSnapshot) -> bool:
     unanswered = all(message.id != answer_id(run.run_id) for message in listed)
     begun = snapshot.values.get("run_id") == run.run_id
     return snapshot.next == LAST_NODE or (bool(run.cancelled_by) and begun and unanswered)
-
-
-def gate_of(value: Any) -> str:
-    """Read which gate an interrupt asks for; empty when it is none of ours."""
-    return str(value.get("gate_id", "")) if isinstance(value, Mapping) else ""
 
 
 def names_checkpoint(config: RunnableConfig) -> bool:

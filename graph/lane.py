@@ -4,48 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from planwright.graph import loop, routes
-from planwright.graph.invocation import invocation_of
+from planwright.graph import routes
 from planwright.graph.lane_state import LaneInput, LaneOutput, LaneState
 from planwright.graph.wiring import add_branch, add_node
+from planwright.nodes.agentic_step import agentic_step  # noqa: F401 - described by its docstring
 from planwright.nodes.another_approach import another_approach  # noqa: F401 - described by its docstring
 from planwright.nodes.await_inputs import await_inputs
 from planwright.nodes.call_gate import CallGates
 from planwright.nodes.chain_step import RunChain, chain_step
 from planwright.nodes.gated_call import gated_call
 from planwright.nodes.named_gate import named_gate
-from planwright.nodes.node import Node, Update, describe
+from planwright.nodes.node import Node, describe
 from planwright.nodes.request_gate import request_gate
 from planwright.nodes.step_runner import StepRunner
 from planwright.nodes.wait_gate import wait_gate
 
 
-def lane(
-    runner: StepRunner,
-    gates: CallGates,
-    agentic_step: Node[LaneState],
-    approach: Node[LaneState],
-    run_chain: RunChain,
-) -> Node[LaneInput]:
-    """Run a step in a lane of its own, with the lane's events on the outer stream."""
-    subgraph = build_lane(runner, gates, agentic_step, approach, run_chain)
-
-    async def lane(state: LaneInput, config: RunnableConfig) -> Update:
-        invocation_of(config).speak_from_here()
-        ended: Update = await subgraph.ainvoke(state, config)
-        return ended
-
-    return lane
-
-
 def build_lane(
     runner: StepRunner,
     gates: CallGates,
-    agentic_step: Node[LaneState],
+    by_agent: Node[LaneState],
     approach: Node[LaneState],
     run_chain: RunChain,
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
@@ -68,10 +49,10 @@ def build_lane(
     add_branch(graph, "wait_gate", routes.after_gate)
     add_node(graph, "another_approach", approach)
     add_branch(graph, "another_approach", routes.after_approach)
-    graph.add_node("agentic_step", agentic_step)
+    graph.add_node("agentic_step", by_agent)
     add_node(graph, "chain_step", chain_step(run_chain, runner, gates))
     graph.add_edge("gated_call", END)
     graph.add_edge("agentic_step", END)
     graph.add_edge("chain_step", END)
-    describe(graph.nodes, {**globals(), **vars(loop)})
+    describe(graph.nodes, globals())
     return graph.compile(name="lane")

@@ -16,14 +16,16 @@ from planwright.checkpoints.stores import Stores
 from planwright.graph import routes
 from planwright.graph.chain_run import chain_runner
 from planwright.graph.compaction import within
-from planwright.graph.lane import lane
-from planwright.graph.loop import agentic_loop, agentic_step, build_loop
+from planwright.graph.lane import build_lane
+from planwright.graph.loop import build_loop
 from planwright.graph.run_context import RunContext
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState, InputState, OutputState, StepTask
 from planwright.graph.wiring import add_branch, add_node
 from planwright.models.calling import Models
 from planwright.models.roles import role_route
+from planwright.nodes.agentic_loop import agentic_loop
+from planwright.nodes.agentic_step import agentic_step
 from planwright.nodes.alternative import Alternative
 from planwright.nodes.another_approach import another_approach
 from planwright.nodes.budget import budget
@@ -37,6 +39,7 @@ from planwright.nodes.direct_step import direct_step
 from planwright.nodes.dispatch import dispatch, sends
 from planwright.nodes.escalation import escalation
 from planwright.nodes.escalation_gate import escalation_gate
+from planwright.nodes.lane import lane
 from planwright.nodes.lane_envelope import Envelopes
 from planwright.nodes.no_other_plan import asks_where_acted
 from planwright.nodes.node import describe, ends_run
@@ -164,7 +167,7 @@ def _add_execution(graph: Pipeline, parts: Parts, gateway: Gateway) -> None:
     envelopes = Envelopes(stores.work, parts.registry)
     by_agent = agentic_step(loop, runner, router, envelopes, settings)
     approach = another_approach(parts.models, runner, settings)
-    graph.add_node("lane", lane(runner, gates, by_agent, approach, run_chain))
+    graph.add_node("lane", lane(build_lane(runner, gates, by_agent, approach, run_chain)))
     rubrics = Rubrics(parts.models, partial(role_route, settings, "critic"))
     add_node(graph, "score", score(stores, settings, rubrics))
     add_node(graph, "escalation_gate", escalation_gate(stores, settings, parts.registry))

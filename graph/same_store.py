@@ -5,7 +5,7 @@ from __future__ import annotations
 from langgraph.types import StateSnapshot
 
 from planwright.checkpoints.store_times import Checkpointed
-from planwright.graph.entry import gate_of
+from planwright.graph.answering import gate_of
 from planwright.graph.results import answer_id
 
 

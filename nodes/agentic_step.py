@@ -1,82 +1,62 @@
-"""agentic_step: what opens the loop of a step, and what its result is, where its work bears that out."""
+"""agentic_step: a step that names tools instead of one call is done by a model, in a loop of its own."""
 
 from __future__ import annotations
 
-from langchain_core.messages import HumanMessage
-from pydantic import JsonValue
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphInterrupt
 
-from planwright.graph.envelope import LaneEnvelope
-from planwright.graph.loop_state import LoopInput, LoopOutcome, LoopTask
-from planwright.graph.plan import CheckedStep
-from planwright.graph.results import StepResult
-from planwright.graph.state import ModelRoute, StepTask
-from planwright.nodes.critic.lane_rules import judge_lane
+from planwright.graph.errors import CapabilityChanged, SetupError
+from planwright.graph.invocation import invocation_of
+from planwright.graph.lane_state import LaneState
+from planwright.graph.settings import Settings
+from planwright.models.router import Router
+from planwright.nodes.another_approach import refused_before
+from planwright.nodes.lane_envelope import Envelopes
+from planwright.nodes.loop_ends import Loop, how_it_ended, step_opening, step_result, supersteps
+from planwright.nodes.node import Node, Update
 from planwright.nodes.step_ends import ended
-from planwright.prompts import as_data, render
+from planwright.nodes.step_routing import routed, unmet
+from planwright.nodes.step_runner import StepRunner
 
 
-def step_opening(
-    task: StepTask,
-    route: ModelRoute,
-    outputs: dict[str, JsonValue],
-    missing: tuple[str, ...],
-    refused: str = "",
-    approach: str = "",
-) -> LoopInput:
-    """Tell the model of a step what to do, with the results it builds on and those that are missing.
+def agentic_step(
+    subgraph: Loop, runner: StepRunner, router: Router, envelopes: Envelopes, settings: Settings
+) -> Node[LaneState]:
+    """Do a step of a plan that names tools instead of one call, by the model its hint asks for.
 
-    `refused` says why an earlier attempt was not accepted, `approach` what to do differently.
+    The last words of the model are the output of the step, where its calls bear them out.
     """
-    step, uid = task["checked"].step, task["checked"].uid
-    text = render(
-        "agent_step",
-        task=as_data(step.description),
-        goal=as_data(task["goal"]),
-        expected=as_data(step.expected_output),
-        results=as_data(outputs),
-        missing=as_data(list(missing)),
-        refused=as_data(refused),
-        approach=as_data(approach),
-    )
-    loop = LoopTask(
-        lane=uid,
-        plan_hash=task["plan_hash"],
-        goal=step.description,
-        route=route,
-        tools=(*step.tool_hints, "clarify"),
-    )
-    return LoopInput(loop=loop, conversation=[HumanMessage(text, id=f"{uid}_task")])
+    limit = supersteps(settings)
 
+    async def agentic_step(state: LaneState, config: RunnableConfig) -> Update:
+        invocation, task = invocation_of(config), state["step_task"]
+        results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
+        if again := await runner.turn(task, invocation):
+            return {"results": {again.uid: again}}
+        missing = runner.begin(task, results, invocation)
+        try:
+            runner.gateway.check_pin(task["checked"])
+            route = routed(router, task, invocation)
+        except SetupError as error:
+            failed = unmet(task["checked"], error)
+            return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
+        except CapabilityChanged as error:
+            failed = ended(task["checked"], "failed", code=error.code, error=error.cause)
+            return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
+        inputs = await runner.outputs(results)
+        last = refused_before(task["checked"], invocation)
+        refused, approach = last.error if last else "", state.get("approach", "")
+        opening = step_opening(task, route, inputs, missing, refused, approach)
+        try:
+            async with invocation.board.lanes.hold(task["checked"].uid):
+                closed = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
+        except GraphInterrupt:
+            invocation.board.wait_on_gate(task["checked"].uid)
+            raise
+        envelope = await envelopes.of(opening["loop"], closed, invocation.run_id)
+        goal, outcome = task["checked"].step.description, how_it_ended(closed)
+        result = step_result(task["checked"], outcome, envelope, goal, len(inputs))
+        result = result.model_copy(update={"missing": missing})
+        return {"results": {result.uid: await runner.settle(task, result, invocation)}}
 
-def step_result(
-    checked: CheckedStep, outcome: LoopOutcome, envelope: LaneEnvelope, task: str, inputs: int
-) -> StepResult:
-    """Turn the end of a loop into the result of its step, or of its call.
-
-    `inputs` counts the results that it was given. What its own record does not bear out is a failure.
-    """
-    result = _ended(checked, outcome).model_copy(update={"envelope": envelope})
-    if result.status != "completed":
-        return result
-    judged = judge_lane(task, envelope, inputs)
-    if judged.flaw is None:
-        return result
-    update = {"status": "failed", "code": judged.flaw, "error": judged.remark, "output": None}
-    return result.model_copy(update=update)
-
-
-def _ended(checked: CheckedStep, outcome: LoopOutcome) -> StepResult:
-    """Say how a loop ended, by its own account."""
-    if outcome.status == "cancelled":
-        return ended(checked, "skipped", code="cancelled", error=outcome.text)
-    if outcome.status != "completed":
-        of_the_run = outcome.status in ("budget_exceeded", "timeout") and not outcome.code.startswith("lane.")
-        code = outcome.status if of_the_run else outcome.code or outcome.status
-        return ended(checked, "failed", code=code, error=outcome.text)
-    return StepResult(
-        uid=checked.uid,
-        step_id=checked.step.id,
-        capability=checked.step.shown_name,
-        status="completed",
-        output={"text": outcome.text},
-    )
+    return agentic_step

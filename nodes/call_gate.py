@@ -21,8 +21,7 @@ from planwright.graph.errors import GateError
 from planwright.graph.invocation import Invocation
 from planwright.graph.plan import CheckedStep, StepGate
 from planwright.graph.settings import Settings
-from planwright.nodes.gate import wait_for_decision
-from planwright.nodes.plan_gate import open_gate
+from planwright.nodes.gate import open_gate, wait_for_decision
 
 
 class CallGates:

@@ -19,9 +19,8 @@ from planwright.graph.results import StepResult
 from planwright.graph.risk import highest_risk
 from planwright.graph.settings import Settings
 from planwright.nodes.card import doubt_list
-from planwright.nodes.gate import wait_for_decision
+from planwright.nodes.gate import open_gate, wait_for_decision
 from planwright.nodes.node import Node, Update
-from planwright.nodes.plan_gate import open_gate
 from planwright.nodes.step_runner import StepRunner
 from planwright.nodes.tool_execution import shown_output
 from planwright.prompts.fence import OURS

@@ -20,8 +20,8 @@ from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState, Attempts
 from planwright.nodes.critic.ruling import GRAVE
 from planwright.nodes.escalation_card import escalation_card
+from planwright.nodes.gate import open_gate
 from planwright.nodes.node import Node, Update
-from planwright.nodes.plan_gate import open_gate
 
 ENDED = frozenset(("budget_exceeded", "timeout", "cancelled", UNDECIDED))
 DECIDED = frozenset(("rejected", "forbidden", *ENDED))

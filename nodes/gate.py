@@ -7,13 +7,15 @@ scalar answer left over from another gate of the same superstep would otherwise 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any, get_args
 
 from langgraph.types import interrupt
 
-from planwright.checkpoints.gates import Answer, Gate, Gates
+from planwright.checkpoints.gates import Answer, Gate, GateKind, Gates
 from planwright.checkpoints.remember import RememberScope
 from planwright.graph.invocation import Invocation
+from planwright.graph.settings import Settings
 
 _EDITED_ACTION: dict[str, Any] = {
     "type": "object",
@@ -66,6 +68,37 @@ def _response_schema(*answers: Answer, most: int = 1, doubts: int = 0) -> dict[s
 
 
 RESPONSE_SCHEMA = _response_schema("approve", "edit", "reject", "respond")
+
+
+def open_gate(
+    invocation: Invocation,
+    settings: Settings,
+    gate_id: str,
+    shown_hash: str,
+    shown: dict[str, Any],
+    step_uid: str | None = None,
+    kind: GateKind = "plan",
+    expires_s: float | None = None,
+) -> Gate:
+    """Make the row of a gate that opens now and closes by itself, after `expires_s` where that is said."""
+    now = invocation.clock()
+    ttl: float = invocation.context.gate_ttl_s or settings.sessions.gate_ttl_s
+    if invocation.context.gate_ttl_s and step_uid is not None:
+        ttl = min(ttl, settings.approval.tool_timeout_s)  # somebody sits there and waits
+    return Gate(
+        gate_id=gate_id,
+        thread_id=invocation.thread_id,
+        run_id=invocation.run_id,
+        tenant=invocation.context.tenant,
+        kind=kind,
+        step_uid=step_uid,
+        shown_hash=shown_hash,
+        shown=shown,
+        requested_at=now,
+        expires_at=now + timedelta(seconds=expires_s or ttl),
+        status="open",
+        channel=invocation.context.channel,
+    )
 
 
 async def wait_for_decision(gates: Gates, gate_id: str, invocation: Invocation) -> Gate:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import Any
-
 from langchain_core.runnables import RunnableConfig
 
-from planwright.checkpoints.gates import Gate, GateKind, Gates
+from planwright.checkpoints.gates import Gates
 from planwright.checkpoints.plans import Plans
-from planwright.graph.invocation import Invocation, invocation_of
+from planwright.graph.invocation import invocation_of
 from planwright.graph.settings import Settings
 from planwright.graph.state import AgentState
+from planwright.nodes.gate import open_gate
 from planwright.nodes.node import Node, Update
 
 
@@ -30,34 +28,3 @@ def plan_gate(gates: Gates, plans: Plans, settings: Settings) -> Node[AgentState
         return {}
 
     return plan_gate
-
-
-def open_gate(
-    invocation: Invocation,
-    settings: Settings,
-    gate_id: str,
-    shown_hash: str,
-    shown: dict[str, Any],
-    step_uid: str | None = None,
-    kind: GateKind = "plan",
-    expires_s: float | None = None,
-) -> Gate:
-    """Make the row of a gate that opens now and closes by itself, after `expires_s` where that is said."""
-    now = invocation.clock()
-    ttl: float = invocation.context.gate_ttl_s or settings.sessions.gate_ttl_s
-    if invocation.context.gate_ttl_s and step_uid is not None:
-        ttl = min(ttl, settings.approval.tool_timeout_s)  # somebody sits there and waits
-    return Gate(
-        gate_id=gate_id,
-        thread_id=invocation.thread_id,
-        run_id=invocation.run_id,
-        tenant=invocation.context.tenant,
-        kind=kind,
-        step_uid=step_uid,
-        shown_hash=shown_hash,
-        shown=shown,
-        requested_at=now,
-        expires_at=now + timedelta(seconds=expires_s or ttl),
-        status="open",
-        channel=invocation.context.channel,
-    )

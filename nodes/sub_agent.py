@@ -16,7 +16,7 @@ from planwright.graph.lane_budget import LaneBudget
 from planwright.graph.loop_state import CallDoubt, CallTask, LoopInput, LoopOutcome, LoopTask
 from planwright.graph.plan import DELEGATE, CheckedStep
 from planwright.graph.settings import Settings
-from planwright.nodes.agentic_step import step_result
+from planwright.nodes.loop_ends import step_result
 from planwright.nodes.node import Node, Update
 from planwright.nodes.step_runner import StepRunner
 from planwright.nodes.tool_execution import answer
