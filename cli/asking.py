@@ -9,7 +9,7 @@ from typing import Any
 
 from langgraph.types import Command
 
-from planwright.cli import settling, views
+from planwright.cli import doubt_questions, views
 from planwright.cli.editing import NOTHING_SAVED, Drafts
 from planwright.cli.gate_view import gate_view
 from planwright.cli.terminal import Terminal, Watch
@@ -53,7 +53,7 @@ def asker(drafts: Drafts, watch: Watch) -> Approver:
         terminal.screen.print(views.label(ASKS.get(waiting["kind"], "approve?"), _question(waiting)))
         forget_typed_ahead()
         if waiting["shown"].get("effects"):
-            said = settling.ask_each(waiting["shown"], terminal, lambda: input().strip())
+            said = doubt_questions.ask_each(waiting["shown"], terminal, lambda: input().strip())
             return {**said, "decided_by": who()}
         prompt = f"           {choices(waiting)}: "
         while True:
@@ -134,7 +134,7 @@ def say_how_to_answer(waiting: Mapping[str, Any], where: str, terminal: Terminal
     if "edit" in allowed:
         terminal.screen.print(views.label("edit", f"planwright edit {gate}"))
     if waiting["shown"].get("effects"):
-        terminal.screen.print(views.label("respond", settling.commands(waiting, gate)))
+        terminal.screen.print(views.label("respond", doubt_questions.commands(waiting, gate)))
     elif "respond" in allowed:
         words = "the answer" if kind == "info" else "what should be different"
         terminal.screen.print(views.label("respond", f'planwright respond {gate} "{words}"'))

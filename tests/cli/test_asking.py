@@ -9,7 +9,7 @@ from rich.console import Console
 
 from planwright.cli.asking import choices, read
 from planwright.cli.gate_view import gate_view
-from planwright.cli.settling import of_effect
+from planwright.cli.doubt_questions import of_effect
 
 ALLOWED = {
     "plan": ["approve", "edit", "reject", "respond"],
