@@ -1,7 +1,8 @@
 """What the LangGraph server and Studio load (`langgraph.json`): the agent of a workspace, behind its doors.
 
-The workspace is the folder the server was started in, or the one `PLANWRIGHT_WORKSPACE` names. Whoever asks
-is known by a token (`graph/credentials.py`): one of `[server.tokens]`, or on this machine that of this start.
+The workspace is the folder the server was started in, or the one `PLANWRIGHT_WORKSPACE` names. Whoever
+asks is known by a token (`graph/credentials.py`): one of `[server.tokens]`, or, on this machine, that of
+this start.
 """
 
 from __future__ import annotations
