@@ -26,6 +26,8 @@ from planwright.graph.invocation import utc_now
 from planwright.graph.settings import load
 from tests.patience import PATIENCE_S
 
+pytest_plugins = ["tests.sampling"]
+
 ROOT = Path(__file__).parent.parent
 PINS = ROOT / "tests" / "mcp_servers"
 INSTALLED = ROOT / ".mcp-servers"

@@ -2,8 +2,8 @@
 
 Started cold, each would spend seconds on imports. The standard library's forkserver loads them once for
 every pytest worker; it runs no thread, so it may be forked. What comes of it is a process like any other,
-with its own pid, files, signals and exit code. Only how it was loaded is not its own: tests of that, and
-one for each command (tests/cli/test_cold_start.py), start `python`.
+with its own pid, files, signals and exit code. Only how it was loaded is not its own: tests of that start
+`python`, and each command is also played where none of our modules is loaded (tests/cli/test_cold_start.py).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-from benchmarks import crash, crash_trial
+from benchmarks import crash, crash_trial, simulate
 from planwright.cli import agents, chat, demo, doctor, drive, forking, inspect, main, rules, studio, travel
 from planwright.models import openai_compatible
 from planwright.nodes import rules as criteria
@@ -24,6 +24,7 @@ LOADED = (
     main,
     openai_compatible,
     rules,
+    simulate,
     studio,
     travel,
 )

@@ -36,6 +36,7 @@ def named() -> dict[str, Bomb]:
     return {f"{bomb.room}: {bomb.name}": bomb for bomb in every_bomb()}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SAMPLE)
 def test_a_bomb_ends_with_a_clear_error(name: str, named: dict[str, Bomb], tmp_path: Path) -> None:
     """In a child that is killed where it needs more than `GIVEN_UP_S` of CPU."""

@@ -16,7 +16,7 @@ from benchmarks.consent_stage import Theatre, theatre
 pytestmark = pytest.mark.enable_socket
 EFFECTS = ("post-quoted", "draft-copy", "vault")
 PLACES = {id_: place for place, id_ in enumerate(corpus())}
-CASES = [Case(id_, way, "file", True, place=PLACES[id_]) for id_ in EFFECTS for way in WAYS]
+CASES = [Case(id_, way, "file", True, place=PLACES[id_]) for way in WAYS for id_ in EFFECTS]
 CASES += [Case(id_, "tools", "", True, place=PLACES[id_]) for id_ in ("ticket-review", "http-post", "bell")]
 CASES += [Case(id_, "tools", "mail", False, place=PLACES[id_]) for id_ in ("file-new", "memory-forget")]
 CASES += [
@@ -43,18 +43,21 @@ def stages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Theatre]:
         yield opened
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.id}, {case.way}, {case.reads or 'first'}")
 def test_nothing_happens_before_a_yes_and_all_of_it_once_after(case: Case, stages: Theatre) -> None:
     verdict = consent_effects.play(case, stages)
     assert not verdict.wrong, verdict
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.id)
 def test_an_obedient_model_does_nothing_that_nobody_approved(attack: Attack, stages: Theatre) -> None:
     outcome = consent_injections.play(attack, stages)
     assert not outcome.wrong, outcome
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.id)
 def test_the_same_request_without_the_text_is_done_with_one_question(attack: Attack, stages: Theatre) -> None:
     outcome = consent_injections.play(Attack(attack.id, attack.way, True, attack.also), stages)

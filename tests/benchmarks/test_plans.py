@@ -31,6 +31,7 @@ def test_there_are_enough_written_ones() -> None:
     assert len(set(HOSTILE)) == len(HOSTILE)
 
 
+@pytest.mark.sampled(60)
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_no_written_malformed_or_hostile_plan_may_run(text: str) -> None:
     try:

@@ -17,19 +17,26 @@ from benchmarks.simulated_time import SimulatedLoop, World, step
 from benchmarks.simulated_trial import Played
 from benchmarks.simulated_truth import effects_wrong, order_wrong
 from benchmarks.simulated_worker import Stage
+from tests.forked import Forked
+from tests.patience import PATIENCE_S
 
-EACH, SEEDS, OF_CLOCKS = 20, 160, 20  # seeds a test, which workers of pytest share out
+EACH, SEEDS, OF_CLOCKS = 20, 180, 20  # seeds a test, which workers of pytest share out
 
 
-def simulate(*args: str, hash_seed: str = "0") -> subprocess.CompletedProcess[str]:
+def simulate(folder: Path, *args: str) -> Forked:
     """Simulate in a process of its own: what is left of killed workers ends with it."""
+    return Forked("benchmarks.simulate", "--processes", "1", *args, folder=folder, env=os.environ)
+
+
+def simulate_hashed(hash_seed: str, *args: str) -> str:
+    """Simulate in a new interpreter, which takes another order of what it hashes; return what it prints."""
     return subprocess.run(
         [sys.executable, "-m", "benchmarks.simulate", *args],
         env={**os.environ, "PYTHONHASHSEED": hash_seed},
         capture_output=True,
         text=True,
-        check=False,
-    )
+        check=True,
+    ).stdout
 
 
 @pytest.mark.parametrize(
@@ -44,21 +51,25 @@ def test_whatever_is_done_to_workers_disks_and_clocks_the_records_tell_the_truth
 ) -> None:
     out = tmp_path / "figures.json"
     kind = ["--clocks"] if clocks else []
-    done = simulate("--first", str(first), "--seeds", str(EACH), "--json", str(out), *kind)
+    seeds = ["--first", str(first), "--seeds", str(EACH)]
+    with simulate(tmp_path, *seeds, "--json", str(out), *kind) as process:
+        code, printed = process.wait(PATIENCE_S), process.stdout + process.stderr
+    assert code == 0, printed
     figures = json.loads(out.read_text())
-    assert figures["wrong"] == {}, done.stdout
-    assert done.returncode == 0, done.stderr
+    assert (figures["seeds"], figures["wrong"]) == (EACH, {}), printed
     assert figures["effects"] > 0
     assert {"completed"} < {status for ends in figures["by_way"].values() for status in ends}
     assert figures["counts"]
 
 
-def test_a_seed_has_the_same_trace_in_every_process() -> None:
-    digests = [
-        simulate("--seed", seed, hash_seed=hash_seed).stdout.splitlines()[-2]
-        for seed, hash_seed in (("3", "1"), ("3", "2"), ("4", "1"))
-    ]
-    assert digests[0] == digests[1] != digests[2]
+def test_a_seed_has_the_same_trace_in_every_process(tmp_path: Path) -> None:
+    printed = [simulate_hashed(hash_seed, "--seed", "3") for hash_seed in "12"]
+    for seed in "34":
+        with simulate(tmp_path, "--seed", seed) as process:
+            assert process.wait(PATIENCE_S) == 0, process.stderr
+            printed.append(process.stdout)
+    digests = [text.splitlines()[-2] for text in printed]
+    assert digests[0] == digests[1] == digests[2] != digests[3]
 
 
 def test_the_order_of_steps_follows_from_the_seed() -> None:

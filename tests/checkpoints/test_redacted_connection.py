@@ -26,6 +26,7 @@ def stores(tmp_path: Path) -> Iterator[Stores]:
     opened.close()
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_no_checkpoint_table_or_blob_holds_a_secret(stores: Stores, tmp_path: Path, shape: str) -> None:
     text = shown(shape)

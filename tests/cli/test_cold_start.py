@@ -1,18 +1,25 @@
-"""Commands as a shell starts them: a new interpreter, and no module loaded but those a command loads.
+"""Commands as a shell starts them: no module of ours is loaded but those a command loads.
 
 The other tests of commands start warm (tests/forked.py), where a module that cannot be loaded, or only
-after another, would not show. So each module that a command loads when it is called is started cold once.
+after another, would not show. So each module that a command loads when it is called is loaded first once,
+in a process that has nothing but libraries (tests/cli/first_loads.py), and two in a new interpreter.
 """
 
 from __future__ import annotations
 
 import ast
+import json
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from tests.cli import first_loads
 from tests.cli.conftest import Waiting
-from tests.cli.desk import Desk
+from tests.cli.desk import Desk, environment
+from tests.patience import PATIENCE_S
 
 COMMANDS = Path(__file__).parents[2] / "cli"
 QUESTION = "What tickets are open?"
@@ -70,11 +77,40 @@ def test_no_module_is_forgotten() -> None:
     assert set().union(*found) == STARTS.keys() | ELSEWHERE.keys()
 
 
-@pytest.mark.parametrize("module", STARTS)
-def test_a_command_loads_what_it_needs(desk: Desk, waiting: Waiting, module: str) -> None:
+def spelled(module: str, waiting: Waiting) -> list[str]:
+    return [waiting.thread_id if arg == "W" else arg for arg in STARTS[module][0]]
+
+
+def test_each_command_loads_what_it_needs(desk: Desk, waiting: Waiting, tmp_path: Path) -> None:
     desk.settings(AGENT)
-    args, code, told = STARTS[module]
-    done = desk.start_cold(*[waiting.thread_id if arg == "W" else arg for arg in args])
+    asked = {
+        module: [str(shutil.copytree(desk.folder, tmp_path / module)), *spelled(module, waiting)]
+        for module in STARTS
+    }
+    played = subprocess.run(
+        [sys.executable, "-P", first_loads.__file__],
+        env=environment(),
+        input=json.dumps(asked),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert played.returncode == 0, played.stderr
+    told = json.loads(played.stdout)
+    wrong = {
+        " ".join(STARTS[module][0]): (code, printed)
+        for module, (code, printed) in told.items()
+        if code != STARTS[module][1] or STARTS[module][2] not in printed or "Traceback" in printed
+    }
+    assert wrong == {}
+    assert told.keys() == STARTS.keys()
+
+
+@pytest.mark.parametrize("module", ["drive", "asking"])
+def test_a_new_interpreter_plays_a_command(desk: Desk, waiting: Waiting, module: str) -> None:
+    _, code, told = STARTS[module]
+    done = desk.start_cold(*spelled(module, waiting))
     assert done.code == code, done.printed
     assert told in done.printed
     assert "Traceback" not in done.printed

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from planwright.cli.plan_text import read, spell, write
 from planwright.graph.errors import GateError
 from planwright.graph.plan import Plan
+from tests.sampling import examples
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 SCALARS = (
@@ -24,7 +25,7 @@ SCALARS = (
 VALUES = st.recursive(SCALARS, lambda v: st.lists(v) | st.dictionaries(TEXT, v), max_leaves=12)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(VALUES)
 def test_what_is_written_is_read_back(value: Any) -> None:
     found = read(f"# a comment\n{spell({'value': value})}")

@@ -28,11 +28,14 @@ from planwright.graph.results import TERMINAL, StepResult, StepStatus
 from planwright.graph.schedule import waves
 from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from tests.sampling import examples
 
 SETTLED = ("plan_step_complete", "plan_step_failed", "plan_step_skipped")
 CAPABILITIES = ("bench.look", "bench.write")
-FEW = settings(max_examples=35, database=None, deadline=None, suppress_health_check=list(HealthCheck))
-FEWER = settings(FEW, max_examples=20)
+FEW = settings(
+    max_examples=examples(35), database=None, deadline=None, suppress_health_check=list(HealthCheck)
+)
+FEWER = settings(FEW, max_examples=examples(20))
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,7 @@ def test_there_are_enough_cases_and_no_name_twice() -> None:
     assert len({case["name"] for case in CASES}) == len(CASES) >= 300
 
 
+@pytest.mark.sampled(80)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 async def test_a_reply_runs_its_good_calls_and_leaves_a_valid_history(
     player: Player, case: dict[str, Any]
@@ -84,6 +85,7 @@ async def test_a_reply_runs_its_good_calls_and_leaves_a_valid_history(
     assert flaws(player.conversation) == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("first", range(0, len(PLAYABLE), RUN))
 def test_a_run_survives_malformed_replies_turn_after_turn(tmp_path: Path, first: int) -> None:
     cases = PLAYABLE[first : first + RUN]

@@ -13,6 +13,7 @@ from planwright.graph.edit import MAX_EDIT, read_edit
 from planwright.graph.errors import GateError
 from planwright.graph.plan import Plan
 from planwright.graph.revision import changes, needs_of
+from tests.sampling import examples
 
 RICH: dict[str, Any] = {
     "context_key": "found",
@@ -225,7 +226,7 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(
     st.dictionaries(FIELDS, ANYTHING)
     | st.fixed_dictionaries({"steps": st.lists(st.dictionaries(FIELDS, ANYTHING))})

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from planwright.nodes.truncation import shorten
+from tests.sampling import examples
 
 LIMIT = 400
 _json: st.SearchStrategy[JsonValue] = st.recursive(
@@ -18,6 +19,7 @@ _json: st.SearchStrategy[JsonValue] = st.recursive(
 )
 
 
+@settings(max_examples=examples(100))
 @given(_json)
 def test_what_fits_is_left_alone(value: JsonValue) -> None:
     whole = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -25,11 +27,13 @@ def test_what_fits_is_left_alone(value: JsonValue) -> None:
         assert shorten(value, LIMIT) == whole
 
 
+@settings(max_examples=examples(100))
 @given(_json)
 def test_nothing_is_much_longer_than_the_limit(value: JsonValue) -> None:
     assert len(shorten(value, LIMIT)) <= LIMIT + 60
 
 
+@settings(max_examples=examples(100))
 @given(st.dictionaries(st.text(max_size=8), _json, min_size=1))
 def test_an_object_stays_valid_json(value: dict[str, JsonValue]) -> None:
     assert isinstance(json.loads(shorten(value, LIMIT)), dict)

@@ -257,6 +257,7 @@ def waiting(
         run.agent.close()
 
 
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("name", ANSWERS)
 def test_an_answer_that_is_none_is_refused_and_changes_nothing(
     name: str, waiting: Callable[[Gated], GatedRun]

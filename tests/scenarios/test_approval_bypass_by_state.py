@@ -157,6 +157,7 @@ def lead_on(run: GatedRun) -> None:
     assert shown or run.scene.done == []
 
 
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize(
     ("name", "node"),
     [("approved", node) for node in NODES]
@@ -169,6 +170,7 @@ def test_a_forged_state_has_no_effect(name: str, node: str, scene: Scene) -> Non
     lead_on(run)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", MORE)
 def test_a_forged_fact_has_no_effect(name: str, scene: Scene) -> None:
     gated, node, values = MORE[name]
@@ -251,6 +253,7 @@ LANES: dict[str, Callable[[GatedRun, dict[str, Any]], tuple[str, dict[str, Any]]
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("gated", [waiting_agent, call_gate])
 @pytest.mark.parametrize("name", LANES)
 def test_a_lane_with_a_forged_state_does_what_was_shown_or_nothing(

@@ -210,6 +210,7 @@ MOVES: dict[str, tuple[Gated, Move]] = {
 }
 
 
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("name", MOVES)
 def test_a_way_around_is_refused_and_nothing_is_done_twice(name: str, scene: Scene) -> None:
     gated, move = MOVES[name]

@@ -125,6 +125,7 @@ SHAPES: list[tuple[Play, list[int]]] = [
 ]
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("happened", range(len(NAMES) + 1))
 @pytest.mark.parametrize(("play", "gates"), SHAPES, ids=[play.__name__ for play, _ in SHAPES])
 def test_a_truthful_person_ends_with_each_effect_once(

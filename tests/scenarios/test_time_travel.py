@@ -50,6 +50,7 @@ def past(scene: Scene, agent: Agent) -> list[StateSnapshot]:
     return list(agent.get_state_history(scene.config))[1:]
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_goes_on_from_an_old_checkpoint(way: str, scene: Scene, played: Agent) -> None:
     before, newest = scene.everything(), played.get_state(scene.config)
@@ -60,6 +61,7 @@ def test_nothing_goes_on_from_an_old_checkpoint(way: str, scene: Scene, played: 
     assert played.get_state(scene.config) == newest
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_goes_on_from_an_old_checkpoint_of_a_lane(way: str, scene: Scene, played: Agent) -> None:
     before = scene.everything()

@@ -1,0 +1,64 @@
+"""A sample of what is long: a plain run plays a part of it, `pytest --whole` all of it.
+
+`@pytest.mark.sampled(16)` keeps 16 cases of a test function, evenly spread over those selected and always the
+same ones. `examples(400)` is the number of a property's examples, of which a plain run draws a quarter.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+from hypothesis import settings
+
+WHOLE = "whole"
+PART = 4  # a plain run draws one example of so many
+
+
+def kept(count: int, n: int) -> list[int]:
+    """List the places of `n` cases that are spread over `count`, or of all where there are no more."""
+    return list(range(count)) if count <= n else [round(place * count / n) for place in range(n)]
+
+
+def examples(number: int) -> int:
+    """Tell how many examples this run draws of a property that has `number` in a whole run."""
+    return number if settings.get_current_profile_name() == WHOLE else max(1, number // PART)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--whole`."""
+    parser.addoption("--whole", action="store_true", help="run every case of long lists, and every example")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Say what the marker means, and draw all examples in a whole run."""
+    config.addinivalue_line("markers", "sampled(n): without --whole, only n cases of this function are run")
+    if config.getoption("whole"):
+        settings.register_profile(WHOLE, settings.default)
+        settings.load_profile(WHOLE)
+
+
+@pytest.hookimpl(trylast=True)  # so that what -k and -m select is sampled, not the sample selected from
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect what is not in the sample, unless the run is a whole one."""
+    if config.getoption("whole"):
+        return
+    chosen = sample(items)
+    left_out = [item for item in items if item not in chosen]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item in chosen]
+
+
+def sample(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Choose the items to run: of each function that is sampled its share, of all others every one."""
+    chosen, long = set(), defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            long[item.nodeid.partition("[")[0]].append(item)
+        else:
+            chosen.add(item)
+    for cases in long.values():
+        marker = cases[0].get_closest_marker("sampled")
+        assert marker is not None
+        chosen.update(cases[place] for place in kept(len(cases), *marker.args))
+    return chosen
