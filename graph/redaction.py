@@ -1,7 +1,7 @@
 """Secrets, found by their value wherever they turn up, and put out of sight.
 
 A leaf that knows values and texts only. Which values are secret is in `graph/known_secrets.py`,
-how they may be spelled in `graph/spellings.py`, where they are looked for in `docs/decisions/0016`.
+how they may be spelled in `graph/spellings.py`; where they are looked for: `docs/decisions/0016`.
 """
 
 from __future__ import annotations
