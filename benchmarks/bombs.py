@@ -65,12 +65,12 @@ class Figures:
         return self
 
 
-def measure(bomb: Bomb, port: int) -> Figures:
+def measure(bomb: Bomb, port: int, given_up_s: int = GIVEN_UP_S) -> Figures:
     """Let a bomb go off in a child, and say what it used."""
     ours, theirs = Pipe()
     child = os.fork()
     if child == 0:
-        _go_off(bomb, port, theirs)
+        _go_off(bomb, port, theirs, given_up_s)
     theirs.close()
     figures = Figures(bomb.room, bomb.name)
     told, watch, until = None, _Children(child), time.monotonic() + WAITED_S
@@ -92,10 +92,10 @@ def measure(bomb: Bomb, port: int) -> Figures:
     return figures
 
 
-def _go_off(bomb: Bomb, port: int, told: Connection) -> None:
+def _go_off(bomb: Bomb, port: int, told: Connection, given_up_s: int) -> None:
     """Play one bomb and tell what it used; never returns."""
     os.setpgrp()
-    resource.setrlimit(resource.RLIMIT_CPU, (GIVEN_UP_S, GIVEN_UP_S + 1))
+    resource.setrlimit(resource.RLIMIT_CPU, (given_up_s, given_up_s + 1))
     resource.setrlimit(resource.RLIMIT_AS, (ROOM_BYTES, ROOM_BYTES))
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     gc.collect()

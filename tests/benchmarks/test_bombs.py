@@ -49,12 +49,14 @@ def test_there_are_enough_bombs_and_none_twice(named: dict[str, Bomb]) -> None:
     assert len(named) == len(every_bomb()) >= 300
 
 
-def test_what_uses_too_much_is_seen() -> None:
+@pytest.mark.parametrize(("power", "ended"), [(10**6, "7"), (10**7, "died")], ids=["ends", "is killed"])
+def test_what_uses_too_much_is_seen(power: int, ended: str) -> None:
     def busy(folder: Path, port: int) -> str:
-        return str(pow(7, 10**7) % 10)  # one call of C, which holds the interpreter
+        return str(pow(7, power + 1) % 10)  # one call of C, which holds the interpreter
 
-    figures = bombs.measure(Bomb("a", "b", busy), port=1).judge()
+    figures = bombs.measure(Bomb("a", "b", busy), port=1, given_up_s=2).judge()
     assert "held" in figures.over
+    assert figures.ended.startswith(ended)
 
 
 def test_what_ends_the_process_is_seen() -> None:

@@ -10,8 +10,9 @@ from benchmarks import corruptions
 from benchmarks.canary_class import CANARY
 from benchmarks.corruptions import GOOD, UNAPPROVED, World
 from benchmarks.damage import DAMAGES
+from tests.sampling import examples
 
-SEEDS = range(5 * len(DAMAGES))
+SEEDS = range(examples(8) * len(DAMAGES))
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ import pytest
 from benchmarks import storage
 from benchmarks.counted_shapes import SHAPES
 from benchmarks.storage_faults import FAULTS, LIBRARY, SOURCE, VARIABLE, compiler
+from tests.sampling import examples
 
 needs_a_compiler = pytest.mark.skipif(not compiler(), reason="there is no C compiler to make the faults with")
 WRITES = """
@@ -30,14 +31,22 @@ print(seen)
 
 @needs_a_compiler
 def test_every_run_goes_on_when_its_storage_is_well_again(tmp_path: Path) -> None:
-    arguments = [sys.executable, "-m", "benchmarks.storage", "--points", "6", "--seed", "7"]
+    points = examples(12)
+    arguments = [sys.executable, "-m", "benchmarks.storage", "--points", str(points), "--seed", "7"]
     arguments += ["--shape", "a sequence", "--json", str(tmp_path / "storage.json")]
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=180, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     figures = json.loads((tmp_path / "storage.json").read_text())
     assert (figures["bad"], figures["doubled"], figures["lost"]) == ([], 0, 0)
-    assert figures["points"] >= 5
+    assert figures["points"] >= points - 1
     assert figures["raised"].get("StoreFailed", 0) > 0
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("faults") / "storage_faults.so"
+    subprocess.run([compiler(), "-shared", "-fPIC", "-o", str(made), str(SOURCE), "-ldl"], check=True)
+    return made
 
 
 @needs_a_compiler
@@ -50,9 +59,9 @@ def test_every_run_goes_on_when_its_storage_is_well_again(tmp_path: Path) -> Non
         ("2:30:0:/elsewhere", "[]"),
     ],
 )
-def test_a_fault_comes_at_its_call_and_below_its_folder(tmp_path: Path, fault: str, seen: str) -> None:
-    library = tmp_path / "storage_faults.so"
-    subprocess.run([compiler(), "-shared", "-fPIC", "-o", str(library), str(SOURCE), "-ldl"], check=True)
+def test_a_fault_comes_at_its_call_and_below_its_folder(
+    tmp_path: Path, library: Path, fault: str, seen: str
+) -> None:
     folder = tmp_path / "store"
     folder.mkdir()
     where = fault if "/" in fault else f"{fault}{folder}/"
