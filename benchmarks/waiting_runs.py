@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from planwright.checkpoints.gates import Gate, gate_id
+from planwright.checkpoints.gate import Gate, gate_id
 from planwright.checkpoints.runs import Run, begin_run
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.settings import load

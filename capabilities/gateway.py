@@ -27,7 +27,7 @@ from planwright.capabilities.resource_locks import ResourceLocks
 from planwright.capabilities.step_gates import check_step_gates
 from planwright.checkpoints.approvers import check_approvals
 from planwright.checkpoints.budgets import Amount
-from planwright.checkpoints.gates import gate_id
+from planwright.checkpoints.gate import gate_id
 from planwright.checkpoints.kept_effects import NEW, Past
 from planwright.checkpoints.ledger import EffectCall
 from planwright.checkpoints.plans import PlanKind, RunnablePlan

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from planwright.checkpoints.gates import Gate
+from planwright.checkpoints.gate import Gate
 from planwright.graph.canonical import sha256
 from planwright.graph.plan import CheckedStep
 

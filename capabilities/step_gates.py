@@ -8,7 +8,8 @@ from pydantic import JsonValue
 
 from planwright.capabilities.permit import opens
 from planwright.checkpoints.approvers import check_approvals
-from planwright.checkpoints.gates import Gate, Gates, gate_id
+from planwright.checkpoints.gate import Gate, gate_id
+from planwright.checkpoints.gates import Gates
 from planwright.graph.errors import CapabilityForbidden, GateError
 from planwright.graph.plan import CheckedStep, StepGate
 

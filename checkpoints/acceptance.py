@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from planwright.checkpoints.approvers import approvers_of, check_approver, check_person
-from planwright.checkpoints.remember import check_rememberable
+from planwright.checkpoints.gate import Decision, Gate
+from planwright.checkpoints.remember import Remember, free_in
 from planwright.graph.doubt import EffectAnswer, how_to_decide, said_of
 from planwright.graph.errors import GateError
-
-if TYPE_CHECKING:
-    from planwright.checkpoints.gates import Decision, Gate
 
 
 def acceptable(gate: Gate, decision: Decision) -> None:
@@ -44,6 +40,26 @@ def acceptable(gate: Gate, decision: Decision) -> None:
         check_person(gate.gate_id, gate.approvals, decision.decided_by, decision.channel, gate.quorum)
     if decision.remember is not None:
         check_rememberable(gate, decision.remember)
+
+
+def check_rememberable(gate: Gate, remember: Remember) -> None:
+    """Raise GateError unless an approval of this gate may hold that widely."""
+    if not gate.may_be_remembered:
+        why = "such a call is asked for every time" if gate.kind == "step" else "it is no call"
+        raise GateError(f"gate {gate.gate_id} cannot be remembered: {why}", "approve it without `remember`")
+    args = gate.shown.get("args") if len(gate.calls) == 1 else None
+    unknown = remember.args.keys() - (args.keys() if isinstance(args, dict) else ())
+    if unknown:
+        raise GateError(
+            f"`remember` names arguments the call does not have: {', '.join(sorted(unknown))}",
+            f"look at the call: planwright show {gate.thread_id}",
+        )
+    free = free_in(gate.shown)
+    if wider := [name for name, rule in remember.args.items() if not rule.exact and name not in free]:
+        raise GateError(
+            f"`remember` is wider than the card shows: {', '.join(wider)} may not differ there",
+            "remember it with these arguments, or write a rule into policy.toml",
+        )
 
 
 def decided_effects(gate: Gate, decision: Decision) -> tuple[EffectAnswer, ...]:

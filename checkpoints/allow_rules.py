@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import ConfigDict, JsonValue
 
-from planwright.checkpoints.gates import Gate
+from planwright.checkpoints.gate import Gate
 from planwright.checkpoints.line_file import Line, LineFile
 from planwright.checkpoints.remember import ArgumentRule, Remember, RememberScope, free_in
 from planwright.graph.errors import SetupError

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
 
 from planwright.graph.canonical import canonical_json
-from planwright.graph.errors import GateError
-
-if TYPE_CHECKING:
-    from planwright.checkpoints.gates import Gate
 
 RememberScope = Literal["run", "session", "always"]
 
@@ -51,26 +47,6 @@ class Remember(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     scope: RememberScope
     args: dict[str, ArgumentRule] = {}
-
-
-def check_rememberable(gate: Gate, remember: Remember) -> None:
-    """Raise GateError unless an approval of this gate may hold that widely."""
-    if not gate.may_be_remembered:
-        why = "such a call is asked for every time" if gate.kind == "step" else "it is no call"
-        raise GateError(f"gate {gate.gate_id} cannot be remembered: {why}", "approve it without `remember`")
-    args = gate.shown.get("args") if len(gate.calls) == 1 else None
-    unknown = remember.args.keys() - (args.keys() if isinstance(args, dict) else ())
-    if unknown:
-        raise GateError(
-            f"`remember` names arguments the call does not have: {', '.join(sorted(unknown))}",
-            f"look at the call: planwright show {gate.thread_id}",
-        )
-    free = free_in(gate.shown)
-    if wider := [name for name, rule in remember.args.items() if not rule.exact and name not in free]:
-        raise GateError(
-            f"`remember` is wider than the card shows: {', '.join(wider)} may not differ there",
-            "remember it with these arguments, or write a rule into policy.toml",
-        )
 
 
 def free_in(call: Mapping[str, JsonValue]) -> tuple[str, ...]:

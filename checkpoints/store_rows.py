@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, get_args
 
 from planwright.checkpoints.findings import RESTORE, Finding, several
-from planwright.checkpoints.gates import GateKind, GateStatus
+from planwright.checkpoints.gate import GateKind, GateStatus
 from planwright.checkpoints.ledger import Status
 from planwright.checkpoints.plans import PlanKind
 from planwright.checkpoints.store_files import CHECKPOINTS, RECORDS

@@ -7,7 +7,8 @@ from typing import Any
 
 from langgraph.types import Command, StateSnapshot
 
-from planwright.checkpoints.gates import Decision, Gate, Gates
+from planwright.checkpoints.gate import Decision, Gate
+from planwright.checkpoints.gates import Gates
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
 from planwright.graph.answers import Bound, bind, gate_meant, read

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from planwright.checkpoints.acceptance import acceptable
-from planwright.checkpoints.gates import Answer, Decision, Gate
+from planwright.checkpoints.gate import Answer, Decision, Gate
 from planwright.checkpoints.remember import Remember
 from planwright.graph.doubt import EffectAnswer
 from planwright.graph.errors import GateError

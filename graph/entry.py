@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import StateSnapshot
 
-from planwright.checkpoints.gates import Gate
+from planwright.checkpoints.gate import Gate
 from planwright.checkpoints.runs import Run
 from planwright.graph.errors import PastCheckpoint, RunError, SetupError
 from planwright.graph.profile import Profile, in_force

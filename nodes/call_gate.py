@@ -14,7 +14,8 @@ from pydantic import JsonValue
 
 from planwright.capabilities.step_gates import check_step_gates, step_gate_id
 from planwright.checkpoints.allow_rules import AllowRules
-from planwright.checkpoints.gates import Decision, Gate, GateKind, Gates, gate_id
+from planwright.checkpoints.gate import Decision, Gate, GateKind, gate_id
+from planwright.checkpoints.gates import Gates
 from planwright.graph.canonical import sha256
 from planwright.graph.chains import Chain
 from planwright.graph.errors import GateError

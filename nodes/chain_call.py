@@ -5,7 +5,7 @@ from __future__ import annotations
 from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
-from planwright.checkpoints.gates import gate_id
+from planwright.checkpoints.gate import gate_id
 from planwright.graph.chain_state import ChainTask
 from planwright.graph.invocation import invocation_of
 from planwright.graph.loop_state import CallDoubt, CallTask

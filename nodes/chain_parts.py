@@ -13,7 +13,7 @@ from planwright.capabilities.chains import complete, is_known
 from planwright.capabilities.policy import evidence
 from planwright.capabilities.redacted import refuse_secrets
 from planwright.capabilities.width import width_of
-from planwright.checkpoints.gates import Decision
+from planwright.checkpoints.gate import Decision
 from planwright.checkpoints.plans import RecordedPlan
 from planwright.checkpoints.stores import Stores
 from planwright.graph.chain_state import ChainState, ChainTask

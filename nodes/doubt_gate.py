@@ -9,7 +9,7 @@ from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Send
 
-from planwright.checkpoints.gates import Gate, gate_id
+from planwright.checkpoints.gate import Gate, gate_id
 from planwright.checkpoints.stores import Stores
 from planwright.graph.canonical import sha256
 from planwright.graph.doubt import Doubt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.checkpoints.gates import Gate
+from planwright.checkpoints.gate import Gate
 from planwright.checkpoints.stores import Stores
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.results import Finding, Verdict

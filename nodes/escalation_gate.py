@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.capabilities.compensation import compensation_of
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.gates import gate_id
+from planwright.checkpoints.gate import gate_id
 from planwright.checkpoints.stores import Stores
 from planwright.checkpoints.undos import PastEffect
 from planwright.graph.canonical import sha256

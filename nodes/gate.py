@@ -12,7 +12,8 @@ from typing import Any, get_args
 
 from langgraph.types import interrupt
 
-from planwright.checkpoints.gates import Answer, Gate, GateKind, Gates
+from planwright.checkpoints.gate import Answer, Gate, GateKind
+from planwright.checkpoints.gates import Gates
 from planwright.checkpoints.remember import RememberScope
 from planwright.graph.invocation import Invocation
 from planwright.graph.settings import Settings

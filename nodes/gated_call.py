@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.checkpoints.gates import Gate
+from planwright.checkpoints.gate import Gate
 from planwright.graph.invocation import invocation_of
 from planwright.graph.lane_state import LaneState
 from planwright.graph.plan import CheckedStep

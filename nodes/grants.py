@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from planwright.capabilities.gateway import Gateway
 from planwright.capabilities.step_gates import check_step_gates
-from planwright.checkpoints.gates import Gates, gate_id
+from planwright.checkpoints.gate import gate_id
+from planwright.checkpoints.gates import Gates
 from planwright.checkpoints.plans import Plans
 from planwright.graph.errors import CapabilityForbidden, GateError
 from planwright.graph.invocation import Invocation

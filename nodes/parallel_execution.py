@@ -6,7 +6,7 @@ from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Send
 
-from planwright.checkpoints.gates import Gate, GateKind, gate_id
+from planwright.checkpoints.gate import Gate, GateKind, gate_id
 from planwright.checkpoints.proposals import Proposals
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.loop_state import CallTask, LoopState, ToolCall

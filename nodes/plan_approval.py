@@ -6,7 +6,8 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.capabilities.pins import changed_since
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.gates import Gate, Gates
+from planwright.checkpoints.gate import Gate
+from planwright.checkpoints.gates import Gates
 from planwright.checkpoints.plans import Plans
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.plan import Plan

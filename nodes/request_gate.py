@@ -16,7 +16,7 @@ from planwright.capabilities.consent import Judgement
 from planwright.capabilities.policy import evidence
 from planwright.capabilities.redacted import refuse_secrets
 from planwright.capabilities.width import width_of
-from planwright.checkpoints.gates import Decision, Gate
+from planwright.checkpoints.gate import Decision, Gate
 from planwright.graph.errors import CapabilityError, CapabilityRejected
 from planwright.graph.invocation import Invocation, invocation_of
 from planwright.graph.lane_state import LaneState

@@ -9,7 +9,7 @@ from datetime import datetime
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains import surface_in_run
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.gates import Gate
+from planwright.checkpoints.gate import Gate
 from planwright.checkpoints.serde import storable
 from planwright.checkpoints.stores import Stores
 from planwright.graph.edit import read_edit

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains import surface_in_run
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.gates import gate_id
+from planwright.checkpoints.gate import gate_id
 from planwright.checkpoints.plans import Plans, RecordedPlan
 from planwright.checkpoints.stores import Stores
 from planwright.graph.canonical import sha256

@@ -11,7 +11,7 @@ import pytest
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import capability
-from planwright.checkpoints.gates import Decision, Gate, gate_id
+from planwright.checkpoints.gate import Decision, Gate, gate_id
 from planwright.graph.errors import CapabilityRejected
 from planwright.graph.lease import Lease
 

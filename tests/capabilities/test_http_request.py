@@ -18,7 +18,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import check_arguments
 from planwright.capabilities.egress.network import Network
 from planwright.capabilities.policy import decide
-from planwright.checkpoints.gates import Decision, Gate, gate_id
+from planwright.checkpoints.gate import Decision, Gate, gate_id
 from planwright.checkpoints.plans import RunnablePlan
 from planwright.graph.egress_settings import Egress
 from planwright.graph.errors import (

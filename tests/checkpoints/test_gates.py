@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from planwright.checkpoints.gates import Answer, Decision, Gate, gate_id
+from planwright.checkpoints.gate import Answer, Decision, Gate, gate_id
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.canonical import sha256

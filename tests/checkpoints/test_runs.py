@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from planwright.checkpoints.gates import Decision, Gate
+from planwright.checkpoints.gate import Decision, Gate
 from planwright.checkpoints.plans import RecordedPlan
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores, open_stores

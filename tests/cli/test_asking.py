@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from planwright.cli.asking import choices, read
-from planwright.cli.gate_view import gate_view
 from planwright.cli.doubt_questions import of_effect
+from planwright.cli.gate_view import gate_view
 
 ALLOWED = {
     "plan": ["approve", "edit", "reject", "respond"],

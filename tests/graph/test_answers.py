@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from planwright.checkpoints.gates import Gate, GateKind
+from planwright.checkpoints.gate import Gate, GateKind
 from planwright.graph.answers import bind, signed
 from planwright.graph.errors import GateError
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from planwright.checkpoints.gates import gate_id
+from planwright.checkpoints.gate import gate_id
 from planwright.graph.errors import GateError, PlanwrightError
 from tests.scenarios.gated_runs import (
     GatedRun,

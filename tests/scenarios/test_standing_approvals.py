@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from planwright.checkpoints.gates import Decision
+from planwright.checkpoints.gate import Decision
 from planwright.checkpoints.remember import Remember
 from planwright.graph.agent import Agent
 from planwright.graph.errors import GateError, SetupError
