@@ -7,21 +7,41 @@ Its params are templates over the record: `{{input.<path>}}` is what the call wa
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 
 from planwright.graph.errors import CapabilityRejected, SetupError
 from planwright.graph.plan import Compensation
 from planwright.graph.references import braced, reference_paths, resolve
-
-if TYPE_CHECKING:
-    from planwright.capabilities.capability import Capability
-    from planwright.capabilities.registry import Registry
-    from planwright.checkpoints.undos import PastEffect
+from planwright.graph.risk import Effect
 
 
-def check_compensation(found: Capability) -> None:
+class Undone(Protocol):
+    """What is asked of a capability whose calls are to be undone."""
+
+    @property
+    def name(self) -> str:
+        """Its name, such as `mail.send`."""
+
+    @property
+    def effect(self) -> Effect:
+        """How its calls change the world."""
+
+    @property
+    def args(self) -> type[BaseModel]:
+        """What a call is given."""
+
+    @property
+    def result_schema(self) -> dict[str, Any]:
+        """The JSON schema of what a call returns."""
+
+    @property
+    def compensation(self) -> Compensation | None:
+        """The call that undoes one of its own, where one does."""
+
+
+def check_compensation(found: Undone) -> None:
     """Raise SetupError for a declared compensation that no record of a call could fill in."""
     if found.compensation is None:
         return
@@ -31,7 +51,7 @@ def check_compensation(found: Capability) -> None:
         raise SetupError(f"the compensation of {found.name}: {flaw}", "mend its params")
 
 
-def template_flaws(given: Compensation, undone: Capability) -> Iterator[str]:
+def template_flaws(given: Compensation, undone: Undone) -> Iterator[str]:
     """Say which templates name nothing that the record of a call holds."""
     returned = undone.result_schema.get("properties")
     for text in braced(given.params):
@@ -61,12 +81,3 @@ def filled_in(
     if text := next(braced(params), ""):
         raise CapabilityRejected(f"its record holds {text[:40]!r}, which would be read as a reference")
     return params
-
-
-def compensation_of(effect: PastEffect, registry: Registry) -> Compensation | None:
-    """Look up what undoes an effect: its step of the plan says so, else its capability."""
-    step = effect.step.step if effect.step else None
-    if step and step.compensation and step.capability == effect.capability:
-        return step.compensation
-    found = registry.get(effect.capability)
-    return found.compensation if found else None

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from planwright.capabilities.compensation import template_flaws
 from planwright.capabilities.fitting import misfits
 from planwright.capabilities.registry import Registry
+from planwright.checkpoints.undos import PastEffect
 from planwright.graph.errors import SetupError
 from planwright.graph.plan import CLOSING, Compensation, PlanStep
 
@@ -34,6 +35,15 @@ def step_flaws(step: PlanStep, registry: Registry) -> Iterator[str]:
     else:
         yield from template_flaws(step.compensation, found)
         yield from _call_flaws(step.compensation, registry)
+
+
+def compensation_of(effect: PastEffect, registry: Registry) -> Compensation | None:
+    """Look up what undoes an effect: its step of the plan says so, else its capability."""
+    step = effect.step.step if effect.step else None
+    if step and step.compensation and step.capability == effect.capability:
+        return step.compensation
+    found = registry.get(effect.capability)
+    return found.compensation if found else None
 
 
 def _call_flaws(given: Compensation, registry: Registry) -> Iterator[str]:

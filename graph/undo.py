@@ -14,7 +14,8 @@ from itertools import count
 
 from langchain_core.messages import HumanMessage, messages_to_dict
 
-from planwright.capabilities.compensation import compensation_of, filled_in
+from planwright.capabilities.compensation import filled_in
+from planwright.capabilities.compensation_check import compensation_of
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.forks import Fork
 from planwright.checkpoints.runs import Run

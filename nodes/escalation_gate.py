@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.capabilities.compensation import compensation_of
+from planwright.capabilities.compensation_check import compensation_of
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.gate import gate_id
 from planwright.checkpoints.stores import Stores
