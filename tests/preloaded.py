@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-from benchmarks import crash, crash_trial, simulate
+from benchmarks import crash, crash_calls, crash_trial, simulate, storage
 from planwright.cli import agents, chat, demo, doctor, drive, forking, inspect, main, rules, studio, travel
 from planwright.models import openai_compatible
 from planwright.nodes import rules as criteria
@@ -15,6 +15,7 @@ LOADED = (
     chat,
     child,
     crash,
+    crash_calls,
     criteria,
     demo,
     doctor,
@@ -25,6 +26,7 @@ LOADED = (
     openai_compatible,
     rules,
     simulate,
+    storage,
     studio,
     travel,
 )

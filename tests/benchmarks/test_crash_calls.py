@@ -22,7 +22,11 @@ from benchmarks.counting_receiver import receiving
 from benchmarks.crash_calls import figures_of
 from benchmarks.crash_calls_trial import CALL, KINDS, LOG, SOURCE, Trial, draws, judge
 from benchmarks.storage_faults import LIBRARY, compiler
+from tests.forked import Forked
+from tests.patience import PATIENCE_S
 from tests.sampling import examples
+
+ROOT = Path(__file__).parents[2]
 
 needs_a_compiler = pytest.mark.skipif(not compiler(), reason="there is no C compiler to make the trap with")
 WRITES = """
@@ -61,11 +65,10 @@ INSERT INTO journal VALUES ('r1', 'run_end'), ('r2', 'run_end');
 @needs_a_compiler
 def test_every_run_ends_as_it_should_however_often_it_is_killed(tmp_path: Path) -> None:
     points, doubles = examples(8), examples(4)
-    arguments = [sys.executable, "-m", "benchmarks.crash_calls"]
-    arguments += ["--points", str(points), "--doubles", str(doubles)]
+    arguments = ["--points", str(points), "--doubles", str(doubles)]
     arguments += ["--shape", "a sequence", "--seed", "7", "--json", str(tmp_path / "crash_calls.json")]
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=180, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    with Forked("benchmarks.crash_calls", *arguments, folder=ROOT, env=os.environ) as process:
+        assert process.wait(PATIENCE_S) == 0, process.stdout + process.stderr
     figures = json.loads((tmp_path / "crash_calls.json").read_text())
     assert (figures["bad"], figures["lost"], figures["doubled"], figures["stuck"]) == ([], 0, 0, 0)
     assert (figures["points"], figures["double_kills"]) >= (points, doubles)

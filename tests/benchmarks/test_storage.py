@@ -13,7 +13,11 @@ import pytest
 from benchmarks import storage
 from benchmarks.counted_shapes import SHAPES
 from benchmarks.storage_faults import FAULTS, LIBRARY, SOURCE, VARIABLE, compiler
+from tests.forked import Forked
+from tests.patience import PATIENCE_S
 from tests.sampling import examples
+
+ROOT = Path(__file__).parents[2]
 
 needs_a_compiler = pytest.mark.skipif(not compiler(), reason="there is no C compiler to make the faults with")
 WRITES = """
@@ -32,10 +36,10 @@ print(seen)
 @needs_a_compiler
 def test_every_run_goes_on_when_its_storage_is_well_again(tmp_path: Path) -> None:
     points = examples(12)
-    arguments = [sys.executable, "-m", "benchmarks.storage", "--points", str(points), "--seed", "7"]
+    arguments = ["--points", str(points), "--seed", "7"]
     arguments += ["--shape", "a sequence", "--json", str(tmp_path / "storage.json")]
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=180, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    with Forked("benchmarks.storage", *arguments, folder=ROOT, env=os.environ) as process:
+        assert process.wait(PATIENCE_S) == 0, process.stdout + process.stderr
     figures = json.loads((tmp_path / "storage.json").read_text())
     assert (figures["bad"], figures["doubled"], figures["lost"]) == ([], 0, 0)
     assert figures["points"] >= points - 1
