@@ -35,7 +35,7 @@ from benchmarks.aimock_faults import (
 )
 from benchmarks.aimock_server import Aimock, Fixture, Sent, aimock
 from benchmarks.model_desk import NAMES, Desk, Traffic, desk_at
-from planwright.graph.errors import ModelError
+from planwright.domain.errors import ModelError
 
 SURFACES = ("v1", "api/v1", "api/v3")
 SHORT_S, LONG_S = 1.0, 60.0

@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.aimock_server import Aimock, Fixture
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
-from planwright.graph.settings import load
+from planwright.settings.settings import load
 
 DICE = {"dropRate": 0.08, "malformedRate": 0.08, "rateLimitRate": 0.02, "disconnectRate": 0.08}
 ANSWER = "The ticket is open."

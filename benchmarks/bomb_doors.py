@@ -17,20 +17,20 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 from pydantic import JsonValue
 
-from planwright.capabilities import policy
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Capability, check_arguments
-from planwright.capabilities.function_call import invoke
-from planwright.capabilities.jail import Jail
+from planwright.capabilities.contract import Capability, check_arguments
+from planwright.capabilities.gateway.invoke import invoke
 from planwright.capabilities.mcp.standing import look
 from planwright.capabilities.mcp.trust import Trust
-from planwright.capabilities.policy_file import read_policy
+from planwright.capabilities.policy import decide as policy
+from planwright.capabilities.policy.file import read_policy
 from planwright.checkpoints.stores import open_stores
+from planwright.domain.clock import utc_now
+from planwright.domain.errors import PlanwrightError
 from planwright.graph.building import build_graph
-from planwright.graph.clock import utc_now
-from planwright.graph.errors import PlanwrightError
-from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from planwright.security.jail import Jail
+from planwright.settings.settings import load
 
 Step = tuple[str, dict[str, Any]]
 

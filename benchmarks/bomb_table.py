@@ -12,12 +12,13 @@ from urllib.parse import quote
 from benchmarks import bomb_doors as doors
 from benchmarks.bomb_server import ANSWERS, DEEP, TEXTS, WITHIN
 from benchmarks.bomb_texts import CALENDARS, CHANGES, CONDITIONS, CRITERIA, HOSTILE, MAILS, MB, QUERIES
-from planwright.capabilities.builtin import calendar, documents, files, http, mail, smtp, sql, text
-from planwright.capabilities.capability import Capability
-from planwright.graph.own_words import exact_words, says, speaks_of_user
+from planwright.capabilities.builtin import calendar, documents, files, http, sql, text
+from planwright.capabilities.builtin.mail import mail, smtp
+from planwright.capabilities.contract import Capability
+from planwright.domain.own_words import exact_words, says, speaks_of_user
 from planwright.models.json_reply import LONGEST_REPLY, read_json
-from planwright.models.prose import shown
-from planwright.models.tool_bridge import blocks, escaped
+from planwright.models.replies.bridge_stream import shown
+from planwright.models.replies.tool_bridge import blocks, escaped
 from planwright.prompts.fence import neutral
 
 Play = Callable[[Path, int], str]

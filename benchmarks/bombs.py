@@ -29,7 +29,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from benchmarks.bomb_table import Bomb, every_bomb
-from planwright.graph.errors import PlanwrightError
+from planwright.domain.errors import PlanwrightError
 from planwright.sandbox.sandbox import sandbox
 
 CPU_S, MEMORY_MB, HELD_S = 2.0, 100.0, 0.2

@@ -39,7 +39,7 @@ from benchmarks.spending import (
 from planwright.checkpoints.budgets import Budgets
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.migrations import MIGRATIONS
-from planwright.graph.provider_budget import ProviderBudget
+from planwright.settings.provider_budget import ProviderBudget
 
 MEAN = 50  # what a call uses on average; two thirds of what is wanted are there
 ROWS, LOOKS = 100_000, 200

@@ -25,7 +25,7 @@ from langchain_core.messages import AIMessage
 
 from benchmarks.fault_server import FAULTS
 from benchmarks.model_desk import NAMES, Desk, Traffic, desk_at
-from planwright.graph.errors import ModelError
+from planwright.domain.errors import ModelError
 
 TURNS = (0, 1, 2)
 KEY, REJECT, LONG = "KeyRefused", "ModelRejected", "ContextOverflow"

@@ -25,11 +25,11 @@ from planwright.capabilities.mcp.standing import look
 from planwright.capabilities.mcp.trust import Trust
 from planwright.demo import mail
 from planwright.demo.workspace import write_workspace
+from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.graph.building import open_agent
-from planwright.graph.invocation import utc_now
-from planwright.graph.run_context import RunContext
-from planwright.graph.settings import load
+from planwright.settings.settings import load
+from planwright.state.invocation import utc_now
 
 CANARY = "CANARY-4f1c9a7e"
 MOST_ROUNDS = 10

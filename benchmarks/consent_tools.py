@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.tools import BaseTool, tool
 
 from benchmarks.consent_world import tool_log
-from planwright.capabilities.capability import Capability, capability
+from planwright.capabilities.contract import Capability, capability
 
 
 def own_capabilities(workspace: Path) -> list[Capability]:

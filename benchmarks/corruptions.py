@@ -32,11 +32,13 @@ from langgraph.types import Command
 
 from benchmarks.canary_class import CANARY
 from benchmarks.damage import DAMAGES, FILES
-from planwright.cli import db_views, drive, inspect, refusal, run_list
 from planwright.cli import main as command_line
+from planwright.cli import refusal
+from planwright.cli.session import drive
+from planwright.cli.views import db_views, inspect, run_list
 from planwright.demo.workspace import write_workspace
 from planwright.graph.building import build_graph
-from planwright.graph.settings import load
+from planwright.settings.settings import load
 
 TRIALS, HANG_S, AT_ONCE = 1000, 120.0, 2
 UNAPPROVED = "waiting.md"

@@ -21,12 +21,12 @@ from langgraph.types import Command
 from benchmarks.counted_shapes import SAID, SHAPES
 from benchmarks.counted_stage import THREAD, Stage, config, staged
 from benchmarks.counting_receiver import PATIENCE_S
+from planwright.domain.errors import PlanwrightError
+from planwright.domain.plan import PlanStep
+from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
-from planwright.graph.errors import PlanwrightError
-from planwright.graph.invocation import utc_now
-from planwright.graph.one_step import begin
-from planwright.graph.plan import PlanStep
-from planwright.graph.run_context import RunContext
+from planwright.graph.single_call import begin
+from planwright.state.invocation import utc_now
 
 ROUNDS, REFUSED, PAUSE_S = 40, 3, 0.05
 FORKED, UNDONE = "22222222-2222-4333-8444-555555555555", "33333333-2222-4333-8444-555555555555"

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from benchmarks.consent_cases import chain_of, job, plan_steps
 from benchmarks.consent_model import Call, Script, Turns
-from planwright.graph.run_context import PlanningMode
+from planwright.domain.run_context import PlanningMode
 
 Then = Literal["", "undo", "fork", "remember"]
 KINDS = ("book", "transfer", "stamp")

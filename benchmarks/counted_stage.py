@@ -23,14 +23,14 @@ from benchmarks.consent_cases import DEFAULT_POLICY
 from benchmarks.counted_shapes import Shape
 from benchmarks.counting_receiver import Receiver, receiving
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Capability, capability
+from planwright.capabilities.contract import Capability, capability
 from planwright.checkpoints.database import Boundary
 from planwright.checkpoints.stores import open_stores
+from planwright.domain.errors import CapabilityUnavailable
+from planwright.domain.plan import Compensation
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
-from planwright.graph.errors import CapabilityUnavailable
-from planwright.graph.plan import Compensation
-from planwright.graph.settings import load
+from planwright.settings.settings import load
 
 THREAD = "11111111-2222-4333-8444-555555555555"
 CHILD_S = 60

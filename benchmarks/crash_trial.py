@@ -25,13 +25,13 @@ from langgraph.types import Command
 from benchmarks.receiver import SCENARIOS, Fault, Scenario, Tally, receiving
 from planwright.checkpoints.database import Boundary
 from planwright.checkpoints.stores import open_stores
+from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
-from planwright.graph.run_context import RunContext
-from planwright.graph.settings import load
-from planwright.graph.state import ModelRoute
-from planwright.models.pricing import price
+from planwright.models.providers.pricing import price
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.settings import load
+from planwright.state.agent_state import ModelRoute
 
 ROUNDS, CHILD_S = 8, 60
 CONFIG: RunnableConfig = {"configurable": {"thread_id": "11111111-2222-4333-8444-555555555555"}}

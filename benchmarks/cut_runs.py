@@ -26,13 +26,13 @@ from pydantic import PrivateAttr
 
 from benchmarks.played_calls import flaws
 from benchmarks.recorded_runs import ADD, END, RUNS, Recorded, reply
-from planwright.capabilities.capability import Capability, capability
+from planwright.capabilities.contract import Capability, capability
+from planwright.domain.errors import PlanwrightError
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
 from planwright.graph.door import Door, Entry
-from planwright.graph.errors import PlanwrightError
-from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.settings import load
 
 Kind = Literal["cancel", "refused", "broken", "tool"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -24,12 +24,12 @@ from pydantic import BaseModel, PrivateAttr
 from benchmarks.crash_trial import in_child
 from benchmarks.receiver import append
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Capability, capability
+from planwright.capabilities.contract import Capability, capability
 from planwright.checkpoints.stores import open_stores
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
-from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.settings import load
 
 Shape = Literal["plan", "planned chain", "chain", "loop", "step", "sub-agent"]
 Death = Literal["before", "after"]

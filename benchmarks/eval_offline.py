@@ -22,11 +22,11 @@ from rich.console import Console
 from rich.table import Table
 
 from planwright.demo.workspace import write_workspace
+from planwright.domain.plan import Plan, PlanStep
+from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
-from planwright.graph.plan import Plan, PlanStep
-from planwright.graph.run_context import RunContext
-from planwright.graph.settings import load
+from planwright.settings.settings import load
 
 HERE = Path(__file__).parent
 SETS = {

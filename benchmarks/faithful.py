@@ -28,14 +28,15 @@ from pydantic import ValidationError
 from benchmarks import faithful_mails, faithful_requests
 from benchmarks.faithful_mails import open_inbox, random_mail
 from benchmarks.faithful_requests import open_web, random_request, random_text
-from planwright.capabilities.builtin import channel, http, smtp
+from planwright.capabilities.builtin import channel, http
+from planwright.capabilities.builtin.mail import smtp
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Capability
-from planwright.capabilities.egress.network import Network
-from planwright.capabilities.jail import Jail
+from planwright.capabilities.contract import Capability
 from planwright.checkpoints.stores import open_stores
-from planwright.graph.errors import PlanwrightError
-from planwright.graph.settings import load
+from planwright.domain.errors import PlanwrightError
+from planwright.security.egress.network import Network
+from planwright.security.jail import Jail
+from planwright.settings.settings import load
 
 Args = dict[str, Any]
 Change = Callable[[Args], Args]

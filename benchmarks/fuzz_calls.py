@@ -23,9 +23,9 @@ from langchain_core.messages import AIMessage
 from benchmarks.played_calls import Player, Ran, flaws, recording, whole_run
 from benchmarks.spoiled_calls import Reply, make_reply, playable_reply
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.jail import Jail
 from planwright.checkpoints.stores import open_stores
-from planwright.graph.settings import load
+from planwright.security.jail import Jail
+from planwright.settings.settings import load
 
 TURNS, RUN = 15, 40  # replies of one conversation, and of one whole run
 

@@ -20,7 +20,7 @@ from benchmarks.intruder_attempts import APPROVE, Tally, answer_in_anothers_name
 from benchmarks.intruder_browser import browse, find_browser
 from benchmarks.intruder_routes import Route, routes
 from benchmarks.intruder_stage import GRAPH, Stage, open_stage
-from planwright.graph.credentials import login_name
+from planwright.security.credentials import login_name
 
 LEAST_ROUTES = 100
 NO_BROWSER = "Chromium is not installed: apt-get install chromium (or: make intruder, as root)"

@@ -28,13 +28,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.hostile_paths import HARMLESS, OUTSIDE, SECRET, build, outside_of
-from planwright.capabilities.builtin import documents, drafts, files, smtp, sql
+from planwright.capabilities.builtin import documents, files, sql
+from planwright.capabilities.builtin.mail import drafts, smtp
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Capability
-from planwright.capabilities.jail import Jail
+from planwright.capabilities.contract import Capability
 from planwright.checkpoints.stores import Stores, open_stores
-from planwright.graph.errors import PlanwrightError
-from planwright.graph.settings import load
+from planwright.domain.errors import PlanwrightError
+from planwright.security.jail import Jail
+from planwright.settings.settings import load
 
 HANG_S = 60
 ROOT = Path(__file__).parents[1]

@@ -10,11 +10,11 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.capabilities.capability import Capability
+from planwright.capabilities.contract import Capability
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
-from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.settings import load
 
 MODES = ["values", "updates", "custom", "messages", "debug"]
 

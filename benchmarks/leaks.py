@@ -13,11 +13,11 @@ from langchain_core.outputs import ChatGenerationChunk
 from langgraph.types import Command
 
 from benchmarks.leak_stage import Stage
-from planwright.capabilities.capability import Capability, capability
+from planwright.capabilities.contract import Capability, capability
+from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable, PlanwrightError
 from planwright.graph.building import build_graph
-from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable, PlanwrightError
-from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.settings import load
 
 
 class Dripping(ScriptedModel):

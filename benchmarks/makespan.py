@@ -26,12 +26,12 @@ from typing import Literal
 from rich.console import Console
 from rich.table import Table
 
-from planwright.capabilities.capability import capability
+from planwright.capabilities.contract import capability
+from planwright.domain.errors import RunError
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
-from planwright.graph.errors import RunError
-from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.settings import load
 
 Order = Literal["dataflow", "waves"]
 ORDERS: tuple[Order, ...] = ("dataflow", "waves")

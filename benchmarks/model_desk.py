@@ -15,13 +15,13 @@ from langchain_core.tracers._streaming import _StreamingCallbackHandler
 
 from planwright.checkpoints.records import open_records
 from planwright.checkpoints.runs import Run
-from planwright.graph.board import Board
-from planwright.graph.invocation import Invocation
-from planwright.graph.profile import in_force
-from planwright.graph.run_context import RunContext
-from planwright.graph.settings import load
+from planwright.domain.run_context import RunContext
 from planwright.models.calling import Models
-from planwright.models.router import Router
+from planwright.models.providers.router import Router
+from planwright.settings.profile import in_force
+from planwright.settings.settings import load
+from planwright.state.invocation import Invocation
+from planwright.state.step_board import Board
 
 NAMES = ("a", "b", "c")
 TOOL = {

@@ -20,15 +20,15 @@ from pydantic import Field
 from benchmarks.oracle_plans import Case
 from benchmarks.plan_oracle import Outcome, Sketch, Step
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Capability, capability
-from planwright.checkpoints.kept_effects import NEW
-from planwright.checkpoints.ledger import Ledger
+from planwright.capabilities.contract import Capability, capability
+from planwright.checkpoints.effects.kept_effects import NEW
+from planwright.checkpoints.effects.ledger import Ledger
+from planwright.domain.errors import CapabilityForbidden, CapabilityUnavailable
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
-from planwright.graph.errors import CapabilityForbidden, CapabilityUnavailable
-from planwright.graph.invocation import Invocation, invocation_of
-from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.settings import load
+from planwright.state.invocation import Invocation, invocation_of
 
 Planted = Literal["", "cascade", "repeat"]
 LIMITS = {"effects": 1000, "effects_per_minute": 1000, "tool_calls": 1000, "tokens": 10_000_000}
@@ -169,14 +169,14 @@ async def cancel(call: CallContext, invocation: Invocation, agent: Agent) -> Non
 def planted(mutation: Planted) -> Iterator[None]:
     """Plant a mistake in the product, which the oracle has to see."""
     if mutation == "cascade":
-        where, what = "planwright.nodes.step_runner.fate", _turned_round()
+        where, what = "planwright.execution.step_runner.fate", _turned_round()
         with mock.patch(where, what):
             yield
     elif mutation == "repeat":
         with (
             mock.patch.object(Ledger, "keep", _nothing),
             mock.patch.object(Ledger, "done_before", _no_effects),
-            mock.patch("planwright.checkpoints.ledger.past_of", return_value=NEW),
+            mock.patch("planwright.checkpoints.effects.ledger.past_of", return_value=NEW),
         ):
             yield
     else:
@@ -184,7 +184,7 @@ def planted(mutation: Planted) -> Iterator[None]:
 
 
 def _turned_round() -> Callable[..., Any]:
-    from planwright.graph.cascade import fate
+    from planwright.domain.cascade import fate
 
     return lambda needs, results, cascade: fate(needs, results, "partial" if cascade == "skip" else "skip")
 

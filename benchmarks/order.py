@@ -27,24 +27,24 @@ from pydantic import JsonValue, ValidationError
 
 from benchmarks.ordered_plans import Step, comparable, end_state, prepare, written_plan
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import check_arguments
-from planwright.capabilities.function_call import invoke
-from planwright.capabilities.policy_file import default_policy
+from planwright.capabilities.contract import check_arguments
+from planwright.capabilities.gateway.invoke import invoke
+from planwright.capabilities.policy.file import default_policy
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.stores import open_stores
+from planwright.domain.clock import utc_now
+from planwright.domain.errors import CapabilityError
+from planwright.domain.hashing import sha256
+from planwright.domain.plan import CheckedStep, Plan
+from planwright.domain.references import resolve, step_references
+from planwright.domain.run_context import RunContext
 from planwright.graph.building import build_graph
-from planwright.graph.canonical import sha256
-from planwright.graph.clock import utc_now
-from planwright.graph.errors import CapabilityError
-from planwright.graph.plan import CheckedStep, Plan
-from planwright.graph.redaction import Redactor
-from planwright.graph.references import resolve, step_references
-from planwright.graph.run_context import RunContext
-from planwright.graph.settings import Settings, load
 from planwright.graph.world import open_world
 from planwright.models.scripted import ScriptedModel
-from planwright.nodes.resources import before, in_order
-from planwright.nodes.verification import check_steps
+from planwright.planning.verification import check_steps
+from planwright.planning.write_conflicts import before, in_order
+from planwright.security.redaction.redactor import Redactor
+from planwright.settings.settings import Settings, load
 
 CALL_S = 60
 
@@ -214,7 +214,7 @@ async def sweep(count: int, seed: int, most: int, folder: Path, *, orders: int, 
 @contextmanager
 def without_order() -> Iterator[None]:
     """Take the order of steps away, to see that the comparison finds it out."""
-    with mock.patch("planwright.nodes.resources.order_edges", return_value={}):
+    with mock.patch("planwright.planning.write_conflicts.order_edges", return_value={}):
         yield
 
 

@@ -15,8 +15,8 @@ from typing import Any
 from benchmarks.counted_person import Outcome, Person
 from benchmarks.counted_stage import THREAD, Stage, config, fork, join, rows_of
 from planwright.checkpoints.database import Boundary
+from planwright.domain.errors import PlanwrightError
 from planwright.graph.agent import Agent
-from planwright.graph.errors import PlanwrightError
 
 PATIENT = 25
 TOKEN = "SELECT max(lease_token) AS token, max(lease_until) AS until FROM runs WHERE thread_id = ?"

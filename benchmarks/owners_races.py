@@ -24,9 +24,9 @@ from benchmarks.consent_cases import plan_steps
 from benchmarks.consent_model import Script
 from benchmarks.counted_shapes import Shape, call
 from benchmarks.counted_stage import Stage, config, fork, join, staged
+from planwright.domain.errors import PlanwrightError
+from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
-from planwright.graph.errors import PlanwrightError
-from planwright.graph.run_context import RunContext
 
 Kind = Literal["waiting", "interrupted"]
 GROUP = 5  # a blocking call takes a thread of its process, and there are few

@@ -23,7 +23,7 @@ from benchmarks.counted_person import Person
 from benchmarks.counted_shapes import SHAPES, Shape, call
 from benchmarks.counted_stage import CHILD_S, THREAD, Stage, config, fork, join, staged
 from benchmarks.counted_verdict import effects_wrong
-from planwright.graph.errors import PlanwrightError
+from planwright.domain.errors import PlanwrightError
 
 Kind = Literal["alive", "dead", "blocked"]
 LEASE_S, BLOCKED_LEASE_S = 1.5, 0.5

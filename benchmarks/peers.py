@@ -27,10 +27,10 @@ from pydantic import SecretStr
 from rich.console import Console
 
 from benchmarks.makespan import RESULTS, SCRATCH, join_results
-from planwright.capabilities.capability import capability
+from planwright.capabilities.contract import capability
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
-from planwright.graph.settings import load
+from planwright.settings.settings import load
 
 LEVELS, WIDTH, TURNS = 3, 3, 30
 MODEL_S, TOOL_S = 0.5, 0.2

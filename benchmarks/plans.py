@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.plan_validator import lost, why_wrong
-from planwright.graph.errors import ModelOutputInvalid, PlanInvalid
-from planwright.graph.plan import Plan
-from planwright.nodes.planner import read_proposal
+from planwright.domain.errors import ModelOutputInvalid, PlanInvalid
+from planwright.domain.plan import Plan
+from planwright.nodes.plan.planner import read_proposal
 from tests.nodes.plan_world import judged
 
 MANY, SEED = 50_000, 11

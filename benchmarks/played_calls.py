@@ -19,19 +19,19 @@ from pydantic import JsonValue
 
 from planwright.capabilities.builtin.files import inside
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Capability, capability
+from planwright.capabilities.contract import Capability, capability
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.serde import AllowListedSerializer
+from planwright.execution.tool_calls import CallReader, batch_of, tools_of
+from planwright.graph.agentic_loop import after_guard
 from planwright.graph.building import build_graph
-from planwright.graph.loop import after_guard
-from planwright.graph.loop_state import LoopState, LoopTask, ToolCall
-from planwright.graph.settings import load
-from planwright.graph.state import ModelRoute
+from planwright.models.conversation.history import normalise, repair
 from planwright.models.scripted import ScriptedModel
-from planwright.nodes.history import normalise, repair
-from planwright.nodes.llm_invoker import call_ids
-from planwright.nodes.parallel_execution import runnable, said
-from planwright.nodes.tool_calls import CallReader, batch_of, tools_of
+from planwright.nodes.loop.llm_invoker import call_ids
+from planwright.nodes.loop.parallel_execution import runnable, said
+from planwright.settings.settings import load
+from planwright.state.agent_state import ModelRoute
+from planwright.state.loop_state import LoopState, LoopTask, ToolCall
 
 Ran = list[tuple[str, dict[str, Any]]]
 FLAGS: dict[str, Any] = {

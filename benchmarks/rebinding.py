@@ -18,8 +18,8 @@ import httpx
 from benchmarks.ssrf_peers import DOWN, PUBLIC, Connector, Dns, World
 from planwright.capabilities.builtin import http
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.egress.network import Network
-from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable
+from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable
+from planwright.security.egress.network import Network
 
 INSIDE = (
     "127.0.0.1 10.0.0.1 172.16.0.1 192.168.0.1 169.254.169.254 100.64.0.1 168.63.129.16 0.0.0.0 224.0.0.1"

@@ -19,8 +19,8 @@ from typing import Literal
 from pydantic import BaseModel, JsonValue
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Capability, capability
-from planwright.graph.errors import CapabilityRejected
+from planwright.capabilities.contract import Capability, capability
+from planwright.domain.errors import CapabilityRejected
 
 Fault = Literal["none", "doubles", "forgets", "refuses", "denies"]
 FAULTS: tuple[Fault, ...] = ("none", "doubles", "forgets", "refuses", "denies")

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.base import empty_checkpoint
 
 from planwright.checkpoints.stores import open_stores
-from planwright.graph.redaction import Redactor
+from planwright.security.redaction.redactor import Redactor
 
 WRITES, ROUNDS = 10, 60
 TEXT = "The invoice of Acme over 1,280.50 is due on Friday; ask Sam whether the second one was paid. " * 20

@@ -20,7 +20,7 @@ from pydantic import PrivateAttr
 from benchmarks.consent_cases import chain_of, job
 from benchmarks.consent_model import Call, Script, Turns
 from benchmarks.simulated_time import World
-from planwright.graph.run_context import PlanningMode
+from planwright.domain.run_context import PlanningMode
 
 KINDS = ("book", "transfer", "post", "stamp", "pay")
 Way = Literal["plan", "loop", "chain", "sub-agent", "agentic step"]

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from benchmarks.simulated_worker import Stage, Worker
 from planwright.checkpoints.budgets import Amount
-from planwright.graph.agent_settings import RunBudget
-from planwright.graph.errors import BudgetExceeded
-from planwright.graph.provider_budget import ProviderBudget
-from planwright.graph.windows import day_of
+from planwright.domain.errors import BudgetExceeded
+from planwright.domain.windows import day_of
+from planwright.settings.agents import RunBudget
+from planwright.settings.provider_budget import ProviderBudget
 
 DAILY, CALL, CALLS = 1000, 300, 12
 LASTS_S = 10_000.0  # longer than the machine sleeps

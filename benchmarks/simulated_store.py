@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 
 from benchmarks.simulated_time import SimulatedLoop
 from planwright.checkpoints.database import Database, Job, T, _Item
-from planwright.checkpoints.heartbeat import Beat, Heartbeat
+from planwright.checkpoints.ownership.heartbeat import Beat, Heartbeat
 from planwright.checkpoints.store_errors import store_error
 
 Moment = Literal["begin", "within", "commit", "after commit"]

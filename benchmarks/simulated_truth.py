@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from planwright.checkpoints.store_check import check_store
+from planwright.checkpoints.upkeep.store_check import check_store
 
 if TYPE_CHECKING:
     from benchmarks.simulated_worker import Stage, Worker

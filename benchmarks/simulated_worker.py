@@ -19,17 +19,17 @@ from benchmarks.simulated_requests import Request, SimulatedModel
 from benchmarks.simulated_store import Disk, SimulatedDatabase, SimulatedHeartbeat
 from benchmarks.simulated_time import SimulatedLoop, World
 from benchmarks.simulated_truth import early, stale
-from planwright.capabilities.capability import Capability
-from planwright.checkpoints.leases import Leases
-from planwright.checkpoints.owners import Owners, folder_of
+from planwright.capabilities.contract import Capability
+from planwright.checkpoints.ownership.leases import Leases
+from planwright.checkpoints.ownership.owners import Owners, folder_of
 from planwright.checkpoints.stores import Stores, open_stores
+from planwright.domain.clock import Timer
+from planwright.domain.doubt import EffectAnswer
+from planwright.domain.errors import PlanwrightError
+from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
-from planwright.graph.clock import Timer
-from planwright.graph.doubt import EffectAnswer
-from planwright.graph.errors import PlanwrightError
-from planwright.graph.run_context import RunContext
-from planwright.graph.settings import Settings, load
+from planwright.settings.settings import Settings, load
 
 PEOPLE = ("kim", "sam", "ada")
 ROUNDS = 400

@@ -21,12 +21,12 @@ from langgraph.types import Command
 
 from benchmarks.counted_stage import Stage, config
 from benchmarks.soak_requests import asked
+from planwright.domain.clock import utc_now
+from planwright.domain.errors import PlanwrightError
+from planwright.domain.plan import PlanStep
+from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
-from planwright.graph.clock import utc_now
-from planwright.graph.errors import PlanwrightError
-from planwright.graph.one_step import begin
-from planwright.graph.plan import PlanStep
-from planwright.graph.run_context import RunContext
+from planwright.graph.single_call import begin
 
 Role = Literal["worker", "person", "last"]
 PEOPLE = ("kim", "sam", "ada")

@@ -21,9 +21,9 @@ from planwright.checkpoints.budgets import Amount, Budgets
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.limits import MICRO_CENTS_PER_DOLLAR
 from planwright.checkpoints.migrations import MIGRATIONS
-from planwright.graph.agent_settings import RunBudget
-from planwright.graph.errors import BudgetExceeded
-from planwright.graph.provider_budget import ProviderBudget
+from planwright.domain.errors import BudgetExceeded
+from planwright.settings.agents import RunBudget
+from planwright.settings.provider_budget import ProviderBudget
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 TTL_S = 600

@@ -26,11 +26,11 @@ from benchmarks.ssrf_peers import Connector, Dns, World, open_world
 from benchmarks.ssrf_urls import Case
 from planwright.capabilities.builtin import http
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.egress.network import Network
-from planwright.capabilities.jail import Jail
 from planwright.checkpoints.stores import open_stores
-from planwright.graph.errors import CapabilityError, CapabilityForbidden, CapabilityRejected
-from planwright.graph.settings import load
+from planwright.domain.errors import CapabilityError, CapabilityForbidden, CapabilityRejected
+from planwright.security.egress.network import Network
+from planwright.security.jail import Jail
+from planwright.settings.settings import load
 
 HERE = Path(__file__).parent
 NAMES = (

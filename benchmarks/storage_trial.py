@@ -15,7 +15,7 @@ from benchmarks.counted_shapes import SHAPES
 from benchmarks.counted_stage import THREAD, Stage, fork, join, staged
 from benchmarks.counted_verdict import effects_wrong, ends_wrong, false_doubts
 from benchmarks.storage_faults import Locker, Point, Trap, arm, calls
-from planwright.graph.errors import PlanwrightError
+from planwright.domain.errors import PlanwrightError
 
 BUSY_S = 0.05
 

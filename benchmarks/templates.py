@@ -28,14 +28,14 @@ from benchmarks.template_oracle import Refused, expected, left_open, references
 from benchmarks.watched import CANARY, Looked, scope
 from planwright.capabilities.builtin.chain import create_chain
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import capability, check_arguments
-from planwright.capabilities.chains import compose
-from planwright.capabilities.jail import Jail
+from planwright.capabilities.chains.compose import compose
+from planwright.capabilities.contract import capability, check_arguments
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.stores import open_stores
-from planwright.graph.errors import CapabilityRejected, PlanInvalid
-from planwright.graph.references import resolve
-from planwright.graph.settings import load
+from planwright.domain.errors import CapabilityRejected, PlanInvalid
+from planwright.domain.references import resolve
+from planwright.security.jail import Jail
+from planwright.settings.settings import load
 
 ROWS = Path(__file__).parent / "hostile_templates.jsonl"
 IN_CHAIN = 5  # of so many random templates one is also offered as part of a chain

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from langchain_core.messages import AIMessage
 
-from planwright.models.tool_bridge import read_calls
+from planwright.models.replies.tool_bridge import read_calls
 
 NONCE = "0f1e2d3c4b5a6978"
 GOOD = '{"name": "files__read", "arguments": {"path": "a.md"}}'

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from benchmarks.makespan import RESULTS, join_results
-from planwright.capabilities.capability import Capability, capability
+from planwright.capabilities.contract import Capability, capability
 from planwright.capabilities.registry import Registry
 
 WORDS = (

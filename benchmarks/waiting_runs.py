@@ -21,10 +21,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from planwright.checkpoints.gate import Gate, gate_id
+from planwright.checkpoints.consent.gate import Gate, gate_id
 from planwright.checkpoints.runs import Run, begin_run
 from planwright.checkpoints.stores import Stores, open_stores
-from planwright.graph.settings import load
+from planwright.settings.settings import load
 
 RUNS, MOST_S, AT_ONCE = 10_000, 5.0, 500
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)

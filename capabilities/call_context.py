@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from planwright.capabilities.egress.network import Network
-from planwright.capabilities.jail import Jail
-from planwright.capabilities.policy_file import Policy, default_policy
-from planwright.checkpoints.delegations import Delegations
-from planwright.checkpoints.file_versions import FileVersions
-from planwright.checkpoints.memory import Memories
+from planwright.capabilities.policy.file import Policy, default_policy
+from planwright.checkpoints.consent.delegations import Delegations
+from planwright.checkpoints.effects.file_versions import FileVersions
+from planwright.checkpoints.memories import Memories
 from planwright.checkpoints.whole_results import WholeResults
-from planwright.graph.clock import Clock, utc_now
-from planwright.graph.lease import Lease
-from planwright.graph.redaction import Redactor
-from planwright.graph.settings import Settings
+from planwright.domain.clock import Clock, utc_now
+from planwright.domain.lease import Lease
+from planwright.security.egress.network import Network
+from planwright.security.jail import Jail
+from planwright.security.redaction.redactor import Redactor
+from planwright.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from planwright.capabilities.chains import Chains
+    from planwright.capabilities.chains.compose import Chains
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import cel
 
-from planwright.graph.own_words import holds, own_words
+from planwright.domain.own_words import holds, own_words
 
 # Those of cel-rust 0.14, which cannot be asked: it says "undefined function" of wrong arguments, too.
 FUNCTIONS = frozenset(

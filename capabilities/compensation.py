@@ -11,10 +11,10 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, JsonValue
 
-from planwright.graph.errors import CapabilityRejected, SetupError
-from planwright.graph.plan import Compensation
-from planwright.graph.references import braced, reference_paths, resolve
-from planwright.graph.risk import Effect
+from planwright.domain.errors import CapabilityRejected, SetupError
+from planwright.domain.plan import Compensation
+from planwright.domain.references import braced, reference_paths, resolve
+from planwright.domain.risk import Effect
 
 
 class Undone(Protocol):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from planwright.capabilities.arguments import misfits
 from planwright.capabilities.compensation import template_flaws
-from planwright.capabilities.fitting import misfits
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.undos import PastEffect
-from planwright.graph.errors import SetupError
-from planwright.graph.plan import CLOSING, Compensation, PlanStep
+from planwright.checkpoints.effects.undos import PastEffect
+from planwright.domain.errors import SetupError
+from planwright.domain.plan import CLOSING, Compensation, PlanStep
 
 
 def check_compensations(registry: Registry, prohibited: Collection[str] = ()) -> None:

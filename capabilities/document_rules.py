@@ -16,10 +16,10 @@ from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.jail import spelled
 from planwright.capabilities.reserved_paths import Reserved, reserved_paths
-from planwright.graph.errors import CapabilityForbidden
-from planwright.graph.files_settings import PROGRAMS
+from planwright.domain.errors import CapabilityForbidden
+from planwright.security.jail import spelled
+from planwright.settings.files import PROGRAMS
 
 _PACKAGES = ("site-packages", "dist-packages", "node_modules", "__pypackages__", "__pycache__")
 _PACKAGE_ENDINGS = (".dist-info", ".egg-info", ".egg", ".app")

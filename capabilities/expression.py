@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from planwright.graph.errors import OverLimit
+from planwright.domain.errors import OverLimit
 from planwright.sandbox.sandbox import JobFailed, sandbox
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from typing import Any, get_args
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, JsonValue, TypeAdapter
 
-from planwright.capabilities.capability import Capability
+from planwright.capabilities.contract import Capability
 from planwright.capabilities.mcp.hints import read_hints
-from planwright.capabilities.schema_arguments import arguments_by
-from planwright.graph.errors import SetupError
-from planwright.graph.risk import RISK_OF_MODE, Effect, Mode, Risk
+from planwright.capabilities.mcp.schema_arguments import arguments_by
+from planwright.domain.errors import SetupError
+from planwright.domain.risk import RISK_OF_MODE, Effect, Mode, Risk
 
 _RESULT: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 

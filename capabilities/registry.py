@@ -12,15 +12,26 @@ from types import MappingProxyType, ModuleType
 
 from rapidfuzz import fuzz, process
 
-from planwright.capabilities.capability import Capability
+from planwright.capabilities.contract import Capability
 from planwright.capabilities.workspace_modules import serve
-from planwright.graph.canonical import sha256
-from planwright.graph.errors import PlanwrightError, SetupError
-from planwright.graph.plan import WHOLE
-from planwright.graph.profile import Profile
+from planwright.domain.errors import PlanwrightError, SetupError
+from planwright.domain.hashing import sha256
+from planwright.domain.plan import WHOLE
+from planwright.settings.profile import Profile
 
 BUILT_IN = (
-    *("clock", "memory", "files", "documents", "mail", "drafts", "smtp", "calendar", "tickets", "sql"),
+    *(
+        "clock",
+        "memory",
+        "files",
+        "documents",
+        "mail.mail",
+        "mail.drafts",
+        "mail.smtp",
+        "calendar",
+        "tickets",
+        "sql",
+    ),
     *("channel", "http", "text", "answer", "delegate", "results", "chain"),
 )
 ALWAYS = ("datetime.now", "memory.search")

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from planwright.capabilities.jail import spelled
 from planwright.capabilities.mcp.command_files import command_files
 from planwright.capabilities.mcp.entries import FILE_NAME, Listed, read_entries
-from planwright.graph.errors import CapabilityForbidden, SetupError
-from planwright.graph.settings import Settings, child_environment
+from planwright.domain.errors import CapabilityForbidden, SetupError
+from planwright.security.jail import spelled
+from planwright.settings.settings import Settings, child_environment
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
 
 from planwright.capabilities.call_context import CallContext
-from planwright.graph.errors import SetupError
-from planwright.graph.risk import Effect
+from planwright.domain.errors import SetupError
+from planwright.domain.risk import Effect
 
 Function = Callable[..., Any]
 _NAME = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*")

@@ -8,10 +8,10 @@ from typing import Any
 from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Capability
+from planwright.capabilities.contract import Capability
 from planwright.capabilities.resources import ANYTHING, Uses, all_of
-from planwright.graph.errors import CapabilityRejected
-from planwright.graph.references import has_reference
+from planwright.domain.errors import CapabilityRejected
+from planwright.domain.references import has_reference
 
 _UNKNOWN = "{{unknown}}"
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planwright.capabilities.capability import Capability
-from planwright.graph.canonical import spelled
+from planwright.capabilities.contract import Capability
+from planwright.domain.hashing import spelled
 
 LONGEST = 60  # characters of an argument in words
 

@@ -16,7 +16,7 @@ from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
-from planwright.graph.errors import SetupError
+from planwright.domain.errors import SetupError
 
 
 class WorkspaceFinder(MetaPathFinder):

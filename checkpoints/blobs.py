@@ -10,8 +10,8 @@ from pathlib import Path
 
 from planwright.checkpoints.private_files import open_private
 from planwright.checkpoints.store_errors import store_error
-from planwright.graph.errors import RunError
-from planwright.graph.redaction import Redactor
+from planwright.domain.errors import RunError
+from planwright.security.redaction.redactor import Redactor
 
 
 class Blobs:

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.fencing import held
 from planwright.checkpoints.limits import MICRO_CENTS_PER_DOLLAR as MICRO_CENTS_PER_DOLLAR
 from planwright.checkpoints.limits import Limit, Unit, micro_cents, refuse_overspending, say, unpriced
-from planwright.graph.agent_settings import RunBudget
-from planwright.graph.errors import BudgetExceeded
-from planwright.graph.lane_budget import LaneBudget, carve
-from planwright.graph.lease import Lease
-from planwright.graph.provider_budget import ProviderBudget
-from planwright.graph.windows import Window, day_of, month_of, utc_text
+from planwright.checkpoints.ownership.fencing import held
+from planwright.domain.errors import BudgetExceeded
+from planwright.domain.lease import Lease
+from planwright.domain.windows import Window, day_of, month_of, utc_text
+from planwright.settings.agents import RunBudget
+from planwright.settings.provider_budget import ProviderBudget
+from planwright.state.lane_budget import LaneBudget, carve
 
 AHEAD = timedelta(days=7)
 AFTER_ALL = math.inf  # when every reservation has expired, and only what is settled counts

@@ -6,10 +6,10 @@ import sqlite3
 from datetime import datetime
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.fencing import held
-from planwright.graph.chains import Chain
-from planwright.graph.errors import CapabilityRejected, LedgerConflict
-from planwright.graph.lease import Lease
+from planwright.checkpoints.ownership.fencing import held
+from planwright.domain.chain import Chain
+from planwright.domain.errors import CapabilityRejected, LedgerConflict
+from planwright.domain.lease import Lease
 
 
 class MadeChains:

@@ -21,10 +21,10 @@ from typing import Any, TypeVar, Union
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from planwright.checkpoints.private_files import private_database
-from planwright.checkpoints.redacted_connection import RedactedConnection
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, version_of
-from planwright.graph.errors import SetupError
-from planwright.graph.redaction import Redactor
+from planwright.domain.errors import SetupError
+from planwright.security.redaction.connection import RedactedConnection
+from planwright.security.redaction.redactor import Redactor
 
 T = TypeVar("T")
 Job = Callable[[sqlite3.Connection], T]

@@ -11,15 +11,15 @@ from datetime import datetime
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.done_before import DoneBefore, done_before
+from planwright.checkpoints.effects.done_before import DoneBefore, done_before
+from planwright.checkpoints.effects.undone import CALLS, undone_steps
 from planwright.checkpoints.plans import RecordedPlan
 from planwright.checkpoints.runs import Run, begin_run, run_of
-from planwright.checkpoints.undone import CALLS, undone_steps
-from planwright.graph.canonical import sha256
-from planwright.graph.chains import CREATE_CHAIN
-from planwright.graph.errors import RunError
-from planwright.graph.plan import CheckedStep, Plan
-from planwright.graph.results import StepResult
+from planwright.domain.chain import CREATE_CHAIN
+from planwright.domain.errors import RunError
+from planwright.domain.hashing import sha256
+from planwright.domain.plan import CheckedStep, Plan
+from planwright.domain.results import StepResult
 
 _PLAN = """SELECT plan, checked, gate_id FROM plans
     WHERE run_id = :run AND kind = 'plan' AND (:hash IS NULL OR plan_hash = :hash)

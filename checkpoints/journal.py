@@ -7,10 +7,10 @@ from collections import deque
 from concurrent.futures import Future
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.fencing import held
-from planwright.graph.canonical import spelled
-from planwright.graph.events import Event
-from planwright.graph.lease import Lease
+from planwright.checkpoints.ownership.fencing import held
+from planwright.domain.events import Event
+from planwright.domain.hashing import spelled
+from planwright.domain.lease import Lease
 
 _INSERT = (
     "INSERT OR IGNORE INTO journal (run_id, thread_id, tenant, seq, ts, type, key, data)"

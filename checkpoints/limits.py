@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from planwright.graph.errors import BudgetExceeded, ProviderBudgetExceeded
-from planwright.graph.windows import Window
+from planwright.domain.errors import BudgetExceeded, ProviderBudgetExceeded
+from planwright.domain.windows import Window
 
 MICRO_CENTS_PER_DOLLAR = 100_000_000
 Unit = Literal["tokens", "tool_calls", "cost", "seconds"]

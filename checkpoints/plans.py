@@ -15,11 +15,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.fencing import held
-from planwright.graph.canonical import canonical_json, sha256
-from planwright.graph.errors import RunError
-from planwright.graph.lease import Lease
-from planwright.graph.plan import CheckedStep, Plan
+from planwright.checkpoints.ownership.fencing import held
+from planwright.domain.errors import RunError
+from planwright.domain.hashing import canonical_json, sha256
+from planwright.domain.lease import Lease
+from planwright.domain.plan import CheckedStep, Plan
 
 PlanKind = Literal["plan", "calls", "alternative", "chain", "memory"]
 

@@ -9,35 +9,35 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from planwright.checkpoints.allow_rules import AllowRules
-from planwright.checkpoints.alternatives import Alternatives
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.budgets import Budgets
 from planwright.checkpoints.chains import MadeChains
+from planwright.checkpoints.consent.allow_rules import AllowRules
+from planwright.checkpoints.consent.delegations import Delegations
+from planwright.checkpoints.consent.gates import Gates
 from planwright.checkpoints.database import Boundary, Database
-from planwright.checkpoints.delegations import Delegations
-from planwright.checkpoints.doubts import Doubts
-from planwright.checkpoints.file_versions import FileVersions
+from planwright.checkpoints.effects.alternatives import Alternatives
+from planwright.checkpoints.effects.doubts import Doubts
+from planwright.checkpoints.effects.file_versions import FileVersions
+from planwright.checkpoints.effects.ledger import Ledger
+from planwright.checkpoints.effects.refusals import Refusals
+from planwright.checkpoints.effects.undos import Undos
+from planwright.checkpoints.effects.work_records import WorkRecords
 from planwright.checkpoints.forks import Forks
-from planwright.checkpoints.gates import Gates
 from planwright.checkpoints.journal import Journal
-from planwright.checkpoints.leases import Leases
-from planwright.checkpoints.ledger import Ledger
-from planwright.checkpoints.memory import Memories
+from planwright.checkpoints.memories import Memories
+from planwright.checkpoints.memory_proposals import Proposals
 from planwright.checkpoints.migrations import MIGRATIONS
-from planwright.checkpoints.own_parts import OwnParts
-from planwright.checkpoints.owners import Owners, folder_of
+from planwright.checkpoints.ownership.leases import Leases
+from planwright.checkpoints.ownership.own_parts import OwnParts
+from planwright.checkpoints.ownership.owners import Owners, folder_of
+from planwright.checkpoints.ownership.work_times import WorkTimes
 from planwright.checkpoints.plans import Plans
-from planwright.checkpoints.proposals import Proposals
-from planwright.checkpoints.refusals import Refusals
 from planwright.checkpoints.runs import Runs
-from planwright.checkpoints.undos import Undos
 from planwright.checkpoints.verdicts import Verdicts
 from planwright.checkpoints.whole_results import WholeResults
-from planwright.checkpoints.work_records import WorkRecords
-from planwright.checkpoints.work_times import WorkTimes
-from planwright.graph.clock import Timer, boot_id
-from planwright.graph.redaction import Redactor
+from planwright.domain.clock import Timer, boot_id
+from planwright.security.redaction.redactor import Redactor
 
 
 @dataclass(frozen=True)

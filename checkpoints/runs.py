@@ -11,12 +11,12 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from planwright.checkpoints.consent.gates import close_gates
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.fencing import held
-from planwright.checkpoints.gates import close_gates
-from planwright.graph.errors import RunError
-from planwright.graph.lease import Lease
-from planwright.graph.results import TERMINAL, RunStatus
+from planwright.checkpoints.ownership.fencing import held
+from planwright.domain.errors import RunError
+from planwright.domain.lease import Lease
+from planwright.domain.results import TERMINAL, RunStatus
 
 
 class Run(BaseModel):

@@ -22,9 +22,9 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from planwright.checkpoints.database import Database, Job, T
-from planwright.checkpoints.fencing import lost
+from planwright.checkpoints.ownership.fencing import lost
 from planwright.checkpoints.serde import AllowListedSerializer
-from planwright.graph.lease import Lease
+from planwright.domain.lease import Lease
 
 Written = Callable[[Lease], Awaitable[None]]
 """Waits until all events of a run are durable."""

@@ -26,8 +26,8 @@ from langgraph.types import Send
 from pydantic import BaseModel
 
 from planwright.checkpoints.tags import NAMES_BEFORE_TAGS, TAG_OF, TAGS
-from planwright.graph import plan, results
-from planwright.graph.errors import SetupError
+from planwright.domain import plan, results
+from planwright.domain.errors import SetupError
 
 EXT_TAGGED = 64  # LangGraph counts its own codes from 0
 _CODES = frozenset(

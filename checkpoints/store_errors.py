@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from planwright.graph.errors import SetupError, StoreFailed
+from planwright.domain.errors import SetupError, StoreFailed
 
 # What SQLite says of a damaged schema quotes it, and may not be UTF-8.
 BROKEN = (sqlite3.Error, UnicodeDecodeError)

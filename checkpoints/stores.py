@@ -10,8 +10,8 @@ from planwright.checkpoints.database import Boundary, Database
 from planwright.checkpoints.migrations import CHECKPOINT_MIGRATIONS
 from planwright.checkpoints.records import Records, open_records
 from planwright.checkpoints.saver import Saver
-from planwright.graph.clock import Timer
-from planwright.graph.redaction import Redactor
+from planwright.domain.clock import Timer
+from planwright.security.redaction.redactor import Redactor
 
 
 @dataclass(frozen=True)

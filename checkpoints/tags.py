@@ -9,7 +9,9 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
-from planwright.graph import chain_state, compaction, loop_state, plan, results, state
+from planwright.domain import plan, results
+from planwright.state import agent_state as state
+from planwright.state import chain_state, compaction, loop_state
 
 TAGS: Mapping[str, type[BaseModel]] = {
     "plan": plan.Plan,

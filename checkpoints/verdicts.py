@@ -6,10 +6,10 @@ import sqlite3
 from datetime import datetime
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.fencing import held
-from planwright.graph.lease import Lease
-from planwright.graph.plan import Plan
-from planwright.graph.results import Verdict
+from planwright.checkpoints.ownership.fencing import held
+from planwright.domain.lease import Lease
+from planwright.domain.plan import Plan
+from planwright.domain.results import Verdict
 
 
 class Verdicts:

@@ -7,7 +7,7 @@ import sqlite3
 
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.database import Database
-from planwright.graph.errors import CapabilityRejected
+from planwright.domain.errors import CapabilityRejected
 
 SHORTEST = 12
 

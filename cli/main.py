@@ -9,10 +9,22 @@ from typing import Annotated, Literal
 
 import typer
 
-from planwright.cli import agents, db, delegations, looking, mcp, memory, policy, responding, spending, travel
-from planwright.cli.options import HERE, Folder, Json, Mode, NoInput, Port, Probe, Request, Thread, Which
-from planwright.cli.version import options
-from planwright.graph.errors import PlanwrightError
+from planwright.cli.commands import agents, db, delegations, looking, mcp, memory, policy, responding, travel
+from planwright.cli.commands import usage as spending
+from planwright.cli.commands.options import (
+    HERE,
+    Folder,
+    Json,
+    Mode,
+    NoInput,
+    Port,
+    Probe,
+    Request,
+    Thread,
+    Which,
+)
+from planwright.cli.commands.version import options
+from planwright.domain.errors import PlanwrightError
 
 app = typer.Typer(
     name="planwright",
@@ -52,9 +64,9 @@ def run(
     no_input: NoInput = False,
 ) -> None:
     """Plan a request, ask for approval, run it and print the answer."""
-    from planwright.cli.drive import Terminal, start
-    from planwright.cli.inspect import known_thread
-    from planwright.graph.run_context import RunContext
+    from planwright.cli.session.drive import Terminal, start
+    from planwright.cli.views.inspect import known_thread
+    from planwright.domain.run_context import RunContext
 
     thread = known_thread(workspace, thread)
     options = RunContext(agent=agent, planning_mode=planning, provider=provider)
@@ -70,8 +82,8 @@ def plan(
     json: Json = False,
 ) -> None:
     """Show the verified plan of a request, and run nothing."""
-    from planwright.cli.drive import Terminal, dry_run
-    from planwright.graph.run_context import RunContext
+    from planwright.cli.session.drive import Terminal, dry_run
+    from planwright.domain.run_context import RunContext
 
     options = RunContext(agent=agent, provider=provider)
     raise typer.Exit(dry_run(request, workspace, options, Terminal(json, no_input=True)))
@@ -85,9 +97,9 @@ def chat(
     provider: Provider = None,
 ) -> None:
     """Talk: every message is a run on one thread, with its history and memory."""
-    from planwright.cli.chat import converse
-    from planwright.cli.inspect import known_thread
-    from planwright.graph.run_context import RunContext
+    from planwright.cli.session.chat import converse
+    from planwright.cli.views.inspect import known_thread
+    from planwright.domain.run_context import RunContext
 
     options = RunContext(agent=agent, provider=provider)
     raise typer.Exit(converse(workspace, known_thread(workspace, thread), options))
@@ -99,7 +111,7 @@ def demo(
     no_input: NoInput = False,
 ) -> None:
     """Run the main job on a demo workspace: mail, tickets, notes and a team channel."""
-    from planwright.cli.demo import demonstrate
+    from planwright.cli.actions.demo import demonstrate
 
     raise typer.Exit(demonstrate(folder, no_input))
 
@@ -117,8 +129,8 @@ def approve(
     no_input: NoInput = False,
 ) -> None:
     """Approve what waits at a gate, and go on."""
-    from planwright.cli.drive import Terminal, answer
-    from planwright.cli.rules import remembering
+    from planwright.cli.commands.rules import remembering
+    from planwright.cli.session.drive import Terminal, answer
 
     decision = {"type": "approve", "plan_hash": plan_hash, **remembering(remember, where or [])}
     raise typer.Exit(answer(which, decision, workspace, Terminal(json, no_input)))
@@ -133,8 +145,8 @@ def reject(
     no_input: NoInput = False,
 ) -> None:
     """Reject what waits at a gate; in a terminal you are asked why, and another plan may follow."""
-    from planwright.cli.asking import reason_for
-    from planwright.cli.drive import Terminal, answer
+    from planwright.cli.session.asking import reason_for
+    from planwright.cli.session.drive import Terminal, answer
 
     terminal = Terminal(json, no_input)
     decision = {"type": "reject", "message": reason or reason_for(terminal)}
@@ -146,7 +158,7 @@ def cancel(
     which: Annotated[str, typer.Argument(help="A plan, run or thread id.")], workspace: Folder = HERE
 ) -> None:
     """Cancel a run, from any process: running calls finish, the rest is skipped."""
-    from planwright.cli.cancelling import stop
+    from planwright.cli.actions.cancelling import stop
 
     raise typer.Exit(stop(which, workspace))
 
@@ -165,7 +177,7 @@ def edit(
     no_input: NoInput = False,
 ) -> None:
     """Change the plan that waits at a gate, in $EDITOR or from a file; it is verified and asked for again."""
-    from planwright.cli.drive import Terminal, edit_plan
+    from planwright.cli.session.drive import Terminal, edit_plan
 
     raise typer.Exit(edit_plan(which, file, print_, workspace, Terminal(json, no_input)))
 
@@ -184,7 +196,7 @@ def resume(
     no_input: NoInput = False,
 ) -> None:
     """Go on with a run that was interrupted, or close one whose gate has expired."""
-    from planwright.cli.drive import Terminal, recover
+    from planwright.cli.session.drive import Terminal, recover
 
     raise typer.Exit(recover(thread, workspace, Terminal(json, no_input), take_over=take_over))
 
@@ -204,7 +216,7 @@ def capabilities(
     json: Json = False,
 ) -> None:
     """List what can be done, with mode, risk and effect class."""
-    from planwright.cli.doctor import show_capabilities
+    from planwright.cli.views.doctor import show_capabilities
 
     raise typer.Exit(show_capabilities(name, workspace, json))
 
@@ -213,9 +225,9 @@ def capabilities(
 def doctor(workspace: Folder = HERE, probe: Probe = False) -> None:
     """Check settings, store, sources and providers of a workspace."""
     if probe:
-        from planwright.cli.probing import probe as examine
+        from planwright.cli.views.probing import probe as examine
     else:
-        from planwright.cli.doctor import examine
+        from planwright.cli.views.doctor import examine
     raise typer.Exit(examine(workspace))
 
 
@@ -226,7 +238,7 @@ app.add_typer(rules, name="rules")
 @rules.command("ls")
 def list_rules(workspace: Folder = HERE, json: Json = False) -> None:
     """List the rules, and the file they stand in."""
-    from planwright.cli.rules import show_rules
+    from planwright.cli.commands.rules import show_rules
 
     raise typer.Exit(show_rules(workspace, json))
 
@@ -236,7 +248,7 @@ def revoke_rule(
     rule: Annotated[str, typer.Argument(help="The id of a rule.")], workspace: Folder = HERE
 ) -> None:
     """Take a rule back: the call asks again."""
-    from planwright.cli.rules import revoke
+    from planwright.cli.commands.rules import revoke
 
     raise typer.Exit(revoke(rule, workspace))
 
@@ -248,7 +260,7 @@ def studio(
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
 ) -> None:
     """Serve the workspace to LangGraph Studio and the LangGraph SDKs, on this machine only."""
-    from planwright.cli.studio import open_studio
+    from planwright.cli.actions.studio import open_studio
 
     raise typer.Exit(open_studio(workspace, port, not no_browser))
 

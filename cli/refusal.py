@@ -7,13 +7,13 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from planwright.checkpoints.findings import Finding
-from planwright.checkpoints.store_check import check_store
-from planwright.cli.views import safe
-from planwright.graph.errors import PlanwrightError, SetupError
-from planwright.graph.known_secrets import redactor_of
-from planwright.graph.redaction import Redactor
-from planwright.graph.settings import load
+from planwright.checkpoints.upkeep.findings import Finding
+from planwright.checkpoints.upkeep.store_check import check_store
+from planwright.cli.views.records import safe
+from planwright.domain.errors import PlanwrightError, SetupError
+from planwright.security.redaction.known_secrets import redactor_of
+from planwright.security.redaction.redactor import Redactor
+from planwright.settings.settings import load
 
 
 def say_refusal(error: PlanwrightError, arguments: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from planwright.graph.building import build_graph
-from planwright.graph.settings import load
+from planwright.settings.settings import load
 
 PAGE = Path(__file__).parent / "architecture.md"
 _DRAWING = re.compile(r"(?<=```mermaid\n).*?(?=```)", re.DOTALL)

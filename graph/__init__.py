@@ -1,4 +1,4 @@
-"""What things are: plan, state, settings, events; and the graph that joins them.
+"""The compiled graphs, the door into them, and what LangGraph's server loads.
 
 `from planwright.graph import open_agent, build_graph` works; both load on first use, because
 an eager import would make the nodes import this package in a circle.
@@ -10,16 +10,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from planwright.domain.run_context import RunContext as RunContext
     from planwright.graph.building import build_graph as build_graph
     from planwright.graph.building import open_agent as open_agent
-    from planwright.graph.run_context import RunContext as RunContext
-    from planwright.graph.settings import Settings as Settings
+    from planwright.settings.settings import Settings as Settings
 
 _HOMES = {
     "build_graph": "planwright.graph.building",
     "open_agent": "planwright.graph.building",
-    "RunContext": "planwright.graph.run_context",
-    "Settings": "planwright.graph.settings",
+    "RunContext": "planwright.domain.run_context",
+    "Settings": "planwright.settings.settings",
 }
 
 __all__ = ["RunContext", "Settings", "build_graph", "open_agent"]

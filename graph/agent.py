@@ -15,11 +15,10 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 
 from planwright.capabilities.mcp.servers import Servers
-from planwright.checkpoints.store_times import refuse_two_times
 from planwright.checkpoints.stores import Stores
-from planwright.graph.background import BackgroundLoop
-from planwright.graph.door import Door, naming_next_step
-from planwright.graph.entry import (
+from planwright.checkpoints.upkeep.store_times import refuse_two_times
+from planwright.domain.run_context import read_context
+from planwright.graph.checks import (
     check_newest,
     in_the_past,
     names_checkpoint,
@@ -28,12 +27,13 @@ from planwright.graph.entry import (
     thread_of,
     without_checkpoint,
 )
+from planwright.graph.door import Door, naming_next_step
 from planwright.graph.fork import Forking, Point
-from planwright.graph.invocation import Clock
-from planwright.graph.run_context import read_context
 from planwright.graph.same_store import checkpointed
+from planwright.graph.sync_loop import BackgroundLoop
 from planwright.graph.undo import Undoing
-from planwright.models.router import Router
+from planwright.models.providers.router import Router
+from planwright.state.invocation import Clock
 
 
 class Agent(CompiledStateGraph[Any, Any, Any, Any]):

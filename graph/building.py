@@ -11,31 +11,31 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from planwright.capabilities.agents import check_agents
-from planwright.capabilities.capability import Capability
+from planwright.approvals.review import review
 from planwright.capabilities.compensation_check import check_compensations
+from planwright.capabilities.contract import Capability
 from planwright.capabilities.langchain_tool import from_tool
 from planwright.capabilities.mcp.servers import open_servers
-from planwright.capabilities.policy_check import check_policy
-from planwright.capabilities.policy_file import load_policy
+from planwright.capabilities.policy.check import check_policy
+from planwright.capabilities.policy.file import load_policy
 from planwright.capabilities.registry import load_registry
 from planwright.checkpoints.stores import Stores, open_stores
+from planwright.domain.clock import Timer, timer_of
 from planwright.graph.agent import Agent
-from planwright.graph.background import BackgroundLoop
-from planwright.graph.clock import Timer, timer_of
 from planwright.graph.door import Door
-from planwright.graph.invocation import Clock, utc_now
-from planwright.graph.known_secrets import redactor_of
 from planwright.graph.on_hand import MODEL, on_hand
 from planwright.graph.pipeline import Parts, build_pipeline
-from planwright.graph.redaction import Redactor
-from planwright.graph.settings import Settings, load
+from planwright.graph.startup_checks import check_agents
+from planwright.graph.sync_loop import BackgroundLoop
 from planwright.graph.undo import Undoing
 from planwright.graph.world import open_world
 from planwright.models.calling import Models
+from planwright.models.providers.router import Router
 from planwright.models.roles import check_roles
-from planwright.models.router import Router
-from planwright.nodes.review import review
+from planwright.security.redaction.known_secrets import redactor_of
+from planwright.security.redaction.redactor import Redactor
+from planwright.settings.settings import Settings, load
+from planwright.state.invocation import Clock, utc_now
 
 
 def build_graph(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from planwright.checkpoints.stores import Stores
-from planwright.graph.clock import Clock
-from planwright.graph.errors import RunError
+from planwright.domain.clock import Clock
+from planwright.domain.errors import RunError
 
 PATIENCE, LOOK_S = 20, 0.25
 

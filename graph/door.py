@@ -19,14 +19,16 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphInterrupt
 from langgraph.types import Command, StateSnapshot
 
+from planwright.approvals.decide import Answering
+from planwright.approvals.review import Review
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.saver import LEASE_KEY
 from planwright.checkpoints.stores import Stores
-from planwright.graph.answering import Answering
-from planwright.graph.board import Board
-from planwright.graph.clock import Timer, timer_of
-from planwright.graph.control import Control
-from planwright.graph.entry import (
+from planwright.domain.clock import Timer, timer_of
+from planwright.domain.errors import GateError, RunError, StoreFailed
+from planwright.domain.lease import Lease
+from planwright.domain.run_context import RunContext, options_of, read_context
+from planwright.graph.checks import (
     check_same_options,
     check_tenant,
     foreign,
@@ -38,15 +40,13 @@ from planwright.graph.entry import (
     to_be_closed,
     unfinished,
 )
-from planwright.graph.errors import GateError, RunError, StoreFailed
-from planwright.graph.invocation import CONFIG_KEY, Clock, Invocation, utc_now
-from planwright.graph.lease import Lease
+from planwright.graph.control import Control
 from planwright.graph.on_hand import OnHand
-from planwright.graph.profile import Profile
-from planwright.graph.redaction import Redactor
-from planwright.graph.run_context import RunContext, options_of, read_context
-from planwright.graph.settings import Settings
-from planwright.nodes.review import Review
+from planwright.security.redaction.redactor import Redactor
+from planwright.settings.profile import Profile
+from planwright.settings.settings import Settings
+from planwright.state.invocation import CONFIG_KEY, Clock, Invocation, utc_now
+from planwright.state.step_board import Board
 
 LOOK_S = 1.0
 

@@ -19,9 +19,11 @@ from langgraph.types import StateSnapshot
 from planwright.checkpoints.forks import Fork, Source, not_over, taken
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
-from planwright.graph.errors import RunError
-from planwright.graph.invocation import Clock
-from planwright.graph.kept import (
+from planwright.domain.errors import RunError
+from planwright.domain.plan import Plan
+from planwright.domain.results import StepResult
+from planwright.domain.run_context import RunContext
+from planwright.graph.fork_rules import (
     carried,
     check_certain,
     check_rerun,
@@ -30,10 +32,8 @@ from planwright.graph.kept import (
     kept_steps,
     up_to_request,
 )
-from planwright.graph.plan import Plan
-from planwright.graph.results import StepResult
-from planwright.graph.run_context import RunContext
-from planwright.graph.state import Task
+from planwright.state.agent_state import Task
+from planwright.state.invocation import Clock
 
 NOT_BEGUN = frozenset(("__start__", "session_event"))
 

@@ -7,20 +7,20 @@ from typing import Any
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
+from planwright.approvals.call_gate import CallGates
+from planwright.execution.step_runner import StepRunner
 from planwright.graph import routes
-from planwright.graph.lane_state import LaneInput, LaneOutput, LaneState
 from planwright.graph.wiring import add_branch, add_node
-from planwright.nodes.agentic_step import agentic_step  # noqa: F401 - described by its docstring
-from planwright.nodes.another_approach import another_approach  # noqa: F401 - described by its docstring
-from planwright.nodes.await_inputs import await_inputs
-from planwright.nodes.call_gate import CallGates
-from planwright.nodes.chain_step import RunChain, chain_step
-from planwright.nodes.gated_call import gated_call
-from planwright.nodes.named_gate import named_gate
-from planwright.nodes.node import Node, describe
-from planwright.nodes.request_gate import request_gate
-from planwright.nodes.step_runner import StepRunner
-from planwright.nodes.wait_gate import wait_gate
+from planwright.nodes.steps.agentic_step import agentic_step  # noqa: F401 - described by its docstring
+from planwright.nodes.steps.another_approach import another_approach  # noqa: F401 - described by its docstring
+from planwright.nodes.steps.await_inputs import await_inputs
+from planwright.nodes.steps.chain_step import RunChain, chain_step
+from planwright.nodes.steps.gated_call import gated_call
+from planwright.nodes.steps.named_gate import named_gate
+from planwright.nodes.steps.request_gate import request_gate
+from planwright.nodes.steps.wait_gate import wait_gate
+from planwright.state.lane_state import LaneInput, LaneOutput, LaneState
+from planwright.state.node import Node, describe
 
 
 def build_lane(

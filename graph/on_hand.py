@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.own_parts import OwnParts
+from planwright.checkpoints.ownership.own_parts import OwnParts
 from planwright.checkpoints.runs import Run
-from planwright.graph.errors import PartsElsewhere
-from planwright.graph.lease import Lease
+from planwright.domain.errors import PartsElsewhere
+from planwright.domain.lease import Lease
 
 MODEL = "the model given in code"
 

@@ -9,58 +9,58 @@ from typing import Literal
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
 
+from planwright.approvals.call_gate import CallGates
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.gateway import Gateway
+from planwright.capabilities.gateway.gateway import Gateway
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.stores import Stores
+from planwright.critic.rubrics import Rubrics
+from planwright.domain.run_context import RunContext
+from planwright.execution.alternative import Alternative
+from planwright.execution.lane_envelope import Envelopes
+from planwright.execution.memory_by_rule import Remembering
+from planwright.execution.memory_proposals import Proposing
+from planwright.execution.step_runner import StepRunner
 from planwright.graph import routes
-from planwright.graph.chain_run import chain_runner
-from planwright.graph.compaction import within
+from planwright.graph.agentic_loop import build_loop
+from planwright.graph.chain import chain_runner
 from planwright.graph.lane import build_lane
-from planwright.graph.loop import build_loop
-from planwright.graph.run_context import RunContext
-from planwright.graph.settings import Settings
-from planwright.graph.state import AgentState, InputState, OutputState, StepTask
 from planwright.graph.wiring import add_branch, add_node
 from planwright.models.calling import Models
+from planwright.models.conversation.shortening import Shortening
 from planwright.models.roles import role_route
-from planwright.nodes.agentic_loop import agentic_loop
-from planwright.nodes.agentic_step import agentic_step
-from planwright.nodes.alternative import Alternative
-from planwright.nodes.another_approach import another_approach
-from planwright.nodes.budget import budget
-from planwright.nodes.call_gate import CallGates
-from planwright.nodes.capability_routing import capability_routing
-from planwright.nodes.clarify import clarify
-from planwright.nodes.classification import classification
-from planwright.nodes.consolidate import consolidate
-from planwright.nodes.context_window import context_window
-from planwright.nodes.direct_step import direct_step
-from planwright.nodes.dispatch import dispatch, sends
-from planwright.nodes.escalation import escalation
-from planwright.nodes.escalation_gate import escalation_gate
-from planwright.nodes.lane import lane
-from planwright.nodes.lane_envelope import Envelopes
-from planwright.nodes.no_other_plan import asks_where_acted
-from planwright.nodes.node import describe, ends_run
-from planwright.nodes.plan_approval import plan_approval
-from planwright.nodes.plan_gate import plan_gate
-from planwright.nodes.planner import planner
-from planwright.nodes.planning import planning
-from planwright.nodes.prompt_tool_bridge import prompt_tool_bridge
-from planwright.nodes.proposing import Proposing
-from planwright.nodes.remembering import Remembering
-from planwright.nodes.respond import respond
-from planwright.nodes.rubrics import Rubrics
-from planwright.nodes.score import score
-from planwright.nodes.session_close import session_close
-from planwright.nodes.session_event import session_event
-from planwright.nodes.shortening import Shortening
-from planwright.nodes.step_runner import StepRunner
-from planwright.nodes.taint import Taint
-from planwright.nodes.task_extraction import task_extraction
-from planwright.nodes.tool_filter import tool_filter
-from planwright.nodes.verify import verify
+from planwright.nodes.closing.clarify import clarify
+from planwright.nodes.closing.consolidate import consolidate
+from planwright.nodes.closing.escalation import escalation
+from planwright.nodes.closing.escalation_gate import escalation_gate
+from planwright.nodes.closing.respond import respond
+from planwright.nodes.closing.score import score
+from planwright.nodes.closing.session_close import session_close
+from planwright.nodes.intake.budget import budget
+from planwright.nodes.intake.capability_routing import capability_routing
+from planwright.nodes.intake.context_window import context_window
+from planwright.nodes.intake.planning import planning
+from planwright.nodes.intake.prompt_tool_bridge import prompt_tool_bridge
+from planwright.nodes.intake.session_event import session_event
+from planwright.nodes.intake.tool_filter import tool_filter
+from planwright.nodes.loop.agentic_loop import agentic_loop
+from planwright.nodes.plan.classification import classification
+from planwright.nodes.plan.plan_approval import plan_approval
+from planwright.nodes.plan.plan_gate import plan_gate
+from planwright.nodes.plan.planner import planner
+from planwright.nodes.plan.task_extraction import task_extraction
+from planwright.nodes.plan.verify import verify
+from planwright.nodes.steps.agentic_step import agentic_step
+from planwright.nodes.steps.another_approach import another_approach
+from planwright.nodes.steps.direct_step import direct_step
+from planwright.nodes.steps.dispatch import dispatch, sends
+from planwright.nodes.steps.lane import lane
+from planwright.planning.no_other_plan import asks_where_acted
+from planwright.planning.taint import Taint
+from planwright.settings.settings import Settings
+from planwright.state.agent_state import AgentState, InputState, OutputState, StepTask
+from planwright.state.compaction import within
+from planwright.state.node import describe, ends_run
 
 Pipeline = StateGraph[AgentState, RunContext, InputState, OutputState]
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from planwright.graph.lane_state import LaneState
-from planwright.graph.results import TERMINAL
-from planwright.graph.state import AgentState
-from planwright.graph.step_identity import earlier_uids
+from planwright.domain.results import TERMINAL
+from planwright.planning.step_identity import earlier_uids
+from planwright.state.agent_state import AgentState
+from planwright.state.lane_state import LaneState
 
 
 def ended(state: AgentState) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from langgraph.types import StateSnapshot
 
-from planwright.checkpoints.store_times import Checkpointed
-from planwright.graph.answering import gate_of
-from planwright.graph.results import answer_id
+from planwright.approvals.decide import gate_of
+from planwright.checkpoints.upkeep.store_times import Checkpointed
+from planwright.domain.results import answer_id
 
 
 def checkpointed(thread_id: str, snapshot: StateSnapshot) -> Checkpointed:

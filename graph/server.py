@@ -1,7 +1,7 @@
 """What the LangGraph server and Studio load (`langgraph.json`): the agent of a workspace, behind its doors.
 
 The workspace is the folder the server was started in, or the one `PLANWRIGHT_WORKSPACE` names. Whoever
-asks is known by a token (`graph/credentials.py`): one of `[server.tokens]`, or, on this machine, that of
+asks is known by a token (`security/credentials.py`): one of `[server.tokens]`, or, on this machine, that of
 this start.
 """
 
@@ -18,17 +18,17 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
+from planwright.approvals.answers import signed
 from planwright.checkpoints.private_files import private_folder, write_private
 from planwright.checkpoints.saver import Saver
+from planwright.domain.errors import RunError, SetupError
 from planwright.graph.agent import Agent
-from planwright.graph.answers import signed
 from planwright.graph.building import build_graph
-from planwright.graph.credentials import read_credentials
-from planwright.graph.errors import RunError, SetupError
 from planwright.graph.server_auth import build_auth, caller_in
 from planwright.graph.server_middleware import build_app
-from planwright.graph.server_settings import START_TOKEN, WORKSPACE
-from planwright.graph.settings import Settings, from_environment, load
+from planwright.security.credentials import read_credentials
+from planwright.settings.server import START_TOKEN, WORKSPACE
+from planwright.settings.settings import Settings, from_environment, load
 
 TOKEN_FILE = "server.token"
 SERVER_LISTS = ".langgraph_api"  # where the development server keeps its lists, under its own folder

@@ -12,8 +12,8 @@ from typing import Any
 from langgraph_sdk import Auth
 
 from planwright.checkpoints.runs import Runs
-from planwright.graph.credentials import Caller, Credentials
 from planwright.graph.server_middleware import caller_of
+from planwright.security.credentials import Caller, Credentials
 
 WRITES = frozenset(("create", "update", "create_run"))
 USER_KEY = "langgraph_auth_user"  # where the server puts who asks, in a run's `configurable`

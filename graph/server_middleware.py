@@ -19,8 +19,8 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from planwright.graph.credentials import Caller, Credentials
-from planwright.graph.server_settings import Server
+from planwright.security.credentials import Caller, Credentials
+from planwright.settings.server import Server
 
 OPEN_PATHS = frozenset(("/ok",))  # says that the server is up, and nothing else
 # Routes of the development server that skip its own authentication: they show any thread, drop all, deploy.

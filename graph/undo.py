@@ -17,16 +17,16 @@ from langchain_core.messages import HumanMessage, messages_to_dict
 from planwright.capabilities.compensation import filled_in
 from planwright.capabilities.compensation_check import compensation_of
 from planwright.capabilities.registry import Registry
+from planwright.checkpoints.effects.undos import PastEffect
 from planwright.checkpoints.forks import Fork
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
-from planwright.checkpoints.undos import PastEffect
-from planwright.graph.errors import CapabilityRejected, RunError
-from planwright.graph.invocation import Clock
-from planwright.graph.plan import CheckedStep, Plan, PlanStep
-from planwright.graph.run_context import RunContext, options_of
-from planwright.graph.state import Task
-from planwright.nodes.verification import close_plan
+from planwright.domain.errors import CapabilityRejected, RunError
+from planwright.domain.plan import CheckedStep, Plan, PlanStep
+from planwright.domain.run_context import RunContext, options_of
+from planwright.planning.verification import close_plan
+from planwright.state.agent_state import Task
+from planwright.state.invocation import Clock
 
 MOST_ID = 56  # of the 64 characters of a step id; the rest is for a number
 

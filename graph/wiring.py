@@ -13,7 +13,7 @@ from typing import Any, get_args, get_type_hints
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import StateGraph
 
-from planwright.nodes.node import Node, Update
+from planwright.state.node import Node, Update
 
 Graph = StateGraph[Any, Any, Any, Any]
 

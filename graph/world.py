@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.chains import Chains
-from planwright.capabilities.egress.network import Network
-from planwright.capabilities.jail import KEPT, Jail
-from planwright.capabilities.policy_file import Policy
+from planwright.capabilities.chains.compose import Chains
+from planwright.capabilities.policy.file import Policy
 from planwright.capabilities.registry import Registry
 from planwright.capabilities.workspace_modules import module_homes
 from planwright.checkpoints.stores import Stores
-from planwright.graph.clock import Clock
-from planwright.graph.redaction import Redactor
-from planwright.graph.settings import Settings
+from planwright.domain.clock import Clock
+from planwright.security.egress.network import Network
+from planwright.security.jail import KEPT, Jail
+from planwright.security.redaction.redactor import Redactor
+from planwright.settings.settings import Settings
 
 
 def open_world(

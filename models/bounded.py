@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 
 import httpx
 
-from planwright.graph.errors import ModelOutputInvalid, ModelRejected
-from planwright.graph.reply_size import BLANK_LINE, MOST_BYTES, MOST_LISTS, TOO_LONG, opened
+from planwright.domain.errors import ModelOutputInvalid, ModelRejected
+from planwright.security.reply_size import BLANK_LINE, MOST_BYTES, MOST_LISTS, TOO_LONG, opened
 
 MOST_STREAMED = 16_000_000  # bytes
 MOST_EVENTS = 60_000

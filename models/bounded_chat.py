@@ -13,9 +13,9 @@ from langchain_core.messages.tool import ToolCallChunk, tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
 
-from planwright.graph.errors import ModelOutputInvalid
-from planwright.graph.reply_size import MOST_LISTS, opened
+from planwright.domain.errors import ModelOutputInvalid
 from planwright.models.json_reply import LONGEST_REPLY
+from planwright.security.reply_size import MOST_LISTS, opened
 
 LONGEST_QUOTED = 2000  # characters of arguments that are no JSON
 

@@ -14,8 +14,8 @@ from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.runnables import Runnable
 
 from planwright.checkpoints.budgets import Amount, Budgets
-from planwright.graph.clock import Timer
-from planwright.graph.errors import (
+from planwright.domain.clock import Timer
+from planwright.domain.errors import (
     ModelError,
     ModelInterrupted,
     ModelOutputInvalid,
@@ -23,22 +23,22 @@ from planwright.graph.errors import (
     ModelUnavailable,
     ProviderResting,
 )
-from planwright.graph.invocation import Invocation
-from planwright.graph.lane_budget import LaneBudget
-from planwright.graph.settings import Settings
-from planwright.graph.state import ModelRoute
-from planwright.models.failover import Failover
-from planwright.models.failures import classify
-from planwright.models.first_words import FirstWords
-from planwright.models.pricing import heard, price, used_in_vain, worst_price
-from planwright.models.prose import Prose
+from planwright.models.budget_warnings import warn
+from planwright.models.failover.classify import classify
+from planwright.models.failover.failover import Failover
+from planwright.models.providers.pricing import heard, price, used_in_vain, worst_price
+from planwright.models.providers.router import Router
+from planwright.models.replies.bridge_stream import Prose
+from planwright.models.replies.stream_watch import FirstWords
+from planwright.models.replies.structured import Schema, Way, Ways, answered, asking
+from planwright.models.replies.tool_bridge import in_words, new_nonce, read_calls
+from planwright.models.replies.truncated import why_unfinished
 from planwright.models.roles import SERVED_BY, holds
-from planwright.models.router import Router
-from planwright.models.structured import Schema, Way, Ways, answered, asking
-from planwright.models.tool_bridge import in_words, new_nonce, read_calls
-from planwright.models.unfinished import why_unfinished
-from planwright.models.warning import warn
 from planwright.prompts.fence import Fences
+from planwright.settings.settings import Settings
+from planwright.state.agent_state import ModelRoute
+from planwright.state.invocation import Invocation
+from planwright.state.lane_budget import LaneBudget
 
 T = TypeVar("T")
 MAX_TOKENS = 4096

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from planwright.graph.canonical import canonical_json
-from planwright.graph.errors import CapabilityRejected, ModelOutputInvalid
-from planwright.graph.plan_wrappers import strict_json
-from planwright.graph.reply_size import MOST_LISTS, opened
+from planwright.domain.errors import CapabilityRejected, ModelOutputInvalid
+from planwright.domain.hashing import canonical_json
+from planwright.domain.plan_wrappers import strict_json
 from planwright.sandbox.sandbox import sandbox
+from planwright.security.reply_size import MOST_LISTS, opened
 
 LONGEST_REPLY = 200_000  # characters; a reply may have 4096 tokens, of four or five each
 _THOUGHT = re.compile(r"\A\s*<(think|thinking)>.*?</\1>", re.DOTALL | re.IGNORECASE)

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from planwright.graph.errors import ModelOutputInvalid
-from planwright.graph.plan_wrappers import once
+from planwright.domain.errors import ModelOutputInvalid
+from planwright.domain.plan_wrappers import once
 
 MOST_LEVELS = 200
 _SPACE = re.compile(r"(?:\s|//[^\n]*|#[^\n]*|/\*.*?\*/)*", re.DOTALL)

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import get_args
 
-from planwright.graph.errors import SetupError
-from planwright.graph.provider_settings import Provider
-from planwright.graph.role_settings import Role
-from planwright.graph.settings import FILE_NAME, Settings
-from planwright.graph.state import ModelRoute
-from planwright.models.offers import route_of
+from planwright.domain.errors import SetupError
+from planwright.models.providers.matching import route_of
+from planwright.settings.providers import Provider
+from planwright.settings.roles import Role
+from planwright.settings.settings import FILE_NAME, Settings
+from planwright.state.agent_state import ModelRoute
 
 ROLES: tuple[Role, ...] = get_args(Role)
 SERVED_BY: Mapping[str, Role] = MappingProxyType(

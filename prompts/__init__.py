@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from string import Template
 
-from planwright.graph.canonical import sha256
+from planwright.domain.hashing import sha256
 from planwright.prompts.fence import marks, neutral
 
 

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from planwright.graph.errors import PlanwrightError
+from planwright.domain.errors import PlanwrightError
 
 CPU_S, MEMORY = 1.2, 80_000_000  # what surrounds a job adds to it; in all it is 2 s and 100 MB
 _STATM = Path("/proc/self/statm")  # proc(5); there is none on macOS, which does not limit address space

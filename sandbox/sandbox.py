@@ -16,7 +16,7 @@ from functools import cache
 from multiprocessing import Pipe
 from typing import Any
 
-from planwright.graph.errors import CapabilityRejected, OverLimit, SetupError
+from planwright.domain.errors import CapabilityRejected, OverLimit, SetupError
 from planwright.sandbox.child import CPU_S, MEMORY
 
 WALL_S = 30.0  # for what waits and uses no CPU: a locked file, a machine without a free moment

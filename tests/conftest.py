@@ -22,8 +22,8 @@ from hypothesis import settings as hypothesis_settings
 
 from planwright.capabilities.mcp.standing import look
 from planwright.capabilities.mcp.trust import Trust
-from planwright.graph.invocation import utc_now
-from planwright.graph.settings import load
+from planwright.settings.settings import load
+from planwright.state.invocation import utc_now
 from tests.patience import PATIENCE_S
 
 pytest_plugins = ["tests.sampling"]

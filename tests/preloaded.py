@@ -5,9 +5,13 @@ from __future__ import annotations
 import gc
 
 from benchmarks import crash, crash_calls, crash_trial, simulate, storage
-from planwright.cli import agents, chat, demo, doctor, drive, forking, inspect, main, rules, studio, travel
-from planwright.models import openai_compatible
-from planwright.nodes import rules as criteria
+from planwright.cli import main
+from planwright.cli.actions import demo, forking, studio
+from planwright.cli.commands import agents, rules, travel
+from planwright.cli.session import chat, drive
+from planwright.cli.views import doctor, inspect
+from planwright.models.providers import openai_compatible
+from planwright.planning import rules as criteria
 from tests.scenarios import child
 
 LOADED = (

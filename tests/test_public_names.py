@@ -24,7 +24,11 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 MODULES = [
-    f"planwright.cli.{name}" for name in ("main", "cancelling", "inspect", "policy_views", "usage", "views")
+    f"planwright.cli.{name}"
+    for name in (
+        *("main", "actions.cancelling", "views.inspect", "views.policy_views", "views.usage"),
+        "views.records",
+    )
 ]
 
 
@@ -41,7 +45,8 @@ def test_looking_at_runs_loads_neither_langgraph_nor_langchain(module: str) -> N
 
 def test_a_workspace_without_mcp_servers_loads_no_mcp(tmp_path: Path) -> None:
     program = (
-        "import sys; from planwright.graph import open_agent; from planwright.cli import main, mcp_views\n"
+        "import sys; from planwright.graph import open_agent; from planwright.cli import main\n"
+        "from planwright.cli.views import mcp_views\n"
         "open_agent('.').close(); print([m for m in sys.modules if m.split('.')[0] in ('mcp', 'mcp_types')])"
     )
     done = subprocess.run(

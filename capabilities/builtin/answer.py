@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from planwright.capabilities.capability import Guide, capability
+from planwright.capabilities.contract import Guide, capability
 
 
 @capability(

@@ -11,10 +11,10 @@ from pydantic import BaseModel, Field
 from planwright.capabilities.builtin.period import stretch
 from planwright.capabilities.builtin.places import source
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Guide, capability
-from planwright.capabilities.jail import Jail
-from planwright.graph.errors import CapabilityRejected
+from planwright.capabilities.contract import Guide, capability
+from planwright.domain.errors import CapabilityRejected
 from planwright.sandbox.sandbox import sandbox
+from planwright.security.jail import Jail
 
 LONGEST = timedelta(days=366)
 

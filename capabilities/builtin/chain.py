@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema, model_validator
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Guide, capability
-from planwright.graph.chains import CREATE_CHAIN, MOST_CALLS, InputType
-from planwright.graph.errors import CapabilityRejected
+from planwright.capabilities.contract import Guide, capability
+from planwright.domain.chain import CREATE_CHAIN, MOST_CALLS, InputType
+from planwright.domain.errors import CapabilityRejected
 
 _STEP_SCHEMA = {
     "type": "object",

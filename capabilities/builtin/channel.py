@@ -10,10 +10,10 @@ import httpx
 from pydantic import BaseModel, Field, JsonValue
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Guide, capability
-from planwright.capabilities.egress.request_comparison import ApprovedRequest, compare
-from planwright.capabilities.policy import host_of, listed
-from planwright.graph.errors import CapabilityForbidden, CapabilityRejected, CapabilityUnavailable
+from planwright.capabilities.contract import Guide, capability
+from planwright.capabilities.policy.decide import host_of, listed
+from planwright.domain.errors import CapabilityForbidden, CapabilityRejected, CapabilityUnavailable
+from planwright.security.egress.request_comparison import ApprovedRequest, compare
 
 
 class Receipt(BaseModel):

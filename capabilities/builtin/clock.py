@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import BaseModel
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Guide, capability
-from planwright.graph.errors import CapabilityRejected
+from planwright.capabilities.contract import Guide, capability
+from planwright.domain.errors import CapabilityRejected
 
 
 class Moment(BaseModel):

@@ -11,7 +11,7 @@ import stat
 from pathlib import Path
 
 from planwright.capabilities.call_context import CallContext
-from planwright.graph.errors import CapabilityForbidden, CapabilityRejected
+from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
 
 LOCK_S = 5.0
 

@@ -8,8 +8,8 @@ from typing import Annotated
 from pydantic import Field, JsonValue
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Guide, capability
-from planwright.graph.errors import CapabilityRejected
+from planwright.capabilities.contract import Guide, capability
+from planwright.domain.errors import CapabilityRejected
 
 
 def _refusal() -> CapabilityRejected:

@@ -19,10 +19,10 @@ from planwright.capabilities.builtin.file_versions import UNDONE_BY, replace
 from planwright.capabilities.builtin.files import PathArgument
 from planwright.capabilities.builtin.places import bare_name_of, file_of
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Guide, capability
+from planwright.capabilities.contract import Guide, capability
 from planwright.capabilities.document_rules import check_document
-from planwright.graph.errors import CapabilityForbidden, CapabilityRejected
-from planwright.graph.references import has_reference
+from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
+from planwright.domain.references import has_reference
 
 Cell = str | int | float | bool | None
 Rows = Sequence[Sequence[Cell]]

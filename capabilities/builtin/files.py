@@ -11,10 +11,10 @@ from pydantic import BaseModel, Field, JsonValue
 from planwright.capabilities.builtin.file_versions import UNDONE_BY, put_back, replace
 from planwright.capabilities.builtin.places import bare_name_of, file_of, file_or_bare_name
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Guide, capability
+from planwright.capabilities.contract import Guide, capability
 from planwright.capabilities.document_rules import check_document, check_name
-from planwright.graph.errors import CapabilityRejected
-from planwright.graph.references import has_reference
+from planwright.domain.errors import CapabilityRejected
+from planwright.domain.references import has_reference
 
 PathArgument = Annotated[
     str, Field(description="a path below the workspace", json_schema_extra={"format": "path"})

@@ -13,15 +13,15 @@ import httpx
 from pydantic import BaseModel, Field, JsonValue
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Guide, capability
-from planwright.capabilities.egress.exchange import Answer, exchange
-from planwright.capabilities.egress.redirects import KEY_HEADER, SAFE_METHODS
-from planwright.capabilities.egress.request_comparison import ApprovedRequest
-from planwright.capabilities.egress.target import Target, check_target, read_url, target_of
+from planwright.capabilities.contract import Guide, capability
 from planwright.checkpoints.serde import storable
-from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable, EffectInDoubt
-from planwright.graph.references import has_reference
-from planwright.graph.risk import Effect, Risk
+from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable, EffectInDoubt
+from planwright.domain.references import has_reference
+from planwright.domain.risk import Effect, Risk
+from planwright.security.egress.exchange import Answer, exchange
+from planwright.security.egress.redirects import KEY_HEADER, SAFE_METHODS
+from planwright.security.egress.request_comparison import ApprovedRequest
+from planwright.security.egress.target import Target, check_target, read_url, target_of
 
 Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 TOLD = ("content-type", "content-language", "etag", "last-modified", "link", "location", "retry-after")

@@ -7,10 +7,10 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Guide, capability
-from planwright.checkpoints.memory import Memory
-from planwright.graph.errors import CapabilityRejected
-from planwright.graph.plan import Compensation
+from planwright.capabilities.contract import Guide, capability
+from planwright.checkpoints.memories import Memory
+from planwright.domain.errors import CapabilityRejected
+from planwright.domain.plan import Compensation
 
 _MEMORIES = ("memories",)
 

@@ -9,10 +9,10 @@ from pathlib import Path, PurePosixPath
 from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.jail import spelled
 from planwright.capabilities.resources import NamesOfCall
-from planwright.graph.references import has_reference
-from planwright.graph.settings import Sources
+from planwright.domain.references import has_reference
+from planwright.security.jail import spelled
+from planwright.settings.settings import Sources
 
 Args = Mapping[str, JsonValue]
 

@@ -12,9 +12,9 @@ from planwright.capabilities.builtin.databases import find
 from planwright.capabilities.builtin.places import database_of
 from planwright.capabilities.builtin.statements import MOST_ROWS, Scalar
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Guide, capability
-from planwright.graph.errors import CapabilityRejected, EffectInDoubt, OverLimit
-from planwright.graph.references import has_reference
+from planwright.capabilities.contract import Guide, capability
+from planwright.domain.errors import CapabilityRejected, EffectInDoubt, OverLimit
+from planwright.domain.references import has_reference
 from planwright.sandbox.sandbox import JobFailed, sandbox
 
 JOBS = "planwright.capabilities.builtin.statements"

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from planwright.graph.errors import (
+from planwright.domain.errors import (
     CapabilityForbidden,
     CapabilityRejected,
     CapabilityUnavailable,

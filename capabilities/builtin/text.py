@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from planwright.capabilities.capability import Guide, capability
-from planwright.graph.errors import CapabilityRejected
+from planwright.capabilities.contract import Guide, capability
+from planwright.domain.errors import CapabilityRejected
 
 Kind = Literal["amount", "date", "email", "url", "number", "phone"]
 

@@ -15,8 +15,8 @@ from pydantic import BaseModel, Field
 
 from planwright.capabilities.builtin.places import source
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Guide, capability
-from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable
+from planwright.capabilities.contract import Guide, capability
+from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable
 
 _TABLE = """CREATE TABLE IF NOT EXISTS tickets (
     id INTEGER PRIMARY KEY, title TEXT NOT NULL, body TEXT NOT NULL DEFAULT '', amount TEXT,

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, ValidationError
 from rapidfuzz import fuzz, process
 
-from planwright.graph.canonical import sha256
-from planwright.graph.errors import SetupError
-from planwright.graph.variables import VariableError, filled
+from planwright.domain.errors import SetupError
+from planwright.domain.hashing import sha256
+from planwright.settings.variables import VariableError, filled
 
 FILE_NAME = ".mcp.json"
 _NEAR = 75  # of 100: what is spelled like a field of ours is a slip, not another client's field

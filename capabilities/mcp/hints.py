@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from planwright.graph.risk import Effect, Mode
+from planwright.domain.risk import Effect, Mode
 
 
 class Hints(NamedTuple):

@@ -29,8 +29,8 @@ from planwright.capabilities.mcp.stdio import stdio_client
 from planwright.capabilities.mcp.streamable_http import Bounded
 from planwright.capabilities.mcp.tools import Tool, read_tool
 from planwright.checkpoints.private_files import open_private
-from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable
-from planwright.graph.settings import child_environment
+from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable
+from planwright.settings.settings import child_environment
 
 PAGES = 100  # of a list of tools
 LONGEST_REST_S, FIRST_REST_S = 30.0, 0.25

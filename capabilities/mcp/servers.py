@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from planwright.capabilities.capability import Capability
+from planwright.capabilities.contract import Capability
 from planwright.capabilities.mcp.names import TOOL, plain_name, plain_names
 from planwright.capabilities.mcp.results import error_of, result_of
 from planwright.capabilities.mcp.standing import Standing, look
 from planwright.capabilities.mcp.tools import Call, Tool, capability_of, wanted
-from planwright.graph.errors import (
+from planwright.domain.errors import (
     CapabilityRejected,
     CapabilityUnavailable,
     EffectInDoubt,
     OverLimit,
     SetupError,
 )
-from planwright.graph.risk import Effect
-from planwright.graph.settings import FILE_NAME as SETTINGS
-from planwright.graph.settings import Settings
+from planwright.domain.risk import Effect
+from planwright.settings.settings import FILE_NAME as SETTINGS
+from planwright.settings.settings import Settings
 
 if TYPE_CHECKING:
     from planwright.capabilities.mcp.server import Server

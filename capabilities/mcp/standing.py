@@ -8,15 +8,15 @@ from typing import Literal
 
 from rapidfuzz import process
 
-from planwright.capabilities.capability import Capability
+from planwright.capabilities.contract import Capability
 from planwright.capabilities.mcp.command_files import hashes
 from planwright.capabilities.mcp.entries import FILE_NAME, Entry, Listed, read_entries
 from planwright.capabilities.mcp.names import SERVER, plain_names
 from planwright.capabilities.mcp.trust import Trust
-from planwright.graph.errors import SetupError
-from planwright.graph.mcp_settings import McpServer
-from planwright.graph.settings import FILE_NAME as SETTINGS
-from planwright.graph.settings import Settings, child_environment
+from planwright.domain.errors import SetupError
+from planwright.settings.mcp import McpServer
+from planwright.settings.settings import FILE_NAME as SETTINGS
+from planwright.settings.settings import Settings, child_environment
 
 State = Literal["off", "untrusted", "trusted", "ready", "failed"]
 

@@ -20,7 +20,7 @@ from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
 
 from planwright.capabilities.mcp.answers import not_read, unread
-from planwright.graph.reply_size import MOST_BYTES, TOO_LONG, too_much
+from planwright.security.reply_size import MOST_BYTES, TOO_LONG, too_much
 
 ENDS_S = 2.0  # for each of: ending by itself, by SIGTERM, by SIGKILL (MCP 2025-11-25, lifecycle, shutdown)
 MOST_SKIPPED = 10 * MOST_BYTES

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 import httpx2
 
 from planwright.capabilities.mcp.answers import COMPRESSED, not_read, unread
-from planwright.graph.reply_size import BLANK_LINE, MOST_BYTES, TOO_LONG, too_much
+from planwright.security.reply_size import BLANK_LINE, MOST_BYTES, TOO_LONG, too_much
 
 
 class Bounded(httpx2.AsyncHTTPTransport):

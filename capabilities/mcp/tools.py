@@ -11,13 +11,13 @@ from typing import Any
 from pydantic import JsonValue, TypeAdapter
 from rapidfuzz import process
 
-from planwright.capabilities.capability import Capability
+from planwright.capabilities.contract import Capability
 from planwright.capabilities.mcp.hints import Hints, read_hints
 from planwright.capabilities.mcp.results import SCHEMA
-from planwright.capabilities.schema_arguments import arguments_by
-from planwright.graph.errors import SetupError
-from planwright.graph.mcp_settings import McpServer, McpTool
-from planwright.graph.risk import RISK_OF_MODE, Effect
+from planwright.capabilities.mcp.schema_arguments import arguments_by
+from planwright.domain.errors import SetupError
+from planwright.domain.risk import RISK_OF_MODE, Effect
+from planwright.settings.mcp import McpServer, McpTool
 
 LONGEST = 1000  # of a description: it stands in every prompt that offers the tool
 _RESULT: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from planwright.graph.results import spelled_end
+from planwright.domain.results import spelled_end
 from planwright.models.offline.lexicon import COUNTS
 
 _LIMIT = 12

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from planwright.graph.own_words import may_be_kept, own_words
-from planwright.graph.proposal import Candidate
+from planwright.domain.memory_proposal import Candidate
+from planwright.domain.own_words import may_be_kept, own_words
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+|;\s+")
 _ASKED = re.compile(

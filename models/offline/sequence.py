@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planwright.graph.references import step_references
+from planwright.domain.references import step_references
 
 Step = dict[str, Any]
 

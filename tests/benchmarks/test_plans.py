@@ -10,9 +10,9 @@ import pytest
 
 from benchmarks.plan_validator import lost, why_wrong
 from benchmarks.plans import play
-from planwright.graph.errors import ModelOutputInvalid, PlanInvalid
-from planwright.graph.plan import Plan
-from planwright.nodes.planner import read_proposal
+from planwright.domain.errors import ModelOutputInvalid, PlanInvalid
+from planwright.domain.plan import Plan
+from planwright.nodes.plan.planner import read_proposal
 from tests.nodes.plan_world import judged
 
 HOSTILE = Path(__file__).with_name("hostile_plans.jsonl").read_text("utf-8").splitlines()

@@ -12,8 +12,8 @@ import pytest
 
 from benchmarks.ssrf import LEAST, play, read_cases
 from benchmarks.ssrf_urls import cases
-from planwright.capabilities.egress.network import Network
-from planwright.capabilities.egress.pinned_backend import PinnedBackend
+from planwright.security.egress.network import Network
+from planwright.security.egress.pinned_backend import PinnedBackend
 
 
 class LooksTwice(PinnedBackend):

@@ -11,23 +11,23 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from planwright.capabilities.attempts import Told
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.call_site import Site
-from planwright.capabilities.capability import Capability, capability
-from planwright.capabilities.gateway import Gateway
-from planwright.capabilities.jail import Jail
+from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.gateway.attempts import Told
+from planwright.capabilities.gateway.call_site import Site
+from planwright.capabilities.gateway.gateway import Gateway
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.plans import RecordedPlan
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.demo.workspace import write_workspace
-from planwright.graph.clock import Timer
-from planwright.graph.plan import CheckedStep, Plan, PlanStep
-from planwright.graph.profile import in_force
-from planwright.graph.run_context import RunContext
-from planwright.graph.settings import Settings, load
-from planwright.nodes.verification import pinned
+from planwright.domain.clock import Timer
+from planwright.domain.plan import CheckedStep, Plan, PlanStep
+from planwright.domain.run_context import RunContext
+from planwright.planning.verification import pinned
+from planwright.security.jail import Jail
+from planwright.settings.profile import in_force
+from planwright.settings.settings import Settings, load
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

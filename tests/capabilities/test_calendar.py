@@ -14,7 +14,7 @@ import pytest
 from planwright.capabilities.builtin import calendar
 from planwright.capabilities.builtin.period import stretch
 from planwright.capabilities.call_context import CallContext
-from planwright.graph.errors import CapabilityRejected
+from planwright.domain.errors import CapabilityRejected
 
 MakeWorld = Callable[..., CallContext]
 NOW = datetime(2026, 11, 21, 23, 30, tzinfo=UTC)  # a Saturday; in Berlin it is Sunday already

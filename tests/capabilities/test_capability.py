@@ -10,9 +10,9 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Capability, Guide, capability, check_arguments, explain
-from planwright.graph.errors import CapabilityRejected, SetupError
-from planwright.graph.risk import Effect, Mode, Risk
+from planwright.capabilities.contract import Capability, Guide, capability, check_arguments, explain
+from planwright.domain.errors import CapabilityRejected, SetupError
+from planwright.domain.risk import Effect, Mode, Risk
 
 
 class Address(BaseModel):

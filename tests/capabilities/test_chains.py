@@ -14,16 +14,16 @@ from planwright.capabilities.builtin.chain import create_chain
 from planwright.capabilities.builtin.delegate import delegate
 from planwright.capabilities.builtin.http import request
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Capability, capability, check_arguments
-from planwright.capabilities.chains import Chains, compose, known
-from planwright.capabilities.policy import decide
+from planwright.capabilities.chains.compose import Chains, compose, known
+from planwright.capabilities.contract import Capability, capability, check_arguments
+from planwright.capabilities.mcp.schema_arguments import arguments_by
+from planwright.capabilities.policy.decide import decide
 from planwright.capabilities.registry import Registry
-from planwright.capabilities.schema_arguments import arguments_by
 from planwright.checkpoints.stores import Stores
-from planwright.graph.agent_settings import Agent
-from planwright.graph.errors import CapabilityRejected, LedgerConflict
-from planwright.graph.profile import Profile, in_force
-from planwright.graph.run_context import RunContext
+from planwright.domain.errors import CapabilityRejected, LedgerConflict
+from planwright.domain.run_context import RunContext
+from planwright.settings.agents import Agent
+from planwright.settings.profile import Profile, in_force
 
 
 class Page(BaseModel):

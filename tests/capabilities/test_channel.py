@@ -13,9 +13,9 @@ import pytest
 
 from planwright.capabilities.builtin import channel
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.policy import decide, host_of
+from planwright.capabilities.policy.decide import decide, host_of
 from planwright.demo.service import Webhook
-from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable
+from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable
 
 MakeWorld = Callable[..., CallContext]
 MakeBench = Callable[..., Awaitable[Any]]

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from planwright.capabilities.capability import Capability, capability
 from planwright.capabilities.compensation import filled_in
 from planwright.capabilities.compensation_check import check_compensations
+from planwright.capabilities.contract import Capability, capability
 from planwright.capabilities.registry import Registry
-from planwright.graph.errors import CapabilityRejected, SetupError
-from planwright.graph.plan import Compensation
+from planwright.domain.errors import CapabilityRejected, SetupError
+from planwright.domain.plan import Compensation
 
 
 class Order(BaseModel):

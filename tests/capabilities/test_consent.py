@@ -10,10 +10,10 @@ import pytest
 from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Capability, capability
-from planwright.capabilities.consent import carried, judge
-from planwright.capabilities.policy_file import read_policy
-from planwright.graph.risk import Risk
+from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.policy.consent import carried, judge
+from planwright.capabilities.policy.file import read_policy
+from planwright.domain.risk import Risk
 
 MakeWorld = Callable[..., CallContext]
 ALLOW = '[[rule]]\ndecide = "allow"\n'

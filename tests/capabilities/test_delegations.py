@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Capability, capability
-from planwright.capabilities.consent import Judgement, judge
-from planwright.capabilities.policy_file import default_policy, read_policy
-from planwright.checkpoints.delegations import Delegations
-from planwright.graph.risk import Risk
+from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.policy.consent import Judgement, judge
+from planwright.capabilities.policy.file import default_policy, read_policy
+from planwright.checkpoints.consent.delegations import Delegations
+from planwright.domain.risk import Risk
 
 MakeWorld = Callable[..., CallContext]
 ASK = '[[rule]]\nmatch.capability = "pay.*"\ndecide = "ask"\n[[rule]]\ndecide = "ask"\n'

@@ -12,7 +12,7 @@ import pytest
 
 from planwright.capabilities.builtin import documents
 from planwright.capabilities.call_context import CallContext
-from planwright.graph.errors import CapabilityForbidden, CapabilityRejected
+from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
 
 MakeWorld = Callable[..., CallContext]
 

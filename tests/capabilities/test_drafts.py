@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from planwright.capabilities.builtin import drafts, mail
+from planwright.capabilities.builtin.mail import drafts, mail
 from planwright.capabilities.call_context import CallContext
-from planwright.graph.errors import CapabilityForbidden, CapabilityRejected
+from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
 
 MakeWorld = Callable[..., CallContext]
 

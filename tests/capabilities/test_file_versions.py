@@ -10,10 +10,10 @@ import pytest
 
 from planwright.capabilities.builtin import documents, files
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.jail import LARGEST
-from planwright.checkpoints.file_versions import version_of
+from planwright.checkpoints.effects.file_versions import version_of
 from planwright.checkpoints.stores import Stores
-from planwright.graph.errors import CapabilityForbidden, CapabilityRejected
+from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
+from planwright.security.jail import LARGEST
 
 MakeWorld = Callable[..., CallContext]
 OLD = b"\xff\x00old\r\n"

@@ -9,7 +9,7 @@ import pytest
 
 from planwright.capabilities.builtin import memory
 from planwright.capabilities.call_context import CallContext
-from planwright.graph.errors import CapabilityRejected
+from planwright.domain.errors import CapabilityRejected
 
 MakeWorld = Callable[..., CallContext]
 MakeBench = Callable[..., Awaitable[Any]]

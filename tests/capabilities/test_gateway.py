@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import capability
-from planwright.checkpoints.gate import Decision, Gate, gate_id
-from planwright.graph.errors import CapabilityRejected
-from planwright.graph.lease import Lease
+from planwright.capabilities.contract import capability
+from planwright.checkpoints.consent.gate import Decision, Gate, gate_id
+from planwright.domain.errors import CapabilityRejected
+from planwright.domain.lease import Lease
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MakeBench = Callable[..., Awaitable[Any]]

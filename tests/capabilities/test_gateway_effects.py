@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from planwright.capabilities.capability import capability
+from planwright.capabilities.contract import capability
 from planwright.checkpoints.plans import RecordedPlan
-from planwright.graph.errors import (
+from planwright.domain.errors import (
     BudgetExceeded,
     CapabilityError,
     CapabilityRejected,
@@ -21,7 +21,7 @@ from planwright.graph.errors import (
     LeaseLost,
     LedgerConflict,
 )
-from planwright.graph.plan import Plan
+from planwright.domain.plan import Plan
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MakeBench = Callable[..., Awaitable[Any]]

@@ -15,19 +15,19 @@ import pytest
 from benchmarks.ssrf_peers import Dns, listening
 from planwright.capabilities.builtin.http import request
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import check_arguments
-from planwright.capabilities.egress.network import Network
-from planwright.capabilities.policy import decide
-from planwright.checkpoints.gate import Decision, Gate, gate_id
+from planwright.capabilities.contract import check_arguments
+from planwright.capabilities.policy.decide import decide
+from planwright.checkpoints.consent.gate import Decision, Gate, gate_id
 from planwright.checkpoints.plans import RunnablePlan
-from planwright.graph.egress_settings import Egress
-from planwright.graph.errors import (
+from planwright.domain.errors import (
     CapabilityError,
     CapabilityForbidden,
     CapabilityRejected,
     CapabilityUnavailable,
     EffectInDoubt,
 )
+from planwright.security.egress.network import Network
+from planwright.settings.egress import Egress
 from tests.loop_clock import LoopClock
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from planwright.capabilities.jail import Jail
-from planwright.graph.errors import CapabilityRejected
+from planwright.domain.errors import CapabilityRejected
+from planwright.security.jail import Jail
 
 SECRET = "the secret"
 Do = Callable[[Jail, str], object]

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Capability, capability
-from planwright.graph.errors import (
+from planwright.capabilities.contract import Capability, capability
+from planwright.domain.errors import (
     CapabilityRejected,
     CapabilityUnavailable,
     EffectInDoubt,

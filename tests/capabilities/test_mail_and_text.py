@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from planwright.capabilities.builtin import mail, text
+from planwright.capabilities.builtin import text
+from planwright.capabilities.builtin.mail import mail
 from planwright.capabilities.call_context import CallContext
-from planwright.graph.errors import CapabilityRejected
+from planwright.domain.errors import CapabilityRejected
 
 INVOICE = "Invoice INV-2026-1187 from Acme"
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from planwright.capabilities.builtin.addresses import one_address
-from planwright.capabilities.builtin.mail_comparison import ApprovedMail, compare, compare_recipients
-from planwright.capabilities.builtin.messages import build
+from planwright.capabilities.builtin.mail.addresses import one_address
+from planwright.capabilities.builtin.mail.mail_comparison import ApprovedMail, compare, compare_recipients
+from planwright.capabilities.builtin.mail.messages import build
 from planwright.capabilities.call_context import CallContext
-from planwright.graph.errors import CapabilityRejected
+from planwright.domain.errors import CapabilityRejected
 
 SENDER = "agent@planwright.example"
 PLAIN = ApprovedMail(SENDER, ["jo@example.com"], ["kim@example.com"], "Offer", "Hello\nworld", [])

@@ -9,8 +9,8 @@ import pytest
 from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Capability, capability
-from planwright.capabilities.policy import decide, host_of, listed
+from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.policy.decide import decide, host_of, listed
 
 MakeWorld = Callable[..., CallContext]
 

@@ -15,9 +15,9 @@ from planwright.capabilities.builtin.answer import clarify, respond
 from planwright.capabilities.builtin.delegate import delegate
 from planwright.capabilities.builtin.results import read as results_read
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Capability, capability
-from planwright.capabilities.policy import decide, host_of
-from planwright.capabilities.policy_file import default_policy, read_policy
+from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.policy.decide import decide, host_of
+from planwright.capabilities.policy.file import default_policy, read_policy
 
 TABLE = Path(__file__).with_name("policy_decisions.toml")
 POLICIES = tomllib.loads(TABLE.read_text("utf-8"))["policy"]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from planwright.capabilities.policy_check import check_policy, reached, unreachable
-from planwright.capabilities.policy_file import DEFAULT, default_policy, load_policy, read_policy
+from planwright.capabilities.policy.check import check_policy, reached, unreachable
+from planwright.capabilities.policy.file import DEFAULT, default_policy, load_policy, read_policy
 from planwright.capabilities.registry import Registry, load_registry
-from planwright.graph.errors import SetupError
+from planwright.domain.errors import SetupError
 
 LAST = '[[rule]]\ndecide = "ask"\n'
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from planwright.capabilities.policy_file import read_policy
-from planwright.graph.errors import SetupError
+from planwright.capabilities.policy.file import read_policy
+from planwright.domain.errors import SetupError
 
 LAST = '\n[[rule]]\ndecide = "ask"\n'
 PATH = Path("policy.toml")

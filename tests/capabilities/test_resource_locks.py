@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planwright.capabilities.resource_locks import ResourceLocks
+from planwright.capabilities.gateway.locks import ResourceLocks
 from tests.patience import PATIENCE_S
 
 KEYS = "abcd"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from pydantic import JsonValue, ValidationError
 
-from planwright.capabilities.schema_arguments import arguments_by
-from planwright.graph.errors import SetupError
+from planwright.capabilities.mcp.schema_arguments import arguments_by
+from planwright.domain.errors import SetupError
 
 ZONE = {"type": "object", "properties": {"zone": {"type": "string"}, "n": {"type": "integer"}}}
 NEEDS = {**ZONE, "required": ["zone"]}

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from planwright.capabilities.builtin import smtp
+from planwright.capabilities.builtin.mail import smtp
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.policy import decide
-from planwright.graph.errors import (
+from planwright.capabilities.policy.decide import decide
+from planwright.domain.errors import (
     CapabilityForbidden,
     CapabilityRejected,
     CapabilityUnavailable,

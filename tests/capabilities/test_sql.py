@@ -14,7 +14,7 @@ import pytest
 
 from planwright.capabilities.builtin import sql
 from planwright.capabilities.call_context import CallContext
-from planwright.graph.errors import (
+from planwright.domain.errors import (
     CapabilityForbidden,
     CapabilityRejected,
     CapabilityUnavailable,

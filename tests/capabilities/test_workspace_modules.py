@@ -11,12 +11,12 @@ import pytest
 
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.capabilities.workspace_modules import WorkspaceFinder, module_homes
-from planwright.graph.errors import CapabilityForbidden, SetupError
-from planwright.graph.settings import load
+from planwright.domain.errors import CapabilityForbidden, SetupError
 from planwright.graph.world import _jail
+from planwright.settings.settings import load
 
 DECLARES = """
-from planwright.capabilities.capability import capability
+from planwright.capabilities.contract import capability
 
 @capability({name!r}, mode="read_only")
 def do() -> str:

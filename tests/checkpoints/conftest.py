@@ -10,8 +10,8 @@ import pytest
 
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores, open_stores
-from planwright.graph.clock import Timer
-from planwright.graph.lease import Lease
+from planwright.domain.clock import Timer
+from planwright.domain.lease import Lease
 from tests.patience import PATIENCE_S
 
 Begin = Callable[..., Awaitable[Lease]]

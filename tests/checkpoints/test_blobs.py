@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from planwright.checkpoints.blobs import Blobs
-from planwright.graph.errors import RunError, StoreFailed
+from planwright.domain.errors import RunError, StoreFailed
 
 TEXT = "Grüße 🧾\r\n" * 1000
 

@@ -18,9 +18,9 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR, Amount, Budgets
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.migrations import MIGRATIONS
-from planwright.graph.agent_settings import RunBudget
-from planwright.graph.errors import BudgetExceeded, ProviderBudgetExceeded
-from planwright.graph.provider_budget import ProviderBudget
+from planwright.domain.errors import BudgetExceeded, ProviderBudgetExceeded
+from planwright.settings.agents import RunBudget
+from planwright.settings.provider_budget import ProviderBudget
 
 TTL = 600
 DAILY, MONTHLY, OF_RUN = 300, 500, 400

@@ -14,8 +14,8 @@ import pytest
 from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR, Amount, Budgets, Spent
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.migrations import MIGRATIONS
-from planwright.graph.agent_settings import RunBudget
-from planwright.graph.errors import BudgetExceeded
+from planwright.domain.errors import BudgetExceeded
+from planwright.settings.agents import RunBudget
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 TTL = 600

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from planwright.checkpoints.database import Database
-from planwright.graph.errors import StoreFailed
+from planwright.domain.errors import StoreFailed
 from tests.patience import PATIENCE_S
 
 TABLE = ("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT UNIQUE)",)

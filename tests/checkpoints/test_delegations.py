@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from planwright.checkpoints.delegations import Delegation, Delegations
-from planwright.graph.errors import SetupError
-from planwright.graph.risk import Risk
+from planwright.checkpoints.consent.delegations import Delegation, Delegations
+from planwright.domain.errors import SetupError
+from planwright.domain.risk import Risk
 
 NOW = datetime(2031, 5, 1, 12, tzinfo=UTC)
 LATER = NOW + timedelta(hours=2)

@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from planwright.checkpoints.ledger import EffectCall, Status
+from planwright.checkpoints.effects.ledger import EffectCall, Status
 from planwright.checkpoints.stores import Stores
-from planwright.graph.canonical import sha256
-from planwright.graph.doubt import EffectAnswer
-from planwright.graph.errors import CapabilityForbidden, GateError
-from planwright.graph.lease import Lease
-from planwright.graph.results import StepResult
+from planwright.domain.doubt import EffectAnswer
+from planwright.domain.errors import CapabilityForbidden, GateError
+from planwright.domain.hashing import sha256
+from planwright.domain.lease import Lease
+from planwright.domain.results import StepResult
 
 NOW = datetime(2026, 11, 22, 6, tzinfo=UTC)
 Begin = Callable[..., Awaitable[Lease]]

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from planwright.checkpoints.gate import Answer, Decision, Gate, gate_id
+from planwright.checkpoints.consent.gate import Answer, Decision, Gate, gate_id
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores, open_stores
-from planwright.graph.canonical import sha256
-from planwright.graph.clock import Timer
-from planwright.graph.errors import GateError
-from planwright.graph.lease import Lease
-from planwright.graph.plan import Plan
+from planwright.domain.clock import Timer
+from planwright.domain.errors import GateError
+from planwright.domain.hashing import sha256
+from planwright.domain.lease import Lease
+from planwright.domain.plan import Plan
 from tests.patience import PATIENCE_S
 
 Begin = Callable[..., Awaitable[Lease]]

@@ -14,9 +14,9 @@ from langgraph.checkpoint.base import empty_checkpoint
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.saver import LEASE_KEY
 from planwright.checkpoints.stores import Stores
-from planwright.graph.errors import LeaseLost, StoreFailed
-from planwright.graph.events import Event, EventType
-from planwright.graph.lease import Lease
+from planwright.domain.errors import LeaseLost, StoreFailed
+from planwright.domain.events import Event, EventType
+from planwright.domain.lease import Lease
 from tests.patience import PATIENCE_S
 
 Begin = Callable[..., Awaitable[Lease]]

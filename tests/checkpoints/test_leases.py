@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from planwright.checkpoints import leases
-from planwright.checkpoints.leases import Leases
-from planwright.checkpoints.owners import Owner, Owners, is_stopped, owner_of, this_process
+from planwright.checkpoints.ownership import leases
+from planwright.checkpoints.ownership.leases import Leases
+from planwright.checkpoints.ownership.owners import Owner, Owners, is_stopped, owner_of, this_process
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores, open_stores
-from planwright.graph.errors import LeaseLost, RunError, StoreFailed
-from planwright.graph.lease import Lease
+from planwright.domain.errors import LeaseLost, RunError, StoreFailed
+from planwright.domain.lease import Lease
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MakeRun = Callable[..., Run]

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from planwright.checkpoints.ledger import EffectCall, Status
+from planwright.checkpoints.effects.ledger import EffectCall, Status
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
-from planwright.graph.errors import LeaseLost, LedgerConflict
-from planwright.graph.lease import Lease
-from planwright.graph.results import StepResult
+from planwright.domain.errors import LeaseLost, LedgerConflict
+from planwright.domain.lease import Lease
+from planwright.domain.results import StepResult
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 Begin = Callable[..., Awaitable[Lease]]

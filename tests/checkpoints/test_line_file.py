@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from planwright.checkpoints.delegations import Delegations
-from planwright.graph.errors import SetupError, StoreFailed
+from planwright.checkpoints.consent.delegations import Delegations
+from planwright.domain.errors import SetupError, StoreFailed
 
 NOW = datetime(2031, 5, 1, 12, tzinfo=UTC)
 

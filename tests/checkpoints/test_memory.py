@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from planwright.checkpoints.memory import Memories
+from planwright.checkpoints.memories import Memories
 from planwright.checkpoints.stores import Stores, open_stores
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import pytest
 
 from planwright.checkpoints.stores import Stores
-from planwright.graph.errors import RunError
-from planwright.graph.lease import Lease
-from planwright.graph.proposal import Candidate, Proposal, content_id
+from planwright.domain.errors import RunError
+from planwright.domain.lease import Lease
+from planwright.domain.memory_proposal import Candidate, Proposal, content_id
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 TEA = Candidate(said="I prefer tea", text="I prefer tea", tags=("preference",), why="said so")

@@ -14,9 +14,9 @@ import pytest
 from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR, Amount, Budgets
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.migrations import MIGRATIONS
-from planwright.graph.agent_settings import RunBudget
-from planwright.graph.errors import BudgetExceeded, ProviderBudgetExceeded
-from planwright.graph.provider_budget import ProviderBudget
+from planwright.domain.errors import BudgetExceeded, ProviderBudgetExceeded
+from planwright.settings.agents import RunBudget
+from planwright.settings.provider_budget import ProviderBudget
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 TTL = 600

@@ -15,8 +15,8 @@ from langgraph.checkpoint.base import empty_checkpoint
 from benchmarks.canaries import SHAPES, found_in, searched, shown
 from benchmarks.secrets import ENVIRONMENT
 from planwright.checkpoints.stores import Stores, open_stores
-from planwright.graph.plan import Plan
-from planwright.graph.redaction import Redactor
+from planwright.domain.plan import Plan
+from planwright.security.redaction.redactor import Redactor
 
 
 @pytest.fixture

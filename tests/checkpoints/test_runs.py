@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from planwright.checkpoints.gate import Decision, Gate
+from planwright.checkpoints.consent.gate import Decision, Gate
 from planwright.checkpoints.plans import RecordedPlan
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores, open_stores
-from planwright.graph.errors import RunError
-from planwright.graph.lease import Lease
-from planwright.graph.plan import CheckedStep, Plan, PlanStep
-from planwright.graph.results import TERMINAL, RunStatus
+from planwright.domain.errors import RunError
+from planwright.domain.lease import Lease
+from planwright.domain.plan import CheckedStep, Plan, PlanStep
+from planwright.domain.results import TERMINAL, RunStatus
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MakeRun = Callable[..., Run]

@@ -19,8 +19,11 @@ from langgraph.types import Interrupt, Send
 
 from planwright.checkpoints.serde import EXT_TAGGED, MOST_KEPT, AllowListedSerializer
 from planwright.checkpoints.tags import NAMES_BEFORE_TAGS, TAG_OF, TAGS
-from planwright.graph import chain_state, chains, compaction, loop_state, plan, results, state
-from planwright.graph.errors import SetupError
+from planwright.domain import chain as chains
+from planwright.domain import plan, results
+from planwright.domain.errors import SetupError
+from planwright.state import agent_state as state
+from planwright.state import chain_state, compaction, loop_state
 from tests.patience import PATIENCE_S
 
 STEP = plan.PlanStep(id="s1", capability="mail.search", params={"query": "invoice", "nested": [{"a": None}]})
@@ -117,8 +120,8 @@ def test_a_plain_value_comes_back_as_it_was(value: Any) -> None:
         ext(0, "os", "system", "true"),
         ext(1, "subprocess", "Popen", ["true"]),
         ext(2, "os", "system", {"command": "true"}),
-        ext(4, "planwright.graph.settings", "Settings", {}),
-        ext(5, "planwright.graph.settings", "Settings", {}, "model_validate"),
+        ext(4, "planwright.settings.settings", "Settings", {}),
+        ext(5, "planwright.settings.settings", "Settings", {}, "model_validate"),
         {"results": [1, {"a": ext(0, "os", "system", "true")}]},
         ext(0, "builtins", "set", [ext(0, "os", "system", "true")]),
         ext(99, "os", "system", "true"),
@@ -171,7 +174,7 @@ def test_a_foreign_type_is_refused_when_langgraph_was_imported_first(tmp_path: P
         "    a: int = 1\n"
         "data = jsonplus.JsonPlusSerializer().dumps_typed({'x': [Foreign()]})\n"
         "from planwright.checkpoints.serde import AllowListedSerializer\n"
-        "from planwright.graph.errors import SetupError\n"
+        "from planwright.domain.errors import SetupError\n"
         "try:\n"
         "    print('read', AllowListedSerializer().loads_typed(data))\n"
         "except SetupError as error:\n"

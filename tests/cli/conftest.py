@@ -13,7 +13,7 @@ from langgraph.types import Command
 
 from planwright.demo.workspace import write_workspace
 from planwright.graph.building import build_graph
-from planwright.graph.settings import load
+from planwright.settings.settings import load
 from tests.cli.desk import Desk
 
 STORE = ".planwright"

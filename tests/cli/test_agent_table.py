@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from planwright.cli.agent_table import replaced, tables
+from planwright.cli.actions.agent_table import replaced, tables
 
 WRITER = """[agents.writer]  # it writes
 tools = [

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from planwright.cli.asking import choices, read
-from planwright.cli.doubt_questions import of_effect
-from planwright.cli.gate_view import gate_view
+from planwright.cli.session.asking import choices, read
+from planwright.cli.session.doubt_questions import of_effect
+from planwright.cli.views.gate_view import gate_view
 
 ALLOWED = {
     "plan": ["approve", "edit", "reject", "respond"],

@@ -22,6 +22,7 @@ from tests.cli.desk import Desk, environment
 from tests.patience import PATIENCE_S
 
 COMMANDS = Path(__file__).parents[2] / "cli"
+GROUPS = "planwright.cli.commands"
 QUESTION = "What tickets are open?"
 AGENT = '[agents.reader]\ndescription = "Reads"\n'
 # By module: a command that loads it first (W is a thread that waits), its exit code, some of what it prints.
@@ -71,9 +72,10 @@ def loaded_on_call(path: Path) -> set[str]:
 
 def test_no_module_is_forgotten() -> None:
     top = ast.parse((COMMANDS / "main.py").read_text("utf-8")).body
-    imports = [node for node in top if isinstance(node, ast.ImportFrom) and node.module == "planwright.cli"]
-    files = ["main", *(name.name for node in imports for name in node.names)]
-    found = [loaded_on_call(COMMANDS / f"{name}.py") for name in files]
+    groups = [node for node in top if isinstance(node, ast.ImportFrom) and node.module == GROUPS]
+    files = [COMMANDS / "main.py"]
+    files += [COMMANDS / "commands" / f"{name.name}.py" for node in groups for name in node.names]
+    found = [loaded_on_call(path) for path in files]
     assert set().union(*found) == STARTS.keys() | ELSEWHERE.keys()
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from planwright.checkpoints.owners import Owners
+from planwright.checkpoints.ownership.owners import Owners
 from tests.cli.conftest import Waiting, ask
 from tests.cli.desk import Desk, refusal
 

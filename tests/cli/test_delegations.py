@@ -7,7 +7,7 @@ import pytest
 from tests.cli.desk import Desk
 
 MODULE = '''
-from planwright.capabilities.capability import capability
+from planwright.capabilities.contract import capability
 
 @capability("pay.refund", mode="delegated", effect="idempotent")
 def refund(order: str) -> str:

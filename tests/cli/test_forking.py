@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from planwright.cli.forking import checkpoints_table
+from planwright.cli.actions.forking import checkpoints_table
 from planwright.graph.fork import Point
 from tests.cli.conftest import Waiting
 from tests.cli.desk import Desk, Outcome, refusal

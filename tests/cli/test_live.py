@@ -14,12 +14,12 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.segment import Segment
 
-from planwright.cli.frame import frame, left_behind
-from planwright.cli.inspect import recorded_events
-from planwright.cli.live import Board, fold, heard, taken_up
-from planwright.graph.agent_settings import RunBudget
+from planwright.cli.session.frame import frame, left_behind
+from planwright.cli.session.live import Board, fold, heard, taken_up
+from planwright.cli.views.inspect import recorded_events
 from planwright.graph.building import build_graph
-from planwright.graph.settings import load
+from planwright.settings.agents import RunBudget
+from planwright.settings.settings import load
 from tests.cli.conftest import Waiting
 from tests.cli.desk import Desk
 

@@ -12,8 +12,8 @@ from typer.testing import CliRunner, Result
 
 from planwright.capabilities.mcp.trust import Trust
 from planwright.cli.main import app
-from planwright.graph.errors import SetupError
-from planwright.graph.settings import load
+from planwright.domain.errors import SetupError
+from planwright.settings.settings import load
 from tests.cli.desk import Desk, refusal
 from tests.cli.typist import Typist
 from tests.conftest import McpServers

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from planwright.cli.memory_runs import is_about
-from planwright.cli.memory_views import invitation
+from planwright.cli.actions.memory_runs import is_about
+from planwright.cli.views.memory_views import invitation
+from planwright.domain.plan import PlanStep
 from planwright.graph.building import build_graph
-from planwright.graph.plan import PlanStep
-from planwright.graph.settings import load
+from planwright.settings.settings import load
 from tests.cli.desk import Desk, refusal
 
 SAID = "I prefer metric units"

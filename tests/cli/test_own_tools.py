@@ -11,9 +11,9 @@ import pytest
 from langchain_core.tools import StructuredTool
 from langgraph.types import Command
 
+from planwright.domain.errors import PartsElsewhere
 from planwright.graph.agent import Agent
 from planwright.graph.building import open_agent
-from planwright.graph.errors import PartsElsewhere
 from planwright.models.scripted import ScriptedModel
 from tests.cli.desk import Desk
 
@@ -140,7 +140,7 @@ def test_a_run_that_waits_for_its_tools_is_cancelled_anywhere(desk: Desk, till: 
 
 
 MODULE = '''
-from planwright.capabilities.capability import capability
+from planwright.capabilities.contract import capability
 
 @capability("till.pay", mode="destructive", tags=("pay",))
 def pay(to: str, amount: int) -> str:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planwright.cli.plan_text import read, spell, write
-from planwright.graph.errors import GateError
-from planwright.graph.plan import Plan
+from planwright.cli.session.plan_text import read, spell, write
+from planwright.domain.errors import GateError
+from planwright.domain.plan import Plan
 from tests.sampling import examples
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))

@@ -16,7 +16,7 @@ PLANTED = (
 ).split()
 MINE = """
 from mine_prices import price
-from planwright.capabilities.capability import capability
+from planwright.capabilities.contract import capability
 
 
 @capability("mine.price", mode="read_only", tags=("price",))

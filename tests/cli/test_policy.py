@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from planwright.capabilities.policy_file import load_policy
-from planwright.cli.policy_views import Question, explain_call, show_policy
-from planwright.graph.errors import SetupError
+from planwright.capabilities.policy.file import load_policy
+from planwright.cli.views.policy_views import Question, explain_call, show_policy
+from planwright.domain.errors import SetupError
 from tests.patience import PATIENCE_S
 
 POLICY = """[[rule]]

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from planwright.domain.errors import SetupError
 from planwright.graph.building import build_graph
-from planwright.graph.errors import SetupError
-from planwright.graph.settings import load
+from planwright.settings.settings import load
 from tests.cli.conftest import Waiting, ask, reject
 from tests.cli.desk import Desk, refusal
 

@@ -9,13 +9,13 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
 from planwright.graph.building import build_graph
-from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.settings import load
 from tests.cli.conftest import Waiting
 from tests.cli.desk import Desk, refusal
 
 MODULE = """
-from planwright.capabilities.capability import capability
+from planwright.capabilities.contract import capability
 
 @capability("fax.send", mode="network", effect="idempotent", tags=("fax",), destinations=("number",))
 def send(text: str, number: int) -> str:

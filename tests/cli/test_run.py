@@ -7,8 +7,8 @@ from typing import get_args
 
 import pytest
 
-from planwright.cli.drive import EXIT
-from planwright.graph.results import RunStatus
+from planwright.cli.session.drive import EXIT
+from planwright.domain.results import RunStatus
 from tests.cli.conftest import Waiting
 from tests.cli.desk import Desk
 

@@ -58,7 +58,7 @@ def public_desk(template: Path) -> Iterator[Desk]:
 
 def ordinary_rights(folder: Path) -> Sequence[str]:
     """Find a way to start a process that can import the program and cannot write to a folder."""
-    attempt = "import sys, planwright.graph.errors; open(sys.argv[1], 'w')"
+    attempt = "import sys, planwright.domain.errors; open(sys.argv[1], 'w')"
     probe = [sys.executable, "-P", "-c", attempt, str(folder / "probe")]
     ways = [way for way in ORDINARY if shutil.which(way[0])] if os.geteuid() == 0 else [()]
     for way in ways:

@@ -13,11 +13,11 @@ import pytest
 from planwright.checkpoints.budgets import Amount
 from planwright.checkpoints.records import Records, open_records
 from planwright.checkpoints.runs import Run
-from planwright.cli.paging import Page
-from planwright.cli.usage import By, show_usage, usage_of
-from planwright.graph.agent_settings import RunBudget
-from planwright.graph.results import StepResult
-from planwright.graph.settings import Settings, load
+from planwright.cli.views.paging import Page
+from planwright.cli.views.usage import By, show_usage, usage_of
+from planwright.domain.results import StepResult
+from planwright.settings.agents import RunBudget
+from planwright.settings.settings import Settings, load
 from tests.cli.desk import Desk
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from langchain_core.runnables import RunnableConfig
 
-from planwright.capabilities.capability import Capability, capability
+from planwright.capabilities.contract import Capability, capability
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
-from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.settings import load
 
 MakeAgent = Callable[..., Agent]
 MakeConfig = Callable[[], RunnableConfig]

@@ -13,9 +13,9 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
-from planwright.capabilities.capability import Capability
+from planwright.capabilities.contract import Capability
+from planwright.domain.errors import GateError, RunError
 from planwright.graph.agent import Agent
-from planwright.graph.errors import GateError, RunError
 from tests.patience import PATIENCE_S
 
 MakeAgent = Callable[..., Agent]

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from planwright.checkpoints.gate import Gate, GateKind
-from planwright.graph.answers import bind, signed
-from planwright.graph.errors import GateError
+from planwright.approvals.answers import bind, signed
+from planwright.checkpoints.consent.gate import Gate, GateKind
+from planwright.domain.errors import GateError
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HASH = "a" * 64

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from planwright.graph.background import BackgroundLoop
 from planwright.graph.building import build_graph
-from planwright.graph.settings import load
+from planwright.graph.sync_loop import BackgroundLoop
+from planwright.settings.settings import load
 from tests.patience import PATIENCE_S
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.messages.utils import count_tokens_approximately
 
-from planwright.graph.compaction import Compaction, within
-from planwright.nodes.shortening import boundary, cut_off, leaving_out, places_to_cut
+from planwright.models.conversation.shortening import boundary, cut_off, leaving_out, places_to_cut
+from planwright.state.compaction import Compaction, within
 
 
 def asks(id_: str, text: str = "go on") -> HumanMessage:

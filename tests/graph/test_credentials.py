@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from planwright.graph.credentials import Caller, login_name, read_credentials
-from planwright.graph.errors import SetupError
-from planwright.graph.known_secrets import known_secrets
-from planwright.graph.settings import load, read
+from planwright.domain.errors import SetupError
+from planwright.security.credentials import Caller, login_name, read_credentials
+from planwright.security.redaction.known_secrets import known_secrets
+from planwright.settings.settings import load, read
 
 START, ADA, BOB = "s" * 43, "a" * 43, "b" * 43
 TOKENS = f"""

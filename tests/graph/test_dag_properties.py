@@ -17,17 +17,17 @@ from hypothesis import strategies as st
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
-from planwright.capabilities.capability import Capability, capability
+from planwright.capabilities.contract import Capability, capability
 from planwright.checkpoints.stores import Stores, open_stores
+from planwright.domain.cascade import fate
+from planwright.domain.errors import CapabilityRejected
+from planwright.domain.plan import Cascade
+from planwright.domain.results import TERMINAL, StepResult, StepStatus
+from planwright.domain.schedule import waves
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
-from planwright.graph.cascade import fate
-from planwright.graph.errors import CapabilityRejected
-from planwright.graph.plan import Cascade
-from planwright.graph.results import TERMINAL, StepResult, StepStatus
-from planwright.graph.schedule import waves
-from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.settings import load
 from tests.sampling import examples
 
 SETTLED = ("plan_step_complete", "plan_step_failed", "plan_step_skipped")
@@ -75,7 +75,7 @@ class Dag:
     def outcome(
         self, rejected: frozenset[str] = frozenset()
     ) -> dict[str, tuple[StepStatus, tuple[str, ...]]]:
-        """Work out, with the rules of graph/cascade.py alone, how every step has to end."""
+        """Work out, with the rules of domain/cascade.py alone, how every step has to end."""
         results: dict[str, StepResult] = {}
         for step in self.steps:
             ruling, missing = fate(step.needs, results, step.cascade or self.cascade)

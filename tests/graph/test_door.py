@@ -12,10 +12,10 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
-from planwright.capabilities.capability import Capability, capability
+from planwright.capabilities.contract import Capability, capability
+from planwright.domain.errors import GateError, PlanwrightError, RunError, SetupError
+from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
-from planwright.graph.errors import GateError, PlanwrightError, RunError, SetupError
-from planwright.graph.run_context import RunContext
 from tests.patience import PATIENCE_S
 
 MakeAgent = Callable[..., Agent]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from planwright.graph.doubt import Doubt, EffectAnswer, check_denied, every_one, read_result, said_of
-from planwright.graph.errors import GateError
+from planwright.domain.doubt import Doubt, EffectAnswer, check_denied, every_one, read_result, said_of
+from planwright.domain.errors import GateError
 
 
 def doubt(key: str, **more: str) -> Doubt:

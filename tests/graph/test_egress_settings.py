@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from planwright.graph.egress_settings import Egress, Place, ends_in_number, read_place
-from planwright.graph.errors import SetupError
-from planwright.graph.settings import load
+from planwright.domain.errors import SetupError
+from planwright.settings.egress import Egress, Place, ends_in_number, read_place
+from planwright.settings.settings import load
 
 
 @pytest.mark.parametrize(

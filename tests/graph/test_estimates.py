@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from planwright.checkpoints.budgets import Spent
-from planwright.cli.views import known
-from planwright.graph.profile import Limits
-from planwright.nodes.estimate import Estimate, in_all, over_budget
+from planwright.cli.views.records import known
+from planwright.planning.estimate import Estimate, in_all, over_budget
+from planwright.settings.profile import Limits
 
 NOTHING = Spent(0, 0, 0, 0, 0)
 SENT = {"tool_calls": 2, "model_calls": 1, "tokens": 300, "cost": 60, "at_least": False}

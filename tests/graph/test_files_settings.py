@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from planwright.graph.errors import SetupError
-from planwright.graph.files_settings import PROGRAMS, TYPES
-from planwright.graph.settings import load
+from planwright.domain.errors import SetupError
+from planwright.settings.files import PROGRAMS, TYPES
+from planwright.settings.settings import load
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
-from planwright.nodes.history import UNANSWERED, normalise, repair
+from planwright.models.conversation.history import UNANSWERED, normalise, repair
 
 
 def call(id_: str, name: str = "read", args: Any = None) -> dict[str, Any]:

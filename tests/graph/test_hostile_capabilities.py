@@ -14,9 +14,9 @@ from langgraph.types import Command, interrupt
 from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Capability, capability
+from planwright.capabilities.contract import Capability, capability
+from planwright.domain.results import StepResult
 from planwright.graph.agent import Agent
-from planwright.graph.results import StepResult
 from tests.patience import PATIENCE_S
 
 MakeAgent = Callable[..., Agent]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from planwright.graph.known_secrets import known_secrets
-from planwright.graph.settings import load
+from planwright.security.redaction.known_secrets import known_secrets
+from planwright.settings.settings import load
 
 TOML = """
 [providers.typed]

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from planwright.graph.lane_places import LanePlaces
+from planwright.state.lane_places import LanePlaces
 from tests.patience import PATIENCE_S
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planwright.graph.lookalikes import MOST, lookalikes
+from planwright.approvals.lookalikes import MOST, lookalikes
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from planwright.graph.settings import LoopGuard
-from planwright.nodes.loop_guard import find_trips
+from planwright.nodes.loop.loop_guard import find_trips
+from planwright.settings.settings import LoopGuard
 
 A, B, C = "a(1)", "b(1)", "c(1)"
 SPREAD = [f"other({n})" for n in range(60)]

@@ -8,10 +8,10 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import ValidationError
 
-from planwright.graph.model_hint import ModelHint
-from planwright.graph.plan import Plan, PlanStep
-from planwright.graph.step_identity import uid_of
-from planwright.nodes.capability_routing import asked_by
+from planwright.domain.model_hint import ModelHint
+from planwright.domain.plan import Plan, PlanStep
+from planwright.nodes.intake.capability_routing import asked_by
+from planwright.planning.step_identity import uid_of
 
 REASONING = ModelHint(requires_reasoning="required")
 AGENTIC = {"id": "s1", "description": "Think", "tool_hints": ["mail.search"]}

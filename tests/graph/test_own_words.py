@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planwright.graph.own_words import (
+from planwright.domain.own_words import (
     GAP,
     MOST,
     exact_words,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from planwright.graph.plan import Criterion, Plan, PlanStep
-from planwright.graph.risk import Risk
+from planwright.domain.plan import Criterion, Plan, PlanStep
+from planwright.domain.risk import Risk
 
 FULL: dict[str, Any] = {
     "id": "s2",

@@ -9,9 +9,9 @@ from typing import Any, get_args
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from planwright.graph.model_hint import ModelHint, Need
-from planwright.graph.plan import Cascade, Compensation, Criterion, DecisionCheckpoint, Plan, PlanStep
-from planwright.graph.risk import MODES, RISKS
+from planwright.domain.model_hint import ModelHint, Need
+from planwright.domain.plan import Cascade, Compensation, Criterion, DecisionCheckpoint, Plan, PlanStep
+from planwright.domain.risk import MODES, RISKS
 
 NAMES_ONLY = {("Plan", "plan_id"), ("Plan", "revision"), ("Plan", "intent")}  # they decide nothing that runs
 WORDS = (*RISKS, *MODES, *get_args(Cascade), *get_args(Need))

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from planwright.graph.errors import PlanInvalid
-from planwright.graph.plan import Plan
-from planwright.graph.plan_reading import MOST_STEPS, read_plan
-from planwright.graph.plan_spellings import STEP, squeezed
+from planwright.domain.errors import PlanInvalid
+from planwright.domain.plan import Plan
+from planwright.domain.plan_keys import STEP, squeezed
+from planwright.domain.plan_reading import MOST_STEPS, read_plan
 
 ORDERED: list[dict[str, Any]] = [
     {"id": "a", "capability": "x.y"},

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from planwright.graph.errors import SetupError
-from planwright.graph.profile import Profile, in_force
-from planwright.graph.risk import MODES, Mode
-from planwright.graph.run_context import RunContext
-from planwright.graph.settings import load
+from planwright.domain.errors import SetupError
+from planwright.domain.risk import MODES, Mode
+from planwright.domain.run_context import RunContext
+from planwright.settings.profile import Profile, in_force
+from planwright.settings.settings import load
 
 WRITER = {
     "planning": "never",

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.canaries import ODD, PLAIN, SHAPES, found_in, shown
-from planwright.graph.errors import PlanwrightError
-from planwright.graph.redacted_stream import RedactedStream
-from planwright.graph.redaction import Redactor
+from planwright.domain.errors import PlanwrightError
+from planwright.security.redaction.redactor import Redactor
+from planwright.security.redaction.stream import RedactedStream
 
 CLEAN = Redactor({"PLAIN": PLAIN, "ODD": ODD})
 

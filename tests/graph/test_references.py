@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from planwright.graph.errors import CapabilityRejected
-from planwright.graph.references import has_reference, malformed_references, resolve, step_references
+from planwright.domain.errors import CapabilityRejected
+from planwright.domain.references import has_reference, malformed_references, resolve, step_references
 
 OUTPUT: dict[str, Any] = {
     "text": "hello",

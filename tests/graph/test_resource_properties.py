@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from planwright.capabilities.capability import Capability, capability
+from planwright.capabilities.contract import Capability, capability
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.building import build_graph
-from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.settings import load
 from tests.patience import PATIENCE_S
 
 FEW = settings(max_examples=12, database=None, deadline=None, suppress_health_check=list(HealthCheck))

@@ -9,25 +9,26 @@ from typing import cast
 import pytest
 from pydantic import JsonValue
 
-from planwright.capabilities.builtin import memory, smtp
+from planwright.capabilities.builtin import memory
 from planwright.capabilities.builtin.channel import post
-from planwright.capabilities.builtin.drafts import draft
 from planwright.capabilities.builtin.files import list_files, read, write
 from planwright.capabilities.builtin.http import request
-from planwright.capabilities.builtin.mail import search as search_mail
+from planwright.capabilities.builtin.mail import smtp
+from planwright.capabilities.builtin.mail.drafts import draft
+from planwright.capabilities.builtin.mail.mail import search as search_mail
 from planwright.capabilities.builtin.sql import execute, query
 from planwright.capabilities.builtin.tickets import create, list_tickets
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import Capability, capability
-from planwright.capabilities.jail import Jail
+from planwright.capabilities.contract import Capability, capability
 from planwright.capabilities.mcp.hints import Hints
 from planwright.capabilities.mcp.tools import Tool, capability_of
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.stores import open_stores
-from planwright.graph.mcp_settings import McpServer
-from planwright.graph.plan import CheckedStep, Plan, PlanStep
-from planwright.graph.settings import load
-from planwright.nodes.resources import in_order
+from planwright.domain.plan import CheckedStep, Plan, PlanStep
+from planwright.planning.write_conflicts import in_order
+from planwright.security.jail import Jail
+from planwright.settings.mcp import McpServer
+from planwright.settings.settings import load
 
 
 def shelves(args: Mapping[str, JsonValue], call: CallContext) -> list[str]:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planwright.graph.edit import MAX_EDIT, read_edit
-from planwright.graph.errors import GateError
-from planwright.graph.plan import Plan
-from planwright.graph.revision import changes, needs_of
+from planwright.approvals.edit import MAX_EDIT, read_edit
+from planwright.domain.errors import GateError
+from planwright.domain.plan import Plan
+from planwright.domain.plan_diff import changes, needs_of
 from tests.sampling import examples
 
 RICH: dict[str, Any] = {

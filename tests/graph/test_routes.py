@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
+from planwright.domain.plan import CheckedStep, Plan, PlanStep
+from planwright.domain.results import TERMINAL, Finding, StepResult, Verdict
 from planwright.graph import routes
-from planwright.graph.plan import CheckedStep, Plan, PlanStep
-from planwright.graph.results import TERMINAL, Finding, StepResult, Verdict
-from planwright.graph.state import AgentState, PlanningDecision
-from planwright.graph.step_identity import uid_of
+from planwright.planning.step_identity import uid_of
+from planwright.state.agent_state import AgentState, PlanningDecision
 
 
 def plan(*capabilities: str) -> Plan:

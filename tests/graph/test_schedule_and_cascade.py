@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planwright.graph.cascade import Fate, fate
-from planwright.graph.plan import Cascade
-from planwright.graph.results import StepResult, StepStatus
-from planwright.graph.schedule import find_cycle, topological, waves
+from planwright.domain.cascade import Fate, fate
+from planwright.domain.plan import Cascade
+from planwright.domain.results import StepResult, StepStatus
+from planwright.domain.schedule import find_cycle, topological, waves
 
 
 @pytest.mark.parametrize(

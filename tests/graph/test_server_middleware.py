@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from planwright.graph.credentials import Caller, Credentials
 from planwright.graph.server_middleware import caller_of, misdirected, unauthenticated
-from planwright.graph.server_settings import Server
+from planwright.security.credentials import Caller, Credentials
+from planwright.settings.server import Server
 
 START, ADA = "s" * 43, "a" * 43
 DIGEST = hashlib.sha256(ADA.encode()).hexdigest()

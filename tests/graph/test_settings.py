@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from planwright.graph.errors import SetupError
-from planwright.graph.provider_settings import Provider
-from planwright.graph.settings import FILE_NAME, api_keys, load
+from planwright.domain.errors import SetupError
+from planwright.settings.providers import Provider
+from planwright.settings.settings import FILE_NAME, api_keys, load
 
 
 @pytest.fixture(autouse=True)

@@ -9,10 +9,10 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
-from planwright.capabilities.capability import Capability
+from planwright.capabilities.contract import Capability
+from planwright.domain.errors import RunError
+from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
-from planwright.graph.errors import RunError
-from planwright.graph.run_context import RunContext
 from tests.graph.test_door import APPROVE, REQUEST, gates_of, step
 
 MakeAgent = Callable[..., Agent]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from planwright.nodes.truncation import shorten
+from planwright.models.conversation.truncation import shorten
 from tests.sampling import examples
 
 LIMIT = 400

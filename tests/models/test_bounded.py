@@ -14,12 +14,12 @@ import pytest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk
 
-from planwright.graph.errors import ModelError, ModelInterrupted, ModelOutputInvalid, ModelRejected
-from planwright.graph.provider_settings import Provider
+from planwright.domain.errors import ModelError, ModelInterrupted, ModelOutputInvalid, ModelRejected
 from planwright.models.bounded import MOST_EVENTS
-from planwright.models.failures import classify
-from planwright.models.first_words import FirstWords
-from planwright.models.openai_compatible import chat_model
+from planwright.models.failover.classify import classify
+from planwright.models.providers.openai_compatible import chat_model
+from planwright.models.replies.stream_watch import FirstWords
+from planwright.settings.providers import Provider
 from tests.wire.conftest import Serve
 from tests.wire.scripted_server import Reply, ScriptedServer, calls, refuses, says
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from planwright.graph.errors import (
+from planwright.domain.errors import (
     BudgetExceeded,
     ContextOverflow,
     KeyRefused,
@@ -22,10 +22,10 @@ from planwright.graph.errors import (
     ProviderBudgetExceeded,
     ProviderResting,
 )
-from planwright.graph.provider_settings import Breaker
-from planwright.graph.provider_settings import Failover as Limits
-from planwright.graph.state import ModelRoute
-from planwright.models.failover import Failover, Left, Move, after
+from planwright.models.failover.failover import Failover, Left, Move, after
+from planwright.settings.providers import Breaker
+from planwright.settings.providers import Failover as Limits
+from planwright.state.agent_state import ModelRoute
 
 A, B, C = (ModelRoute(provider=name, model="m") for name in "abc")
 STEADY, USUAL = Limits(jitter=0), Breaker()

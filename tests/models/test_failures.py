@@ -9,8 +9,8 @@ import httpx
 import openai
 import pytest
 
-from planwright.graph.errors import ContextOverflow, KeyRefused, ModelError, ModelRejected, ModelUnavailable
-from planwright.models.failures import classify
+from planwright.domain.errors import ContextOverflow, KeyRefused, ModelError, ModelRejected, ModelUnavailable
+from planwright.models.failover.classify import classify
 
 REQUEST: Any = httpx.Request("POST", "http://provider.example/v1/chat/completions")
 GARBLED: Any = httpx.Response(200, request=REQUEST)

@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk
 
-from planwright.models.first_words import CUT, FirstWords
+from planwright.models.replies.stream_watch import CUT, FirstWords
 
 
 async def heard(*pieces: tuple[int, str, str]) -> AIMessage:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planwright.graph.errors import ModelOutputInvalid
+from planwright.domain.errors import ModelOutputInvalid
 from planwright.models.json_reply import read_json
 
 

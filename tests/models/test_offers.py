@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from planwright.graph.errors import SetupError
-from planwright.graph.model_hint import ModelHint
-from planwright.graph.plan import PlanStep
-from planwright.graph.provider_settings import Provider
-from planwright.graph.state import ModelRoute
-from planwright.models.offers import missing, on_offer, prices_of, ranked, route_of, step_route
-from planwright.models.router import EMBEDDED
+from planwright.domain.errors import SetupError
+from planwright.domain.model_hint import ModelHint
+from planwright.domain.plan import PlanStep
+from planwright.models.providers.matching import missing, on_offer, prices_of, ranked, route_of, step_route
+from planwright.models.providers.router import EMBEDDED
+from planwright.settings.providers import Provider
+from planwright.state.agent_state import ModelRoute
 
 PROVIDERS = {
     name: Provider.model_validate(given)

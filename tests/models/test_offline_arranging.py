@@ -9,7 +9,7 @@ import pytest
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.models.offline.answering import answer
 from planwright.models.offline.planner import compose
-from planwright.nodes.planner import describe
+from planwright.nodes.plan.planner import describe
 
 TICKETS = {"status": "open"}
 

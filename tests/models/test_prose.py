@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planwright.models.prose import shown
+from planwright.models.replies.bridge_stream import shown
 
 CALL = '<tool_call nonce="a1">{"name": "x", "arguments": {}}</tool_call>'
 REPLIES = {

@@ -11,9 +11,9 @@ from langchain_core.outputs import ChatResult
 
 from benchmarks.canaries import PLAIN, SHAPES, found_in, shown
 from benchmarks.leaks import Dripping, calls
-from planwright.graph.redaction import Redactor
-from planwright.models.redacting import redacting
 from planwright.models.scripted import ScriptedModel
+from planwright.security.redaction.chat_model import redacting
+from planwright.security.redaction.redactor import Redactor
 
 CLEAN = Redactor({"PLAIN": PLAIN, "ODD": shown("as it is").split(" and ", 1)[1]})
 

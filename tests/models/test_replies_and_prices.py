@@ -9,19 +9,19 @@ from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import ValidationError
 
 from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR, Amount
-from planwright.graph.errors import (
+from planwright.domain.errors import (
     ModelError,
     ModelInterrupted,
     ModelOutputInvalid,
     ModelRejected,
     ModelUnavailable,
 )
-from planwright.graph.provider_budget import Prices
-from planwright.graph.state import ModelRoute
 from planwright.models.json_reply import read_json
-from planwright.models.pricing import heard, price, used_in_vain, worst_price
-from planwright.models.router import EMBEDDED
+from planwright.models.providers.pricing import heard, price, used_in_vain, worst_price
+from planwright.models.providers.router import EMBEDDED
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.provider_budget import Prices
+from planwright.state.agent_state import ModelRoute
 
 WANTED = {"goal": "g", "steps": [{"id": "s1"}]}
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from planwright.models.retry_after import LONGEST_S, retry_after
+from planwright.models.failover.retry_after import LONGEST_S, retry_after
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 CASES: tuple[tuple[dict[str, str], float], ...] = (

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from planwright.graph.errors import SetupError
-from planwright.graph.model_hint import ModelHint
-from planwright.graph.settings import Settings, load
-from planwright.graph.state import ModelRoute
-from planwright.models.offers import step_route
+from planwright.domain.errors import SetupError
+from planwright.domain.model_hint import ModelHint
+from planwright.models.providers.matching import step_route
+from planwright.models.providers.router import EMBEDDED, Router
 from planwright.models.roles import ROLES, check_roles, holds, listed_roles, role_route, serving
-from planwright.models.router import EMBEDDED, Router
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.settings import Settings, load
+from planwright.state.agent_state import ModelRoute
 
 PROVIDERS: dict[str, Any] = {
     "big": {"model": "big-1", "priority": 1, "context": 200_000, "api_key": "k", "models": {"big-2": {}}},

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from planwright.graph.errors import SetupError
-from planwright.graph.model_hint import ModelHint
-from planwright.graph.settings import load
+from planwright.domain.errors import SetupError
+from planwright.domain.model_hint import ModelHint
 from planwright.models.offline.model import OfflineModel
-from planwright.models.router import EMBEDDED, Router
+from planwright.models.providers.router import EMBEDDED, Router
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.settings import load
 
 FAST = {"model": "fast-1", "priority": 20, "capabilities": ["function_calling", "json_mode"], "api_key": "k"}
 DEEP = {"model": "deep-1", "priority": 10, "capabilities": ["reasoning", "json_mode"], "api_key": "k"}

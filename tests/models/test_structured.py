@@ -7,10 +7,10 @@ import json
 import pytest
 from langchain_core.messages import AIMessage
 
-from planwright.graph.errors import ContextOverflow, KeyRefused, ModelRejected
-from planwright.graph.provider_settings import Provider
-from planwright.graph.state import ModelRoute
-from planwright.models.structured import Way, Ways, answered
+from planwright.domain.errors import ContextOverflow, KeyRefused, ModelRejected
+from planwright.models.replies.structured import Way, Ways, answered
+from planwright.settings.providers import Provider
+from planwright.state.agent_state import ModelRoute
 
 ROUTE = ModelRoute(provider="p", model="m")
 

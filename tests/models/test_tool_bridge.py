@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
-from planwright.models.tool_bridge import escaped, in_words, new_nonce, read_calls
+from planwright.models.replies.tool_bridge import escaped, in_words, new_nonce, read_calls
 
 NONCE = "0f1e2d3c4b5a6978"
 TOOL = {"type": "function", "function": {"name": "files__read", "description": "d", "parameters": {}}}

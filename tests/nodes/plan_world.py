@@ -11,12 +11,12 @@ from pydantic import BaseModel
 
 from planwright.capabilities.builtin.answer import clarify, respond
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import capability
-from planwright.capabilities.jail import Jail
+from planwright.capabilities.contract import capability
 from planwright.capabilities.registry import Registry
-from planwright.graph.plan import Plan
-from planwright.graph.settings import load
-from planwright.nodes.rules import check
+from planwright.domain.plan import Plan
+from planwright.planning.rules import check
+from planwright.security.jail import Jail
+from planwright.settings.settings import load
 
 
 class Note(BaseModel):

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from planwright.capabilities.capability import Guide, capability
+from planwright.capabilities.contract import Guide, capability
 from planwright.capabilities.registry import Registry
-from planwright.graph.errors import ModelOutputInvalid
-from planwright.nodes.classification import narrowed, read, shortlist, to_classify
+from planwright.domain.errors import ModelOutputInvalid
+from planwright.nodes.plan.classification import narrowed, read, shortlist, to_classify
 
 
 @capability("door.open", mode="read_only", tags=("door",))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from langchain_core.messages import ToolMessage
 
-from planwright.graph.chains import Chain, ChainCall
-from planwright.graph.doubt import Doubt
-from planwright.graph.loop_state import CallDoubt, LoopOutcome, LoopState, LoopTask, ToolCall, in_doubt
-from planwright.graph.plan import CheckedStep, PlanStep
-from planwright.graph.state import ModelRoute
-from planwright.nodes.closing_words import with_doubts
-from planwright.nodes.doubt_gate import after_doubts, doubt_card
+from planwright.domain.chain import Chain, ChainCall
+from planwright.domain.doubt import Doubt
+from planwright.domain.plan import CheckedStep, PlanStep
+from planwright.models.conversation.final_text import with_doubts
+from planwright.nodes.loop.doubt_gate import after_doubts, doubt_card
+from planwright.state.agent_state import ModelRoute
+from planwright.state.loop_state import CallDoubt, LoopOutcome, LoopState, LoopTask, ToolCall, in_doubt
 
 LOOP = LoopTask(lane="main", goal="post it", route=ModelRoute(provider="p", model="m"), tools=())
 POST = ChainCall(id="1", capability="work.post", arguments={})

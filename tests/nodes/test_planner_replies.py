@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from planwright.graph.errors import ModelOutputInvalid, PlanInvalid
-from planwright.graph.plan import Plan
-from planwright.nodes.planner import read_proposal
+from planwright.domain.errors import ModelOutputInvalid, PlanInvalid
+from planwright.domain.plan import Plan
+from planwright.nodes.plan.planner import read_proposal
 from tests.nodes.plan_world import judged
 
 TABLE = tomllib.loads(Path(__file__).with_name("planner_replies.toml").read_text("utf-8"))

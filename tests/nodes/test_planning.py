@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from planwright.graph.run_context import PlanningMode
-from planwright.graph.state import PlanningDecision
-from planwright.nodes.planning import decide, voted, votes
+from planwright.domain.run_context import PlanningMode
+from planwright.nodes.intake.planning import decide, voted, votes
+from planwright.state.agent_state import PlanningDecision
 
 GREY = "Search the mails then the notes"  # a sequence, one kind of verb: 2 points
 

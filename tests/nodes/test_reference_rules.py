@@ -7,11 +7,11 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel
 
-from planwright.capabilities.capability import capability
+from planwright.capabilities.contract import capability
 from planwright.capabilities.registry import Registry
-from planwright.graph.plan import Plan
-from planwright.nodes.idle_fields import idle_fields
-from planwright.nodes.reference_rules import reference_flaws
+from planwright.domain.plan import Plan
+from planwright.planning.idle_fields import idle_fields
+from planwright.planning.reference_rules import reference_flaws
 
 
 class Line(BaseModel):

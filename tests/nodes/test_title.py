@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planwright.nodes.title import title
+from planwright.models.conversation.title import title
 
 
 @pytest.mark.parametrize(

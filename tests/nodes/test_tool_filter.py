@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planwright.nodes.tool_filter import only_asks
+from planwright.nodes.intake.tool_filter import only_asks
 
 
 @pytest.mark.parametrize(

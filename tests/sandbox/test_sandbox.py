@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from planwright.graph.errors import CapabilityForbidden, OverLimit
+from planwright.domain.errors import CapabilityForbidden, OverLimit
 from planwright.sandbox.sandbox import JobFailed, Sandbox
 from tests.patience import PATIENCE_S
 

@@ -22,11 +22,11 @@ from langgraph.types import Command
 
 from planwright.checkpoints.database import Boundary
 from planwright.checkpoints.stores import open_stores
+from planwright.domain.errors import PlanwrightError
 from planwright.graph import build_graph, open_agent
 from planwright.graph.agent import Agent
-from planwright.graph.errors import PlanwrightError
-from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.settings import load
 
 MODES = ["updates", "custom"]
 

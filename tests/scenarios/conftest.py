@@ -21,8 +21,8 @@ from langgraph.types import Command
 
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
-from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.settings import load
 from tests.forked import Forked
 from tests.patience import PATIENCE_S
 

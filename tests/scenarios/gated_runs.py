@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from langgraph.errors import InvalidUpdateError
 from langgraph.types import Command
 
-from planwright.graph.errors import GateError, PlanwrightError, RunError
-from planwright.graph.plan import CheckedStep, Plan
+from planwright.domain.errors import GateError, PlanwrightError, RunError
+from planwright.domain.plan import CheckedStep, Plan
 from planwright.models.scripted import ScriptedModel
 
 if TYPE_CHECKING:

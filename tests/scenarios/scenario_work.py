@@ -13,9 +13,9 @@ import signal
 from pydantic import BaseModel
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import capability
-from planwright.graph.errors import CapabilityRejected, CapabilityUnavailable
-from planwright.graph.plan import Compensation
+from planwright.capabilities.contract import capability
+from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable
+from planwright.domain.plan import Compensation
 
 
 class Done(BaseModel):

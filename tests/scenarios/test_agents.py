@@ -12,8 +12,8 @@ from langchain_core.runnables import Runnable
 from langgraph.types import Command
 from pydantic import Field
 
-from planwright.graph.errors import GateError, RunError, SetupError
-from planwright.graph.run_context import RunContext
+from planwright.domain.errors import GateError, RunError, SetupError
+from planwright.domain.run_context import RunContext
 from planwright.models.scripted import ScriptedModel
 
 if TYPE_CHECKING:

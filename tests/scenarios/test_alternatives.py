@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from planwright.checkpoints.store_check import check_store
+from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
 

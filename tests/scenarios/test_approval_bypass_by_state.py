@@ -15,10 +15,10 @@ import pytest
 from langgraph.errors import InvalidUpdateError
 from langgraph.types import Command, StateUpdate
 
-from planwright.graph.errors import PlanwrightError
-from planwright.graph.plan import Plan
-from planwright.graph.results import StepResult, Verdict
-from planwright.graph.state import Attempts, PlanningDecision
+from planwright.domain.errors import PlanwrightError
+from planwright.domain.plan import Plan
+from planwright.domain.results import StepResult, Verdict
+from planwright.state.agent_state import Attempts, PlanningDecision
 from tests.scenarios.gated_runs import (
     GatedRun,
     agent_gate,

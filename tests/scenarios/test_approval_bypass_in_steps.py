@@ -12,8 +12,8 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
-from planwright.graph.errors import PlanwrightError
-from planwright.graph.run_context import RunContext
+from planwright.domain.errors import PlanwrightError
+from planwright.domain.run_context import RunContext
 from tests.scenarios.gated_runs import (
     GatedRun,
     call_gate,

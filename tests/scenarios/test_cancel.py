@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from planwright.checkpoints.cancelling import cancel
+from planwright.checkpoints.ownership.cancelling import cancel
 from planwright.checkpoints.records import open_records
 from planwright.checkpoints.runs import Run
+from planwright.domain.clock import utc_now
+from planwright.domain.errors import GateError, RunError, SetupError
 from planwright.graph import door
-from planwright.graph.clock import utc_now
-from planwright.graph.errors import GateError, RunError, SetupError
 from planwright.models.scripted import ScriptedModel
 from tests.patience import PATIENCE_S
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from planwright.capabilities.capability import Capability, capability
+from planwright.capabilities.contract import Capability, capability
+from planwright.domain.errors import GateError
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
-from planwright.graph.errors import GateError
-from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.settings import load
 
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langgraph.types import Command
 
-from planwright.capabilities.capability import Capability, capability
+from planwright.capabilities.contract import Capability, capability
+from planwright.domain.errors import GateError
+from planwright.domain.risk import Risk
 from planwright.graph import build_graph
-from planwright.graph.errors import GateError
-from planwright.graph.risk import Risk
-from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.settings import load
 
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
@@ -267,7 +267,7 @@ CHANGED = {
 }
 CRATE = """
 from pathlib import Path
-from planwright.capabilities.capability import capability
+from planwright.capabilities.contract import capability
 
 {remark}
 @capability("crate.put", mode="{mode}", risk="{risk}", effect="idempotent", tags=("put",))

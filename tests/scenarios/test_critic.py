@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from planwright.graph.errors import GateError
+from planwright.domain.errors import GateError
 from planwright.models.scripted import ScriptedModel
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from planwright.domain.errors import RunError
 from planwright.graph.agent import Agent
-from planwright.graph.errors import RunError
 
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene

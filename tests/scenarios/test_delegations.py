@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from planwright.capabilities.capability import Capability, capability
-from planwright.checkpoints.delegations import Delegations
+from planwright.capabilities.contract import Capability, capability
+from planwright.checkpoints.consent.delegations import Delegations
+from planwright.domain.run_context import RunContext
 from planwright.graph.building import build_graph
-from planwright.graph.run_context import RunContext
-from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.settings import load
 
 STEP = {"id": "s1", "capability": "pay.refund", "params": {"order": "A-7"}}
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langchain_core.messages import ToolMessage
 
+from planwright.domain.errors import GateError
 from planwright.graph.agent import Agent
-from planwright.graph.errors import GateError
 from planwright.models.scripted import ScriptedModel
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from planwright.graph.errors import GateError, RunError
+from planwright.domain.errors import GateError, RunError
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:

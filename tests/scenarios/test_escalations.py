@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from planwright.domain.errors import GateError
 from planwright.graph.agent import Agent
-from planwright.graph.errors import GateError
 
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from planwright.graph.errors import GateError
+from planwright.domain.errors import GateError
 from tests.scenarios.test_run_budgets import CostlyModel, roles
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import BaseModel
 
-from planwright.capabilities.capability import Capability, capability
-from planwright.graph.errors import CapabilityRejected
+from planwright.capabilities.contract import Capability, capability
+from planwright.domain.errors import CapabilityRejected
 
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langgraph.types import Command
 
-from planwright.capabilities.capability import Capability, capability
+from planwright.capabilities.contract import Capability, capability
+from planwright.domain.errors import PlanwrightError
+from planwright.domain.results import StepResult
 from planwright.graph import build_graph
-from planwright.graph.errors import PlanwrightError
-from planwright.graph.results import StepResult
-from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.settings import load
 
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent

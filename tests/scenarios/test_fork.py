@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from planwright.graph.errors import RunError
+from planwright.domain.errors import RunError
 
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent

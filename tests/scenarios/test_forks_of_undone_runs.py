@@ -8,8 +8,8 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
+from planwright.domain.errors import RunError
 from planwright.graph.agent import Agent
-from planwright.graph.errors import RunError
 
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langchain_core.tools import BaseTool, StructuredTool
 
-from planwright.graph.errors import SetupError
+from planwright.domain.errors import SetupError
 
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
-from planwright.graph.run_context import RunContext
 from planwright.models.scripted import ScriptedModel
 from tests.cli.desk import wait_until
 from tests.conftest import McpServers, bytes_read, processes

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langgraph.types import Command
 
-from planwright.cli.inspect import report
-from planwright.graph.errors import GateError
-from planwright.graph.run_context import RunContext
-from planwright.graph.settings import load
+from planwright.cli.views.inspect import report
+from planwright.domain.errors import GateError
+from planwright.domain.run_context import RunContext
+from planwright.settings.settings import load
 from tests.wire.scripted_server import Reply, ScriptedServer, calls, refuses, says
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planwright.capabilities.capability import capability
+from planwright.capabilities.contract import capability
 from tests.scenarios.conftest import Scene
 
 

@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 from langgraph.types import Command
 
-from planwright.capabilities.pins import NO_PIN
-from planwright.checkpoints.store_check import check_store
+from planwright.capabilities.gateway.pins import NO_PIN
+from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
-from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.settings import load
 
 STORE = Path(__file__).parents[1] / "stores" / "9ce67d1.zip"
 DAY_AFTER = datetime(2026, 11, 23, 12, tzinfo=UTC)  # no gate has expired

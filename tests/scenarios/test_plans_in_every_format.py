@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langchain_core.messages import BaseMessage, ToolMessage
 
-from planwright.capabilities.capability import Capability, capability
+from planwright.capabilities.contract import Capability, capability
+from planwright.domain.plan import Plan, PlanStep
+from planwright.domain.plan_keys import PLAN, STEP
+from planwright.domain.plan_reading import read_plan
 from planwright.graph.building import build_graph
-from planwright.graph.plan import Plan, PlanStep
-from planwright.graph.plan_reading import read_plan
-from planwright.graph.plan_spellings import PLAN, STEP
-from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.settings import load
 from tests.scenarios.test_named_gates import by
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from planwright.capabilities.policy_file import load_policy
-from planwright.graph.errors import GateError, SetupError
-from planwright.graph.run_context import RunContext
+from planwright.capabilities.policy.file import load_policy
+from planwright.domain.errors import GateError, SetupError
+from planwright.domain.run_context import RunContext
 
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent

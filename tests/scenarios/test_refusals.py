@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langgraph.types import Command
 
-from planwright.graph.errors import GateError, PlanwrightError, RunError
+from planwright.domain.errors import GateError, PlanwrightError, RunError
 
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent

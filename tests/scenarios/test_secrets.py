@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from planwright.capabilities.capability import Capability, capability
+from planwright.capabilities.contract import Capability, capability
+from planwright.domain.errors import GateError
 from planwright.graph.building import build_graph
-from planwright.graph.errors import GateError
-from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.settings import load
 from tests.scenarios.conftest import Scene
 
 SECRET = "deploy-7Qz1xW9vB3nM5kJ8h"

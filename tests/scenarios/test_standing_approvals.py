@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from planwright.checkpoints.gate import Decision
-from planwright.checkpoints.remember import Remember
+from planwright.checkpoints.consent.approval_scope import Remember
+from planwright.checkpoints.consent.gate import Decision
+from planwright.domain.errors import GateError, SetupError
 from planwright.graph.agent import Agent
-from planwright.graph.errors import GateError, SetupError
-from planwright.graph.invocation import utc_now
+from planwright.state.invocation import utc_now
 
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from planwright.checkpoints.cancelling import cancel
+from planwright.checkpoints.ownership.cancelling import cancel
 from planwright.checkpoints.records import open_records
-from planwright.checkpoints.store_check import check_store
 from planwright.checkpoints.stores import open_stores
+from planwright.checkpoints.upkeep.store_check import check_store
+from planwright.domain.clock import utc_now
+from planwright.domain.errors import StoreFailed
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
-from planwright.graph.clock import utc_now
-from planwright.graph.errors import StoreFailed
-from planwright.graph.settings import load
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.settings import load
 
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene

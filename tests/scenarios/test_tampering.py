@@ -14,9 +14,9 @@ import pytest
 from langgraph.types import Overwrite
 
 from planwright.checkpoints.serde import AllowListedSerializer
-from planwright.graph.errors import PlanwrightError
-from planwright.graph.plan import CheckedStep, Plan
-from planwright.graph.results import StepResult
+from planwright.domain.errors import PlanwrightError
+from planwright.domain.plan import CheckedStep, Plan
+from planwright.domain.results import StepResult
 from planwright.models.scripted import ScriptedModel
 
 if TYPE_CHECKING:

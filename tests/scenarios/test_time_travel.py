@@ -9,7 +9,7 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, StateUpdate
 
-from planwright.graph.errors import RunError
+from planwright.domain.errors import RunError
 
 if TYPE_CHECKING:
     from langgraph.types import StateSnapshot

@@ -9,9 +9,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
 from planwright.checkpoints.forks import Fork
+from planwright.domain.clock import utc_now
+from planwright.domain.errors import GateError, RunError
 from planwright.graph.agent import Agent
-from planwright.graph.clock import utc_now
-from planwright.graph.errors import GateError, RunError
 from planwright.models.scripted import ScriptedModel
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from benchmarks.intruder import LEAST_ROUTES, approve, play
 from benchmarks.intruder_routes import routes
 from benchmarks.intruder_stage import Stage, open_stage
 from planwright.graph.server_middleware import LOOPBACK_NAMES, OPEN_PATHS
-from planwright.graph.server_settings import STUDIO_ORIGINS
+from planwright.settings.server import STUDIO_ORIGINS
 
 pytestmark = pytest.mark.enable_socket
 PREFLIGHT = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}

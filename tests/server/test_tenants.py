@@ -12,9 +12,9 @@ from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 from langgraph_sdk.errors import NotFoundError, PermissionDeniedError
 
+from planwright.domain.run_context import RunContext
 from planwright.graph.building import open_agent
-from planwright.graph.credentials import login_name
-from planwright.graph.run_context import RunContext
+from planwright.security.credentials import login_name
 from tests.server.conftest import Server
 from tests.server.conversation import APPROVE, Errand, trace
 from tests.server.test_python_sdk import GRAPH, answer, begin, run

@@ -13,10 +13,10 @@ from typing import Any
 
 from langgraph.types import Command
 
-from planwright.cli.inspect import find_run, report
+from planwright.cli.views.inspect import find_run, report
+from planwright.domain.run_context import RunContext
 from planwright.graph.building import build_graph
-from planwright.graph.run_context import RunContext
-from planwright.graph.settings import Settings, load
+from planwright.settings.settings import Settings, load
 from tests.wire.scripted_server import ScriptedServer
 
 LISTING = json.dumps(

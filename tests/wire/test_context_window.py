@@ -10,7 +10,7 @@ import pytest
 
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
-from planwright.graph.settings import Settings
+from planwright.settings.settings import Settings
 from tests.wire.asking import LISTING, QUESTION, ask, provider, settings_for
 from tests.wire.conftest import Serve
 from tests.wire.scripted_server import ScriptedServer, calls, refuses, resets, says

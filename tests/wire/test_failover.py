@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planwright.graph.run_context import RunContext
+from planwright.domain.run_context import RunContext
 from tests.wire.asking import LISTING, ask, provider, settings_for
 from tests.wire.conftest import Serve
 from tests.wire.scripted_server import ScriptedServer, refuses, resets, says

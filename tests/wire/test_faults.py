@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from planwright.graph.settings import Settings
+from planwright.settings.settings import Settings
 from tests.patience import PATIENCE_S
 from tests.wire.asking import LISTING, Ended, ask, provider, settings_for
 from tests.wire.conftest import Serve

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from planwright.cli.demo import REQUEST
+from planwright.cli.actions.demo import REQUEST
 from tests.wire.asking import Ended, ask, provider, settings_for
 from tests.wire.conftest import Serve
 from tests.wire.scripted_server import Reply, Request, ScriptedServer, says

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planwright.cli.probing import plans_by, probe
+from planwright.cli.views.probing import plans_by, probe
 from tests.wire.conftest import Serve
 from tests.wire.scripted_server import ScriptedServer, calls, refuses, says
 

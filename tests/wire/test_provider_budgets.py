@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from planwright.cli.usage import usage_of
-from planwright.graph.invocation import utc_now
-from planwright.graph.run_context import RunContext
+from planwright.cli.views.usage import usage_of
+from planwright.domain.run_context import RunContext
+from planwright.state.invocation import utc_now
 from tests.wire.asking import LISTING, ask, provider, settings_for
 from tests.wire.conftest import Serve
 from tests.wire.scripted_server import ScriptedServer, hangs, refuses, says

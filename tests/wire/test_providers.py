@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from planwright.domain.run_context import RunContext
 from planwright.graph.building import build_graph
-from planwright.graph.run_context import RunContext
 from tests.wire.asking import LISTING, QUESTION, ask, provider, settings_for
 from tests.wire.conftest import Serve
 from tests.wire.scripted_server import says

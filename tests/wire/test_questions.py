@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from langgraph.types import Command
 
+from planwright.domain.errors import GateError
 from planwright.graph.building import open_agent
-from planwright.graph.errors import GateError
 from tests.cli.desk import Desk
 from tests.wire.asking import LISTING
 from tests.wire.conftest import Serve

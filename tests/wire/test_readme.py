@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from planwright.graph.settings import load
+from planwright.settings.settings import load
 from tests.wire.asking import LISTING, ask
 from tests.wire.conftest import Serve
 from tests.wire.scripted_server import says

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from planwright.cli.run_list import recorded_runs
+from planwright.cli.views.run_list import recorded_runs
+from planwright.domain.errors import SetupError
+from planwright.domain.run_context import RunContext
 from planwright.graph.building import build_graph
-from planwright.graph.errors import SetupError
-from planwright.graph.run_context import RunContext
-from planwright.graph.settings import load
+from planwright.settings.settings import load
 from tests.wire.asking import LISTING, Ended, ask, provider, settings_for
 from tests.wire.conftest import Serve
 from tests.wire.scripted_server import Reply, ScriptedServer, calls, refuses, says

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pytest
 
 from benchmarks.ssrf_peers import Connector, Dns, World, open_world
-from planwright.capabilities.egress.network import Network
-from planwright.graph.egress_settings import Egress
+from planwright.security.egress.network import Network
+from planwright.settings.egress import Egress
 
 
 @dataclass

@@ -7,8 +7,8 @@ from ipaddress import ip_address, ip_network
 import pytest
 
 from benchmarks.ssrf_urls import FOUR, SIX
-from planwright.capabilities.egress.addresses import BLOCKS, block_of
-from planwright.capabilities.egress.ports import REFUSED_PORTS
+from planwright.security.egress.addresses import BLOCKS, block_of
+from planwright.security.egress.ports import REFUSED_PORTS
 
 LOCAL = (
     "10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 172.16.0.0/12 192.168.0.0/16 198.18.0.0/15 ::1/128 fc00::/7".split()

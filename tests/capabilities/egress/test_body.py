@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from planwright.capabilities.egress.body import Body, read_body
-from planwright.graph.egress_settings import Egress
+from planwright.security.egress.body import Body, read_body
+from planwright.settings.egress import Egress
 
 TEXT = {"content-type": "text/plain; charset=utf-8"}
 

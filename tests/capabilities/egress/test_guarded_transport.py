@@ -11,10 +11,10 @@ import httpx
 import pytest
 
 from benchmarks.ssrf_peers import listening
-from planwright.capabilities.egress.network import Network
-from planwright.capabilities.egress.pinned_backend import system_resolver
-from planwright.graph.egress_settings import Egress
-from planwright.graph.errors import CapabilityForbidden
+from planwright.domain.errors import CapabilityForbidden
+from planwright.security.egress.network import Network
+from planwright.security.egress.pinned_backend import system_resolver
+from planwright.settings.egress import Egress
 
 if TYPE_CHECKING:
     from tests.capabilities.egress.conftest import Stage

@@ -5,9 +5,9 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from planwright.capabilities.egress.redirects import Hop, next_hop
-from planwright.graph.egress_settings import Egress
-from planwright.graph.errors import CapabilityForbidden, CapabilityRejected
+from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
+from planwright.security.egress.redirects import Hop, next_hop
+from planwright.settings.egress import Egress
 
 HEADERS = {"authorization": "secret", "x-api-key": "secret", "cookie": "secret", "accept": "text/html"}
 LISTED = Egress(allow=("b.example", "127.0.0.1:8000"))

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from planwright.capabilities.egress.request_comparison import ApprovedRequest, compare
-from planwright.graph.errors import CapabilityRejected
+from planwright.domain.errors import CapabilityRejected
+from planwright.security.egress.request_comparison import ApprovedRequest, compare
 
 POST = ApprovedRequest("POST", "http://a.example:8080/x?y=1", {"x-a": "1"}, b"body")
 

@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 import benchmarks
-from planwright.capabilities.egress.target import Target, check_target, is_local, read_url, target_of
-from planwright.graph.egress_settings import Egress
-from planwright.graph.errors import CapabilityForbidden, CapabilityRejected
+from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
+from planwright.security.egress.target import Target, check_target, is_local, read_url, target_of
+from planwright.settings.egress import Egress
 
 HOSTILE = Path(benchmarks.__path__[0]) / "ssrf_hostile.jsonl"
 # Those that only resolving, or the reply, gives away.

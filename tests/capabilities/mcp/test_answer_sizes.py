@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from planwright.capabilities.mcp.servers import Servers, open_servers
-from planwright.graph.errors import EffectInDoubt, OverLimit
-from planwright.graph.settings import load
+from planwright.domain.errors import EffectInDoubt, OverLimit
+from planwright.settings.settings import load
 from tests.capabilities.mcp.test_servers import call
 from tests.conftest import McpServers
 

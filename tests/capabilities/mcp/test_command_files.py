@@ -15,9 +15,9 @@ import pytest
 from planwright.capabilities.mcp.servers import open_servers
 from planwright.capabilities.mcp.standing import look
 from planwright.capabilities.mcp.trust import Trust
-from planwright.graph.errors import CapabilityUnavailable, EffectInDoubt
-from planwright.graph.invocation import utc_now
-from planwright.graph.settings import load
+from planwright.domain.errors import CapabilityUnavailable, EffectInDoubt
+from planwright.settings.settings import load
+from planwright.state.invocation import utc_now
 from tests.capabilities.mcp.test_servers import call
 
 SERVER = """

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from planwright.capabilities.mcp.entries import Entry, Listed, read_entries
-from planwright.graph.errors import SetupError
+from planwright.domain.errors import SetupError
 
 PATH = {"PATH": "/usr/bin:/bin"}
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planwright.capabilities.mcp.hints import read_hints
-from planwright.graph.risk import Effect, Mode
+from planwright.domain.risk import Effect, Mode
 
 CASES: list[tuple[dict[str, Any], Mode | None, Effect]] = [
     ({}, None, "blind"),

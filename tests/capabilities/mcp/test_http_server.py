@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from planwright.capabilities.mcp.servers import Servers, open_servers
-from planwright.graph.errors import CapabilityUnavailable, EffectInDoubt
-from planwright.graph.settings import load
+from planwright.domain.errors import CapabilityUnavailable, EffectInDoubt
+from planwright.settings.settings import load
 from tests.capabilities.mcp.test_servers import call, call_again
 from tests.cli.desk import wait_until
 from tests.conftest import McpServers

@@ -14,14 +14,14 @@ import pytest
 from pydantic import JsonValue
 
 from planwright.capabilities.mcp.servers import Servers, open_servers
-from planwright.graph.errors import (
+from planwright.domain.errors import (
     CapabilityError,
     CapabilityRejected,
     CapabilityUnavailable,
     EffectInDoubt,
     SetupError,
 )
-from planwright.graph.settings import load
+from planwright.settings.settings import load
 from tests.cli.desk import wait_until
 from tests.conftest import McpServers, bytes_read, processes
 from tests.loop_clock import LoopClock

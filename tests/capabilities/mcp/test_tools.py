@@ -8,8 +8,8 @@ import pytest
 from pydantic import JsonValue
 
 from planwright.capabilities.mcp.tools import LONGEST, Tool, capability_of, read_tool, wanted
-from planwright.graph.errors import SetupError
-from planwright.graph.mcp_settings import McpServer
+from planwright.domain.errors import SetupError
+from planwright.settings.mcp import McpServer
 
 HARMLESS = {"readOnlyHint": True}
 

@@ -11,9 +11,9 @@ import pytest
 
 from planwright.capabilities.mcp.standing import look
 from planwright.capabilities.mcp.trust import Trust
-from planwright.graph.errors import SetupError
-from planwright.graph.invocation import utc_now
-from planwright.graph.settings import load
+from planwright.domain.errors import SetupError
+from planwright.settings.settings import load
+from planwright.state.invocation import utc_now
 
 
 def states(folder: Path, servers: dict[str, Any], **flags: Any) -> dict[str, str]:

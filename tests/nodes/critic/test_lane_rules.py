@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from planwright.graph.envelope import EffectRecord, LaneCall, LaneEnvelope
-from planwright.nodes.critic.lane_rules import judge_lane
+from planwright.critic.lane_rules import judge_lane
+from planwright.domain.envelope import EffectRecord, LaneCall, LaneEnvelope
 
 LANES = [
     json.loads(line) for line in Path(__file__).with_name("sixty_lanes.jsonl").read_text("utf-8").splitlines()

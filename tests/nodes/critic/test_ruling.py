@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from planwright.graph.envelope import EffectRecord, LaneCall, LaneEnvelope
-from planwright.graph.plan import CheckedStep, PlanStep
-from planwright.graph.results import RubricAnswer, StepResult, StepScore, Verdict
-from planwright.graph.risk import Risk
-from planwright.nodes.critic.evaluators import EVALUATORS
-from planwright.nodes.critic.facts import StepFacts, facts_hash
-from planwright.nodes.critic.gathering import needing, retried, retries_of
-from planwright.nodes.critic.ruling import Means, rule, score_step
+from planwright.critic.evaluators import EVALUATORS
+from planwright.critic.facts import StepFacts, facts_hash
+from planwright.critic.gathering import needing, retried, retries_of
+from planwright.critic.ruling import Means, rule, score_step
+from planwright.domain.envelope import EffectRecord, LaneCall, LaneEnvelope
+from planwright.domain.plan import CheckedStep, PlanStep
+from planwright.domain.results import RubricAnswer, StepResult, StepScore, Verdict
+from planwright.domain.risk import Risk
 
 MEANS = Means(replans=1, retries=1)
 DONE = EffectRecord(

@@ -1,0 +1,1 @@
+"""Everything between a gate and its answer: card, gate, answers, edit, review."""

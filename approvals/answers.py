@@ -1,0 +1,290 @@
+"""Every form an answer may come in, bound to the one gate it is meant for.
+
+LangGraph delivers a scalar resume value to whichever gate asks next, and a wrong interrupt id
+as the answer itself. So nothing reaches it that is not bound to an open gate first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from planwright.approvals.gate import request
+from planwright.checkpoints.consent.acceptance import acceptable
+from planwright.checkpoints.consent.approval_scope import Remember
+from planwright.checkpoints.consent.gate import Answer, Decision, Gate
+from planwright.domain.doubt import EffectAnswer
+from planwright.domain.errors import GateError
+
+_WORDS: dict[str, Answer] = {
+    **dict.fromkeys(("approve", "approved", "accept", "yes", "ok", "true"), "approve"),
+    **dict.fromkeys(("reject", "rejected", "deny", "no", "false", "ignore"), "reject"),
+    **dict.fromkeys(("edit",), "edit"),
+    **dict.fromkeys(("respond", "response"), "respond"),
+}
+_EDIT = '{"type": "edit", "edited_action": {"name": "approve_plan", "args": {"plan": {"steps": […]}}}}'
+_EFFECTS = '{"type": "respond", "effects": [{"key": "ab12…", "happened": true, "result": …}]}'
+
+_EDIT_FORMS = (("edited_action", "name"), ("args", "action"))
+_KEYS = frozenset(
+    ("type", "message", "reason", "args", "edited_action", "plan_hash", "gate_id", "decided_by", "remember")
+    + ("effects",)
+)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One decision and the gate it decides; `edit` is the plan of an edit, as it was sent."""
+
+    gate: Gate
+    decision: Decision
+    edit: object = None
+
+
+def bind(answer: Any, gates: Sequence[Gate], interrupts: Mapping[str, str], channel: str) -> list[Bound]:
+    """Bind an answer to open gates.
+
+    `interrupts` maps interrupt ids to gate ids. Accepts `{"decisions": […]}`, one decision, a
+    word, a boolean, the Agent Inbox form, and a map of any of these by interrupt or gate id.
+    Raises GateError for anything else, when it is not clear which gate is meant, and when that gate
+    does not take such an answer.
+    """
+    if not gates:
+        raise GateError(
+            "nothing on this thread waits for a decision", "see what waits: planwright ls --waiting"
+        )
+    if isinstance(answer, Mapping) and (named := _named(answer, gates, interrupts)):
+        return [_bound(gate, form, channel) for gate, form in named]
+    answer = one_for_all(answer, gates)
+    read(answer, channel)
+    wanted = gate_meant(answer)
+    if wanted is not None:
+        found = next((gate for gate in gates if gate.gate_id == wanted), None)
+        if found is None:
+            raise GateError(f"no open gate is named {_quoted(wanted)}", f"open: {_ids(gates)}")
+        return [_bound(found, answer, channel)]
+    if len(gates) > 1:
+        raise GateError(
+            f"{len(gates)} gates are open, and the answer names none of them",
+            f"answer each by its id: {_ids(gates)}",
+        )
+    return [_bound(gates[0], answer, channel)]
+
+
+def read(answer: Any, channel: str) -> tuple[Decision, object]:
+    """Read one decision, and the plan of an edit. Raises GateError when it is not exactly one."""
+    form = _one(answer)
+    word = _word(form["type"])
+    given, shown = form.get("args"), form.get("plan_hash")
+    for name in ("plan_hash", "decided_by"):
+        if not isinstance(form.get(name, ""), str | None):
+            raise GateError(
+                f"the {name} of an answer is a text", "leave it out, or copy it from what is shown"
+            )
+    if unknown := form.keys() - _KEYS:
+        raise GateError(
+            f"an answer has no field {_quoted(min(unknown, key=str))}", f"it has: {', '.join(sorted(_KEYS))}"
+        )
+    reason = form.get("message") or form.get("reason") or (given if isinstance(given, str) else "")
+    effects = _effects(form, word)
+    if word == "respond" and not effects and not (isinstance(reason, str) and reason.strip()):
+        raise GateError("a response without words says nothing", 'send {"type": "respond", "message": "…"}')
+    if word != "edit" and form.get("edited_action") is not None:
+        raise GateError(f"the answer is `{word}` and brings an edit", f"send {_EDIT}")
+    decision = Decision(
+        answer=word,
+        decided_by=str(form.get("decided_by") or channel),
+        channel=channel,
+        reason=str(reason or ""),
+        shown_hash=shown,
+        remember=_remember(form, word),
+        effects=effects,
+    )
+    return decision, _edited_plan(form) if word == "edit" else None
+
+
+def signed(answer: Any, person: str) -> Any:
+    """Put a person's name to each decision of an answer, in whatever form of `bind` it came.
+
+    Raises GateError when the answer names one itself: at a door that knows who asks, that counts for nothing.
+    """
+    if isinstance(answer, Mapping) and not answer.keys() & {"type", "decisions"}:
+        return {key: _signed(form, person) for key, form in answer.items()}
+    return _signed(answer, person)
+
+
+def _signed(form: Any, person: str) -> Any:
+    if isinstance(form, list | tuple):
+        return [_signature(one, person) for one in form]
+    if isinstance(form, Mapping) and isinstance(listed := form.get("decisions"), list | tuple):
+        return {**_signature(form, person), "decisions": [_signature(one, person) for one in listed]}
+    return _signature(form, person)
+
+
+def _signature(form: Any, person: str) -> Any:
+    if isinstance(form, bool | str):
+        return {"type": form, "decided_by": person}
+    if not isinstance(form, Mapping):
+        return form
+    if "decided_by" in form:
+        raise GateError("an answer does not say who gives it: the credential does", "leave decided_by out")
+    return {**form, "decided_by": person}
+
+
+def _word(given: bool | str) -> Answer:
+    """Read the word of a decision. Letters that only look like it, or become it in small, are not it."""
+    said = str(given).strip(" \t\r\n")
+    word = _WORDS.get(said.lower()) if said.isascii() else None
+    if word is None:
+        raise GateError(f"{_quoted(given)} is no answer to a gate", "answer approve, edit, reject or respond")
+    return word
+
+
+def _remember(form: Mapping[str, Any], word: Answer) -> Remember | None:
+    """Read whether an approval is to hold for the same call again: a scope, or scope and arguments."""
+    given = form.get("remember")
+    if given is None:
+        return None
+    if word != "approve":
+        raise GateError(f"`{word}` is not remembered, only an approval is", "leave `remember` out")
+    try:
+        return Remember.model_validate({"scope": given} if isinstance(given, str) else given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise GateError(
+            f"`remember` {where}: {first['msg'].lower()}",
+            'send {"type": "approve", "remember": "run"}, "session" or "always"',
+        ) from error
+
+
+def _effects(form: Mapping[str, Any], word: Answer) -> tuple[EffectAnswer, ...]:
+    """Read what is said of effects in doubt, one by one; whether they are those of the gate is seen later."""
+    given = form.get("effects")
+    if given is None:
+        return ()
+    if word != "respond":
+        raise GateError(f"the answer is `{word}` and says what became of effects", f"send {_EFFECTS}")
+    if not isinstance(given, list | tuple):
+        raise GateError("`effects` is a list", f"send {_EFFECTS}")
+    try:
+        return tuple(EffectAnswer.model_validate(entry) for entry in given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise GateError(f"`effects` {where}: {first['msg'].lower()}", f"send {_EFFECTS}") from error
+
+
+def _one(answer: Any) -> Mapping[str, Any]:
+    """Take the one decision out of the form it came in, as a mapping with a `type`."""
+    form = answer
+    if isinstance(form, Mapping) and "decisions" in form:
+        if "type" in form:
+            raise GateError("the answer holds two decisions", 'send {"decisions": [{"type": "approve"}]}')
+        listed = form["decisions"]
+        if not isinstance(listed, Sequence) or isinstance(listed, str) or len(listed) != 1:
+            raise GateError("a gate takes exactly one decision", 'send {"decisions": [{"type": "approve"}]}')
+        inner = listed[0] if isinstance(listed[0], Mapping) else {"type": listed[0]}
+        outer = {key: value for key, value in form.items() if key != "decisions"}
+        if twice := [key for key in outer if key in inner and outer[key] != inner[key]]:
+            raise GateError(f"the answer names two different {_quoted(twice[0])}", "say it once")
+        form = {**outer, **inner}
+    elif isinstance(form, Sequence) and not isinstance(form, str) and len(form) == 1:
+        form = form[0]
+    if isinstance(form, bool | str):
+        form = {"type": str(form)}
+    if not isinstance(form, Mapping) or not isinstance(form.get("type"), bool | str):
+        raise GateError(
+            "that is no decision", 'send {"decisions": [{"type": "approve"}]}, or "approve", or "reject"'
+        )
+    return form
+
+
+def _edited_plan(form: Mapping[str, Any]) -> object:
+    """Find the plan of an edit, in LangChain's form or that of the Agent Inbox. Raises GateError."""
+    given = [(form[key], name) for key, name in _EDIT_FORMS if form.get(key) is not None]
+    if len(given) != 1 or not isinstance(given[0][0], Mapping):
+        raise GateError("an edit brings the whole edited plan, once", f"send {_EDIT}")
+    action, name = given[0]
+    if action.keys() != {name, "args"} or action[name] != "approve_plan":
+        raise GateError(
+            f"an edit is of approve_plan, not of {_quoted(action.get(name))}: change the steps of its plan",
+            f"send {_EDIT}",
+        )
+    args = action["args"]
+    if not isinstance(args, Mapping) or args.keys() != {"plan"}:
+        raise GateError("the args of an edit are exactly the plan", f"send {_EDIT}")
+    return args["plan"]
+
+
+def one_for_all(answer: Any, gates: Sequence[Gate]) -> Any:
+    """Take the same decision over each call of a gate for one over the gate; GateError where they differ.
+
+    Clients that follow LangChain's form send a decision for each action that is asked for.
+    """
+    listed = answer.get("decisions") if isinstance(answer, Mapping) else None
+    if not isinstance(listed, list) or len(listed) < 2 or len(listed) not in {len(g.calls) for g in gates}:
+        return answer
+    if any(one != listed[0] for one in listed):
+        raise GateError(
+            "the calls of a reply are decided together, and the decisions differ",
+            "approve them all, or reject them and say which ones you want",
+        )
+    return {**answer, "decisions": listed[:1]}
+
+
+def _bound(gate: Gate, answer: Any, channel: str) -> Bound:
+    answer = one_for_all(answer, [gate])
+    decision, edit = read(answer, channel)
+    acceptable(gate, decision)
+    brought = _one(answer).get("args")
+    if decision.answer == "approve" and not (brought is None or isinstance(brought, str)):
+        action = request(gate)["action_requests"][0]
+        if brought != {"action": action["name"], "args": action["args"]}:
+            raise GateError(
+                "the answer is `approve` and brings other arguments than are shown",
+                "approve without args, or edit the plan",
+            )
+    return Bound(gate, decision, edit)
+
+
+def _named(
+    answer: Mapping[str, Any], gates: Sequence[Gate], interrupts: Mapping[str, str]
+) -> list[tuple[Gate, Any]]:
+    """Read a map by interrupt or gate id; empty when the mapping is a decision itself."""
+    if answer.keys() & {"type", "decisions"}:
+        return []
+    open_ = {gate.gate_id: gate for gate in gates}
+    named: list[tuple[Gate, Any]] = []
+    for key, form in answer.items():
+        gate = open_.get(interrupts.get(str(key), str(key)))
+        if gate is None:
+            raise GateError(f"no open gate or interrupt is named {_quoted(key)}", f"open: {_ids(gates)}")
+        if gate_meant(form) not in (None, gate.gate_id):
+            raise GateError(f"the answer to gate {gate.gate_id} names another gate", "name each gate once")
+        if any(gate.gate_id == other.gate_id for other, _ in named):
+            raise GateError(f"gate {gate.gate_id} is answered twice", "answer each gate once")
+        named.append((gate, form))
+    return named
+
+
+def gate_meant(form: Any) -> Any:
+    """Find the gate id that an answer names: beside its decision, or inside it; None when it names none."""
+    if isinstance(form, Mapping):
+        beside = form.get("gate_id")
+        return gate_meant(form.get("decisions")) if beside is None else beside
+    listed = isinstance(form, Sequence) and not isinstance(form, str) and len(form) == 1
+    return gate_meant(form[0]) if listed else None
+
+
+def _quoted(given: object) -> str:
+    """Quote what was sent so that all of it shows, and not more than fits."""
+    quoted = ascii(given)
+    return quoted if len(quoted) <= 80 else f"{quoted[:79]}…"
+
+
+def _ids(gates: Sequence[Gate]) -> str:
+    return ", ".join(gate.gate_id for gate in gates)

@@ -1,0 +1,131 @@
+"""The gate of one call: opened the same way for a step of a plan and for a call of a model.
+
+Where somebody has approved the call before, with its plan or by a rule, it is decided at once; the
+gate is on record either way, with the arguments it stands for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any
+
+from pydantic import JsonValue
+
+from planwright.approvals.gate import open_gate, wait_for_decision
+from planwright.capabilities.gateway.step_gates import check_step_gates, step_gate_id
+from planwright.checkpoints.consent.allow_rules import AllowRules
+from planwright.checkpoints.consent.gate import Decision, Gate, GateKind, gate_id
+from planwright.checkpoints.consent.gates import Gates
+from planwright.domain.chain import Chain
+from planwright.domain.errors import GateError
+from planwright.domain.hashing import sha256
+from planwright.domain.plan import CheckedStep, StepGate
+from planwright.settings.settings import Settings
+from planwright.state.invocation import Invocation
+
+
+class CallGates:
+    """Open the gates of calls, and wait at them."""
+
+    def __init__(self, gates: Gates, rules: AllowRules, settings: Settings) -> None:
+        self._gates = gates
+        self._rules = rules
+        self._settings = settings
+
+    async def open(
+        self,
+        checked: CheckedStep,
+        shown: dict[str, Any],
+        invocation: Invocation,
+        plan_gate: str = "",
+        given: Decision | None = None,
+    ) -> str:
+        """Write the gate of a call down, tell of it, and return its id.
+
+        `plan_gate` is that of its plan; `given` the policy's own decision, where it made one.
+        """
+        gate = await self._open(self._row("step", checked, shown, invocation), checked, invocation)
+        given = given or await self._given_before(gate, checked, invocation, plan_gate)
+        if gate.status == "open" and given is not None:
+            with contextlib.suppress(GateError):  # somebody was quicker; the row says what was decided
+                await self._gates.decide(gate.gate_id, given, invocation.clock(), invocation.lease)
+        return gate.gate_id
+
+    async def open_named(
+        self, gate: StepGate, checked: CheckedStep, shown: dict[str, Any], invocation: Invocation
+    ) -> Gate:
+        """Write down one of the gates a step has to pass, and return its row; only people decide it."""
+        id_, lasts = step_gate_id(invocation.run_id, checked, gate), gate.expires_s
+        row = open_gate(invocation, self._settings, id_, sha256(shown), shown, checked.uid, "step", lasts)
+        return await self._open(row, checked, invocation)
+
+    async def passed(self, checked: CheckedStep, args: dict[str, JsonValue], run_id: str) -> Gate | None:
+        """Return the last of the gates a step has to pass. Raises CapabilityForbidden unless all are open."""
+        return await check_step_gates(self._gates, run_id, checked, args)
+
+    async def ask(self, checked: CheckedStep, shown: dict[str, Any], invocation: Invocation) -> str:
+        """Put a question to a person, in the place of a call, and return the id of its gate."""
+        return (await self._open(self._row("info", checked, shown, invocation), checked, invocation)).gate_id
+
+    async def wait(self, id_: str, invocation: Invocation) -> Gate:
+        """Wait for the decision over a call, and keep it as a rule where the person said so."""
+        gate = await wait_for_decision(self._gates, id_, invocation)
+        if gate.remembered is not None:
+            await asyncio.to_thread(self._rules.remember, gate)
+        return gate
+
+    async def read(self, id_: str) -> Gate:
+        """Read how a gate was decided."""
+        return await self._gates.read(id_)
+
+    def _row(
+        self, kind: GateKind, checked: CheckedStep, shown: dict[str, Any], invocation: Invocation
+    ) -> Gate:
+        subject = checked.gate_subject
+        id_ = gate_id(invocation.run_id, kind, subject)
+        return open_gate(invocation, self._settings, id_, sha256(shown), shown, subject, kind)
+
+    async def _open(self, asked: Gate, checked: CheckedStep, invocation: Invocation) -> Gate:
+        gate = await self._gates.open(asked, invocation.lease)
+        data = {"gate_id": gate.gate_id, "kind": gate.kind, "step_id": checked.step.id}
+        told = {**data, "plan_hash": gate.shown_hash, "expires_at": gate.expires_at.isoformat()}
+        invocation.emit("approval_requested", told, gate.gate_id)
+        return gate
+
+    async def _given_before(
+        self, gate: Gate, checked: CheckedStep, invocation: Invocation, plan_gate: str
+    ) -> Decision | None:
+        if plan_gate:
+            plan = await self._gates.read(plan_gate)
+            nameless = gate.quorum > 1 and plan.decided_by == plan.channel
+            if plan.status == "approved" and includes(plan.shown, checked) and not nameless:
+                return approval(plan.decided_by or "", "plan", f"with the plan, at {plan_gate}")
+        again = any(call.get("done_before") == gate.run_id for call in gate.calls)
+        if gate.quorum > 1 or again:  # doing again what the run has done needs a person, not a rule
+            return None
+        rules = [await asyncio.to_thread(self._rules.covering, gate, call) for call in gate.calls]
+        covering = [rule for rule in rules if rule is not None]
+        if len(covering) < len(gate.calls):
+            return None
+        first, names = covering[0], ", ".join(dict.fromkeys(rule.id for rule in covering))
+        return approval(first.given_by, "rule", f"by rule {names} of {first.given_at[:10]}")
+
+
+def includes(shown: dict[str, Any], checked: CheckedStep) -> bool:
+    """Say whether the card of an approved plan showed that the gate of a step is included."""
+    return any(step.get("gate_included") == checked.uid for step in shown["steps"])
+
+
+def shows_chain(shown: dict[str, Any], checked: CheckedStep, chain: Chain) -> bool:
+    """Say whether the card of a plan showed the definition of the chain that one of its steps calls."""
+    for step in shown["steps"]:
+        defined = step.get("chain")
+        if step["id"] == checked.step.id and defined and defined["definition"] == chain.hash:
+            return True
+    return False
+
+
+def approval(by: str, channel: str, reason: str) -> Decision:
+    """Make the decision of a gate that follows from one given before."""
+    return Decision(answer="approve", decided_by=by, channel=channel, reason=reason)

@@ -1,0 +1,103 @@
+"""Deciding gates by what came in through the door, before LangGraph sees any of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from langgraph.types import Command, StateSnapshot
+
+from planwright.approvals.answers import Bound, bind, gate_meant, read
+from planwright.approvals.review import Review
+from planwright.checkpoints.consent.gate import Decision, Gate
+from planwright.checkpoints.consent.gates import Gates
+from planwright.checkpoints.runs import Run
+from planwright.checkpoints.stores import Stores
+from planwright.domain.errors import GateError
+from planwright.state.agent_state import ModelRoute
+from planwright.state.invocation import Clock
+
+
+class Answering:
+    """Take answers to gates: read, bound to a gate, reviewed, then on record."""
+
+    def __init__(self, stores: Stores, review: Review, clock: Clock) -> None:
+        self._stores = stores
+        self._review = review
+        self._clock = clock
+
+    async def resume(
+        self, answer: Any, run: Run, snapshot: StateSnapshot, channel: str
+    ) -> Command[Any] | None:
+        """Decide the gates an answer names, then resume exactly their interrupts."""
+        gates = await self._stores.gates.of_thread(run.thread_id)
+        interrupts = {found.id: gate_of(found.value) for found in snapshot.interrupts}
+        if not gates:
+            raise await nothing_open(run, interrupts.values(), self._stores.gates)
+        bound = bind(answer, gates, interrupts, channel)
+        decisions = {item.gate.gate_id: await self._reviewed(item, snapshot) for item in bound}
+        await self._stores.gates.decide_all(decisions, self._clock())
+        decided = {gate_id: decision.answer for gate_id, decision in decisions.items()}
+        resumed = {id_: decided[gate] for id_, gate in interrupts.items() if gate in decided}
+        return Command(resume=resumed) if resumed else None
+
+    async def inside(self, gate: Gate, answer: Any, snapshot: StateSnapshot, channel: str) -> str:
+        """Take an answer that came through the user's own graph; returns why not, if it is refused.
+
+        LangGraph hands a bare answer to whichever gate asks next, so here it has to name its gate.
+        """
+        try:
+            if gate_meant(answer) != gate.gate_id:
+                return f"name the gate in the answer: gate_id {gate.gate_id}"
+            (item,) = bind(answer, [gate], {}, channel)
+            await self._stores.gates.decide(gate.gate_id, await self._reviewed(item, snapshot), self._clock())
+        except GateError as error:
+            return str(error)
+        return ""
+
+    async def decide_ended(self, name: str, effects: list[Any], by: str) -> None:
+        """Decide over what a run, or the newest of a thread, left in doubt when it ended.
+
+        Raises GateError for an answer that leaves one out, RunError when there is no such run.
+        """
+        run = await self._stores.forks.run_named(name)
+        decision, _ = read({"type": "respond", "effects": effects, "decided_by": by}, by)
+        await self._stores.doubts.decide(run.run_id, decision.effects, by, self._clock())
+
+    async def _reviewed(self, item: Bound, snapshot: StateSnapshot) -> Decision:
+        """Read the plan of an edit, by all the rules, before any answer is recorded."""
+        if item.decision.answer != "edit":
+            return item.decision
+        route = snapshot.values.get("route")
+        model = route if isinstance(route, ModelRoute) else None
+        plan = await self._review(item.gate, item.edit, self._clock(), model)
+        return item.decision.model_copy(update={"plan": plan})
+
+
+def gate_of(value: Any) -> str:
+    """Read which gate an interrupt asks for; empty when it is none of ours."""
+    return str(value.get("gate_id", "")) if isinstance(value, Mapping) else ""
+
+
+async def nothing_open(run: Run, gate_ids: Iterable[str], gates: Gates) -> GateError:
+    """Say why there is nothing to answer: answered before, expired, or never asked."""
+    for gate_id in gate_ids:
+        gate = await gates.read(gate_id)
+        if gate.status == "expired":
+            return GateError(
+                f"gate {gate_id} expired at {gate.expires_at:%Y-%m-%d %H:%M:%S} UTC; nothing was run",
+                f"close the run with: planwright resume {run.thread_id}",
+            )
+    if run.status == "needs_input":
+        return GateError(
+            f"run {run.run_id} has ended with a question, which is no gate",
+            f'answer it with a new message on its thread: planwright respond {run.thread_id} "…"',
+        )
+    if run.status == "waiting":
+        return GateError(
+            f"everything on thread {run.thread_id} is decided", f"go on: planwright resume {run.thread_id}"
+        )
+    return GateError(
+        f"nothing on thread {run.thread_id} waits for a decision (its last run: {run.status})",
+        f"see how it went: planwright show {run.thread_id}",
+    )

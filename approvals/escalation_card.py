@@ -1,0 +1,109 @@
+"""What a person sees of a run that the critic did not accept: plan, outputs, verdict, and the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from planwright.approvals.card import doubt_list
+from planwright.critic.ruling import why
+from planwright.domain.doubt import Doubt
+from planwright.domain.hashing import spelled
+from planwright.domain.plan import CheckedStep
+from planwright.domain.results import StepResult, StepScore, Verdict
+from planwright.domain.risk import highest_risk
+
+PREVIEW = 300
+
+
+def escalation_card(
+    goal: str,
+    checked: list[CheckedStep],
+    results: Mapping[str, StepResult],
+    verdict: Verdict,
+    replans_left: int,
+    doubts: Sequence[Doubt] = (),
+    undo: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Show what was not accepted and why, what became of every step, and what each answer would do.
+
+    `approve` runs again what failed. Where nothing failed and a step is only not accepted, it is accepted as
+    it is; not where policy or safety fail. `undo` names the effects that could be undone afterwards.
+    """
+    scores = {score.step_id: score for score in verdict.step_scores}
+    open_ = not_accepted(checked, results, scores)
+    again = any(result.status == "failed" for _, result in open_)
+    floor = not again and any(score.floor_broken for score in scores.values())
+    doubtful = [entry.step.id for entry, result in open_ if result.code == "in_doubt"]
+    args = {entry.step.id: _why(result, scores.get(entry.step.id)) for entry, result in open_}
+    answers = _answers(doubts, again=again, floor=floor, respond=replans_left > 0)
+    return {
+        "goal": goal,
+        "capability": "escalation",
+        "step_id": ", ".join(args),
+        "description": f"{goal}. {answers} Reject: {_ending(verdict.run_id, undo)}",
+        "args": args,
+        "steps": [_step(entry, results.get(entry.uid), scores.get(entry.step.id)) for entry in checked],
+        **doubt_list(doubts, doubtful or [doubt.step_id for doubt in doubts]),
+        "approve": "again" if again or doubts else "" if floor else "accept",
+        "undo": list(undo),
+        "replans_left": replans_left,
+        "reason": verdict.reason,
+        "verdict": verdict.verdict,
+        "not_judged": list(verdict.not_judged),
+        "risk": highest_risk(*(entry.risk for entry, _ in open_)),
+        "mode": "destructive",
+        "effect": "blind" if doubts else "idempotent",
+    }
+
+
+def not_accepted(
+    checked: Sequence[CheckedStep], results: Mapping[str, StepResult], scores: Mapping[str, StepScore]
+) -> list[tuple[CheckedStep, StepResult]]:
+    """List the steps that failed, and those that ended and are not accepted."""
+    pairs = [(entry, results[entry.uid]) for entry in checked if entry.uid in results]
+    refused = {id_ for id_, score in scores.items() if score.verdict != "ok"}
+    return [
+        (entry, result)
+        for entry, result in pairs
+        if result.status == "failed" or (result.status == "completed" and entry.step.id in refused)
+    ]
+
+
+def _why(result: StepResult, score: StepScore | None) -> str:
+    if result.status == "failed" or score is None:
+        return f"{result.code}: {result.error}"
+    return why(result, score)
+
+
+def _step(entry: CheckedStep, result: StepResult | None, score: StepScore | None) -> dict[str, Any]:
+    """Show one step: what it was to do, what came of it, and what the critic noticed."""
+    shown = {
+        "id": entry.step.id,
+        "capability": entry.step.shown_name,
+        "params": entry.step.params,
+        "risk": entry.risk,
+        "mode": entry.mode,
+        "status": result.status if result else "open",
+    }
+    if result is not None and result.status == "completed":
+        shown["output"] = "a large one, on record" if result.blob else spelled(result.output)[:PREVIEW]
+    return {**shown, **({"findings": list(score.findings)} if score and score.findings else {})}
+
+
+def _answers(doubts: Sequence[Doubt], *, again: bool, floor: bool, respond: bool) -> str:
+    """Say what an approval and words would do."""
+    if len(doubts) > 1:
+        return "Respond: say of each effect in doubt whether it happened."
+    if doubts:
+        happened = "Respond: say that it happened, and with what result, or that it did not."
+        return f"Approve: it did not happen, run it again. {happened}"
+    approve = "Approve: run again what failed." if again else "Approve: accept it as it is."
+    said = [] if floor else [approve]
+    return " ".join([*said, "Respond: say what to plan instead."] if respond else said)
+
+
+def _ending(run_id: str, undo: Sequence[str]) -> str:
+    if not undo:
+        return "leave it and end."
+    return f"leave it and end; `planwright undo {run_id}` can then undo {', '.join(undo)}."

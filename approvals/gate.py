@@ -1,0 +1,204 @@
+"""Waiting at a gate, for the plan as for a single step.
+
+The decision row of the gate itself is trusted, never the value that `interrupt()` returns: a
+scalar answer left over from another gate of the same superstep would otherwise open this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, get_args
+
+from langgraph.types import interrupt
+
+from planwright.checkpoints.consent.approval_scope import RememberScope
+from planwright.checkpoints.consent.gate import Answer, Gate, GateKind
+from planwright.checkpoints.consent.gates import Gates
+from planwright.settings.settings import Settings
+from planwright.state.invocation import Invocation
+
+_EDITED_ACTION: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": {"const": "approve_plan"},
+        "args": {
+            "type": "object",
+            "properties": {"plan": {"type": "object", "required": ["steps"]}},
+            "required": ["plan"],
+        },
+    },
+    "required": ["name", "args"],
+}
+
+
+_EFFECT: dict[str, Any] = {
+    "type": "object",
+    "properties": {"key": {"type": "string", "minLength": 4}, "happened": {"type": "boolean"}, "result": {}},
+    "required": ["key", "happened"],
+}
+
+
+def _response_schema(*answers: Answer, most: int = 1, doubts: int = 0) -> dict[str, Any]:
+    """Describe LangChain's HITLResponse: one decision, or the same one for each of `most` calls.
+
+    Where effects are in doubt, `respond` says of each whether it happened; of a single one, words do.
+    """
+    message = {"type": "string"}
+    said: dict[str, Any] = {"message": {**message, "minLength": 1}}
+    if doubts:
+        said |= {"effects": {"type": "array", "minItems": doubts, "maxItems": doubts, "items": _EFFECT}}
+    fields: dict[Answer, dict[str, Any]] = {
+        "approve": {"remember": {"enum": list(get_args(RememberScope))}} if "edit" not in answers else {},
+        "edit": {"edited_action": _EDITED_ACTION},
+        "reject": {"message": message},
+        "respond": said,
+    }
+    responds = [] if doubts == 1 else ["effects" if doubts else "message"]
+    demanded = {"edit": ["edited_action"], "respond": responds}
+    forms = [
+        {
+            "type": "object",
+            "properties": {"type": {"const": name}, **fields[name]},
+            "required": ["type", *demanded.get(name, ())],
+        }
+        for name in answers
+    ]
+    decisions = {"type": "array", "minItems": 1, "maxItems": most, "items": {"anyOf": forms}}
+    return {"type": "object", "properties": {"decisions": decisions}, "required": ["decisions"]}
+
+
+RESPONSE_SCHEMA = _response_schema("approve", "edit", "reject", "respond")
+
+
+def open_gate(
+    invocation: Invocation,
+    settings: Settings,
+    gate_id: str,
+    shown_hash: str,
+    shown: dict[str, Any],
+    step_uid: str | None = None,
+    kind: GateKind = "plan",
+    expires_s: float | None = None,
+) -> Gate:
+    """Make the row of a gate that opens now and closes by itself, after `expires_s` where that is said."""
+    now = invocation.clock()
+    ttl: float = invocation.context.gate_ttl_s or settings.sessions.gate_ttl_s
+    if invocation.context.gate_ttl_s and step_uid is not None:
+        ttl = min(ttl, settings.approval.tool_timeout_s)  # somebody sits there and waits
+    return Gate(
+        gate_id=gate_id,
+        thread_id=invocation.thread_id,
+        run_id=invocation.run_id,
+        tenant=invocation.context.tenant,
+        kind=kind,
+        step_uid=step_uid,
+        shown_hash=shown_hash,
+        shown=shown,
+        requested_at=now,
+        expires_at=now + timedelta(seconds=expires_s or ttl),
+        status="open",
+        channel=invocation.context.channel,
+    )
+
+
+async def wait_for_decision(gates: Gates, gate_id: str, invocation: Invocation) -> Gate:
+    """Interrupt until the gate's row says how it was decided, and return the row.
+
+    An edit resolves nothing: the plan it makes is asked for again.
+    """
+    refused = ""
+    while (gate := await gates.read(gate_id)).status == "open":
+        _tell_approvals(gate, invocation)
+        schema = (
+            RESPONSE_SCHEMA
+            if len(gate.allowed) == 4
+            else _response_schema(*gate.allowed, most=len(gate.calls), doubts=len(gate.doubts))
+        )
+        asked = request(gate) | ({"refused": refused} if refused else {})
+        answer = interrupt(asked, response_schema=schema)
+        if invocation.answered is not None:
+            refused = await invocation.answered(gate, answer)
+    tell_decision(gate, invocation)
+    return gate
+
+
+def tell_decision(gate: Gate, invocation: Invocation) -> None:
+    """Tell how a gate was decided, once."""
+    if gate.status == "edited":
+        return
+    data: dict[str, Any] = {"gate_id": gate.gate_id, "decision": gate.status, "reason": gate.reason}
+    by = {"by": gate.decided_by, "channel": gate.channel}
+    if gate.effects:
+        data["effects"] = [effect.model_dump(mode="json") for effect in gate.effects]
+    invocation.emit("approval_resolved", {**data, **by}, gate.gate_id)
+
+
+def _tell_approvals(gate: Gate, invocation: Invocation) -> None:
+    """Tell of each approval that did not open the gate yet."""
+    for count, given in enumerate(gate.approvals, 1):
+        data = {"gate_id": gate.gate_id, "by": given.by, "channel": given.channel}
+        invocation.emit(
+            "approval_given", {**data, "given": count, "of": gate.quorum}, f"{gate.gate_id}:{count}"
+        )
+
+
+def request(gate: Gate) -> dict[str, Any]:
+    """Phrase a gate as LangChain's HITLRequest, with our keys beside it."""
+    actions = _actions(gate)
+    reviewed = dict.fromkeys(str(action["name"]) for action in actions)
+    allowed = list(gate.allowed)
+    return {
+        "action_requests": actions,
+        "review_configs": [{"action_name": name, "allowed_decisions": allowed} for name in reviewed],
+        "gate_id": gate.gate_id,
+        "kind": gate.kind,
+        "shown": gate.shown,
+        "run_id": gate.run_id,
+        "thread_id": gate.thread_id,
+        "plan_hash": gate.shown_hash,
+        "expires_at": gate.expires_at.isoformat(),
+        "channel": gate.channel,
+        **({"remember": list(get_args(RememberScope))} if gate.may_be_remembered else {}),
+        **({"width": words} if (words := _width(gate)) else {}),
+        **({"approvals": [given.by for given in gate.approvals]} if gate.quorum > 1 else {}),
+    }
+
+
+def _actions(gate: Gate) -> list[dict[str, Any]]:
+    """List what is asked for: the plan, or each call that the gate shows."""
+    if gate.kind == "plan":
+        return [{"name": "approve_plan", "args": {"plan": gate.shown}, "description": _describe(gate)}]
+    if len(gate.calls) == 1:
+        asked = {"args": gate.shown["args"]} | ({"effects": gate.shown["effects"]} if gate.doubts else {})
+        return [{"name": str(gate.shown["capability"]), "args": asked, "description": _describe(gate)}]
+    return [
+        {"name": str(call["capability"]), "args": {"args": call["args"]}, "description": describe_call(call)}
+        for call in gate.calls
+    ]
+
+
+def _width(gate: Gate) -> list[str]:
+    """Say in words how far an approval for the rest of the run goes, call by call."""
+    if not gate.may_be_remembered:
+        return []
+    widths = (call.get("width") for call in gate.calls)
+    return [str(width["words"]) for width in widths if isinstance(width, dict)]
+
+
+def describe_call(call: Mapping[str, Any]) -> str:
+    """Say on one line which call is asked for, and why."""
+    return f"Approve {call['capability']}: {call['description']} ({call['reason']})"
+
+
+def _describe(gate: Gate) -> str:
+    if gate.kind == "plan":
+        steps: Any = gate.shown["steps"]
+        count = f"{len(steps)} step{'s' * (len(steps) != 1)}"
+        return f"Approve the plan: {gate.shown['goal']} ({count}, risk {gate.shown['risk']})"
+    if gate.kind == "escalation":
+        said = f"Decide over {gate.shown['step_id']}: {gate.shown['description']} ({gate.shown['reason']})"
+        return "\n".join([said, *map(str, gate.doubts)])
+    if gate.kind == "info":
+        return f"Answer, for: {gate.shown['description']}"
+    return describe_call(gate.shown)

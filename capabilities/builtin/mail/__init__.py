@@ -1,0 +1,1 @@
+"""Mail: reading a mailbox, drafts, and sending."""

@@ -1,0 +1,98 @@
+"""Mail in a maildir (RFC 5322 messages, one a file)."""
+
+from __future__ import annotations
+
+import mailbox
+import re
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from planwright.capabilities.builtin.places import source
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.contract import Guide, capability
+from planwright.capabilities.registry import words
+from planwright.domain.errors import CapabilityRejected
+from planwright.sandbox.sandbox import sandbox
+
+JOB = "planwright.capabilities.builtin.mail.mail_message"
+LARGEST = 1_000_000  # bytes of a message that are read: its text stands before what is attached
+_REPLY = re.compile(r"^\s*(re|fwd?|aw|wg)\s*:", re.IGNORECASE)
+
+
+class Mail(BaseModel):
+    """One message; `text` is its body as plain text."""
+
+    id: str
+    sender: str
+    subject: str
+    date: str
+    text: str
+
+
+class Mails(BaseModel):
+    """Messages, best match first, the newest first among equals."""
+
+    messages: list[Mail]
+    count: int
+    unreadable: list[str] = []
+
+
+@capability(
+    "mail.search",
+    mode="read_only",
+    tags=("email", "mail", "inbox", "message", "search", "find"),
+    guide=Guide(
+        "Searches the mailbox. `query` takes the words a message must hold, `sender` a name or address. "
+        "The best match is messages.0; its body is messages.0.text.",
+        ("Search my emails for the invoice from Acme",),
+        40,
+    ),
+    timeout_s=30,
+    reads=source(lambda sources: sources.mail, "cur", "new"),
+)
+def search(
+    call: CallContext,
+    query: Annotated[str, Field(description="words the message must hold")] = "",
+    sender: Annotated[str, Field(description="name or address of the sender")] = "",
+    limit: int = 10,
+) -> Mails:
+    """Search the user's mailbox by words and sender."""
+    folder = call.settings.workspace / call.settings.sources.mail
+    if not (folder / "cur").is_dir():
+        raise CapabilityRejected(f"there is no maildir at {folder}", "set sources.mail in planwright.toml")
+    box = mailbox.Maildir(folder, create=False)
+    scored, unreadable = [], []
+    for key in box.keys():  # noqa: SIM118 - a Maildir is no dict
+        with box.get_file(key) as file:
+            data = bytes(file.read(LARGEST))
+        try:
+            mail, when = _read(key, data)
+        except CapabilityRejected as error:
+            unreadable.append(f"{key}: {error.cause}")
+            continue
+        if sender and not words(sender) <= words(mail.sender):
+            continue
+        score = _score(mail, words(query))
+        if score is not None:
+            scored.append((score, when, mail))
+    scored.sort(key=lambda entry: (entry[0], entry[1]), reverse=True)
+    found = [mail for _, _, mail in scored[:limit]]
+    return Mails(messages=found, count=len(scored), unreadable=unreadable[:limit])
+
+
+def _score(mail: Mail, wanted: set[str]) -> float | None:
+    """Weigh where the words stand; None when one is missing. A reply counts less than its original."""
+    subject, sender = words(mail.subject), words(mail.sender)
+    unquoted = words("\n".join(row for row in mail.text.splitlines() if not row.startswith(">")))
+    if not wanted <= subject | sender | unquoted:
+        return None
+    score = sum(3 * (word in subject) + 3 * (word in sender) + (word in unquoted) for word in wanted)
+    return score - (2.5 if _REPLY.match(mail.subject) else 0)
+
+
+def _read(key: str, data: bytes) -> tuple[Mail, datetime]:
+    """Read one message. Raises CapabilityRejected for one that takes too much to read."""
+    fields, when = sandbox().run(f"{JOB}:fields", data)
+    return Mail(**{**fields, "id": fields["id"] or key}), when

@@ -1,0 +1,1 @@
+"""Several calls under one name."""

@@ -1,0 +1,1 @@
+"""The one way to an effect: judge, ask, record, call."""

@@ -1,0 +1,164 @@
+"""The attempts at one call: made again where that does no harm, looked up where it can be."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pydantic import JsonValue, ValidationError
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.contract import Capability, explain
+from planwright.capabilities.gateway.invoke import invoke
+from planwright.capabilities.gateway.redact import redacted
+from planwright.domain.errors import (
+    BrokeOff,
+    CapabilityError,
+    CapabilityRejected,
+    CapabilityUnavailable,
+    EffectInDoubt,
+    StillUnderWay,
+)
+from planwright.settings.settings import Execution
+
+MayRetry = Callable[[int, str, str], bool]
+"""Told of a failed attempt, its cause and the idempotency key; says whether the run has a retry left."""
+LookedUp = Callable[[int, str, str, str], None]
+"""Told of a lookup: the how manieth, `found`, `absent` or `unknown`, why, and the idempotency key."""
+
+Kept = Callable[[str, str], None]
+"""Told that nothing is called: the key of the earlier effect that counts, and the step it was of."""
+
+
+def untold(key: str, uid: str) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """Who is told of what happens between a call and its result."""
+
+    may_retry: MayRetry
+    looked_up: LookedUp
+    kept: Kept = untold
+
+
+class Attempts:
+    """All attempts at one call, under one key; `remark` says how its result was come by, if not by calling.
+
+    Calls and lookups that fail for now share the retries of the call.
+    """
+
+    def __init__(
+        self,
+        found: Capability,
+        args: dict[str, JsonValue],
+        context: CallContext,
+        timeout_s: float,
+        execution: Execution,
+        told: Told,
+    ) -> None:
+        self.remark = ""
+        self._found = found
+        self._args = args
+        self._context = context
+        self._timeout_s = timeout_s
+        self._execution = execution
+        self._told = told
+        self._failed = self._lookups = 0
+        self._sent_before = False
+
+    async def make(self) -> JsonValue:
+        """Call until there is an answer. Raises what the last attempt ended with.
+
+        A queryable call of which nothing was heard is looked up first, every time; never while it still runs.
+        """
+        while True:
+            try:
+                return await self._once(self._found, self._args)
+            except CapabilityUnavailable as error:
+                await self._again(error)
+            except CapabilityRejected as error:
+                if self._sent_before and self._found.effect == "idempotent":  # that one may have arrived
+                    raise BrokeOff(error.cause, error.next_step) from error
+                raise
+            except EffectInDoubt as error:
+                if self._found.effect != "queryable" or isinstance(error, StillUnderWay):
+                    raise
+                if (happened := await self.look_up(error)) is not None:
+                    return happened
+                failed = error.if_not(error.cause)
+                if not isinstance(failed, CapabilityUnavailable):
+                    raise failed from error
+                await self._again(failed)
+
+    async def resume(self, doubt: EffectInDoubt) -> JsonValue:
+        """Go on with a call that was begun by a process that has ended.
+
+        Raises `doubt` when it may have happened and nobody can be asked.
+        """
+        if self._found.effect == "blind":
+            raise doubt
+        self._sent_before = True
+        happened = await self.look_up(doubt) if self._found.effect == "queryable" else None
+        return await self.make() if happened is None else happened
+
+    async def look_up(self, doubt: EffectInDoubt) -> JsonValue | None:
+        """Ask the receiver whether the call has happened, and return its result; None when it has not.
+
+        Raises EffectInDoubt when that cannot be found out.
+        """
+        lookup = self._found.lookup
+        assert lookup is not None
+        asked = {name: self._args[name] for name in lookup.args.model_fields}
+        while True:
+            self._lookups += 1
+            try:
+                answer = await self._once(lookup, asked)
+                result = None if answer is None else self._as_result(answer)
+            except (CapabilityError, ValidationError) as error:
+                await self._wait_or_doubt(error, doubt)
+                continue
+            self._tell("absent" if result is None else "found")
+            if result is not None:
+                self.remark = "found by its lookup"
+            return result
+
+    def _as_result(self, answer: JsonValue) -> JsonValue:
+        checked = self._found.result.validate_python(answer)
+        result: JsonValue = self._found.result.dump_python(checked, mode="json")
+        return result
+
+    async def _wait_or_doubt(self, error: CapabilityError | ValidationError, doubt: EffectInDoubt) -> None:
+        """Wait for another lookup after one that failed; raise EffectInDoubt when there is none left."""
+        cause = error.cause if isinstance(error, CapabilityError) else explain(error)
+        self._tell("unknown", cause)
+        if isinstance(error, CapabilityUnavailable):
+            try:
+                return await self._again(error)
+            except CapabilityUnavailable:
+                pass  # that was the last retry
+        raise EffectInDoubt(f"{doubt.cause}; and its lookup failed: {cause}", doubt.next_step) from error
+
+    def _tell(self, outcome: str, cause: str = "") -> None:
+        self._told.looked_up(self._lookups, outcome, cause, self._context.idempotency_key)
+
+    async def _once(self, found: Capability, args: dict[str, JsonValue]) -> JsonValue:
+        return await redacted(invoke(found, args, self._context, self._timeout_s), self._context.redactor)
+
+    async def _again(self, error: CapabilityUnavailable) -> None:
+        """Wait before another attempt; raise the error when there is none left."""
+        self._failed += 1
+        self._sent_before = True
+        if self._failed > self._execution.step_retries:
+            raise error
+        if not self._told.may_retry(self._failed, error.cause, self._context.idempotency_key):
+            raise error
+        await asyncio.sleep(backoff_s(self._failed, self._execution.retry_base_ms / 1000))
+
+
+def backoff_s(attempt: int, base_s: float) -> float:
+    """Say how long to wait after a failed attempt: doubling up to 8 s, with up to 0.1 s of jitter."""
+    return min(8.0, base_s * 2.0 ** (attempt - 1)) + random.uniform(0, 0.1)

@@ -1,0 +1,49 @@
+"""Where a call stands, and how the ledger names it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from planwright.capabilities.contract import Capability
+from planwright.checkpoints.effects.kept_effects import within_of
+from planwright.checkpoints.effects.ledger import EffectCall
+from planwright.domain.lease import Lease
+from planwright.domain.plan import CheckedStep
+from planwright.domain.risk import Risk
+from planwright.settings.profile import Profile
+from planwright.state.lane_budget import LaneBudget
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a call stands: under which lease, by which profile, in which verified plan, at which step.
+
+    `words` is what the user wrote on the thread. `ask_from` is the threshold for the parts of a chain, which
+    is that of the plan or of the reply it is called in; for all others the record says which one counts.
+    """
+
+    lease: Lease
+    plan_hash: str
+    checked: CheckedStep
+    profile: Profile
+    words: str = ""
+    ask_from: Risk | None = None
+    attempt: int = 1
+    lanes: tuple[LaneBudget, ...] = ()
+
+
+def effect_call(found: Capability, args: dict[str, JsonValue], site: Site) -> EffectCall:
+    """Name a call as the ledger does."""
+    checked = site.checked
+    return EffectCall(
+        lease=site.lease,
+        step_uid=checked.uid,
+        capability=found.name,
+        effect=found.effect,
+        args=args,
+        attempt=site.attempt,
+        within=within_of(checked.step.id),
+        kept=checked.kept,
+    )

@@ -1,0 +1,294 @@
+"""The gateway: the only way to an effect.
+
+A call passes surface, plan, schema, policy and gate, the locks of what it overwrites, budget and
+ledger, in this order, and fails closed at the first that refuses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import NamedTuple
+
+from pydantic import JsonValue, ValidationError
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.chains.compose import find
+from planwright.capabilities.contract import Capability, check_arguments, explain
+from planwright.capabilities.gateway.attempts import Attempts, Told
+from planwright.capabilities.gateway.call_site import Site, effect_call
+from planwright.capabilities.gateway.locks import ResourceLocks
+from planwright.capabilities.gateway.permit import Permit, opens, says_again
+from planwright.capabilities.gateway.pins import GONE, NO_PIN, pin_now
+from planwright.capabilities.gateway.recorded import from_record, in_doubt
+from planwright.capabilities.gateway.redact import refuse_secrets
+from planwright.capabilities.gateway.step_gates import check_step_gates
+from planwright.capabilities.policy.consent import Judgement, judge
+from planwright.capabilities.registry import Registry
+from planwright.checkpoints.budgets import Amount
+from planwright.checkpoints.consent.approvers import check_approvals
+from planwright.checkpoints.consent.gate import gate_id
+from planwright.checkpoints.effects.kept_effects import NEW, Past
+from planwright.checkpoints.effects.ledger import EffectCall
+from planwright.checkpoints.plans import PlanKind, RunnablePlan
+from planwright.checkpoints.stores import Stores
+from planwright.domain.errors import (
+    BrokeOff,
+    CallRefused,
+    CapabilityChanged,
+    CapabilityForbidden,
+    CapabilityRejected,
+    CapabilityUnavailable,
+    EffectInDoubt,
+    GateError,
+    PlanwrightError,
+)
+from planwright.domain.lease import Lease
+from planwright.domain.plan import CheckedStep
+from planwright.settings.settings import Settings
+
+KEPT_PLANS = 64
+
+
+class Admitted(NamedTuple):
+    """A call that may be made: narrowed to its arguments, and whether a person decided over it.
+
+    `beside` names the steps of its plan, by uid.
+    """
+
+    capability: Capability
+    args: dict[str, JsonValue]
+    asked: bool
+    beside: frozenset[str]
+
+
+class Gateway:
+    """Carry out capability calls for verified steps."""
+
+    def __init__(self, registry: Registry, stores: Stores, settings: Settings, world: CallContext) -> None:
+        self.registry = registry
+        self.world = world
+        self._stores = stores
+        self._settings = settings
+        self._locks = ResourceLocks()
+        self._plans: dict[tuple[Lease, str], asyncio.Future[RunnablePlan]] = {}
+
+    async def call(self, name: str, params: dict[str, JsonValue], site: Site, told: Told) -> JsonValue:
+        """Make one call and return its result, recorded or new.
+
+        Raises CapabilityRejected (final), CapabilityUnavailable (after all retries),
+        EffectInDoubt, BudgetExceeded, LedgerConflict or RunStopped.
+        """
+        found, args, plan = await self._known(name, params, site)
+        if found.chain:
+            raise CapabilityForbidden(f"{name} is a chain: it is called step by step")
+        past = await self.past(found, args, site)
+        if past.key:
+            told.kept(past.key, past.uid)
+            return past.result
+        permit = await self._permit(found, args, site, plan, again=past.again)
+        beside = frozenset(plan.steps)
+        call = replace(
+            effect_call(found, args, site),
+            undo_key=await self._stores.undos.key_of(site.lease.run_id, site.checked.step.id),
+            unasked=not permit.asked,
+            again=permit.again,
+        )
+        if found.effect == "idempotent" and call.undo_key is None:
+            call = replace(call, first_key=await self._stores.ledger.first_key(call, beside))
+        attempts = self._attempts(found, args, call.sent_key, site, told)
+        async with self._locks.hold(found.overwrites(args, self.world)):
+            await self._count(name, site, call.key)
+            if found.effect == "pure":
+                return await attempts.make()
+            return await self._recorded(call, attempts, site)
+
+    async def admit(self, name: str, params: dict[str, JsonValue], site: Site) -> Admitted:
+        """Let a call pass surface, plan, pins, schema, policy and gate; return it with all its arguments.
+
+        Raises CapabilityRejected. Nothing is called, and nothing is written down.
+        """
+        found, args, plan = await self._known(name, params, site)
+        permit = await self._permit(found, args, site, plan)
+        return Admitted(found, args, permit.asked, frozenset(plan.steps))
+
+    async def past(self, found: Capability, args: dict[str, JsonValue], site: Site) -> Past:
+        """Find what the run has done of a call under an earlier plan; that record counts for it from now on.
+
+        Raises CapabilityForbidden where verification chose a record that is not there.
+        """
+        if found.effect == "pure":
+            return NEW
+        past = await self._stores.ledger.keep(effect_call(found, args, site))
+        if site.checked.kept and past.key != site.checked.kept:
+            raise CapabilityForbidden(f"{found.name} is not on record as done, as it was shown")
+        return past
+
+    async def _known(
+        self, name: str, params: dict[str, JsonValue], site: Site
+    ) -> tuple[Capability, dict[str, JsonValue], RunnablePlan]:
+        """Let a call pass surface, plan, pins and schema; return it narrowed to all its arguments."""
+        found = find(self.registry, name, site.checked, site.profile)
+        plan = await self.runnable(site.lease, site.plan_hash, site.checked.uid)
+        if plan.steps.get(site.checked.uid) != site.checked:
+            raise CapabilityForbidden(f"{name} is not a step of an approved plan of this run")
+        self.check_pin(site.checked)
+        args = await self._arguments(found, params)
+        return found.given(args, self.world), args, plan
+
+    async def runnable(self, lease: Lease, plan_hash: str, uid: str) -> RunnablePlan:
+        """Read the approved plan on record that holds a step; what the state says is not trusted.
+
+        The steps of a plan ask together, and read it once. One that is missing reads it anew: the
+        same plan again has other uids where a step had failed.
+        """
+        plan = await self.runnable_plan(lease, plan_hash)
+        if uid not in plan.steps:
+            self._plans.pop((lease, plan_hash), None)
+            plan = await self.runnable_plan(lease, plan_hash)
+        return plan
+
+    async def approved(self, lease: Lease, plan_hash: str, uid: str) -> CheckedStep | None:
+        """Look a step up in the approved plan on record."""
+        return (await self.runnable(lease, plan_hash, uid)).steps.get(uid)
+
+    async def runnable_plan(self, lease: Lease, plan_hash: str) -> RunnablePlan:
+        """Read a plan from the record, once; without steps when nobody approved it."""
+        key = (lease, plan_hash)
+        if key not in self._plans:
+            while len(self._plans) >= KEPT_PLANS:
+                del self._plans[next(iter(self._plans))]
+            self._plans[key] = asyncio.ensure_future(self._stores.plans.runnable(lease.run_id, plan_hash))
+        try:
+            return await asyncio.shield(self._plans[key])
+        except PlanwrightError:
+            self._plans.pop(key, None)
+            raise
+
+    def check_pin(self, checked: CheckedStep) -> None:
+        """Raise CapabilityChanged for a step that would call something else than was verified."""
+        now = pin_now(checked, self.registry, self.world.policy.hash)
+        if now not in (checked.pin, GONE):
+            if not checked.pin:
+                raise CapabilityChanged(NO_PIN, "it is asked for again")
+            what = "the policy" if now.split(".")[0] == checked.pin.split(".")[0] else checked.step.shown_name
+            raise CapabilityChanged(f"{what} has changed since it was shown", "it is asked for again")
+
+    async def _arguments(self, found: Capability, params: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        try:
+            args = check_arguments(found, params)
+        except ValidationError as error:
+            raise CapabilityRejected(f"{found.name} was given bad arguments: {explain(error)}") from error
+        refuse_secrets(found, args, self.world.redactor)
+        if found.preflight:
+            await asyncio.to_thread(found.check, args, self.world)
+        return args
+
+    def judge(self, found: Capability, args: dict[str, JsonValue], site: Site, kind: PlanKind) -> Judgement:
+        """Judge a call whose arguments are known, narrowed to them. Raises CapabilityForbidden for a deny."""
+        approval = self._settings.approval
+        ask_from = approval.of_plan if kind in ("plan", "alternative") else approval.of_tool
+        if kind == "chain":
+            ask_from = site.ask_from
+        context = self.world.on_behalf_of(
+            site.lease.tenant, site.profile.agent, site.words, tainted=site.checked.tainted
+        )
+        judged = judge(found, args, context, ask_from)
+        if judged.denied:
+            raise CapabilityForbidden(f"the policy denies {found.name}: {judged.ruling.why}")
+        return judged
+
+    async def _permit(
+        self,
+        found: Capability,
+        args: dict[str, JsonValue],
+        site: Site,
+        plan: RunnablePlan,
+        *,
+        again: bool = False,
+    ) -> Permit:
+        """Raise CapabilityForbidden for a call that nobody approved; say whether a person decided over it."""
+        judged = self.judge(found, args, site, plan.kind)
+        if found.varies and found.graver_than(site.checked.risk, site.checked.effect):
+            raise CapabilityForbidden(f"{found.name} was not approved as {found.risk}, {found.effect}")
+        named = await check_step_gates(self._stores.gates, site.lease.run_id, site.checked, args)
+        own_gate = judged.own_gate or site.checked.gated or again
+        if judged.own_gate and site.checked.mode == "delegated" and not site.checked.gated:
+            raise CapabilityChanged(
+                f"{found.name} needs a person: nobody delegates it any more", "it is asked for again"
+            )
+        if not (own_gate or judged.asks) or (plan.approved and not own_gate):
+            if named is None:
+                await self.refuse_again(found, args, site)
+            return Permit(plan.approved or named is not None)
+        try:
+            gate = await self._stores.gates.read(
+                gate_id(site.lease.run_id, "step", site.checked.gate_subject)
+            )
+        except GateError as error:
+            raise CapabilityForbidden(f"{found.name} needs a person: {judged.reason}") from error
+        if not opens(gate, args, site.checked):
+            raise CapabilityForbidden(f"nobody approved {found.name} with these arguments")
+        try:
+            check_approvals(gate.gate_id, gate.approvals, judged.ruling.approvers, judged.ruling.quorum)
+        except GateError as error:
+            raise CapabilityForbidden(error.cause) from error
+        by_a_person = gate.channel not in ("rule", "policy")
+        if not by_a_person:
+            await self.refuse_again(found, args, site)
+        return Permit(by_a_person, again=by_a_person and says_again(gate, site.checked))
+
+    async def refuse_again(
+        self, found: Capability, args: dict[str, JsonValue], site: Site, *, sources: bool = True
+    ) -> None:
+        """Raise CallRefused for a call that was refused before in its run, or in its `sources`, if a fork."""
+        of_call = self._stores.refusals.of_call
+        if refusal := await of_call(site.lease.run_id, found.name, args, sources=sources):
+            raise CallRefused(f"{refusal} It is not made in this run.")
+
+    async def _count(self, name: str, site: Site, key: str) -> None:
+        """Use up one call of the run, and of the lanes it is made in, once for each key."""
+        limits = site.profile.limits
+        if limits.tool_calls is None and not site.lanes:
+            return
+        now, one = self.world.now(), Amount(calls=1)
+        await self._stores.budgets.reserve(
+            site.lease.run_id,
+            site.lease.tenant,
+            name,
+            "tool",
+            one,
+            limits,
+            now,
+            key,
+            lanes=site.lanes,
+            lease=site.lease,
+        )
+
+    async def _recorded(self, call: EffectCall, attempts: Attempts, site: Site) -> JsonValue:
+        """Run an effect between its intent and its record, or answer from the record."""
+        ledger, now = self._stores.ledger, self.world.now
+        known = await ledger.intend(call, now(), site.profile.limits)
+        if not known.fresh and (answer := from_record(call, known)) is not None:
+            return answer[0]
+        try:
+            result = await (attempts.make() if known.fresh else attempts.resume(in_doubt(call)))
+        except EffectInDoubt as error:
+            await ledger.settle(call, "in_doubt", now(), error=str(error))
+            raise
+        except (CapabilityRejected, CapabilityUnavailable) as error:
+            unanswered = isinstance(error, BrokeOff | CapabilityUnavailable)
+            code = CapabilityUnavailable.code if unanswered else error.code
+            await ledger.settle(call, "failed", now(), error=error.cause, code=code)
+            raise
+        await ledger.settle(call, "done", now(), result, attempts.remark)
+        return result
+
+    def _attempts(
+        self, found: Capability, args: dict[str, JsonValue], key: str, site: Site, told: Told
+    ) -> Attempts:
+        asked = self.world.on_behalf_of(site.lease.tenant, site.profile.agent)
+        context = asked.for_call(site.lease.tenant, site.lease.run_id, key, site.lease)
+        execution = self._settings.execution
+        timeout_s = site.checked.step.timeout_s or found.timeout_s or execution.step_timeout_s
+        return Attempts(found, args, context, timeout_s, execution, told)

@@ -1,0 +1,38 @@
+"""Where secrets stop on their way into and out of a capability."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping
+
+from pydantic import JsonValue
+
+from planwright.capabilities.contract import Capability
+from planwright.domain.errors import CapabilityForbidden
+from planwright.security.redaction.redactor import Redactor
+
+
+async def redacted(call: Awaitable[JsonValue], redactor: Redactor) -> JsonValue:
+    """Await what a capability answers, result or error, and let no secret through."""
+    with redactor.errors():
+        return redactor.value(await call)
+
+
+def refuse_secrets(found: Capability, args: Mapping[str, JsonValue], redactor: Redactor) -> None:
+    """Raise CapabilityForbidden for arguments that hold a secret, or the mark that stands for one."""
+    if said := why_not(found, args, redactor):
+        raise CapabilityForbidden(f"{found.name}: {said}", "leave it out")
+
+
+def why_not(found: Capability, args: Mapping[str, JsonValue], redactor: Redactor) -> str:
+    """Say why arguments must not be used; empty when they may.
+
+    A secret in an argument has gone where it must not be. A mark is not what it stands for: to read
+    with it is harmless, to change something with it writes nonsense.
+    """
+    if not redactor:
+        return ""
+    if name := redactor.held_in(dict(args)):
+        return f"an argument holds the secret {name}"
+    if found.effect != "pure" and (name := redactor.blotted_in(dict(args))):
+        return f"an argument holds the mark of the secret {name}, which was put out of sight"
+    return ""

@@ -1,0 +1,103 @@
+"""Arguments whose schema is given as JSON schema: a model like any other, whose rules are the schema's."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from planwright.domain.errors import CapabilityRejected, SetupError
+from planwright.sandbox.sandbox import sandbox
+
+LONGEST = 200  # of a message, which may quote the whole value
+_BRANCHING = frozenset(("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"))
+_COSTLY = re.compile(r'"(?:pattern|patternProperties|uniqueItems|\$ref|\$dynamicRef|\$recursiveRef)":')
+_OPEN = frozenset(("additionalProperties", "unevaluatedProperties", "patternProperties"))
+# As pydantic calls them: what no reference to a later result can mend.
+_KINDS = {
+    "required": "missing",
+    "additionalProperties": "extra_forbidden",
+    "unevaluatedProperties": "extra_forbidden",
+}
+
+
+class SchemaArguments(BaseModel):
+    """Arguments that a JSON schema describes; made by `arguments_by`."""
+
+    model_config = ConfigDict(extra="allow")
+    given_schema: ClassVar[dict[str, Any]] = {}
+    closed_schema: ClassVar[dict[str, Any]] = {}
+
+    @classmethod
+    def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
+        """Return the schema as it was given."""
+        return cls.given_schema
+
+    @model_validator(mode="before")
+    @classmethod
+    def follow_the_schema(cls, given: Any) -> Any:
+        """Check arguments. Raises ValidationError with a place and a sentence for each mistake."""
+        if found := list(_mistakes(cls.closed_schema, given)):
+            raise ValidationError.from_exception_data(cls.__name__, found)
+        return given
+
+
+def arguments_by(name: str, schema: Mapping[str, Any]) -> type[SchemaArguments]:
+    """Make the model of arguments that follow a JSON schema, 2020-12 unless its `$schema` names another.
+
+    It is strict: where the schema does not say what else may be given, nothing else may. Nothing is
+    fetched for it. Raises SetupError for what is no schema of an object.
+    """
+    try:
+        from jsonschema.exceptions import SchemaError  # here, for only such arguments need it
+        from jsonschema.validators import Draft202012Validator, validator_for
+    except ImportError as error:
+        step = "install the extra: pip install 'planwright[mcp]'"
+        raise SetupError(f"{name} has a JSON schema, which needs jsonschema: {error}", step) from error
+
+    draft = validator_for(schema, default=Draft202012Validator)
+    try:
+        draft.check_schema(dict(schema))
+    except (SchemaError, RecursionError) as error:
+        said = str(error).splitlines()[0][:LONGEST]
+        raise SetupError(f"{name} takes arguments of no JSON schema: {said}", "mend it there") from error
+    if schema.get("type", "object") != "object":
+        raise SetupError(f"{name} takes no JSON object but {schema['type']!r}", "mend its schema there")
+    model = create_model(name, __base__=SchemaArguments)
+    model.given_schema = dict(schema)
+    model.closed_schema = _closed(schema, draft.VALIDATORS)
+    return model
+
+
+def _closed(schema: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Refuse names that the schema does not know of, unless it says itself what is to be done with them."""
+    if schema.keys() & _OPEN:
+        return dict(schema)
+    if not schema.keys() & _BRANCHING:
+        return {**schema, "additionalProperties": False}
+    return {**schema, "unevaluatedProperties": False} if "unevaluatedProperties" in known else dict(schema)
+
+
+def _mistakes(schema: dict[str, Any], given: Any) -> Iterator[InitErrorDetails]:
+    from planwright.capabilities.schema_mistakes import mistakes
+
+    try:
+        if _COSTLY.search(json.dumps(schema)):
+            listed = sandbox().run(f"{mistakes.__module__}:mistakes", schema, given)
+        else:
+            listed = mistakes(schema, given)
+    except (ValueError, CapabilityRejected) as error:
+        yield _mistake("missing", str(error), (), given)
+        return
+    for keyword, said, place in listed:
+        yield _mistake(_KINDS.get(keyword, "json_schema"), said, place, given)
+
+
+def _mistake(kind: str, said: str, place: tuple[str | int, ...], value: object) -> InitErrorDetails:
+    # The sentence goes in as a value: the template language would read braces in it.
+    error = PydanticCustomError(kind, "{said}", {"said": said[:LONGEST]})
+    return InitErrorDetails(type=error, loc=place, input=value)

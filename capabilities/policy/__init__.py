@@ -1,0 +1,1 @@
+"""What may be called without a question, with one, or not at all."""

@@ -1,0 +1,72 @@
+"""Checking a policy against what there is: names that match nothing, and rules that decide nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from planwright.capabilities.policy.decide import UNRULED
+from planwright.capabilities.policy.file import DEFAULT, Policy, Rule
+from planwright.capabilities.registry import Registry
+from planwright.domain.errors import SetupError
+from planwright.settings.profile import names
+
+
+def check_policy(
+    policy: Policy, registry: Registry, prohibited: Iterable[str] = (), absent: Iterable[str] = ()
+) -> None:
+    """Raise SetupError for a rule about a capability that there is not; one left out by a setting counts.
+
+    `absent` are the prefixes of MCP servers that were not asked for their tools.
+    """
+    if policy.path == DEFAULT:
+        return
+    missing = tuple(f"{prefix}." for prefix in absent)
+    known = {*(found.name for found in registry), *prohibited}
+    for rule in policy.rules:
+        for glob in rule.match.capability or ():
+            if glob.startswith(missing):
+                continue
+            if not any(names(glob, name) for name in known):
+                near = ", ".join(registry.near(glob)) or "see planwright capabilities"
+                raise SetupError(
+                    f"{policy.path.parent / rule.where}: there is no capability {glob!r}", f"nearest: {near}"
+                )
+            if all(name in UNRULED for name in known if names(glob, name)):
+                raise SetupError(
+                    f"{policy.path.parent / rule.where}: {glob} is no matter of policy",
+                    f"a run always has {', '.join(UNRULED)}",
+                )
+
+
+def reached(rule: Rule, registry: Registry) -> tuple[str, ...]:
+    """Name the capabilities that a rule is about, by their declarations."""
+    return tuple(
+        found.name
+        for found in registry
+        if found.name not in UNRULED
+        and rule.match.declared(found.name, found.mode, None if found.varies else found.risk)
+    )
+
+
+def unreachable(policy: Policy, registry: Registry) -> dict[str, str]:
+    """Find rules that decide nothing, by where they stand, and say why."""
+    useless: dict[str, str] = {}
+    denied: dict[str, Rule] = {}
+    settled: dict[str, Rule] = {}
+    for rule in (*policy.denies, *policy.others):
+        about = reached(rule, registry)
+        mine = denied if rule in policy.denies else settled
+        earlier = [by for name in about if (by := denied.get(name) or settled.get(name))]
+        if not about:
+            useless[rule.where] = "there is no such capability now"
+        elif len(earlier) == len(about):
+            useless[rule.where] = f"{', '.join(dict.fromkeys(by.where for by in earlier))} decides before it"
+        if rule.condition is None and rule.match.tenant is None:
+            mine.update({name: rule for name in about if name not in mine and _whole(rule, name, registry)})
+    return useless
+
+
+def _whole(rule: Rule, name: str, registry: Registry) -> bool:
+    """Say whether a rule is about every call of a capability, whatever risk its arguments give it."""
+    found = registry.get(name)
+    return found is not None and not (found.varies and rule.match.risk)

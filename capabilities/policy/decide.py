@@ -1,0 +1,262 @@
+"""The policy: a pure function from a call to allow, ask or deny, by ordered rules (SPEC 4.5).
+
+Every `deny` is looked at first, and any that matches wins over all else. Then the first other rule that
+matches decides, and the catch-all where none does. The mode of the capability is the floor below that:
+no rule makes a call freer than its declaration (SPEC 4.2). A rule that cannot be evaluated never allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from urllib.parse import urlsplit
+
+from pydantic import JsonValue
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.contract import Capability, PartCall
+from planwright.capabilities.expression import Values
+from planwright.capabilities.policy.condition import FROM_ARGS
+from planwright.capabilities.policy.file import Answer, Policy, Rule
+from planwright.capabilities.policy.rulings import STRICTNESS, Explanation, Look, Ruling, stricter
+from planwright.checkpoints.consent.delegations import Delegation
+from planwright.domain.errors import CapabilityRejected
+from planwright.domain.plan import CLOSING, DELEGATE, WHOLE, PolicyEvidence
+from planwright.domain.references import has_reference
+from planwright.settings.egress import Place, on_list, read_place
+
+UNRULED = (*CLOSING, WHOLE)  # last words and own results: a run has them whatever it may do (as in Profile)
+
+
+def decide(
+    capability: Capability,
+    args: Mapping[str, JsonValue] | None,
+    context: CallContext,
+    *,
+    references: bool = False,
+) -> Ruling:
+    """Rule on one call of the tenant and agent that `context` names.
+
+    `args` None when none is known; `references` when `{{…}}` in them still stands for something.
+    Raises CapabilityRejected when the capability cannot say which hosts it reaches.
+    """
+    return explain(capability, args, context, references=references).ruling
+
+
+def explain(
+    capability: Capability,
+    args: Mapping[str, JsonValue] | None,
+    context: CallContext,
+    *,
+    references: bool = False,
+) -> Explanation:
+    """Rule on one call as `decide` does, and keep what was looked at.
+
+    A chain has the strictest answer to one of its calls; each is ruled on again when it is made.
+    """
+    if capability.calls is not None:
+        return _strictest(capability.calls(args), context, references)
+    if capability.name in UNRULED:
+        free = Ruling("allow", f"{capability.name} is no matter of policy")
+        return Explanation(free, (), free)
+    call = _Call(capability, args, context, references)
+    looks: list[Look] = []
+    floor = call.floor
+    ruled = _answered(_by_rules(context.policy, call, looks), floor, context.policy)
+    return Explanation(stricter(ruled, floor), tuple(looks), floor)
+
+
+def _answered(ruled: Ruling, floor: Ruling, policy: Policy) -> Ruling:
+    """Let a delegation answer the question that the last rule asks of all that no other is about."""
+    general = ruled.rule == policy.last.where and ruled.quorum == 1 and not ruled.approvers
+    if floor.delegated and general and ruled.answer == "ask":
+        return replace(ruled, answer="allow", reason=floor.reason)
+    return ruled
+
+
+def _strictest(calls: Sequence[PartCall], context: CallContext, references: bool) -> Explanation:
+    """Rule on each call of a chain, and take the strictest; the first that names approvers speaks first.
+
+    Without approvers, it is the one that the most people have to approve.
+    """
+    each = [_part(call, context, references) for call in calls]
+    answer = max((one.ruling.answer for one in each), key=STRICTNESS.index)
+    agreeing = [one for one in each if one.ruling.answer == answer]
+    named = (one for one in agreeing if one.ruling.approvers)
+    speaker = next(named, None) or max(agreeing, key=lambda one: one.ruling.quorum)
+    undecided = all(one.ruling.undecided for one in agreeing)
+    looks = tuple(look for one in each for look in one.looks)
+    named_all = all(one.ruling.named for one in each)
+    ruling = replace(speaker.ruling, undecided=undecided, named=named_all, delegated=False)
+    return Explanation(ruling, looks, speaker.floor)
+
+
+def _part(call: PartCall, context: CallContext, references: bool) -> Explanation:
+    """Rule on one call of a chain; one whose arguments are not known, and cannot be ruled on yet, asks."""
+    waiting = (references or not call.known) and has_reference(call.args or {})
+    try:
+        found = explain(call.part, call.args, context, references=waiting)
+    except CapabilityRejected:
+        if not waiting:
+            raise
+        ask = Ruling("ask", "its arguments are not known beforehand", undecided=True)
+        found = Explanation(ask, (), ask)
+    said = f"{call.part.name}: {found.ruling.reason or found.ruling.answer}"
+    return replace(found, ruling=replace(found.ruling, reason=said))
+
+
+def evidence(ruling: Ruling, context: CallContext) -> PolicyEvidence:
+    """Put on record which rule of which policy asked, and who may answer."""
+    return PolicyEvidence(
+        rule=ruling.rule,
+        version=context.policy.hash,
+        approvers=ruling.approvers,
+        quorum=ruling.quorum,
+        undecided=ruling.undecided,
+    )
+
+
+def _by_rules(policy: Policy, call: _Call, looks: list[Look]) -> Ruling:
+    doubt = None
+    for rule in policy.denies:
+        look = call.look(rule)
+        looks.append(look)
+        if look.verdict in ("yes", "error"):
+            return _ruling(look, "deny")
+        if look.verdict == "unknown":
+            doubt = doubt or _ruling(look, "ask")
+    for rule in (*policy.others, policy.last):
+        look = call.look(rule)
+        looks.append(look)
+        if look.verdict != "no":
+            ruled = _ruling(look, rule.decide if look.verdict == "yes" else "ask", call.name)
+            return doubt if doubt and ruled.answer == "allow" else ruled
+    raise AssertionError("the last rule matches everything")
+
+
+def _ruling(look: Look, answer: Answer, name: str = "") -> Ruling:
+    rule = look.rule
+    named = answer == "allow" and name in (rule.match.capability or ())
+    said = f"{rule.where}: {look.note}" if look.note else rule.reason
+    asked = (rule.approvers, rule.quorum) if answer == "ask" else ((), 1)
+    return Ruling(answer, said, rule.where, *asked, look.verdict == "unknown", named)
+
+
+class _Call:
+    """The facts about one call that rules may ask for, worked out when they do."""
+
+    def __init__(
+        self,
+        capability: Capability,
+        args: Mapping[str, JsonValue] | None,
+        context: CallContext,
+        references: bool,
+    ) -> None:
+        self._args = None if args is None else {**capability.defaults, **args}
+        self._capability = capability if self._args is None else capability.given(self._args, context)
+        self._context = context
+        self._unknown = self._not_yet_known(references)
+        self._settled = self._args is not None and not self._unknown
+
+    @property
+    def name(self) -> str:
+        """The capability that is called."""
+        return self._capability.name
+
+    def look(self, rule: Rule) -> Look:
+        """Find out whether a rule matches this call."""
+        capability, match, condition = self._capability, rule.match, rule.condition
+        may_vary = bool(capability.varies) and not self._settled
+        if not match.declared(capability.name, capability.mode, None if may_vary else capability.risk):
+            return Look(rule, "no")
+        if not match.of_tenant(self._context.tenant):
+            return Look(rule, "no")
+        if may_vary and (match.risk or (condition and "risk" in condition.names)):
+            return Look(rule, "unknown", "the risk of the call is not known before its arguments are")
+        if condition is None:
+            return Look(rule, "yes")
+        facts = self._with_hosts if self._settled and condition.names & FROM_ARGS else self._facts
+        return Look(rule, *condition.judge(facts, self._unknown))
+
+    @cached_property
+    def floor(self) -> Ruling:
+        """What the mode alone says: no rule allows more."""
+        capability = self._capability
+        if capability.mode in ("read_only", "local_write") or capability.name == DELEGATE:
+            return Ruling("allow", "")
+        if capability.mode == "network":
+            return self._network()
+        if by := self.delegation:
+            return Ruling("allow", by.shown, delegated=True)
+        undeclared = "" if capability.declared else " (it declares no mode)"
+        return Ruling("ask", f"{capability.mode} always needs a person{undeclared}")
+
+    @cached_property
+    def delegation(self) -> Delegation | None:
+        """What a person has delegated that covers the call; nothing covers a destructive one."""
+        capability, context = self._capability, self._context
+        if capability.mode != "delegated" or context.delegations is None:
+            return None
+        return context.delegations.covering(capability.name, capability.risk, context.tenant, context.now())
+
+    def _network(self) -> Ruling:
+        unchecked = bool(self._unknown) and not self._capability.preflight
+        hosts = None if self._args is None or unchecked else self._hosts
+        if hosts is None:
+            return Ruling("ask", "the host it reaches is not known beforehand")
+        unlisted = [host for host in hosts if not listed(host, self._context.settings.egress.allow)]
+        if unlisted:
+            return Ruling("ask", f"{', '.join(unlisted)} is not in egress.allow")
+        return Ruling("allow", f"{', '.join(hosts)} is in egress.allow")
+
+    def _not_yet_known(self, references: bool) -> frozenset[str] | None:
+        if self._args is None:
+            return None
+        waiting = (name for name, value in self._args.items() if references and has_reference(value))
+        return frozenset(waiting)
+
+    @cached_property
+    def _facts(self) -> Values:
+        capability, context = self._capability, self._context
+        return Values(
+            {
+                "args": {name: value for name, value in (self._args or {}).items() if value is not None},
+                "capability": capability.name,
+                "mode": capability.mode,
+                "risk": capability.risk,
+                "tenant": context.tenant,
+                "agent": context.agent,
+                "tainted": context.tainted,
+            },
+            context.request,
+        )
+
+    @cached_property
+    def _hosts(self) -> Sequence[str] | None:
+        return self._capability.reaches(self._args or {}, self._context)
+
+    @cached_property
+    def _with_hosts(self) -> Values:
+        """`hosts` as host:port, and `host` by its bare name where it is one; neither when it is not said."""
+        hosts = self._hosts
+        if hosts is None:
+            return self._facts
+        host = {"host": hosts[0].rpartition(":")[0]} if len(hosts) == 1 else {}
+        return Values({**self._facts.values, "hosts": list(hosts), **host}, self._context.request)
+
+
+def listed(host: str, allow: Sequence[str]) -> bool:
+    """Say whether `host:port` is on the egress list, with or without its port."""
+    place = read_place(host)
+    return place is not None and on_list(place.host, place.port, allow)
+
+
+def host_of(url: str) -> str:
+    """Read `host:port` from a URL, with the scheme's default port."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError as error:
+        raise CapabilityRejected(f"{url!r} is no URL: {error}", "mend it in planwright.toml") from error
+    return Place(parts.hostname or "", port).spelled

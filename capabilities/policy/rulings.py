@@ -1,0 +1,68 @@
+"""What the policy answers to one call, and what it looked at on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planwright.capabilities.policy.condition import Verdict
+from planwright.capabilities.policy.file import Answer, Rule
+
+STRICTNESS: tuple[Answer, ...] = ("allow", "ask", "deny")
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What the policy answers, and why; `rule` is where the rule stands, empty when the mode decided.
+
+    `undecided` when a rule asks only because it needs an argument that is not known yet; `named` when a rule
+    allows the capability by its very name, not by a pattern, a mode or a risk; `delegated` when a person has
+    delegated such calls, and nothing else stands against this one.
+    """
+
+    answer: Answer
+    reason: str
+    rule: str = ""
+    approvers: tuple[str, ...] = ()
+    quorum: int = 1
+    undecided: bool = False
+    named: bool = False
+    delegated: bool = False
+
+    @property
+    def why(self) -> str:
+        """The reason, with the rule it comes from."""
+        return self.reason if self.rule in self.reason else f"{self.reason} ({self.rule})"
+
+
+@dataclass(frozen=True)
+class Look:
+    """One rule that was looked at, and whether it matched; `note` says why where that is not plain."""
+
+    rule: Rule
+    verdict: Verdict
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A ruling, the rules that were looked at on the way, and what the mode alone would have said."""
+
+    ruling: Ruling
+    looks: tuple[Look, ...]
+    floor: Ruling
+
+
+def stricter(ruled: Ruling, floor: Ruling) -> Ruling:
+    """Take the stricter of what the rules and the mode say; both reasons where they agree."""
+    answer = max(ruled.answer, floor.answer, key=STRICTNESS.index)
+    speakers = [ruling for ruling in (ruled, floor) if ruling.answer == answer]
+    reason = "; ".join(dict.fromkeys(ruling.reason for ruling in speakers if ruling.reason))
+    return Ruling(
+        answer,
+        reason or f"{ruled.rule} says {answer}",
+        ruled.rule if ruled in speakers else "",
+        *((ruled.approvers, ruled.quorum) if ruled in speakers else ((), 1)),
+        ruled.undecided and floor.answer == "allow",
+        ruled.named and answer == "allow",
+        floor.delegated and answer == "allow",
+    )

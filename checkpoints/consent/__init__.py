@@ -1,0 +1,1 @@
+"""What people have decided: gates, approvals that last, delegations."""

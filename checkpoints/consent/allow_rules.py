@@ -1,0 +1,125 @@
+"""Always-allow rules: calls a person approved once for good, in a file made to be read and cut.
+
+`allow.jsonl` holds one rule a line. A line that cannot be read opens no gate: nothing fails open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import ConfigDict, JsonValue
+
+from planwright.checkpoints.consent.approval_scope import ArgumentRule, Remember, RememberScope, free_in
+from planwright.checkpoints.consent.gate import Gate
+from planwright.checkpoints.consent.line_file import Line, LineFile
+from planwright.domain.errors import SetupError
+from planwright.domain.risk import Risk, at_least
+
+FILE_NAME = "allow.jsonl"
+
+
+class AllowRule(Line):
+    """One rule; `run_id` and `thread_id` are where it was given, and bind the scopes run and session.
+
+    One for a chain holds for exactly that definition.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    id: str
+    capability: str
+    args: dict[str, ArgumentRule]
+    max_risk: Risk
+    scope: RememberScope
+    tenant: str
+    run_id: str
+    thread_id: str
+    given_by: str
+    given_at: str
+    definition: str = ""
+
+    def covers(self, gate: Gate, shown: Mapping[str, JsonValue]) -> bool:
+        """Say whether a call that a gate shows is one that this rule allows. Never a destructive one."""
+        args, risk = shown.get("args"), shown.get("risk")
+        where = {"run": gate.run_id == self.run_id, "session": gate.thread_id == self.thread_id}
+        return (
+            gate.may_be_remembered
+            and gate.tenant == self.tenant
+            and where.get(self.scope, True)
+            and shown.get("capability") == self.capability
+            and shown.get("definition", "") == self.definition
+            and isinstance(args, Mapping)
+            and args.keys() == self.args.keys()
+            and all(rule.fits(args[name]) for name, rule in self.args.items())
+            and (risk == self.max_risk or not at_least(risk, self.max_risk))  # type: ignore[arg-type]
+        )
+
+
+class AllowRules:
+    """The rules of one workspace."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE_NAME
+        self._file = LineFile(
+            self.path, AllowRule, noun="rule", unreadable="every call asks", listing="planwright rules ls"
+        )
+
+    def read(self) -> list[AllowRule]:
+        """Read all rules. Raises SetupError, naming the line, for one that is none."""
+        return self._file.read()
+
+    def covering(self, gate: Gate, call: Mapping[str, JsonValue]) -> AllowRule | None:
+        """Find a rule that allows a call which a gate shows; none for what an earlier run has done.
+
+        There is none while the file cannot be read.
+        """
+        if call.get("done_before"):
+            return None
+        try:
+            return next((rule for rule in self.read() if rule.covers(gate, call)), None)
+        except SetupError:
+            return None
+
+    def remember(self, gate: Gate) -> None:
+        """Write down the rules that were given with the answer to a gate, one a call, once."""
+        if rules := rules_of(gate):
+            self._file.append(rules)
+
+    def revoke(self, id_: str) -> AllowRule:
+        """Take a rule out of the file. Raises SetupError when there is none of that name."""
+        return self._file.remove(id_)
+
+
+def rules_of(gate: Gate) -> list[AllowRule]:
+    """Make the rules that a person gave with an approval, one for each call that it shows.
+
+    They hold for these arguments, or for what the answer says they may be; for the rest of a run they are as
+    wide as the card shows.
+    """
+    given = gate.remembered
+    if given is None or gate.status != "approved" or not gate.may_be_remembered:
+        return []
+    return [_rule(gate, call, given, number) for number, call in enumerate(gate.calls)]
+
+
+def _rule(gate: Gate, call: Mapping[str, JsonValue], given: Remember, number: int) -> AllowRule:
+    args = call.get("args")
+    assert isinstance(args, Mapping)
+    exact = {name: ArgumentRule(equals=value) for name, value in args.items()}
+    free = free_in(call) if given.scope == "run" and not given.args else ()
+    suffix = f"_{number}" if number else ""
+    return AllowRule.model_validate(
+        {
+            "id": f"allow_{gate.gate_id.removeprefix('gate_')}{suffix}",
+            "capability": call["capability"],
+            "args": {**exact, **dict.fromkeys(free, ArgumentRule(any=True)), **given.args},
+            "max_risk": call["risk"],
+            "scope": given.scope,
+            "tenant": gate.tenant,
+            "run_id": gate.run_id,
+            "thread_id": gate.thread_id,
+            "given_by": gate.decided_by or "",
+            "given_at": gate.decided_at.isoformat() if gate.decided_at else "",
+            **({"definition": call["definition"]} if "definition" in call else {}),
+        }
+    )

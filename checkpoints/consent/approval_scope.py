@@ -1,0 +1,56 @@
+"""What a person says with an approval: that it holds for the same call again, and how alike it has to be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
+
+from planwright.domain.hashing import canonical_json
+
+RememberScope = Literal["run", "session", "always"]
+
+
+class ArgumentRule(BaseModel):
+    """What one argument may be: exactly a value, a text that fits a glob, or anything."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    equals: JsonValue = None
+    glob: str | None = None
+    any: Literal[True] | None = None
+
+    @model_validator(mode="after")
+    def _one_form(self) -> ArgumentRule:
+        if len(self.model_fields_set) != 1:
+            raise ValueError("say one of equals, glob and any")
+        return self
+
+    @property
+    def exact(self) -> bool:
+        """Whether only one value fits."""
+        return self.any is None and self.glob is None
+
+    def fits(self, value: JsonValue) -> bool:
+        """Say whether an argument is allowed."""
+        if self.any:
+            return True
+        if self.glob is not None:
+            return isinstance(value, str) and fnmatchcase(value, self.glob)
+        return canonical_json(value) == canonical_json(self.equals)
+
+
+class Remember(BaseModel):
+    """That an approval holds for the same call again; `args` says which arguments may differ, and how."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    scope: RememberScope
+    args: dict[str, ArgumentRule] = {}
+
+
+def free_in(call: Mapping[str, JsonValue]) -> tuple[str, ...]:
+    """Name the arguments that the card of a call shows as free, when it is approved for its run."""
+    width = call.get("width")
+    free = width.get("free") if isinstance(width, dict) else None
+    return tuple(map(str, free)) if isinstance(free, list) else ()

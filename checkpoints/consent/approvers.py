@@ -1,0 +1,82 @@
+"""Who may approve at a gate, and how many have to, where the policy says so."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from planwright.domain.errors import GateError
+
+CHANNEL = "channel:"
+
+
+class Approval(BaseModel):
+    """One approval: whose, through which channel, and the hash of the card it was given to."""
+
+    model_config = ConfigDict(frozen=True)
+    by: str
+    channel: str
+    at: datetime
+    card: str = ""
+
+
+def approvers_of(shown: Mapping[str, JsonValue]) -> tuple[str, ...]:
+    """Read from what a gate shows who may approve; empty when anybody may."""
+    policy = shown.get("policy")
+    named = policy.get("approvers") if isinstance(policy, dict) else None
+    return tuple(map(str, named)) if isinstance(named, list) else ()
+
+
+def check_approver(gate_id: str, approvers: Iterable[str], by: str | None, channel: str | None) -> None:
+    """Raise GateError unless the one who approves is named, or the channel is, as `channel:cli`.
+
+    Names are what the door was told: there are no accounts, so a name is a record and a channel is a door.
+    """
+    named = list(approvers)
+    if named and by not in named and f"{CHANNEL}{channel}" not in named:
+        raise GateError(
+            f"gate {gate_id} is not for {by or 'nobody'} via {channel} to approve",
+            f"the policy names: {', '.join(named)}; anybody may reject",
+        )
+
+
+def quorum_of(shown: Mapping[str, JsonValue]) -> int:
+    """Read from what a gate shows how many different people have to approve."""
+    policy = shown.get("policy")
+    quorum = policy.get("quorum") if isinstance(policy, dict) else None
+    return quorum if isinstance(quorum, int) else 1
+
+
+def check_person(gate_id: str, approvals: Sequence[Approval], by: str, channel: str, quorum: int) -> None:
+    """Raise GateError unless it is somebody else who approves: a quorum counts people, and by their names."""
+    if quorum > 1 and by in ("", channel):
+        raise GateError(
+            f"gate {gate_id} needs {quorum} people, and the answer does not say whose it is",
+            'send {"type": "approve", "decided_by": "…"}',
+        )
+    if _person(by) in {_person(given.by) for given in approvals}:
+        raise GateError(
+            f"{by} has approved gate {gate_id} already: {len(approvals)} of {quorum} approvals are given",
+            "somebody else has to: at their own login, or as `decided_by`; anybody may reject",
+        )
+
+
+def check_approvals(
+    gate_id: str, approvals: Sequence[Approval], approvers: Iterable[str], quorum: int
+) -> None:
+    """Raise GateError unless as many as have to, and only who may, have approved."""
+    named = tuple(approvers)
+    for given in approvals:
+        check_approver(gate_id, named, given.by, given.channel)
+    if len({_person(given.by) for given in approvals}) < quorum:
+        raise GateError(
+            f"gate {gate_id} has {len(approvals)} of {quorum} approvals", "somebody else has to approve it"
+        )
+
+
+def _person(name: str) -> str:
+    """Spell a name in one way: `Kim` and `kim ` are one person."""
+    return unicodedata.normalize("NFKC", name).strip().casefold()

@@ -1,0 +1,104 @@
+"""Delegations: calls of mode `delegated` that a person lets agents make for a while without being asked.
+
+`delegations.jsonl` holds one a line, made to be read and cut. A line that cannot be read delegates nothing.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from datetime import datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from pydantic import AwareDatetime, ConfigDict, Field
+
+from planwright.checkpoints.consent.line_file import Line, LineFile
+from planwright.domain.errors import SetupError
+from planwright.domain.risk import Risk, at_least
+
+FILE_NAME = "delegations.jsonl"
+
+
+class Delegation(Line):
+    """What one person delegates: to whom, how much of it, and until when."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    id: str = Field(description="Its name, `dlg_` and 12 hex digits.")
+    capabilities: tuple[str, ...] = Field(
+        min_length=1, description="Names of capabilities, or patterns such as `payments.*`."
+    )
+    max_risk: Risk = Field(description="The gravest risk that a call may have.")
+    tenant: str = Field(description="Whose runs it is for.")
+    issued_by: str = Field(description="The person who is answerable for it.")
+    issued_at: AwareDatetime = Field(description="When it was issued, in UTC.")
+    expires_at: AwareDatetime = Field(description="From when on it covers nothing, in UTC.")
+    reason: str = Field("", description="What it is for, in the words of who issued it.")
+
+    def covers(self, name: str, risk: Risk, tenant: str, now: datetime) -> bool:
+        """Say whether it covers a call at a moment; before its issue, by a clock set back, it covers none."""
+        return (
+            self.issued_at <= now < self.expires_at
+            and tenant == self.tenant
+            and at_least(self.max_risk, risk)
+            and any(fnmatchcase(name, glob) for glob in self.capabilities)
+        )
+
+    @property
+    def shown(self) -> str:
+        """Who delegated what until when, for a card and for the record."""
+        return f"delegated by {self.issued_by} until {self.expires_at:%Y-%m-%d %H:%M} UTC ({self.id})"
+
+
+class Delegations:
+    """The delegations of one workspace."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE_NAME
+        self._file = LineFile(
+            self.path,
+            Delegation,
+            noun="delegation",
+            unreadable="nothing is delegated",
+            listing="planwright delegations ls",
+        )
+
+    def read(self) -> list[Delegation]:
+        """Read all of them. Raises SetupError, naming the line, for one that is none."""
+        return self._file.read()
+
+    def covering(self, name: str, risk: Risk, tenant: str, now: datetime) -> Delegation | None:
+        """Find one that covers a call now; none while the file cannot be read."""
+        try:
+            return next((one for one in self.read() if one.covers(name, risk, tenant, now)), None)
+        except SetupError:
+            return None
+
+    def issue(
+        self,
+        capabilities: Sequence[str],
+        max_risk: Risk,
+        by: str,
+        now: datetime,
+        until: datetime,
+        *,
+        tenant: str = "default",
+        reason: str = "",
+    ) -> Delegation:
+        """Write a delegation down. Raises SetupError while the file holds a line that is none."""
+        issued = Delegation(
+            id=f"dlg_{uuid.uuid4().hex[:12]}",
+            capabilities=tuple(capabilities),
+            max_risk=max_risk,
+            tenant=tenant,
+            issued_by=by,
+            issued_at=now,
+            expires_at=until,
+            reason=reason,
+        )
+        self._file.append([issued])
+        return issued
+
+    def revoke(self, id_: str) -> Delegation:
+        """Take one out of the file. Raises SetupError when there is none of that name."""
+        return self._file.remove(id_)

@@ -1,0 +1,1 @@
+"""What was done: the ledger, doubts, undos, refusals."""

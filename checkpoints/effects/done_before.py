@@ -1,0 +1,72 @@
+"""What the runs that a fork comes from have done: it is not done again unless a person says so."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from planwright.checkpoints.effects.undone import UNANSWERED, recorded_steps
+from planwright.domain.plan import CheckedStep
+
+_LIKE_IT = f"""SELECT step_uid, args_hash, status FROM effects WHERE run_id = ? AND capability = ?
+    AND (status IN ('done', 'in_doubt', 'intent') OR {UNANSWERED}) ORDER BY args_hash = ? DESC, rowid"""
+
+
+@dataclass(frozen=True)
+class DoneBefore:
+    """An effect of an earlier run, with the `same` arguments or others; `certain` when it surely happened."""
+
+    run_id: str
+    capability: str
+    same: bool
+    certain: bool
+
+    @property
+    def reason(self) -> str:
+        """Why a person is asked."""
+        if self.same:
+            return f"run {self.run_id} {'has' if self.certain else 'may have'} done this already"
+        return f"run {self.run_id} has called {self.capability} already"
+
+
+def done_before(
+    connection: sqlite3.Connection, run_id: str, capability: str, args_hash: str
+) -> DoneBefore | None:
+    """Find an effect of the same capability in the runs that a fork comes from, nearest and likest first.
+
+    What belongs to a step that the fork was told to do again does not count: a person has named it.
+    """
+    named, like = _named(connection, run_id), None
+    for source in _sources(connection, run_id):
+        steps = recorded_steps(connection, source) if named else {}
+        for uid, hash_, status in connection.execute(_LIKE_IT, (source, capability, args_hash)):
+            if named and _step_of(uid, steps) in named:
+                continue
+            found = DoneBefore(source, capability, hash_ == args_hash, status == "done")
+            if found.same:
+                return found
+            like = like or found
+    return like
+
+
+def _sources(connection: sqlite3.Connection, run_id: str) -> Iterator[str]:
+    """Go back over the runs that a run was forked from."""
+    query = "SELECT source_run FROM forks WHERE run_id = ? AND NOT undo"
+    while row := connection.execute(query, (run_id,)).fetchone():
+        run_id = row[0]
+        yield run_id
+
+
+def _named(connection: sqlite3.Connection, run_id: str) -> frozenset[str]:
+    """Read the ids of the steps that a fork does again."""
+    row = connection.execute("SELECT again FROM forks WHERE run_id = ?", (run_id,)).fetchone()
+    return frozenset(json.loads(row[0])) if row else frozenset()
+
+
+def _step_of(uid: str, steps: dict[str, tuple[CheckedStep, str]]) -> str:
+    """Name the step of the plan that made a call; a call is named by its lane: `<uid>.<turn>.<position>`."""
+    while (found := steps.get(uid)) and found[1] == "calls":
+        uid = found[0].step.id.split(".")[0]
+    return found[0].step.id if found else ""

@@ -1,0 +1,194 @@
+"""Effects that a run has done under an earlier plan and would do again: their record counts instead.
+
+An effect is recognised by what it does, its capability and its arguments, and not by its place in a plan.
+Each record counts for one call: of two equal calls of a new plan against one that is done, one is left to do.
+Two equal calls of one plan are two intents, and so are two of one agent.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from planwright.checkpoints.effects.alternatives import step_of
+from planwright.domain.chain import CREATE_CHAIN
+
+_DONE = """SELECT key, step_uid, result FROM effects
+    WHERE thread_id = ? AND capability = ? AND args_hash = ? AND run_id = ? AND status = 'done'
+    ORDER BY rowid"""
+_PARTS = """SELECT p.rowid, p.kind, json_extract(p.plan, '$.plan_id'), json_extract(c.value, '$.uid'),
+    json_extract(c.value, '$.step.id'), json_extract(c.value, '$.kept')
+    FROM plans p, json_each(p.checked) c WHERE p.run_id = ? ORDER BY p.rowid"""
+_CHAIN = "chain_"
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call by what it does and where it stands.
+
+    `uid` names it, and `within` the step, chain or agent that makes it, where that is not on record yet.
+    `own_key` is the key of its own effect. `kept` is the key of the effect that verification chose for it.
+    """
+
+    thread_id: str
+    run_id: str
+    uid: str
+    capability: str
+    args_hash: str
+    own_key: str
+    within: str = ""
+    kept: str = ""
+
+
+@dataclass(frozen=True)
+class Past:
+    """What a run has done of a call under an earlier plan.
+
+    `key`, `uid` and `result` are those of the effect whose record counts for the call; an empty key where
+    there is none. `again`: the like was done, and every record of it counts for another call.
+    """
+
+    key: str = ""
+    uid: str = ""
+    result: JsonValue = None
+    again: bool = False
+
+
+NEW = Past()
+
+
+@dataclass
+class Lineage:
+    """Which step, agent and chain each call of a run belongs to, and which steps its newest plan has."""
+
+    parents: dict[str, str] = field(default_factory=dict)
+    current: set[str] = field(default_factory=set)
+    tries: dict[str, str] = field(default_factory=dict)
+    promised: dict[str, str] = field(default_factory=dict)
+
+    def path(self, uid: str) -> list[str]:
+        """Go from a call up to the step of the plan that it belongs to."""
+        path: list[str] = []
+        while uid and uid not in path:
+            path.append(uid)
+            uid = self.parents.get(uid, "")
+        return path
+
+    def planned(self, uid: str) -> bool:
+        """Say whether a call belongs to a step of the newest plan."""
+        return not self.current.isdisjoint(self.path(uid))
+
+    def settled(self, uid: str) -> bool:
+        """Say whether a call belongs to a step of the newest plan that had ended before that was verified."""
+        return any(one in self.current and self.promised.get(one) == one for one in self.path(uid))
+
+    def earlier(self, uid: str, mine: str) -> bool:
+        """Say whether a call was made under an earlier plan than `mine`, or in the try that mine follows."""
+        path = self.path(uid)
+        if self.current.isdisjoint(path):
+            return True
+        tries = [one for one in self.path(mine) if one in self.tries]
+        return any(self.tries[one] in path and one not in path for one in tries)
+
+
+def past_of(connection: sqlite3.Connection, call: Call) -> Past:
+    """Find what a run has done of a call already. The first record that is left counts for it."""
+    values = (call.thread_id, call.capability, call.args_hash, call.run_id)
+    made = () if call.capability == CREATE_CHAIN else connection.execute(_DONE, values)
+    rows = [row for row in made if row[0] != call.own_key]
+    if not rows:
+        return NEW
+    lineage = lineage_of(connection, call.run_id)
+    lineage.parents.setdefault(call.uid, call.within)
+    if not lineage.planned(call.uid):
+        return NEW
+    claims = _claims(connection, call.run_id, lineage)
+    before = [row for row in rows if lineage.earlier(row[1], call.uid) or lineage.settled(row[1])]
+    if not before:
+        return NEW
+    if (mine := claims.pop(call.uid, call.kept)) and (row := next((r for r in before if r[0] == mine), None)):
+        return Past(row[0], row[1], json.loads(row[2]))
+    taken = {key for uid, key in claims.items() if not lineage.earlier(uid, call.uid)}
+    taken |= {key for uid, key in lineage.promised.items() if uid in lineage.current and uid != call.uid}
+    taken |= {row[0] for row in before if not lineage.earlier(row[1], call.uid)}
+    row = next((row for row in before if row[0] not in taken), None)
+    return Past(again=True) if row is None else Past(row[0], row[1], json.loads(row[2]))
+
+
+def claim(connection: sqlite3.Connection, call: Call, tenant: str) -> Past:
+    """Find what a run has done of a call already, and write down that its record counts for this one."""
+    past = past_of(connection, call)
+    if past.key:
+        connection.execute(
+            "INSERT OR IGNORE INTO kept_effects (run_id, tenant, uid, within, key) VALUES (?,?,?,?,?)",
+            (call.run_id, tenant, call.uid, call.within, past.key),
+        )
+    return past
+
+
+def left_of(
+    connection: sqlite3.Connection, run_id: str, uids: Collection[str]
+) -> dict[tuple[str, str], list[str]]:
+    """List what was done before a new plan, whose steps are `uids`.
+
+    By capability and hash of the arguments: the keys of the effects whose record counts for no step yet. A
+    list is empty where all of them count already, as those do of a step that the new plan still has.
+    """
+    query = "SELECT key, step_uid, capability, args_hash FROM effects WHERE run_id = ? AND status = 'done'"
+    query += f" AND capability != '{CREATE_CHAIN}'"  # a chain is gone with its run
+    rows = connection.execute(f"{query} ORDER BY rowid", (run_id,)).fetchall()
+    if not rows:
+        return {}
+    lineage = lineage_of(connection, run_id)
+    lineage.current = set(uids)
+    claims = _claims(connection, run_id, lineage)
+    taken = {key for uid, key in claims.items() if lineage.planned(uid)}
+    left: dict[tuple[str, str], list[str]] = {}
+    for key, uid, capability, args_hash in rows:
+        keys = left.setdefault((capability, args_hash), [])
+        keys += [] if key in taken or lineage.planned(uid) else [key]
+    return left
+
+
+def lineage_of(connection: sqlite3.Connection, run_id: str) -> Lineage:
+    """Read the plans of a run: the newest one has the steps that count now."""
+    lineage, newest = Lineage(), -1
+    for row, kind, plan_id, uid, step_id, kept in connection.execute(_PARTS, (run_id,)):
+        if kind == "plan":
+            if row != newest:
+                newest, lineage.current = row, set()
+            lineage.current.add(uid)
+            lineage.promised.pop(uid, None)
+            lineage.promised |= {uid: kept} if kept else {}
+            continue
+        lineage.parents[uid] = _parent(kind, plan_id, step_id)
+        if kind == "alternative":
+            lineage.tries[uid] = step_of(plan_id)
+    return lineage
+
+
+def within_of(step_id: str) -> str:
+    """Name the agent that makes a call, by the id of the call: `<agent>.<turn>.<position>`."""
+    return step_id.split(".")[0]
+
+
+def _parent(kind: str, plan_id: str, step_id: str) -> str:
+    if kind == "chain":
+        return plan_id.removeprefix(_CHAIN)
+    return step_of(plan_id) if kind == "alternative" else within_of(step_id)
+
+
+def _claims(connection: sqlite3.Connection, run_id: str, lineage: Lineage) -> dict[str, str]:
+    claims: dict[str, str] = {}
+    for uid, within, key in _rows(connection, run_id):
+        lineage.parents.setdefault(uid, within)
+        claims[uid] = key
+    return claims
+
+
+def _rows(connection: sqlite3.Connection, run_id: str) -> Iterator[tuple[str, str, str]]:
+    yield from connection.execute("SELECT uid, within, key FROM kept_effects WHERE run_id = ?", (run_id,))

@@ -1,0 +1,298 @@
+"""The effect ledger: intent → effect → done, each effect recorded once.
+
+The promise: exactly-once recorded effects; at-most-once execution of blind effects with an
+explicit in-doubt state; exactly-once where the receiver honours the key.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Literal
+
+from pydantic import JsonValue
+
+from planwright.checkpoints.database import Database
+from planwright.checkpoints.effects.doubts import refusal
+from planwright.checkpoints.effects.kept_effects import NEW, Call, Past, claim, left_of, past_of
+from planwright.checkpoints.effects.undone import UNANSWERED
+from planwright.checkpoints.ownership.fencing import held
+from planwright.checkpoints.ownership.owners import living_sender
+from planwright.domain.errors import BudgetExceeded, CapabilityForbidden, LedgerConflict
+from planwright.domain.hashing import canonical_json, sha256
+from planwright.domain.lease import Lease
+from planwright.domain.results import StepResult
+from planwright.domain.risk import Effect
+from planwright.settings.agents import RunBudget
+
+UNLIMITED = RunBudget()
+Status = Literal["intent", "done", "failed", "in_doubt"]
+
+
+@dataclass(frozen=True)
+class EffectCall:
+    """One capability call that changes something, by all that makes it this call and no other.
+
+    `lease`: the run it is made in. `unasked`: no person decided over it in this run, because its risk is low,
+    or a rule allows it. `undo_key` and `first_key` are keys under which the receiver may know it already.
+    `within` and `kept` are those of a call that is looked for among what is done (`kept_effects`). `again`: a
+    person has approved that it is done again.
+    """
+
+    lease: Lease
+    step_uid: str
+    capability: str
+    effect: Effect
+    args: dict[str, JsonValue]
+    attempt: int = 1
+    ordinal: int = 1
+    undo_key: str | None = None
+    first_key: str | None = None
+    unasked: bool = False
+    within: str = ""
+    kept: str = ""
+    again: bool = False
+
+    @cached_property
+    def key(self) -> str:
+        """The idempotency key: 64 hex digits, the same after a crash, another per attempt."""
+        return sha256(
+            [self.lease.tenant, self.lease.thread_id, self.lease.run_id, self.step_uid]
+            + [self.attempt, self.ordinal, self.capability]
+        )
+
+    @property
+    def sent_key(self) -> str:
+        """The key that the receiver is given; that of undoing an effect outlasts a run."""
+        return self.undo_key or self.first_key or self.key
+
+    @property
+    def args_hash(self) -> str:
+        """Hash of the arguments; the same key with other arguments is a conflict."""
+        return sha256(self.args)
+
+    @property
+    def place(self) -> Call:
+        """What the call does and where it stands, to find what was done of it."""
+        lease, names = self.lease, (self.step_uid, self.capability, self.args_hash, self.key)
+        return Call(lease.thread_id, lease.run_id, *names, within=self.within, kept=self.kept)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What the ledger already knows of a call; `fresh` when it was written down just now.
+
+    `sender` names another process that began it and still lives: it may be sending it at this moment.
+    `code` says of a call that failed what kind of failure it was.
+    """
+
+    status: Status
+    fresh: bool
+    result: JsonValue = None
+    error: str = ""
+    sender: str = ""
+    code: str = ""
+
+
+class Ledger:
+    """The tables of effects and of settled steps."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def intend(self, call: EffectCall, at: datetime, limits: RunBudget = UNLIMITED) -> Recorded:
+        """Write down an effect before it happens, or return what is recorded of it.
+
+        Raises LedgerConflict for a key seen with other arguments, CapabilityForbidden where the same call is
+        in doubt on its thread, and BudgetExceeded for one effect more than its run may have.
+        """
+        return await self._database.run("intent", held(call.lease, lambda c: _intend(c, call, at, limits)))
+
+    async def keep(self, call: EffectCall) -> Past:
+        """Look whether an effect was done under an earlier plan of its run, and let that record count for it.
+
+        What was answered once is answered so again, also after a crash. Nothing is written where nothing of
+        the kind was done. Raises LeaseLost.
+        """
+        place, tenant = call.place, call.lease.tenant
+        if (await self._database.run("read", lambda c: past_of(c, place))) == NEW:
+            return NEW
+        return await self._database.run("keep", held(call.lease, lambda c: claim(c, place, tenant)))
+
+    async def done_before(self, run_id: str, uids: Collection[str]) -> dict[tuple[str, str], list[str]]:
+        """List what a run has done and a new plan with the steps `uids` might do again (see `left_of`)."""
+        return await self._database.run("read", lambda c: left_of(c, run_id, uids))
+
+    async def first_key(self, call: EffectCall, beside: Collection[str]) -> str | None:
+        """Find the key under which the same idempotent call of a run was sent before, and never answered.
+
+        It may have arrived, so the receiver has to know it again. Calls of steps `beside` it, in the same
+        plan, are other calls. None where there is none, or where the newest was answered.
+        """
+
+        def job(connection: sqlite3.Connection) -> str | None:
+            own = connection.execute("SELECT first_key FROM effects WHERE key = ?", (call.key,)).fetchone()
+            if own is not None:
+                return own[0] and str(own[0])
+            query = (
+                f"SELECT step_uid, coalesce(first_key, key), {UNANSWERED} FROM effects"
+                " WHERE run_id = ? AND capability = ? AND args_hash = ? ORDER BY rowid DESC LIMIT 1"
+            )
+            values = (call.lease.run_id, call.capability, call.args_hash)
+            row = connection.execute(query, values).fetchone()
+            return str(row[1]) if row and row[2] and row[0] not in beside else None
+
+        return await self._database.run("read", job)
+
+    async def of_step(self, run_id: str, uid: str) -> Recorded | None:
+        """Read the effect of a step as it was recorded; None where none was begun."""
+        query = "SELECT * FROM effects WHERE run_id = ? AND step_uid = ? ORDER BY rowid DESC LIMIT 1"
+
+        def job(connection: sqlite3.Connection) -> Recorded | None:
+            row = connection.execute(query, (run_id, uid)).fetchone()
+            return None if row is None else _recorded(row)
+
+        return await self._database.run("read", job)
+
+    async def settle(
+        self,
+        call: EffectCall,
+        status: Status,
+        at: datetime,
+        result: JsonValue = None,
+        error: str = "",
+        code: str = "",
+    ) -> None:
+        """Write down how an effect ended; `code` tells one that was refused from one nobody answered."""
+        row = (status, canonical_json(result), error, code, at.isoformat(), call.key)
+
+        def job(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "UPDATE effects SET status=?, result=?, error=?, code=?, ended_at=? WHERE key=?", row
+            )
+
+        await self._database.run(status, held(call.lease, job))
+
+    async def settle_step(self, lease: Lease, result: StepResult, at: datetime) -> None:
+        """Write down how a step ended; its dependents start only after that."""
+        row = (lease.run_id, lease.tenant, result.uid, result.step_id, result.status)
+        content = result.model_dump_json()
+
+        def job(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "INSERT OR IGNORE INTO steps (run_id, tenant, uid, step_id, status, result, ended_at)"
+                " VALUES (?,?,?,?,?,?,?)",
+                (*row, content, at.isoformat()),
+            )
+
+        await self._database.run("step", held(lease, job))
+
+    async def settled_steps(self, run_id: str) -> list[StepResult]:
+        """List the steps of a run that have ended."""
+
+        def job(connection: sqlite3.Connection) -> list[str]:
+            query = "SELECT result FROM steps WHERE run_id = ? ORDER BY rowid"
+            return [row[0] for row in connection.execute(query, (run_id,))]
+
+        return [StepResult.model_validate_json(row) for row in await self._database.run("read", job)]
+
+    async def called_in(self, run_id: str, prefix: str) -> set[str]:
+        """Name the capabilities whose calls have ended in a run, in steps whose id begins with `prefix`."""
+        where = "s.run_id = :run AND substr(s.step_id, 1, length(:prefix)) = :prefix"
+        return await self._called(where, {"run": run_id, "prefix": prefix})
+
+    async def called_before(self, run_id: str, thread_id: str) -> set[str]:
+        """Name the capabilities called in other runs of a thread, and of the one that a fork came from."""
+        where = (
+            "s.run_id <> :run AND r.thread_id IN (:thread, (SELECT o.thread_id FROM forks f"
+            " JOIN runs o ON o.run_id = f.source_run WHERE f.run_id = :run))"
+        )
+        return await self._called(where, {"run": run_id, "thread": thread_id})
+
+    async def _called(self, where: str, values: dict[str, str]) -> set[str]:
+        """Name what was called; a chain is not, for its parts are on record beside it."""
+        query = (
+            "SELECT DISTINCT json_extract(s.result, '$.capability') FROM steps s JOIN runs r USING (run_id)"
+            f" WHERE s.status <> 'skipped' AND {where}"
+            " AND json_extract(s.result, '$.capability') NOT IN"
+            " (SELECT name FROM chains c WHERE c.run_id = s.run_id)"
+        )
+
+        def job(connection: sqlite3.Connection) -> set[str]:
+            return {str(row[0]) for row in connection.execute(query, values)}
+
+        return await self._database.run("read", job)
+
+
+def _intend(connection: sqlite3.Connection, call: EffectCall, at: datetime, limits: RunBudget) -> Recorded:
+    row = connection.execute("SELECT * FROM effects WHERE key = ?", (call.key,)).fetchone()
+    if row is None:
+        if refused := refusal(connection, call.lease.thread_id, call.capability, call.args_hash):
+            raise refused
+        if not call.again and past_of(connection, call.place) != NEW:
+            cause = f"{call.capability} was done with these arguments before in this run"
+            raise CapabilityForbidden(cause, "a person has to say that it is done again")
+        _refuse_more(connection, call, at, limits)
+        connection.execute(
+            "INSERT INTO effects (key, tenant, thread_id, run_id, step_uid, attempt, ordinal, capability,"
+            " effect, args_hash, args, status, intended_at, unasked, owner, first_key)"
+            " VALUES (?,?,?,?,?,?,?,?,?,?,?,'intent',?,?,?,?)",
+            (call.key, call.lease.tenant, call.lease.thread_id, call.lease.run_id, call.step_uid)
+            + (
+                call.attempt,
+                call.ordinal,
+                call.capability,
+                call.effect,
+                call.args_hash,
+                canonical_json(call.args),
+                at.isoformat(),
+            )
+            + (call.unasked, call.lease.owner, call.first_key),
+        )
+        return Recorded("intent", fresh=True)
+    if row["args_hash"] != call.args_hash:
+        raise LedgerConflict(
+            f"{call.capability} was recorded under {call.key[:12]} with other arguments",
+            f"look at both: planwright show {call.lease.run_id}",
+        )
+    sender = living_sender(connection, row["owner"], call.lease.owner)
+    if not sender:
+        connection.execute("UPDATE effects SET owner=? WHERE key=?", (call.lease.owner, call.key))
+    return _recorded(row, sender)
+
+
+def _recorded(row: sqlite3.Row, sender: str = "") -> Recorded:
+    result = json.loads(row["result"]) if row["result"] else None
+    error, code = row["error"] or "", row["code"] or ""
+    return Recorded(row["status"], fresh=False, result=result, error=error, sender=sender, code=code)
+
+
+def _refuse_more(connection: sqlite3.Connection, call: EffectCall, at: datetime, limits: RunBudget) -> None:
+    """Raise BudgetExceeded when a run, or a minute without a person, has had all its effects."""
+    if call.undo_key is not None:
+        return  # a person approved the plan of an undoing, effect by effect
+    query = "SELECT count(*) FROM effects WHERE run_id = ?"
+    had = connection.execute(query, (call.lease.run_id,)).fetchone()[0] if limits.effects is not None else 0
+    if limits.effects is not None and had >= limits.effects:
+        raise _too_many(limits, "effects", f"the run has had {had} effects")
+    if limits.effects_per_minute is None or not call.unasked:
+        return
+    since = (at - timedelta(minutes=1)).isoformat()
+    had = connection.execute(
+        f"{query} AND unasked AND intended_at > ?", (call.lease.run_id, since)
+    ).fetchone()[0]
+    if had >= limits.effects_per_minute:
+        raise _too_many(limits, "effects_per_minute", f"{had} effects in a minute, and nobody was asked")
+
+
+def _too_many(limits: RunBudget, name: str, what: str) -> BudgetExceeded:
+    setting = limits.setting(name)
+    return BudgetExceeded(
+        setting,
+        f"{what}; {setting} allows {getattr(limits, name)}",
+        f"raise {setting} in planwright.toml, then run again",
+    )

@@ -1,0 +1,105 @@
+"""Refusals: calls that a person said no to, or that nobody decided over in time."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import JsonValue
+
+from planwright.checkpoints.database import Database
+from planwright.domain.chain import CREATE_CHAIN
+
+_SOURCE = "SELECT source_run FROM forks WHERE run_id = ? AND NOT undo"
+_REFUSED = """SELECT status, decided_by, reason, shown FROM gates
+    WHERE run_id = ? AND kind = 'step' AND status IN ('rejected', 'expired') ORDER BY rowid"""
+# A chain is gone with its run: making one changes nothing. An effect that failed was not refused.
+_BEGUN = f"SELECT 1 FROM effects WHERE run_id = ? AND capability != '{CREATE_CHAIN}'"
+_DONE = "SELECT 1 FROM steps WHERE run_id = ? AND status = 'completed'"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """One call that was not made, and who said so; nobody where its time ran out."""
+
+    capability: str
+    effect: str
+    status: Literal["rejected", "expired"]
+    by: str = ""
+    reason: str = ""
+
+    def __str__(self) -> str:
+        if self.status == "expired":
+            return f"{self.capability} was not done: nobody decided in time."
+        because = f": {self.reason}" if self.reason else ""
+        return f"{self.capability} was rejected by {self.by}{because}."
+
+
+class Refusals:
+    """Read from the records whether a run was kept from all that it was for."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def of_all_effects(self, run_id: str) -> list[Refusal]:
+        """List what was refused in a run that did nothing else but reading; empty for any other run.
+
+        Refused reads alone count only where nothing at all was done.
+        """
+
+        def job(connection: sqlite3.Connection) -> list[Refusal]:
+            refused = [_refusal(row) for row in connection.execute(_REFUSED, (run_id,))]
+            if not refused or connection.execute(_BEGUN, (run_id,)).fetchone():
+                return []
+            if all(entry.effect == "pure" for entry in refused):
+                return [] if connection.execute(_DONE, (run_id,)).fetchone() else refused
+            return refused
+
+        return await self._database.run("read", job)
+
+    async def of_call(
+        self, run_id: str, capability: str, args: Mapping[str, JsonValue], *, sources: bool = True
+    ) -> Refusal | None:
+        """Find out whether a call was refused in a run, or in those it was forked from; the first that was.
+
+        `args` are its whole arguments.
+        """
+
+        def job(connection: sqlite3.Connection) -> Refusal | None:
+            run: str | None = run_id
+            while run:
+                for row in connection.execute(_REFUSED, (run,)):
+                    for call in _calls(json.loads(row["shown"])):
+                        if call.get("capability") == capability and call.get("args") == args:
+                            return _refusal(row, call)
+                source = connection.execute(_SOURCE, (run,)).fetchone() if sources else None
+                run = source and str(source[0])
+            return None
+
+        return await self._database.run("read", job)
+
+
+def _calls(shown: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """List the calls that a card asked about, and those of the chains among them."""
+    for call in shown.get("calls") or [shown]:
+        yield call
+        yield from (part for part in call.get("steps") or () if part.get("mode") != "read_only")
+
+
+def ends_with(refused: list[Refusal]) -> Literal["rejected", "expired"]:
+    """Name how a run ends whose every effect was refused: a person's no counts more than no answer."""
+    return "rejected" if any(entry.status == "rejected" for entry in refused) else "expired"
+
+
+def _refusal(row: sqlite3.Row, call: dict[str, Any] | None = None) -> Refusal:
+    shown = call or json.loads(row["shown"])
+    return Refusal(
+        capability=str(shown.get("capability")),
+        effect=str(shown.get("effect")),
+        status=row["status"],
+        by=row["decided_by"] or "",
+        reason=row["reason"] or "",
+    )

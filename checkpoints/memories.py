@@ -1,0 +1,118 @@
+"""What users asked to be remembered, found again by full text (SQLite FTS5)."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from datetime import datetime
+
+from pydantic import BaseModel
+
+from planwright.checkpoints.database import Database
+from planwright.checkpoints.memory_proposals import forget_words
+from planwright.checkpoints.ownership.fencing import held
+from planwright.domain.lease import Lease
+
+
+class Memory(BaseModel):
+    """One remembered text."""
+
+    id: str
+    text: str
+    tags: list[str]
+    created_at: str
+
+
+class Memories:
+    """A tenant's memories."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def write(
+        self,
+        id_: str,
+        tenant: str,
+        run_id: str,
+        text: str,
+        tags: list[str],
+        at: datetime,
+        lease: Lease | None = None,
+    ) -> Memory:
+        """Remember a text under an id; the same id again changes nothing."""
+        memory = Memory(id=id_, text=text, tags=tags, created_at=at.isoformat(timespec="seconds"))
+
+        def job(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "INSERT OR IGNORE INTO memories (id, tenant, run_id, text, tags, created_at)"
+                " VALUES (?,?,?,?,?,?)",
+                (id_, tenant, run_id, text, json.dumps(tags), memory.created_at),
+            )
+
+        await self._database.run("memory", held(lease, job))
+        return memory
+
+    async def search(self, query: str, tenant: str, limit: int) -> list[Memory]:
+        """Find memories that share words with a query, best first; all, newest first, without words."""
+        words = re.findall(r"\w+", query)
+        match = " OR ".join(f'"{word}"*' for word in words)
+
+        def job(connection: sqlite3.Connection) -> list[sqlite3.Row]:
+            if not words:
+                newest = "SELECT * FROM memories WHERE tenant = ? ORDER BY rowid DESC LIMIT ?"
+                return connection.execute(newest, (tenant, limit)).fetchall()
+            ranked = (
+                "SELECT m.* FROM memories_fts JOIN memories m ON m.rowid = memories_fts.rowid"
+                " WHERE memories_fts MATCH ? AND m.tenant = ? ORDER BY rank LIMIT ?"
+            )
+            return connection.execute(ranked, (match, tenant, limit)).fetchall()
+
+        return [_read(row) for row in await self._database.run("read", job)]
+
+    async def holding(self, query: str, tenant: str) -> list[Memory]:
+        """Find the memories that hold every word of a query; none without words."""
+        match = " AND ".join(f'"{word}"' for word in re.findall(r"\w+", query))
+
+        def job(connection: sqlite3.Connection) -> list[sqlite3.Row]:
+            holding = (
+                "SELECT m.* FROM memories_fts JOIN memories m ON m.rowid = memories_fts.rowid"
+                " WHERE memories_fts MATCH ? AND m.tenant = ? ORDER BY m.rowid"
+            )
+            return connection.execute(holding, (match, tenant)).fetchall() if match else []
+
+        return [_read(row) for row in await self._database.run("read", job)]
+
+    async def forget(
+        self, id_: str, tenant: str, run_id: str, key: str, at: datetime, lease: Lease | None = None
+    ) -> bool:
+        """Delete a memory with its words in the index, and note under `key` that it is gone.
+
+        Returns whether there was one.
+        """
+
+        def job(connection: sqlite3.Connection) -> bool:
+            gone = connection.execute("DELETE FROM memories WHERE id = ? AND tenant = ?", (id_, tenant))
+            if gone.rowcount:
+                forget_words(connection, tenant, id_)
+                connection.execute(
+                    "INSERT OR IGNORE INTO forgotten (key, tenant, run_id, memory_id, at) VALUES (?,?,?,?,?)",
+                    (key, tenant, run_id, id_, at.isoformat(timespec="seconds")),
+                )
+            return bool(gone.rowcount)
+
+        return await self._database.run("forget", held(lease, job))
+
+    async def forgotten(self, key: str) -> str | None:
+        """Name the memory that was deleted under a key; None when none was."""
+
+        def job(connection: sqlite3.Connection) -> str | None:
+            row = connection.execute("SELECT memory_id FROM forgotten WHERE key = ?", (key,)).fetchone()
+            return str(row[0]) if row else None
+
+        return await self._database.run("read", job)
+
+
+def _read(row: sqlite3.Row) -> Memory:
+    tags = json.loads(row["tags"])
+    return Memory(id=row["id"], text=row["text"], tags=tags, created_at=row["created_at"])

@@ -1,0 +1,97 @@
+"""Cancelling a run from outside of it, by its records alone: no graph is loaded, and no model is asked.
+
+A run that a process works on is ended by that process. One that nobody works on is ended here; its thread
+is closed by whoever opens it next, before anything else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from datetime import datetime
+
+from pydantic import JsonValue
+
+from planwright.checkpoints.effects.alternatives import STEP_ENDED
+from planwright.checkpoints.records import Records
+from planwright.checkpoints.runs import Run
+from planwright.domain.errors import RunError
+from planwright.domain.events import Event, EventType
+from planwright.domain.lease import Lease
+
+PATIENCE, LOOK_S = 20, 0.25
+LEASE_S = 30
+
+
+async def cancel(records: Records, which: str, by: str, at: datetime) -> Run:
+    """Cancel the run that a plan, run or thread id names, and return it as it is then.
+
+    It has ended, unless a process is still busy with it, or died in the middle of an effect: what became of
+    that is looked up when the run is resumed. Raises RunError when there is none, or when it has ended.
+    """
+    run = await records.runs.named(which)
+    if run is None:
+        raise RunError(f"there is no plan, run or thread {which}", "list the runs: planwright ls")
+    await records.runs.cancel(run.run_id, by, at)
+    for _ in range(PATIENCE):
+        now = await records.runs.named(run.run_id)
+        if now is None or now.ended or not records.leases.worked_on(now):
+            break
+        await asyncio.sleep(LOOK_S)
+    else:
+        return run
+    unsettled = await records.database.run("read", lambda c: _unsettled(c, run.run_id))
+    if now is not None and not now.ended and not unsettled:
+        await _end(records, now, by, at)
+    return await records.runs.named(run.run_id) or run
+
+
+async def _end(records: Records, run: Run, by: str, at: datetime) -> None:
+    """End a run that nobody works on. Whoever takes it in this moment ends it instead."""
+    try:
+        lease = await records.leases.take(run, LEASE_S)
+    except RunError:
+        return
+    try:
+        done = await records.database.run("read", lambda c: _done(c, run.run_id))
+        answer = "\n".join([f"Cancelled by {by}.", *([f"Done before: {', '.join(done)}."] if done else [])])
+        spent = await records.budgets.spent(run.run_id, at)
+        used = {name: value for name, value in vars(spent).items() if name != "calls"}
+        seq = await records.journal.last_seq(run.run_id)
+        _tell(records, lease, "agent_message", {"content": answer}, seq + 1, at)
+        ending: dict[str, JsonValue] = {"status": "cancelled", "estimated": None, "used": used}
+        _tell(records, lease, "run_end", ending, seq + 2, at)
+        await records.runs.end(lease, "cancelled", answer, at)
+    finally:
+        await records.leases.release(lease)
+        records.journal.forget(lease)
+
+
+def _tell(
+    records: Records, lease: Lease, type_: EventType, data: dict[str, JsonValue], seq: int, at: datetime
+) -> None:
+    """Write an event down under the key that the graph would give it, so that it is there once."""
+    event = Event(
+        v=1,
+        seq=seq,
+        ts=at.isoformat(timespec="milliseconds"),
+        run_id=lease.run_id,
+        thread_id=lease.thread_id,
+        type=type_,
+        data=data,
+    )
+    records.journal.append(event, f"{type_}:run", lease)
+
+
+def _done(connection: sqlite3.Connection, run_id: str) -> list[str]:
+    query = "SELECT step_id FROM steps WHERE run_id = ? AND status = 'completed' ORDER BY rowid"
+    return [str(row[0]) for row in connection.execute(query, (run_id,))]
+
+
+def _unsettled(connection: sqlite3.Connection, run_id: str) -> bool:
+    """Say whether an effect of a run was begun, and nothing was heard of it, or its step has not ended."""
+    query = (
+        "SELECT 1 FROM effects e WHERE e.run_id = ?"
+        f" AND (e.status = 'intent' OR (e.status <> 'failed' AND NOT {STEP_ENDED}))"
+    )
+    return connection.execute(query, (run_id,)).fetchone() is not None

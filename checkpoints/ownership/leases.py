@@ -1,0 +1,195 @@
+"""Leases: a run is worked on by one process at a time.
+
+The row of a run names its owner, the fencing token, and until when the owner has promised to report: in
+seconds of the monotonic clock, which all processes of one kernel share and nobody can set.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Callable
+
+from planwright.checkpoints.database import Database
+from planwright.checkpoints.ownership.fencing import held
+from planwright.checkpoints.ownership.heartbeat import Heartbeat
+from planwright.checkpoints.ownership.owners import Owners, is_stopped, owner_of
+from planwright.checkpoints.runs import Run, begin_run
+from planwright.checkpoints.store_errors import store_error
+from planwright.domain.errors import PlanwrightError, RunError, StoreFailed
+from planwright.domain.lease import Lease
+
+Monotonic = Callable[[], float]
+RETRY_S = 1.0  # between two attempts at a release that the store did not take
+
+
+class Leases:
+    """Who works on which run; this process reports for its own until they are released."""
+
+    def __init__(
+        self,
+        database: Database,
+        owners: Owners,
+        monotonic: Monotonic = time.monotonic,
+        heartbeat: Heartbeat | None = None,
+    ) -> None:
+        self._database = database
+        self._owners = owners
+        self._monotonic = monotonic
+        self._released: set[Lease] = set()  # whose row does not say so yet
+        self._heartbeat = heartbeat or Heartbeat()
+
+    async def take(self, run: Run, seconds: float) -> Lease:
+        """Take a run for this process; a new run is written down first.
+
+        Raises RunError while another process holds it, or another run of its thread is open.
+        """
+
+        def job(connection: sqlite3.Connection) -> Lease:
+            begin_run(connection, run)
+            row = _row(connection, run.run_id)
+            self._refuse_held(row)
+            return _assign(connection, row, self._me(), self._monotonic() + seconds)
+
+        taking = asyncio.ensure_future(self._database.run("lease", job))
+        try:
+            lease = await asyncio.shield(taking)
+        except asyncio.CancelledError:  # it is taken all the same: what is queued still happens
+            taking.add_done_callback(self._abandon)
+            raise
+        self._heartbeat.add(lease, seconds / 3, lambda: self._report(lease, seconds))
+        return lease
+
+    async def release(self, lease: Lease, reason: str = "") -> None:
+        """Let go of a run; with a `reason`, note that it is paused for it.
+
+        Where the store fails, it is tried again until it works.
+        """
+        self._heartbeat.remove(lease)
+        self._released.add(lease)
+        try:
+            await self._database.run("lease", lambda c: _release(c, lease, reason))
+        except StoreFailed:
+            self._heartbeat.add(lease, RETRY_S, lambda: self._release_late(lease, reason))
+        else:
+            self._released.discard(lease)
+
+    async def check(self, lease: Lease) -> None:
+        """Raise LeaseLost when another process has taken the run."""
+        await self._database.run("read", held(lease, lambda _: None))
+
+    async def take_over(self, run: Run) -> tuple[str, Lease]:
+        """Take a run from whoever holds it, living or not, and hold it no more.
+
+        Returns who that was, and the lease that fences it off; nobody holds that.
+
+        Raises RunError when it has ended.
+        """
+
+        def job(connection: sqlite3.Connection) -> tuple[str, Lease]:
+            row = _row(connection, run.run_id)
+            if row["ended_at"] is not None:
+                raise RunError(f"run {run.run_id} has ended", f"see how: planwright show {run.run_id}")
+            _release(connection, lease := _assign(connection, row, row["owner"], 0))
+            held_by = row["owner"] if row["lease_until"] else None
+            return owner_of(held_by).shown if held_by else "", lease
+
+        return await self._database.run("lease", job)
+
+    def worked_on(self, run: Run) -> bool:
+        """Say whether a run is held by a process that lives, or that reports and nobody here can look at."""
+        if not run.lease_until or not run.owner or self._let_go(run.run_id, run.lease_token):
+            return False
+        life = self._owners.life_of(run.owner)
+        return life == "alive" or (life == "unknown" and run.lease_until > self._monotonic())
+
+    def close(self) -> None:
+        """Report for nothing any more, and own nothing."""
+        self._heartbeat.close()
+        self._owners.close()
+
+    def _me(self) -> str:
+        try:
+            return str(self._owners.me())
+        except OSError as error:
+            raise store_error(self._database.path, error) from error
+
+    def _let_go(self, run_id: str, token: int) -> bool:
+        return any(lease.run_id == run_id and lease.token == token for lease in self._released)
+
+    def _refuse_held(self, row: sqlite3.Row) -> None:
+        run_id, thread_id = row["run_id"], row["thread_id"]
+        if not row["lease_until"] or not row["owner"] or self._let_go(run_id, row["lease_token"]):
+            return
+        owner, life = owner_of(row["owner"]), self._owners.life_of(row["owner"])
+        left = row["lease_until"] - self._monotonic()
+        over = f"take it from there: planwright resume {thread_id} --take-over"
+        if life == "alive" and is_stopped(owner):
+            cause = f"run {run_id} is held by {owner.shown}, which is stopped"
+            raise RunError(cause, f"wake it (fg) or end it; or {over}")
+        if life == "alive":
+            cause = f"run {run_id} is being worked on by {owner.shown}"
+            raise RunError(cause, f"watch it: planwright events {thread_id}; or {over}")
+        self._owners.forget(row["owner"])
+        if life == "unknown" and left > 0:
+            cause = f"run {run_id} is held by {owner.shown}, and nobody here can tell whether it lives"
+            raise RunError(cause, f"unless it reports, the run is free in {left:.0f} s; or {over}")
+
+    def _report(self, lease: Lease, seconds: float) -> bool:
+        """Promise to report again; says whether there is anything left to report for."""
+        until = self._monotonic() + seconds
+
+        def job(connection: sqlite3.Connection) -> int:
+            return connection.execute(
+                "UPDATE runs SET lease_until=? WHERE run_id=? AND lease_token=? AND lease_until > 0",
+                (until, lease.run_id, lease.token),
+            ).rowcount
+
+        try:
+            return bool(self._database.call("lease", job))
+        except PlanwrightError:
+            return True  # the store may be back at the next beat; no write depends on it
+
+    def _release_late(self, lease: Lease, reason: str) -> bool:
+        try:
+            self._database.call("lease", lambda c: _release(c, lease, reason))
+        except PlanwrightError:
+            return True
+        self._released.discard(lease)
+        return False
+
+    def _abandon(self, taking: asyncio.Future[Lease]) -> None:
+        """Release a lease that nobody waits for any more."""
+        if not taking.cancelled() and taking.exception() is None:
+            lease = taking.result()
+            self._database.submit("lease", lambda c: _release(c, lease))
+
+
+def _row(connection: sqlite3.Connection, run_id: str) -> sqlite3.Row:
+    row: sqlite3.Row | None = connection.execute("SELECT * FROM runs WHERE run_id=?", (run_id,)).fetchone()
+    if row is None:
+        raise RunError(f"there is no run {run_id}", "list them: planwright ls")
+    return row
+
+
+def _assign(connection: sqlite3.Connection, row: sqlite3.Row, owner: str | None, until: float) -> Lease:
+    """Give a run to an owner, under its next token; what the owner before it had reserved is free."""
+    token = int(row["lease_token"]) + 1
+    connection.execute("DELETE FROM usage WHERE run_id=? AND settled=0", (row["run_id"],))
+    connection.execute(
+        "UPDATE runs SET owner=?, lease_token=?, lease_until=? WHERE run_id=?",
+        (owner, token, until, row["run_id"]),
+    )
+    return Lease(row["tenant"], row["thread_id"], row["run_id"], token, owner or "")
+
+
+def _release(connection: sqlite3.Connection, lease: Lease, reason: str = "") -> None:
+    mine = (lease.run_id, lease.token)
+    connection.execute("UPDATE runs SET lease_until=0 WHERE run_id=? AND lease_token=?", mine)
+    if reason:
+        connection.execute(
+            "UPDATE runs SET status='paused', paused_for=?"
+            " WHERE run_id=? AND lease_token=? AND ended_at IS NULL",
+            (reason, *mine),
+        )

@@ -1,0 +1,150 @@
+"""Who holds runs of a store: processes, each of which locks a file of its own for as long as it lives.
+
+The kernel drops the lock with the process, also after kill -9 or a new start of the machine, and shows it in
+every container that shares the folder (fcntl(2), "Advisory record locking"). A process id tells less: it is
+given away again, and means another process in another PID namespace.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import socket
+import sqlite3
+import uuid
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from planwright.checkpoints.private_files import private_folder
+from planwright.domain.clock import boot_id
+
+Life = Literal["alive", "dead", "unknown"]
+
+
+class Owner(NamedTuple):
+    """A process that holds runs; `nonce` names its lock, and tells two agents of one process apart."""
+
+    host: str
+    boot: str
+    namespace: str
+    pid: str
+    started: str
+    nonce: str
+
+    def __str__(self) -> str:
+        return ":".join(self)
+
+    @property
+    def shown(self) -> str:
+        """Name the process for a person."""
+        return f"process {self.pid} on {self.host}" if self.host else f"process {self.pid}"
+
+    @property
+    def in_sight(self) -> bool:
+        """Whether its process id means the same here: on this boot, in this PID namespace."""
+        return (self.boot, self.namespace) == (boot_id(), _namespace())
+
+
+class Owners:
+    """The locks of a store's owners, in a folder beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._me: Owner | None = None
+        self._lock = -1
+
+    def me(self) -> Owner:
+        """Name this process as an owner; the first call takes its lock. Raises OSError."""
+        if self._me is None or self._me.pid != str(os.getpid()):  # a fork holds no lock of its parent
+            owner = this_process()
+            private_folder(self._folder)
+            self._lock = os.open(self._folder / owner.nonce, os.O_RDWR | os.O_CREAT, 0o600)
+            fcntl.lockf(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._me = owner
+        return self._me
+
+    def life_of(self, text: str) -> Life:
+        """Say whether the owner that a row names still lives."""
+        owner = owner_of(text)
+        if not owner.host:  # of a store from before there were locks
+            return "alive" if _status(owner.pid)[1] == owner.started else "dead"
+        path = self._folder / owner.nonce
+        if owner[:-1] == this_process()[:-1]:  # to open and close it would drop our lock
+            return "alive" if path.exists() else "dead"
+        try:
+            descriptor = os.open(path, os.O_RDONLY)
+        except FileNotFoundError:
+            return "dead"
+        except OSError:
+            return "unknown"
+        try:
+            fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return "alive"
+        except OSError:
+            return "unknown"
+        finally:
+            os.close(descriptor)
+        return "dead"
+
+    def close(self) -> None:
+        """Drop the lock of this process, and its file."""
+        me, self._me = self._me, None
+        if me is not None and me.pid == str(os.getpid()):
+            with contextlib.suppress(OSError):
+                (self._folder / me.nonce).unlink()
+            os.close(self._lock)
+
+    def forget(self, text: str) -> None:
+        """Remove the file of an owner that has died."""
+        if self.life_of(text) == "dead":
+            with contextlib.suppress(OSError):
+                (self._folder / owner_of(text).nonce).unlink()
+
+
+def this_process() -> Owner:
+    """Name this process, as one of its owners of runs."""
+    pid = str(os.getpid())  # numbers of processes and of namespaces come again: the start tells them apart
+    host = socket.gethostname().replace(":", "-") or "localhost"
+    return Owner(host, boot_id(), _namespace(), pid, _status("self")[1], uuid.uuid4().hex)
+
+
+def owner_of(text: str) -> Owner:
+    """Read an owner from a row; older rows name neither machine nor namespace, and mean this one."""
+    parts = text.split(":")
+    return Owner(*parts) if len(parts) == len(Owner._fields) else Owner("", "", "", *parts[:3])
+
+
+def living_sender(connection: sqlite3.Connection, owner: str | None, mine: str = "") -> str:
+    """Name the process that began an effect, if it is another one and may still send it; else it is empty."""
+    if not owner or owner == mine:
+        return ""
+    file = Path(connection.execute("PRAGMA database_list").fetchone()[2])
+    return "" if Owners(folder_of(file)).life_of(owner) == "dead" else owner_of(owner).shown
+
+
+def folder_of(database: Path) -> Path:
+    """Name the folder of the owners of a store, beside its database."""
+    return database.parent / "owners"
+
+
+def is_stopped(owner: Owner) -> bool:
+    """Say whether a process in sight was stopped (Ctrl-Z), and does nothing until it is woken."""
+    return owner.in_sight and _status(owner.pid)[0] in ("T", "t")
+
+
+def _status(pid: str) -> tuple[str, str]:
+    """Read a process's state, and its start in clock ticks since boot (proc(5)); empty when it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return fields[0], fields[19]
+    except (OSError, IndexError):
+        return "", ""
+
+
+def _namespace() -> str:
+    try:
+        return os.readlink("/proc/self/ns/pid").removeprefix("pid:[").rstrip("]")
+    except OSError:
+        return ""

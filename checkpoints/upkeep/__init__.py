@@ -1,0 +1,1 @@
+"""Looking after a store: check, backup, restore, vacuum."""

@@ -1,0 +1,148 @@
+"""Take a backup of a store while it is used: both databases as they were at one moment, and all blobs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sqlite3
+import tarfile
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from planwright.checkpoints.private_files import FILE_MODE, close_to_others, private_folder
+from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, version_of
+from planwright.checkpoints.upkeep.store_files import BLOBS, CHECKPOINTS, FILES, RECORDS, no_store, read_only
+from planwright.domain.errors import SetupError
+
+MANIFEST = "backup.json"
+PACKED = (".tar.gz", ".tgz", ".tar")
+INSIDE = "planwright-backup"
+
+
+class SavedFile(BaseModel):
+    """One database of a backup: its size in bytes, its sha256, and the version of its tables."""
+
+    model_config = ConfigDict(frozen=True)
+    size: int
+    sha256: str
+    version: int
+
+
+class Manifest(BaseModel):
+    """What a backup holds, and when it was taken."""
+
+    model_config = ConfigDict(frozen=True)
+    taken_at: datetime
+    files: dict[str, SavedFile]
+    blobs: int
+
+
+def back_up(folder: Path, destination: Path, at: datetime, busy_timeout_s: float = 30) -> Manifest:
+    """Write a backup: a folder, or one file where the name ends with .tar.gz, .tgz or .tar.
+
+    It is for its owner alone, and appears when it is complete. Raises SetupError for a destination that is
+    there, for a store that is not, and for whatever stands against reading the one or writing the other.
+    """
+    if not (folder / RECORDS).is_file():
+        raise no_store(folder)
+    if os.path.lexists(destination):
+        raise SetupError(f"{destination} is there already", "name a file or folder that is not there yet")
+    draft = destination.absolute().with_name(f".{destination.name}.{uuid.uuid4().hex[:8]}")
+    try:
+        private_folder(draft)
+        files = _copy_databases(folder, draft, busy_timeout_s)
+        blobs = _copy_blobs(folder / BLOBS, draft / BLOBS)
+        manifest = Manifest(taken_at=at, files=files, blobs=blobs)
+        (draft / MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n", "utf-8")
+        close_to_others(draft)
+        os.sync()
+        if destination.name.endswith(PACKED):
+            _pack(draft, destination)
+        else:
+            draft.rename(destination)
+    except OSError as error:
+        raise store_error(destination, error) from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return manifest
+
+
+def _copy_databases(folder: Path, draft: Path, busy_timeout_s: float) -> dict[str, SavedFile]:
+    files = {}
+    with _one_moment(folder, busy_timeout_s) as sources:
+        for name, source in sources.items():
+            try:
+                with closing(_new_database(draft / name)) as target:
+                    source.backup(target)
+                    target.execute("PRAGMA journal_mode=DELETE")  # one file, readable where nobody may write
+                    version = version_of(target)
+            except BROKEN as error:
+                raise store_error(folder / name, error) from error
+            size = (draft / name).stat().st_size
+            files[name] = SavedFile(size=size, sha256=hash_of(draft / name), version=version)
+    return files
+
+
+@contextmanager
+def _one_moment(folder: Path, busy_timeout_s: float) -> Iterator[dict[str, sqlite3.Connection]]:
+    """Open both files for reading as they are at one moment: for that moment nobody writes to either.
+
+    Such a pair is what `kill -9` leaves behind, and every run goes on from that. The files are locked for as
+    long as it takes to begin two reads, and written on while they are copied: a reader of a WAL sees no later
+    commit (sqlite.org/isolation.html).
+    """
+    with ExitStack() as opened:
+        sources = {}
+        with ExitStack() as locked:
+            for name in filter(lambda name: (folder / name).is_file(), (CHECKPOINTS, RECORDS)):
+                try:
+                    uri = f"{(folder / name).absolute().as_uri()}?mode=rw"
+                    lock = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=busy_timeout_s)
+                    locked.enter_context(closing(lock))
+                    refuse_newer(folder / name, lock, FILES[name])
+                    lock.execute("BEGIN IMMEDIATE")
+                    sources[name] = opened.enter_context(closing(read_only(folder / name)))
+                except BROKEN as error:
+                    raise store_error(folder / name, error) from error
+            for source in sources.values():
+                source.execute("BEGIN")
+                source.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+        yield sources
+
+
+def _new_database(path: Path) -> sqlite3.Connection:
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE))
+    return sqlite3.connect(path, isolation_level=None)
+
+
+def _copy_blobs(source: Path, target: Path) -> int:
+    """Copy the blobs, which are never changed; a row names a blob only after that was written."""
+    if not source.is_dir():
+        return 0
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns(".*"))
+    return sum(1 for path in target.rglob("*") if path.is_file())
+
+
+def _pack(draft: Path, destination: Path) -> None:
+    packed = draft.with_name(f"{draft.name}.tar")
+    mode = "w" if destination.name.endswith(".tar") else "w:gz"
+    try:
+        descriptor = os.open(packed, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE)
+        with open(descriptor, "wb") as file, tarfile.open(fileobj=file, mode=mode) as archive:  # type: ignore[call-overload]
+            archive.add(draft, arcname=INSIDE)
+        os.sync()
+        packed.rename(destination)
+    finally:
+        packed.unlink(missing_ok=True)
+
+
+def hash_of(path: Path) -> str:
+    """Hash a file. Raises OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,140 @@
+"""Look a whole store over, without changing it: what is wrong in it, and what to do about each thing."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+from planwright.checkpoints.blobs import Blobs
+from planwright.checkpoints.migrations import CHECKPOINT_MIGRATIONS, MIGRATIONS
+from planwright.checkpoints.store_errors import BROKEN, version_of
+from planwright.checkpoints.upkeep.findings import RESTORE, Finding, several
+from planwright.checkpoints.upkeep.store_files import (
+    BLOBS,
+    CHECKPOINTS,
+    FILES,
+    RECORDS,
+    has_files,
+    no_store,
+    read_only,
+)
+from planwright.checkpoints.upkeep.store_rows import unreadable_checkpoints, unreadable_rows
+from planwright.checkpoints.upkeep.store_truth import disagreements
+
+_SHADOWS = ("memories_fts_data", "memories_fts_idx", "memories_fts_docsize", "memories_fts_config")
+
+
+def check_store(folder: Path) -> list[Finding]:
+    """List what is wrong in the store of a folder; nothing for a healthy one. Nothing is written.
+
+    Each file is read as it was at one moment, the checkpoints first: what a run that is worked on records
+    meanwhile is no finding. What is in a file that is damaged proves nothing, and is not looked at.
+    Raises SetupError when there is no store.
+    """
+    if not has_files(folder):
+        raise no_store(folder)
+    findings: list[Finding] = []
+    with ExitStack() as opened:
+        files: dict[str, sqlite3.Connection] = {}
+        for name in (CHECKPOINTS, RECORDS):
+            try:
+                files[name] = opened.enter_context(closing(read_only(folder / name)))
+                files[name].execute("BEGIN")
+            except BROKEN as error:
+                if (folder / name).is_file():
+                    findings.append(Finding(name, f"the file cannot be opened: {error}", RESTORE))
+        for name, connection in files.items():
+            findings += _guarded(name, _of_file(name, connection))
+        if not any(not finding.note for finding in findings):
+            findings += _of_rows(files, Blobs(folder / BLOBS))
+    return findings
+
+
+def _of_rows(files: dict[str, sqlite3.Connection], blobs: Blobs) -> list[Finding]:
+    """Look into two whole files; into one, where the other is not there."""
+    if RECORDS not in files:
+        return [Finding(RECORDS, "the file is not there", RESTORE)]
+    records, checkpoints = files[RECORDS], files.get(CHECKPOINTS)
+    if version_of(records) < FILES[RECORDS]:
+        return []  # its tables are not yet those that are known here
+    findings = _guarded(RECORDS, unreadable_rows(records))
+    if checkpoints is not None:
+        findings += _guarded(CHECKPOINTS, unreadable_checkpoints(checkpoints))
+        if not findings:
+            findings += _guarded(RECORDS, disagreements(records, checkpoints, blobs))
+    elif records.execute("SELECT 1 FROM runs").fetchone():
+        own = "nothing, where you use a checkpointer of your own; else: "
+        findings.append(Finding(CHECKPOINTS, "the file is not there", own + RESTORE))
+    return findings
+
+
+def _of_file(name: str, connection: sqlite3.Connection) -> Iterator[Finding]:
+    version, known = version_of(connection), FILES[name]
+    if version > known:
+        what = f"a newer planwright wrote it: its tables have version {version}, this program knows {known}"
+        yield Finding(name, what, f"install that version, or: {RESTORE}")
+        return
+    if broken := [row[0] for row in connection.execute("PRAGMA integrity_check(3)") if row[0] != "ok"]:
+        yield Finding(name, f"the file is damaged: {'; '.join(broken)}", RESTORE)
+        return
+    if loose := [row[0] for row in connection.execute("PRAGMA foreign_key_check")]:
+        yield Finding(name, f"rows refer to rows that are not there, in {', '.join(loose[:3])}", RESTORE)
+    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if version == 0 and not tables >= {"checkpoints", "writes"}:  # LangGraph's own saver gives no version
+        what = "it is a database of another program" if tables else "it holds nothing"
+        yield Finding(name, what, RESTORE)
+    elif version < known:
+        what = f"an older planwright wrote it: its tables have version {version}, this program writes {known}"
+        yield Finding(name, what, "nothing: it is brought up to date when it is next used", note=True)
+    elif lacking := sorted(_columns(_made_new(name)) - _columns(connection)):
+        yield Finding(name, f"tables or columns are not there: {several(lacking)}", RESTORE)
+    elif name == RECORDS:
+        yield from _of_search(connection)
+
+
+def _made_new(name: str) -> sqlite3.Connection:
+    """Make an empty file of the present version, in memory."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    for script in MIGRATIONS if name == RECORDS else CHECKPOINT_MIGRATIONS:
+        connection.executescript(script)
+    return connection
+
+
+def _columns(connection: sqlite3.Connection) -> set[str]:
+    query = (
+        "SELECT t.name || '.' || c.name FROM sqlite_master t, pragma_table_info(t.name) c"
+        " WHERE t.type = 'table' AND t.name NOT LIKE 'memories_fts%'"
+    )
+    return {row[0] for row in connection.execute(query)}
+
+
+def _of_search(connection: sqlite3.Connection) -> Iterator[Finding]:
+    """Check the index of what is remembered, in a copy: SQLite checks it by a statement that writes."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as copy:
+        for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE name = 'memories'"):
+            copy.execute(sql)
+        copy.execute("CREATE VIRTUAL TABLE memories_fts USING fts5 (text, tags, content='memories')")
+        for table in ("memories", *_SHADOWS):
+            copy.execute(f"DELETE FROM {table}")
+            rowid = "rowid, " if table == "memories" else ""
+            rows = connection.execute(f"SELECT {rowid}* FROM {table}").fetchall()
+            names = [column[1] for column in copy.execute(f"PRAGMA table_info({table})")]
+            listed = ", ".join(["rowid", *names] if rowid else names)
+            marks = ", ".join("?" * (len(names) + bool(rowid)))
+            copy.executemany(f"INSERT INTO {table} ({listed}) VALUES ({marks})", rows)
+        try:  # sqlite.org/fts5.html#the_integrity_check_command
+            copy.execute("INSERT INTO memories_fts (memories_fts, rank) VALUES ('integrity-check', 1)")
+        except sqlite3.DatabaseError:
+            yield Finding(RECORDS, "the index that memories are searched by does not fit them", RESTORE)
+
+
+def _guarded(name: str, found: Iterator[Finding]) -> list[Finding]:
+    """Collect findings; one more where SQLite cannot read on."""
+    findings: list[Finding] = []
+    try:
+        findings.extend(found)
+    except BROKEN as error:
+        findings.append(Finding(name, f"the file cannot be read: {error}", RESTORE))
+    return findings

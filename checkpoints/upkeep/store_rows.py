@@ -1,0 +1,133 @@
+"""Rows that cannot be what was written: no UTF-8, no JSON, no time, an unknown word, foreign bytes."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any, get_args
+
+from planwright.checkpoints.consent.gate import GateKind, GateStatus
+from planwright.checkpoints.effects.ledger import Status
+from planwright.checkpoints.plans import PlanKind
+from planwright.checkpoints.upkeep.findings import RESTORE, Finding, several
+from planwright.checkpoints.upkeep.store_files import CHECKPOINTS, RECORDS
+from planwright.domain.errors import SetupError
+from planwright.domain.results import RunStatus, StepStatus
+from planwright.domain.risk import Effect
+
+ANY = (dict, list, str, int, float, type(None))
+JSON: dict[str, dict[str, tuple[type, ...]]] = {
+    "runs": {"messages": (list,), "context": (dict,)},
+    "plans": {"plan": (dict,), "checked": (list,), "card": (dict,)},
+    "gates": {"shown": (dict,), "edited": (dict,), "remembered": (dict,), "approvals": (list,)},
+    "effects": {"args": (dict,), "result": ANY},
+    "steps": {"result": (dict,)},
+    "journal": {"data": (dict,)},
+    "memories": {"tags": (list,)},
+    "proposals": {"tags": (list,)},
+    "forks": {"plan": (dict,), "again": (list,)},
+    "chains": {"definition": (dict,)},
+}
+TIMES = {
+    "runs": ("started_at", "ended_at"),
+    "plans": ("created_at",),
+    "gates": ("requested_at", "expires_at", "decided_at"),
+    "effects": ("intended_at", "ended_at"),
+    "steps": ("ended_at",),
+    "journal": ("ts",),
+    "memories": ("created_at",),
+}
+WORDS: dict[str, dict[str, tuple[str, ...]]] = {
+    "runs": {"status": get_args(RunStatus)},
+    "plans": {"kind": get_args(PlanKind)},
+    "gates": {"kind": get_args(GateKind), "status": get_args(GateStatus)},
+    "effects": {"status": get_args(Status), "effect": get_args(Effect)},
+    "steps": {"status": get_args(StepStatus)},
+}
+_KINDS: dict[str, tuple[type, ...]] = {"TEXT": (bytes,), "INTEGER": (int,), "REAL": (float,)}
+Problem = Callable[[Any], str | None]
+
+
+def unreadable_rows(connection: sqlite3.Connection) -> Iterator[Finding]:
+    """Find rows of the records that cannot be read as what they are."""
+    connection.text_factory = bytes
+    try:
+        for (name,) in connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'memories_fts%'"
+        ).fetchall():
+            yield from _of_table(connection, name.decode())
+    finally:
+        connection.text_factory = str
+
+
+def _of_table(connection: sqlite3.Connection, table: str) -> Iterator[Finding]:
+    columns = [
+        (row[1].decode(), row[2].decode()) for row in connection.execute(f"PRAGMA table_info({table})")
+    ]
+    checks = [_checks(table, name, kind) for name, kind in columns]
+    bad: dict[str, list[int]] = {}
+    for rowid, *values in connection.execute(f"SELECT rowid, * FROM {table}"):
+        for (name, _), problems, value in zip(columns, checks, values, strict=True):
+            what = None if value is None else next(filter(None, (find(value) for find in problems)), None)
+            if what:
+                bad.setdefault(f"{name} {what}", []).append(rowid)
+    for what, rows in bad.items():
+        yield Finding(RECORDS, f"{table}: {what}, in row {several(rows)}", RESTORE)
+
+
+def _checks(table: str, column: str, kind: str) -> list[Problem]:
+    checks: list[Problem] = [lambda value: None if isinstance(value, _KINDS[kind]) else "is of another type"]
+    if kind == "TEXT":
+        checks.append(_no_text)
+    if shapes := JSON.get(table, {}).get(column):
+        checks.append(lambda value: _no_json(value, shapes))
+    if column in TIMES.get(table, ()):
+        checks.append(_no_time)
+    if allowed := WORDS.get(table, {}).get(column):
+        checks.append(lambda value: None if value.decode() in allowed else "is none of the words it may be")
+    return checks
+
+
+def _no_text(value: bytes) -> str | None:
+    try:
+        return "holds a NUL character" if "\0" in value.decode() else None
+    except UnicodeDecodeError:
+        return "is no UTF-8 text"
+
+
+def _no_json(value: bytes, shapes: tuple[type, ...] = ANY) -> str | None:
+    try:
+        return None if isinstance(json.loads(value), shapes) else "is JSON of another shape"
+    except (ValueError, TypeError, RecursionError):
+        return "is no JSON"
+
+
+def _no_time(value: bytes) -> str | None:
+    try:
+        return None if datetime.fromisoformat(value.decode()).tzinfo else "is a time without a zone"
+    except ValueError:
+        return "is no time"
+
+
+def unreadable_checkpoints(connection: sqlite3.Connection) -> Iterator[Finding]:
+    """Find checkpoints that cannot be read, or name what this program never writes; nothing of it is run."""
+    from planwright.checkpoints.serde import (
+        AllowListedSerializer,
+    )  # it knows langgraph, which takes long to load
+
+    serde = AllowListedSerializer()
+    bad: dict[str, list[str]] = {}
+    for table, column in (("checkpoints", "checkpoint"), ("writes", "value")):
+        for thread, kind, value in connection.execute(f"SELECT thread_id, type, {column} FROM {table}"):
+            try:
+                serde.loads_typed((kind, value))
+            except (SetupError, ValueError, TypeError, LookupError, AttributeError) as error:
+                bad.setdefault(getattr(error, "cause", "a value cannot be read"), []).append(thread)
+    for thread, metadata in connection.execute("SELECT thread_id, metadata FROM checkpoints"):
+        if metadata is not None and _no_json(metadata):
+            bad.setdefault("the metadata of a checkpoint is no JSON", []).append(thread)
+    for what, threads in bad.items():
+        where = f"on thread {several(sorted(set(threads)))}"
+        yield Finding(CHECKPOINTS, f"{what}, {where}", f"{RESTORE}, or begin a new thread")

@@ -1,0 +1,49 @@
+"""Give the space of deleted rows back to the disk."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error
+from planwright.checkpoints.upkeep.store_files import FILES, RECORDS, no_store
+from planwright.checkpoints.upkeep.store_use import refuse_while_used
+
+
+@dataclass(frozen=True)
+class Vacuumed:
+    """One file, and its size in bytes before and after."""
+
+    file: str
+    before: int
+    after: int
+
+
+def vacuum(folder: Path, busy_timeout_s: float = 30) -> list[Vacuumed]:
+    """Write both databases anew, without gaps. Raises RunError while a process works on a run."""
+    present = [name for name in FILES if (folder / name).is_file()]
+    if RECORDS not in present:
+        raise no_store(folder)
+    refuse_while_used(folder, even_open=False)
+    return [_vacuum(folder / name, busy_timeout_s) for name in present]
+
+
+def _vacuum(path: Path, busy_timeout_s: float) -> Vacuumed:
+    uri = f"{path.absolute().as_uri()}?mode=rw"
+    try:
+        with closing(
+            sqlite3.connect(uri, uri=True, isolation_level=None, timeout=busy_timeout_s)
+        ) as connection:
+            refuse_newer(path, connection, FILES[path.name])
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            before = path.stat().st_size
+            connection.execute("VACUUM")
+            for (index,) in connection.execute("SELECT name FROM sqlite_master WHERE name = 'memories_fts'"):
+                # VACUUM may number rows anew (sqlite.org/lang_vacuum.html); the index goes by these numbers
+                connection.execute(f"INSERT INTO {index} ({index}) VALUES ('rebuild')")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            return Vacuumed(path.name, before, path.stat().st_size)
+    except (*BROKEN, OSError) as error:
+        raise store_error(path, error) from error

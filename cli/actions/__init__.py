@@ -1,0 +1,1 @@
+"""What commands do that change something."""

@@ -1,0 +1,43 @@
+"""Cancel a run from a terminal, by its records alone."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import closing
+from pathlib import Path
+
+from planwright.checkpoints.ownership.cancelling import cancel
+from planwright.checkpoints.records import open_records
+from planwright.checkpoints.runs import Run
+from planwright.cli.views.open_store import has_store
+from planwright.domain.clock import utc_now
+from planwright.domain.errors import RunError
+from planwright.security.credentials import login_name
+from planwright.security.redaction.known_secrets import redactor_of
+from planwright.settings.settings import load
+
+
+def stop(which: str, workspace: Path) -> int:
+    """Cancel a run by plan, run or thread id, and say whether it has ended. Raises RunError for none."""
+    settings = load(workspace)
+    if not has_store(settings):
+        raise RunError(f"there are no runs in {settings.workspace} yet", 'begin one: planwright run "…"')
+    patience_s, redactor = settings.storage.busy_timeout_s, redactor_of(settings)
+    with closing(
+        open_records(settings.store_folder, busy_timeout_s=patience_s, redactor=redactor)
+    ) as records:
+        run = asyncio.run(cancel(records, which, login_name(), utc_now()))
+        print(said(run, busy=records.leases.worked_on(run)))
+    return 0
+
+
+def said(run: Run, *, busy: bool) -> str:
+    """Say what has become of a run that was cancelled."""
+    if run.ended:
+        return f"{run.run_id} {run.status}"
+    if busy:
+        return f"{run.run_id} is being cancelled; running calls finish first"
+    return (
+        f"{run.run_id} is cancelled; its process died while it sent an effect, which is looked up by: "
+        f"planwright resume {run.thread_id}"
+    )

@@ -1,0 +1,94 @@
+"""`planwright demo`: the main job on a workspace of its own, with a real mailbox and a real webhook."""
+
+from __future__ import annotations
+
+import sqlite3
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from planwright.capabilities.policy.decide import host_of
+from planwright.cli.session.drive import Terminal, follow
+from planwright.cli.views import records as views
+from planwright.demo.service import Webhook
+from planwright.demo.workspace import is_demo_workspace, write_workspace
+from planwright.domain.errors import SetupError
+from planwright.domain.run_context import RunContext
+from planwright.settings.settings import FILE_NAME, load
+
+REQUEST = (
+    "Search my emails for the invoice from Acme, then create a ticket with the amount"
+    " and send a summary to the team channel"
+)
+_HEADER = "# Written by `planwright demo`. The webhook runs only while the demo does.\n"
+
+
+def demonstrate(folder: Path, no_input: bool) -> int:
+    """Write the workspace, start the webhook, run the job, and show what happened outside."""
+    if folder.exists() and any(folder.iterdir()) and not is_demo_workspace(folder):
+        raise SetupError(
+            f"{folder} is not empty and no demo workspace", "choose another: planwright demo --folder DIR"
+        )
+    write_workspace(folder)
+    terminal = Terminal(as_json=False, no_input=no_input)
+    say = terminal.screen.print
+    say(
+        views.label("demo", f"workspace {folder}: a mailbox, tickets.db, notes (yours to look at and change)")
+    )
+    with Webhook(folder / "webhook.db", faults=1) as webhook:
+        _configure(folder, webhook.url)
+        say(views.label("webhook", f"{webhook.url}, its own process; its first answer will be a 503"))
+        say(views.label("request", REQUEST))
+        if not terminal.interactive:
+            say(
+                views.label(
+                    "note",
+                    "no terminal to ask at: the demo approves its own plan in its own workspace",
+                    "yellow",
+                )
+            )
+        message = {"messages": [{"role": "user", "content": REQUEST}]}
+        settings = load(folder)
+        ttl = settings.approval.plan_timeout_s if terminal.interactive else None
+        context = RunContext(channel="demo", provider="embedded", planning_mode="auto", gate_ttl_s=ttl)
+        approver = None if terminal.interactive else _approve_own(folder)
+        code = follow(settings, message, str(uuid.uuid4()), context, terminal, approver)
+    _show_outside(folder, terminal)
+    return code
+
+
+def _approve_own(folder: Path) -> Any:
+    """Make the demo's approver; it refuses to approve anywhere but in a demo workspace."""
+
+    def approve(waiting: Mapping[str, Any], terminal: Terminal) -> dict[str, str]:
+        if not is_demo_workspace(folder):
+            raise SetupError(f"{folder} is no demo workspace", "run planwright demo in a terminal")
+        return {"type": "approve", "decided_by": "demo"}
+
+    return approve
+
+
+def _configure(folder: Path, url: str) -> None:
+    """Write the workspace's settings, unless a person has made them their own."""
+    path = folder / FILE_NAME
+    if path.exists() and not path.read_text("utf-8").startswith(_HEADER):
+        return
+    host = host_of(url)
+    path.write_text(f'{_HEADER}[channels.team]\nurl = "{url}"\n\n[egress]\nallow = ["{host}"]\n', "utf-8")
+
+
+def _show_outside(folder: Path, terminal: Terminal) -> None:
+    """Read what the run left in the ticket database and in the webhook's own log."""
+    say = terminal.screen.print
+    with sqlite3.connect(folder / "tickets.db") as tickets:
+        row = tickets.execute("SELECT id, title, amount FROM tickets ORDER BY id DESC LIMIT 1").fetchone()
+    say(views.label("outside", f"tickets.db: #{row[0]} {row[1]}, amount {row[2]}"))
+    tickets.close()
+    with sqlite3.connect(folder / "webhook.db") as log:
+        rows = log.execute("SELECT status, idempotency_key FROM requests ORDER BY id DESC LIMIT 2").fetchall()
+        text = log.execute("SELECT text FROM messages ORDER BY id DESC LIMIT 1").fetchone()
+    log.close()
+    for status, key in reversed(rows):
+        say(views.label("", f"webhook.db: answered {status}, Idempotency-Key {str(key)[:12]}…"))
+    say(views.label("", f"webhook.db: message {text[0] if text else 'none'!r}"))

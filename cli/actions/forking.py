@@ -1,0 +1,88 @@
+"""Time travel at the terminal: list the checkpoints of a run, and fork it from one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+from langchain_core.runnables import RunnableConfig
+from rich.table import Table
+
+from planwright.cli.session.drive import Terminal, follow
+from planwright.cli.views import records as views
+from planwright.cli.views.inspect import find_run
+from planwright.domain.run_context import RunContext
+from planwright.graph.agent import Agent
+from planwright.graph.building import build_graph
+from planwright.graph.fork import Point
+from planwright.settings.settings import load
+
+Begin = Callable[[Agent, RunContext], RunnableConfig]
+"""Writes the new run down and returns its config."""
+
+
+def fork(
+    source: str, checkpoint_id: str | None, rerun: list[str], workspace: Path, terminal: Terminal
+) -> int:
+    """Begin a fork of a run and follow it to its end or to a gate. Returns the exit code."""
+
+    def begin(agent: Agent, context: RunContext) -> RunnableConfig:
+        return agent.fork(source, checkpoint_id, rerun=rerun, context=context)
+
+    return follow_from(source, workspace, terminal, begin)
+
+
+def follow_from(source: str, workspace: Path, terminal: Terminal, begin: Begin) -> int:
+    """Begin a run that comes from another, and follow it. Returns the exit code."""
+    settings = load(workspace)
+    find_run(settings, source)  # what is not there makes no store
+    ttl = settings.approval.plan_timeout_s if terminal.interactive else None
+    context = RunContext(channel="cli", gate_ttl_s=ttl)
+    agent = build_graph(settings)
+    try:
+        config = begin(agent, context)
+    finally:
+        agent.close()
+    thread = str(config["configurable"]["thread_id"])
+    if not terminal.as_json:
+        terminal.screen.print(views.label("thread", thread))
+    return follow(settings, None, thread, context, terminal)
+
+
+def show_checkpoints(source: str, workspace: Path, as_json: bool) -> int:
+    """List what a fork can begin at, the newest first."""
+    settings = load(workspace)
+    find_run(settings, source)
+    agent = build_graph(settings)
+    try:
+        points = agent.checkpoints(source)
+    finally:
+        agent.close()
+    if as_json:
+        print(json.dumps([asdict(point) for point in points], indent=2))
+    elif points:
+        views.console().print(checkpoints_table(points))
+    else:
+        print("no checkpoints: a fork without --checkpoint takes what is on record")
+    return 0
+
+
+def checkpoints_table(points: list[Point]) -> Table:
+    """Lay out checkpoints: what came next, the revision of the plan, and the steps a fork keeps."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name, width in (("checkpoint", 36), ("when (UTC)", 19)):
+        table.add_column(name, no_wrap=True, min_width=width)
+    for name in ("next", "plan", "a fork keeps"):
+        table.add_column(name, overflow="fold")
+    runs = {point.run_id for point in points}
+    for number, point in enumerate(points):
+        if len(runs) > 1 and (not number or points[number - 1].run_id != point.run_id):
+            table.add_row(views.safe(point.run_id), "", "", "", "", style="bold cyan")
+        kept = ", ".join(point.kept) or "nothing"
+        plan = "" if point.revision is None else f"revision {point.revision}"
+        keeps = f"{kept} ({len(point.kept)} of {point.total})" if plan else "nothing: the request begins anew"
+        when = point.at[:19].replace("T", " ")
+        table.add_row(point.checkpoint_id, when, ", ".join(point.next) or "the end", plan, views.safe(keeps))
+    return table

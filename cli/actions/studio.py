@@ -1,0 +1,193 @@
+"""`planwright studio`: LangGraph's development server over a workspace, for Studio and the SDKs.
+
+The server is a process of its own on 127.0.0.1; it ends with the command. Each start makes a token, and
+nobody gets in without it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+import uuid
+import webbrowser
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from planwright.checkpoints.private_files import close_to_others, open_private, private_folder
+from planwright.cli.views import records as views
+from planwright.cli.views.agent_views import open_checked
+from planwright.cli.views.run_list import recorded_runs
+from planwright.domain.errors import SetupError
+from planwright.security.credentials import Caller, read_credentials
+from planwright.settings.server import START_TOKEN, WORKSPACE
+from planwright.settings.settings import Settings, child_environment, load
+
+CONFIG = Path(__file__).with_name("langgraph.json")
+GRAPH = "planwright"
+HOST, PORT = "127.0.0.1", 2024
+START_S, STOP_S = 60, 10
+LOG_LINES = 12
+SERVER_FOLDER = "server"
+ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STUDIO = "https://smith.langchain.com/studio/?baseUrl="
+QUIET = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "true"}
+
+
+def open_studio(workspace: Path, port: int | None, browser: bool) -> int:
+    """Serve a workspace until Ctrl-C. Returns 0; raises SetupError when the server cannot be had."""
+    _check_installed()
+    settings = load(workspace)
+    open_checked(settings)
+    token = secrets.token_urlsafe(32)
+    read_credentials(settings, token)
+    chosen = _port(port)
+    url = f"http://{HOST}:{chosen}"
+    log = settings.store_folder / "studio.log"
+    try:
+        with _server(settings, chosen, log, token) as process:
+            _await_answer(process, url, log)
+            _say(url, token, log, register(settings, url, token))
+            if browser:
+                webbrowser.open(STUDIO + url)
+            process.wait()
+    except KeyboardInterrupt:
+        views.console().print(views.label("studio", "ended; nothing is lost"))
+        return 0
+    raise _ended(process, log)
+
+
+def register(settings: Settings, url: str, token: str) -> list[tuple[str, bool]]:
+    """Make the threads of the token's tenant that wait for a decision known to a server.
+
+    Returns their ids, and whether the server took them: it knows no ids but UUIDs.
+    """
+    runs = [run for run in recorded_runs(settings, waiting=True) if run["tenant"] == Caller("").tenant]
+    waiting = [(str(run["thread_id"]), str(run["title"])) for run in runs]
+    headers = {"Authorization": f"Bearer {token}"}
+    with httpx.Client(base_url=url, headers=headers, trust_env=False, timeout=30) as client:
+        for thread_id, title in waiting:
+            if _is_uuid(thread_id):
+                metadata = {"graph_id": GRAPH, "title": title}
+                thread = {"thread_id": thread_id, "if_exists": "do_nothing", "metadata": metadata}
+                client.post("/threads", json=thread).raise_for_status()
+    return [(thread_id, _is_uuid(thread_id)) for thread_id, _ in waiting]
+
+
+def _check_installed() -> None:
+    if not all(importlib.util.find_spec(name) for name in ("langgraph_cli", "langgraph_api")):
+        raise SetupError(
+            "LangGraph's development server is not installed",
+            "install the extra: pip install 'planwright[studio]' (in a checkout: pip install '.[studio]')",
+        )
+
+
+def _port(wanted: int | None) -> int:
+    """Choose a port: the one asked for, else 2024, else any free one."""
+    for candidate in (wanted or PORT, 0):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((HOST, candidate))
+            except OSError as error:
+                if wanted:
+                    raise SetupError(
+                        f"port {wanted} cannot be used: {error.strerror}", "choose another with --port"
+                    ) from error
+                continue
+            return int(probe.getsockname()[1])
+    raise SetupError("there is no free port", "end a program that listens, then try again")
+
+
+@contextlib.contextmanager
+def _server(settings: Settings, port: int, log: Path, token: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run `langgraph dev` over the workspace; it has ended when the block is left.
+
+    It runs in a folder of its own, because it puts its folder on the import path, and reads its list of
+    threads there as pickles. -P: nor does Python put it there, first. A session of its own: Ctrl-C is for
+    this program, which then ends the server by its pid. Blocking calls of the user's capabilities are
+    allowed, as they are in the terminal.
+    """
+    command = [sys.executable, "-P", "-m", "langgraph_cli", "dev", "--config", str(CONFIG)]
+    options = ["--host", HOST, "--port", str(port), "--no-browser", "--no-reload", "--allow-blocking"]
+    folder = private_folder(settings.store_folder / SERVER_FOLDER)
+    close_to_others(folder)
+    handed = {WORKSPACE: str(settings.workspace), START_TOKEN: token}
+    early: list[int] = []
+    for name in ENDS:  # an exception in the middle of Popen would lose the process
+        signal.signal(name, lambda number, _: early.append(number))
+    with (
+        open_private(log, "wb") as output,
+        subprocess.Popen(
+            [*command, *options],
+            cwd=folder,
+            env={**child_environment(QUIET), **handed},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        ) as process,
+    ):
+        try:
+            for name in ENDS:
+                signal.signal(name, signal.default_int_handler)
+            if early:
+                raise KeyboardInterrupt
+            yield process
+        finally:
+            process.terminate()
+            try:
+                process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                process.kill()  # an open stream keeps it; what runs is recorded
+            close_to_others(folder)
+
+
+def _await_answer(process: subprocess.Popen[Any], url: str, log: Path) -> None:
+    deadline = time.monotonic() + START_S
+    with httpx.Client(trust_env=False, timeout=5) as client:
+        while process.poll() is None and time.monotonic() < deadline:
+            with contextlib.suppress(httpx.TransportError):
+                if client.get(f"{url}/ok").is_success:
+                    return
+            time.sleep(0.1)
+    raise _ended(process, log)
+
+
+def _ended(process: subprocess.Popen[Any], log: Path) -> SetupError:
+    said = log.read_text("utf-8", errors="replace").splitlines()[-LOG_LINES:]
+    how = f"ended with code {process.returncode}" if process.poll() is not None else "does not answer"
+    return SetupError(
+        "\n  ".join([f"LangGraph's development server {how}; it said:", *map(views.safe, said)]),
+        f"read all of it in {log}",
+    )
+
+
+def _say(url: str, token: str, log: Path, waiting: Sequence[tuple[str, bool]]) -> None:
+    screen = views.console()
+    screen.print(views.label("studio", STUDIO + url))
+    screen.print(views.label("api", f"{url} (graph {GRAPH})"))
+    screen.print(views.label("token", token))
+    screen.print(views.label("", "send it as Authorization: Bearer …, or as api_key of the SDKs;"))
+    screen.print(views.label("", "in Studio: connect with this URL and that header, under Advanced settings"))
+    screen.print(views.label("log", str(log)))
+    for thread_id, taken in waiting:
+        hint = "" if taken else ": no UUID, so not in Studio; answer it with planwright approve"
+        screen.print(views.label("waiting", f"thread {thread_id}{hint}"))
+    screen.print(views.label("end", "Ctrl-C"))
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        return False
+    return True

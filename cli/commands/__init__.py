@@ -1,0 +1,1 @@
+"""The commands, by group. Each loads what it needs when it is called."""

@@ -1,0 +1,53 @@
+"""The command that answers: a question, with feedback about a plan, or what became of effects in doubt."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from planwright.cli.commands.options import HERE, Folder, Json, NoInput
+
+
+def respond(
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="[GATE|THREAD] [WORDS]", help="What you say.")
+    ] = None,
+    happened: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY[=RESULT]", help="This effect in doubt happened; may be repeated."),
+    ] = None,
+    not_happened: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY", help="This effect in doubt did not happen; may be repeated."),
+    ] = None,
+    workspace: Folder = HERE,
+    json: Json = False,
+    no_input: NoInput = False,
+) -> None:
+    """Answer a question, say what should be different about a plan, or which effects in doubt happened."""
+    from planwright.cli.actions.settling import settle
+    from planwright.cli.session.drive import Terminal, reply
+
+    given, effects = words or [], effects_of(happened or [], not_happened or [])
+    if effects:
+        if len(given) > 1:
+            raise typer.BadParameter("name one gate, thread or run beside --happened and --not-happened")
+        which = given[0] if given else None
+        raise typer.Exit(settle(which, effects, workspace, Terminal(json, no_input)))
+    if not 1 <= len(given) <= 2:
+        raise typer.BadParameter('put the feedback in quotes: planwright respond [GATE|THREAD] "…"')
+    which = given[0] if len(given) == 2 else None
+    raise typer.Exit(reply(which, given[-1], workspace, Terminal(json, no_input)))
+
+
+def effects_of(happened: list[str], not_happened: list[str]) -> list[dict[str, Any]]:
+    """Read what the options say of effects in doubt; a result is JSON, or words."""
+    from planwright.domain.doubt import read_result
+
+    effects: list[dict[str, Any]] = [{"key": key, "happened": False} for key in not_happened]
+    for one in happened:
+        key, separator, text = one.partition("=")
+        result = {"result": read_result(text)} if separator else {}
+        effects.append({"key": key, "happened": True, **result})
+    return effects

@@ -1,0 +1,1 @@
+"""A run at a terminal: watched, asked, edited."""

@@ -1,0 +1,179 @@
+"""Ask the person at the terminal at a gate, or say how it can be answered later."""
+
+from __future__ import annotations
+
+import sys
+import termios
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from langgraph.types import Command
+
+from planwright.cli.session import doubt_questions
+from planwright.cli.session.editing import NOTHING_SAVED, Drafts
+from planwright.cli.session.terminal import Terminal, Watch
+from planwright.cli.views import records as views
+from planwright.cli.views.gate_view import gate_view
+from planwright.domain.errors import GateError, PlanwrightError, SetupError
+from planwright.security.credentials import login_name
+
+Approver = Callable[[Mapping[str, Any], Terminal], dict[str, Any]]
+CHOICES = {
+    "plan": "[y] approve   [e] edit   [n] reject   or type why not",
+    "step": "[y] approve   [n] reject   or type why not",
+    "info": "type the answer   [n] no answer",
+    "escalation": "[y] run again   [n] leave it and end",
+}
+ACCEPTS = "[y] accept it as it is"
+EDIT = ("e", "edit")
+ASKS = {"info": "answer", "escalation": "what now?"}
+
+
+def who() -> str:
+    """Name the person at the terminal, as the system knows them."""
+    return login_name()
+
+
+def reason_for(terminal: Terminal) -> str:
+    """Ask the person at the terminal why they reject; nobody is kept from saying no for want of words."""
+    if not terminal.interactive:
+        return ""
+    terminal.screen.print(views.label("why?", "the planner is told, or else whoever reads the answer"))
+    forget_typed_ahead()
+    try:
+        return input("           ").strip()
+    except EOFError:
+        return ""
+
+
+def asker(drafts: Drafts, watch: Watch) -> Approver:
+    """Ask the person at the terminal about one open gate, until there is an answer."""
+
+    def ask(waiting: Mapping[str, Any], terminal: Terminal) -> dict[str, Any]:
+        _show_card(waiting, terminal, watch)
+        terminal.screen.print(views.label(ASKS.get(waiting["kind"], "approve?"), _question(waiting)))
+        forget_typed_ahead()
+        if waiting["shown"].get("effects"):
+            said = doubt_questions.ask_each(waiting["shown"], terminal, lambda: input().strip())
+            return {**said, "decided_by": who()}
+        prompt = f"           {choices(waiting)}: "
+        while True:
+            terminal.screen.print(prompt, end="", markup=False)
+            typed = input().strip()
+            if "edit" in _allowed(waiting) and typed.lower() in EDIT:
+                answer = _by_hand(waiting, drafts, terminal)
+            else:
+                answer = read(typed, waiting)
+            if answer:
+                return {**answer, "decided_by": who()}
+
+    return ask
+
+
+def forget_typed_ahead() -> None:
+    """Drop what was typed before the question was there: it cannot be an answer to it."""
+    if sys.stdin.isatty():
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
+
+
+def choices(waiting: Mapping[str, Any]) -> str:
+    """Say what can be typed at a gate."""
+    more = ""
+    if waiting.get("remember"):
+        more = "   [r] for the rest of this run   [a] always, with these arguments"
+    elif waiting["kind"] == "escalation" and "respond" in _allowed(waiting):
+        doubtful = waiting["shown"]["in_doubt"]
+        more = "   or type what came of it" if doubtful else "   or type what to do instead"
+    offered = CHOICES[waiting["kind"]]
+    if "edit" not in _allowed(waiting):
+        offered = offered.replace("   [e] edit", "")
+    if waiting["kind"] == "escalation" and waiting["shown"].get("approve", "again") != "again":
+        takes = f"{ACCEPTS}   " if "approve" in _allowed(waiting) else ""
+        offered = offered.replace("[y] run again   ", takes)
+    return offered.replace("   [n]", f"{more}   [n]", 1)
+
+
+def read(typed: str, waiting: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Turn what was typed into an answer; None when it is none at this gate, so that it is asked again."""
+    word, allowed = typed.lower(), _allowed(waiting)
+    if word in ("y", "yes") and "approve" in allowed:
+        return {"type": "approve"}
+    if word in ("r", "run") and waiting.get("remember"):
+        return {"type": "approve", "remember": "run"}
+    if word in ("a", "always") and waiting.get("remember"):
+        return {"type": "approve", "remember": "always"}
+    if word in ("n", "no"):
+        return {"type": "reject", "message": ""}
+    if waiting["kind"] in ("info", "escalation"):
+        return {"type": "respond", "message": typed} if typed and "respond" in allowed else None
+    return None if waiting["kind"] == "plan" and word in EDIT else {"type": "reject", "message": typed}
+
+
+def edited_gate(given: Any) -> str:
+    """Name the gate whose plan an answer edits; empty for any other entry."""
+    answer = given.resume if isinstance(given, Command) else None
+    return str(answer["gate_id"]) if isinstance(answer, dict) and answer.get("type") == "edit" else ""
+
+
+def say_refused(error: PlanwrightError, terminal: Terminal) -> None:
+    """Say why an answer was not taken, and what to do."""
+    terminal.screen.print(views.label("refused", error.cause, "red"))
+    terminal.screen.print(views.label("next", error.next_step))
+
+
+def say_how_to_answer(waiting: Mapping[str, Any], where: str, terminal: Terminal, watch: Watch) -> None:
+    """Show what waits, and the commands that answer it."""
+    _show_card(waiting, terminal, watch)
+    kind, gate, allowed = waiting["kind"], f"{waiting['gate_id']}{where}", _allowed(waiting)
+    terminal.screen.print(views.label("waiting", f"for a decision over {_question(waiting)}"))
+    if "approve" in allowed:
+        if given := ", ".join(waiting.get("approvals", ())):
+            terminal.screen.print(
+                views.label("approvals", f"{given}; somebody else has to approve, too, at their own login")
+            )
+        terminal.screen.print(views.label("approve", f"planwright approve {gate}"))
+    if "edit" in allowed:
+        terminal.screen.print(views.label("edit", f"planwright edit {gate}"))
+    if waiting["shown"].get("effects"):
+        terminal.screen.print(views.label("respond", doubt_questions.commands(waiting, gate)))
+    elif "respond" in allowed:
+        words = "the answer" if kind == "info" else "what should be different"
+        terminal.screen.print(views.label("respond", f'planwright respond {gate} "{words}"'))
+    terminal.screen.print(views.label("reject", f'planwright reject {gate} --reason "…"'))
+
+
+def _by_hand(waiting: Mapping[str, Any], drafts: Drafts, terminal: Terminal) -> dict[str, Any] | None:
+    """Let the person change the plan of a gate in an editor; None, and a line that says why, for none."""
+    asked = (waiting["gate_id"], waiting["run_id"], waiting["plan_hash"], waiting["shown"])
+    try:
+        if edited := drafts.open(*asked):
+            return edited
+        terminal.screen.print(views.label("edit", NOTHING_SAVED))
+    except (GateError, SetupError) as error:
+        say_refused(error, terminal)
+    return None
+
+
+def _show_card(waiting: Mapping[str, Any], terminal: Terminal, watch: Watch) -> None:
+    """Show what is decided over, unless it is the plan just shown."""
+    if waiting["kind"] != "plan" or not watch.shown(waiting["shown"]):
+        terminal.screen.print(gate_view(waiting["kind"], waiting["shown"]))
+
+
+def _question(waiting: Mapping[str, Any]) -> str:
+    shown, until = waiting["shown"], waiting["expires_at"][:19].replace("T", " ")
+    if waiting["kind"] == "info":
+        return f"the questions above; valid until {until} UTC"
+    what = shown.get("capability")
+    if waiting["kind"] == "escalation":
+        what = (
+            f"{shown['step_id']}, which {'failed' if shown.get('approve') == 'again' else 'was not accepted'}"
+        )
+    if waiting["kind"] == "plan":
+        what = f"the plan above, {len(shown['steps'])} step{'s' * (len(shown['steps']) != 1)}"
+    return f"{what}, risk {shown['risk']}; valid until {until} UTC"
+
+
+def _allowed(waiting: Mapping[str, Any]) -> list[str]:
+    allowed: list[str] = waiting["review_configs"][0]["allowed_decisions"]
+    return allowed

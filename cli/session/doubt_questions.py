@@ -1,0 +1,50 @@
+"""Ask at the terminal of effects in doubt whether they happened, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from planwright.cli.session.terminal import Terminal
+from planwright.cli.views import records as views
+from planwright.domain.doubt import SHOWN_KEY, read_result
+
+HAPPENED, NOT_HAPPENED, LEFT = ("y", "yes", "it happened"), ("n", "no", "it did not happen"), ("l", "leave")
+UNCLEAR = ("", "ok", "true", "false", "approve", "reject", "a", "r", "h")
+CHOICES = "[y] it happened, or type what came of it   [n] it did not happen   [l] leave it and end"
+
+
+def ask_each(shown: Mapping[str, Any], terminal: Terminal, read: Callable[[], str]) -> dict[str, Any]:
+    """Ask of every effect of a card whether it happened; leaving one leaves them all."""
+    said: list[dict[str, Any]] = []
+    for number, effect in enumerate(shown["effects"], 1):
+        place, key = f"{number} of {len(shown['effects'])}", effect["key"][:SHOWN_KEY]
+        terminal.screen.print(views.label("happened?", f"{place}: {effect['capability']}, key {key}"))
+        answer: dict[str, Any] | None = None
+        while answer is None:
+            terminal.screen.print(f"           {CHOICES}: ", end="", markup=False)
+            typed = read()
+            if typed.lower() in LEFT:
+                return {"type": "reject", "message": ""}
+            answer = of_effect(typed)
+        said.append({"key": effect["key"], **answer})
+    return {"type": "respond", "effects": said}
+
+
+def of_effect(typed: str) -> dict[str, Any] | None:
+    """Read what was typed of one effect; None for what could mean either."""
+    word = typed.lower()
+    if word in HAPPENED:
+        return {"happened": True}
+    if word in NOT_HAPPENED:
+        return {"happened": False}
+    if word in UNCLEAR:
+        return None
+    return {"happened": True, "result": read_result(typed)}
+
+
+def commands(waiting: Mapping[str, Any], gate: str) -> str:
+    """Spell the command that decides over the effects of a gate, with its keys."""
+    keys = [effect["key"][:SHOWN_KEY] for effect in waiting["shown"]["effects"]]
+    each = " ".join(f"--happened {key}" for key in keys)
+    return f"planwright respond {gate} {each}   (or --happened KEY=RESULT, or --not-happened KEY)"

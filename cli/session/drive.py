@@ -1,0 +1,259 @@
+"""Drive a run from a terminal: stream it, ask at its gates, print its answer."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import sys
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command
+
+from planwright.checkpoints.stores import open_stores
+from planwright.cli.session.asking import Approver, asker, edited_gate, say_how_to_answer, say_refused, who
+from planwright.cli.session.editing import NOTHING_SAVED, Drafts, from_file
+from planwright.cli.session.lines import left_in_doubt
+from planwright.cli.session.terminal import Terminal as Terminal
+from planwright.cli.session.terminal import Watch
+from planwright.cli.views import mcp_views
+from planwright.cli.views import records as views
+from planwright.cli.views.inspect import find_gate, find_run, open_gates, recorded_events, report
+from planwright.cli.views.memory_views import invitation, proposals
+from planwright.cli.views.run_list import questions
+from planwright.domain.clock import utc_now
+from planwright.domain.errors import GateError, PartsElsewhere, SetupError
+from planwright.domain.results import RunStatus
+from planwright.domain.run_context import RunContext, read_context
+from planwright.graph.building import build_graph
+from planwright.graph.control import Control
+from planwright.models.providers.router import Router
+from planwright.settings.settings import Settings, load
+
+EXIT: dict[RunStatus, int] = {
+    "completed": 0,
+    "planned": 0,
+    "completed_with_skips": 0,
+    "failed": 1,
+    "running": 1,
+    "paused": 2,
+    "waiting": 3,
+    "needs_input": 3,
+    "rejected": 4,
+    "expired": 4,
+    "escalated": 5,
+    "budget_exceeded": 6,
+    "refused": 7,
+    "cancelled": 8,
+    "timeout": 124,
+}
+
+
+COLOURS = {0: "green", 3: "yellow"}
+
+
+def start(
+    request: str,
+    workspace: Path,
+    thread: str | None,
+    options: RunContext,
+    terminal: Terminal,
+) -> int:
+    """Begin a run and follow it to its end or to a gate. Returns the exit code."""
+    settings = load(workspace)
+    Router(settings).route(options.provider)  # one that is not there begins no run
+    patience = settings.approval.plan_timeout_s if terminal.interactive else None
+    context = replace(options, channel="cli", gate_ttl_s=patience)
+    return follow(settings, begun_with(request), thread or str(uuid.uuid4()), context, terminal)
+
+
+def dry_run(request: str, workspace: Path, options: RunContext, terminal: Terminal) -> int:
+    """Plan and verify a request, and run nothing."""
+    context = replace(options, dry_run=True, channel="cli", planning_mode="always")
+    return follow(load(workspace), begun_with(request), str(uuid.uuid4()), context, terminal)
+
+
+def answer(which: str | None, decision: Mapping[str, Any], workspace: Path, terminal: Terminal) -> int:
+    """Answer a gate and follow the run on."""
+    settings = load(workspace)
+    gate = find_gate(settings, which)
+    given = {**decision, "gate_id": gate["gate_id"], "decided_by": who()}
+    answering = RunContext(channel="cli")
+    return follow(settings, Command(resume=given), str(gate["thread_id"]), answering, terminal)
+
+
+def reply(which: str | None, words: str, workspace: Path, terminal: Terminal) -> int:
+    """Respond at a gate, or answer the question a run has ended with: the next run of its thread."""
+    settings = load(workspace)
+    gates, asking = open_gates(settings, which), questions(settings, which)
+    if not asking:
+        return answer(which, {"type": "respond", "message": words}, workspace, terminal)
+    if gates or len(asking) > 1:
+        listed = [row["gate_id"] for row in gates] + [row["thread_id"] for row in asking]
+        raise GateError(f"there are several to answer: {', '.join(listed[:5])}", "name the one you mean")
+    patience = settings.approval.plan_timeout_s if terminal.interactive else None
+    options = read_context(json.loads(asking[0]["context"]))
+    context = replace(options, channel="cli", gate_ttl_s=patience)
+    return follow(settings, begun_with(words), str(asking[0]["thread_id"]), context, terminal)
+
+
+def begun_with(request: str) -> dict[str, Any]:
+    """Spell what a run begins with."""
+    return {"messages": [{"role": "user", "content": request}]}
+
+
+def edit_plan(
+    which: str | None, file: str | None, only_print: bool, workspace: Path, terminal: Terminal
+) -> int:
+    """Change the plan of a gate by hand or from a file, and follow the run to its new gate."""
+    settings = load(workspace)
+    gate, drafts = find_gate(settings, which), Drafts(settings)
+    if gate["kind"] != "plan" or gate["status"] != "open":
+        what = "asks about one call, not about a plan" if gate["kind"] != "plan" else f"is {gate['status']}"
+        raise GateError(f"gate {gate['gate_id']} {what}", "see what waits: planwright ls --waiting")
+    asked = (gate["gate_id"], gate["run_id"], gate["shown_hash"], json.loads(gate["shown"]))
+    if only_print:
+        sys.stdout.write(drafts.text(*asked))
+        return 0
+    if file is None and (terminal.no_input or not sys.stdin.isatty()):
+        raise SetupError(
+            "there is no terminal for an editor",
+            f"planwright edit {gate['gate_id']} --print > plan.yaml, change it, and --file plan.yaml",
+        )
+    try:
+        given = drafts.open(*asked) if file is None else from_file(file, gate["shown_hash"])
+        if given is None:
+            terminal.screen.print(views.label("edit", NOTHING_SAVED))
+            return EXIT["waiting"]
+        answered: Command[Any] = Command(resume={**given, "gate_id": gate["gate_id"], "decided_by": who()})
+        return follow(settings, answered, str(gate["thread_id"]), RunContext(channel="cli"), terminal)
+    except GateError as error:
+        if file is not None or not drafts.kept(gate["gate_id"]):
+            raise
+        raise GateError(error.cause, f"your text is kept: planwright edit {gate['gate_id']}") from error
+
+
+def recover(thread: str, workspace: Path, terminal: Terminal, *, take_over: bool = False) -> int:
+    """Go on with an interrupted run, or with one that another process holds."""
+    settings = load(workspace)
+    thread_id = str(find_run(settings, thread)["thread_id"])
+    if take_over:
+        with contextlib.closing(open_stores(settings.store_folder)) as stores:
+            holder = asyncio.run(Control(stores, utc_now).take_over(thread_id))
+        sys.stderr.write(f"taken over from {holder}\n" if holder else "nobody held it\n")
+    return follow(settings, None, thread_id, RunContext(channel="cli"), terminal)
+
+
+def follow(
+    settings: Settings,
+    given: Any,
+    thread: str,
+    context: RunContext | None,
+    terminal: Terminal,
+    approver: Approver | None = None,
+) -> int:
+    """Stream a run; at a gate ask whoever is there, or say how to answer later."""
+    watch, undoable = Watch(terminal, settings.budgets.run), 0
+    if given is None or isinstance(given, Command):
+        context = _recalled(settings, thread, context, watch)
+    agent, drafts = build_graph(settings), Drafts(settings)
+    config: RunnableConfig = {"configurable": {"thread_id": thread}}
+    for line in mcp_views.missing(agent.servers):
+        terminal.screen.print(views.label("mcp", line, "yellow"))
+    ask = approver or (asker(drafts, watch) if terminal.interactive else None)
+    edited, answered = edited_gate(given), False
+    try:
+        while True:
+            try:
+                watch.stream(agent, given, config, context)
+                drafts.accepted(edited)
+            except GateError as error:
+                drafts.refused(edited, error)
+                if not (edited and answered):
+                    raise
+                say_refused(error, terminal)
+            waiting = agent.get_state(config).interrupts
+            mine = next((one for one in waiting if who() not in one.value.get("approvals", ())), None)
+            if mine is None or ask is None:
+                break
+            answer = {**ask(mine.value, terminal), "gate_id": mine.value["gate_id"]}
+            given, answered = Command(resume={mine.id: answer}), True
+            edited = edited_gate(Command(resume=answer))
+        undoable = 0 if waiting else agent.loop.call(lambda: agent.undoing.count(thread))
+    except PartsElsewhere as error:
+        return left_to_another(error, settings, thread, terminal)
+    except EOFError:
+        terminal.screen.print()  # nobody answered: the gate stays open
+    except KeyboardInterrupt:
+        where = f" -w {settings.workspace}" if settings.workspace != Path.cwd() else ""
+        terminal.screen.print(
+            f"\ninterrupted; nothing is lost: planwright resume {thread}{where}", soft_wrap=True
+        )
+        return 130
+    finally:
+        agent.close()
+    asked = [found.value for found in waiting]
+    return finish(settings, find_run(settings, thread), asked, terminal, watch, undoable)
+
+
+def _recalled(settings: Settings, thread: str, context: RunContext | None, watch: Watch) -> RunContext:
+    """Show what a run did so far, and go on as its tenant."""
+    run = find_run(settings, thread)
+    watch.recall(recorded_events(settings, run["run_id"]))
+    return replace(context or RunContext(), tenant=run["tenant"])
+
+
+def left_to_another(error: PartsElsewhere, settings: Settings, thread: str, terminal: Terminal) -> int:
+    """Say that a run goes on in another process, in words or by its report. Returns the exit code."""
+    if not terminal.as_json:
+        raise error
+    print_report(settings, find_run(settings, thread)["run_id"])
+    return error.exit_code
+
+
+def print_report(settings: Settings, run_id: str) -> None:
+    """Print all that is recorded of a run, as JSON."""
+    print(json.dumps(report(settings, run_id), ensure_ascii=False, indent=2))
+
+
+def finish(
+    settings: Settings,
+    run: Mapping[str, Any],
+    waiting: list[Any],
+    terminal: Terminal,
+    watch: Watch,
+    undoable: int,
+) -> int:
+    """Print the answer on stdout and, on stderr, where to look again. Returns the exit code.
+
+    A run that did not do all of what it was for may be undone, as far as that is declared.
+    """
+    status: RunStatus = run["status"]
+    where = f" -w {settings.workspace}" if settings.workspace != Path.cwd() else ""
+    if terminal.as_json:
+        print_report(settings, run["run_id"])
+    elif waiting:
+        for asked in waiting:
+            say_how_to_answer(asked, where, terminal, watch)
+    else:
+        sys.stdout.write(views.safe(run["answer"] or "") + "\n")
+        sys.stdout.flush()
+        terminal.screen.print(views.label("status", status, COLOURS.get(EXIT[status], "red")))
+        if status == "needs_input":
+            terminal.screen.print(views.label("respond", views.how_to_reply(run["thread_id"], where)))
+        if proposed := proposals(settings, run["tenant"], run_id=run["run_id"]):
+            terminal.screen.print(views.label("memory", invitation(proposed, where)))
+        again = f"planwright show {run['thread_id']}{where}"
+        terminal.screen.print(views.label("look again", again))
+        terminal.screen.print(views.label("", f"planwright events {run['thread_id']}{where}"))
+        if EXIT[status] and (decide := left_in_doubt(report(settings, run["run_id"]), where)):
+            terminal.screen.print(views.label("decide", decide))
+        if EXIT[status] and undoable:
+            again = f"planwright undo {run['run_id']}{where}"
+            terminal.screen.print(views.label("undo", f"{undoable} of its effects: {again}"))
+    return EXIT[status]

@@ -1,0 +1,212 @@
+"""What a board looks like: rows for a screen of a given size, and the lines that stay behind.
+
+No row of a risky step is ever cut: it is wrapped, or, when it would fill the screen, its arguments
+are counted instead; steps that find no room are counted as well. Every row is one row of the screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rich.cells import cell_len
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from planwright.cli.session.live import Board, Line, State
+from planwright.cli.views.records import chop, one_line, pad, safe, usage
+from planwright.settings.agents import RunBudget
+
+LOOKS: dict[State, tuple[str, str]] = {
+    "pending": ("◷", "dim"),
+    "running": ("▶", "cyan"),
+    "waiting": ("⏸", "bold yellow"),
+    "done": ("✓", "green"),
+    "failed": ("✗", "red"),
+    "rejected": ("⊘", "red"),
+    "skipped": ("–", "yellow"),
+}
+URGENCY: tuple[State, ...] = ("waiting", "running", "failed", "rejected", "pending", "skipped", "done")
+MORE = {"pending": "to come", "waiting": "waiting for a decision", "done": "done"}
+HANGING = 8
+LONGEST, SHORT = 5, 2
+WIDEST_ID, WIDEST_NAME = 12, 24
+CALLS_SHOWN = 3
+ANSWER_SHOWN = 6
+GATE_ROWS = 2
+MICRO_CENTS_PER_DOLLAR = 100_000_000
+
+
+@dataclass(frozen=True)
+class Page:
+    """How lines are laid out: `short` in few rows each, `whole` with nothing left out."""
+
+    now: float
+    width: int
+    columns: tuple[int, int]
+    short: bool = False
+    whole: bool = False
+
+
+def frame(board: Board, now: float, width: int, height: int, limits: RunBudget) -> RenderableType:
+    """Show a board at a moment, in at most `height` rows of at most `width` cells."""
+    foot = footer(board, now, width, limits)
+    room = max(height - len(foot), 1)
+    said = answer_rows(board, width, min(ANSWER_SHOWN, max(room // 3, 1)))
+    return Group(*window(board.lines, now, width, max(room - len(said), 0)), *said, *foot)
+
+
+def window(lines: Sequence[Line], now: float, width: int, room: int) -> list[Text]:
+    """Choose what to show where not everything fits: what asks and runs first, then what is near it."""
+    page = Page(now, width, _columns(lines))
+    whole = [rows(line, page) for line in lines]
+    if sum(map(len, whole)) <= room:
+        return [row for found in whole for row in found]
+    centre = next((n for n, line in enumerate(lines) if line.state in ("waiting", "running")), len(lines))
+    order = sorted(range(len(lines)), key=lambda n: (URGENCY.index(lines[n].state), abs(n - centre), n))
+    shown: dict[int, list[Text]] = {}
+    left = room - 1  # the row that counts the others
+    for number in order:
+        small = rows(lines[number], replace(page, short=True))
+        made = whole[number] if len(whole[number]) <= left else small
+        if len(made) <= left:
+            shown[number] = made
+            left -= len(made)
+    hidden = [line.state for number, line in enumerate(lines) if number not in shown]
+    counted = [f"{hidden.count(state)} more {MORE.get(state, state)}" for state in URGENCY if state in hidden]
+    rest = Text(f"  … {', '.join(counted)}", "dim")
+    rest.truncate(width, overflow="ellipsis")
+    return [row for number in sorted(shown) for row in shown[number]] + [rest][: max(room, 0)]
+
+
+def rows(line: Line, page: Page, indent: int = 2) -> list[Text]:
+    """Show a line and the calls under it, and the calls of an agent under the one that called it."""
+    calls = line.calls if page.whole else _some(line.calls, 0 if page.short else CALLS_SHOWN)
+    made = _line_rows(line, page, indent)
+    for call in calls:
+        made += rows(call, page, indent + 4)
+    if hidden := len(line.calls) - len(calls):
+        made.append(Text(" " * (indent + 4) + f"… {hidden} more call{'s' * (hidden != 1)}", "dim"))
+    return made
+
+
+def left_behind(lines: Sequence[Line], now: float, width: int) -> RenderableType:
+    """Show what settled or waits as it stays on the screen: whole, however many rows that takes."""
+    page = Page(now, width, _columns(lines), whole=True)
+    return Group(*(row for line in lines for row in rows(line, page)))
+
+
+def answer_rows(board: Board, width: int, room: int) -> list[Text]:
+    """Show the newest rows of an answer that is still coming in."""
+    told = [row for part in safe(board.answer).splitlines() for row in pack(part.split(" "), width, " ")]
+    return [Text(row) for row in told[-room:]]
+
+
+def footer(board: Board, now: float, width: int, limits: RunBudget) -> list[Text]:
+    """Sum up: phase, time, how many steps are through, usage, what is left of the budget, open gates."""
+    steps = [line for line in board.lines if line.id]
+    asking = board.gates and not any(line.state == "running" for line in board.lines)
+    parts = [
+        "waiting for a decision" if asking else board.phase,
+        seconds(now - board.began if board.began else 0),
+    ]
+    if steps:
+        parts.append(f"{sum(line.settled for line in steps)} of {len(steps)} steps")
+    if board.model_calls:
+        parts.append(usage(board.usage))
+    if left := budget_left(board, limits):
+        parts.append(f"left: {', '.join(left)}")
+    rest = [Text(f"  {row}", "dim") for row in pack(parts, width - 2)]
+    gates = ", ".join(map(one_line, board.gates.values()))
+    named = chop(f"  ⏸ open gates: {gates}", width) if gates else []
+    if len(named) > GATE_ROWS:
+        named = [f"  ⏸ {len(board.gates)} open gates"]
+    asked = [Text(row, "bold yellow") for row in named]
+    return [*asked, *rest]
+
+
+def budget_left(board: Board, limits: RunBudget) -> list[str]:
+    """Name what a run may still use of each limit that is set."""
+    left = []
+    if limits.tokens is not None:
+        left.append(f"{max(limits.tokens - board.tokens, 0):,} tokens")
+    if limits.tool_calls is not None:
+        left.append(f"{max(limits.tool_calls - board.tool_calls, 0):,} calls")
+    if limits.cost is not None:
+        spent = board.cost / MICRO_CENTS_PER_DOLLAR
+        left.append(f"${max(float(limits.cost) - spent, 0):.4f}")
+    return left
+
+
+def seconds(value: float) -> str:
+    """Spell a length of time in few cells."""
+    if value < 60:
+        return f"{max(value, 0):.1f} s"
+    minutes, rest = divmod(int(value), 60)
+    return f"{minutes} min {rest:02} s"
+
+
+def pack(parts: Sequence[str], width: int, between: str = " · ") -> list[str]:
+    """Set parts beside each other, and onto a new row where the next one does not fit."""
+    packed = [""]
+    for part in parts:
+        joined = f"{packed[-1]}{between}{part}" if packed[-1] else part
+        if cell_len(joined) <= width:
+            packed[-1] = joined
+        else:
+            packed = [*filter(None, packed), *chop(part, width)]
+    return packed
+
+
+def _columns(lines: Sequence[Line]) -> tuple[int, int]:
+    """Measure the columns of ids and of capabilities; what is longer pushes its row to the right."""
+    ids = max((cell_len(one_line(line.id)) for line in lines), default=0)
+    names = max((cell_len(one_line(line.capability)) for line in lines), default=0)
+    return min(ids, WIDEST_ID), min(names, WIDEST_NAME)
+
+
+def _line_rows(line: Line, page: Page, indent: int) -> list[Text]:
+    mark, style = LOOKS[line.state]
+    ids, names = page.columns if line.id else (0, 0)
+    name = f"{pad(line.id, ids)} {pad(line.capability, names)}".lstrip()
+    took = line.seconds if line.settled else page.now - line.since if line.since else None
+    time = seconds(took) if took is not None and line.state != "waiting" else ""
+    tries = f"×{line.tries} " if line.tries > 1 else ""
+    risk = f"{line.risk} " if line.risky else ""
+    head = f"{' ' * indent}{mark} {name}  {time:<7} {risk}{tries}"
+    hanging = indent + HANGING
+    if not line.risky and not (page.whole and line.said):
+        row = Text(f"{head} {line.said or line.args}"[: 4 * page.width])
+        row.truncate(page.width, overflow="ellipsis")
+        return [_styled(row, indent, len(name), style)]
+    tail = "  ".join(filter(None, (line.args if line.risky else "", line.said)))
+    most = SHORT if page.short else LONGEST
+    made = (
+        []
+        if not page.whole and len(tail) > 4 * most * page.width
+        else _hang(f"{head} {tail}", page.width, hanging)
+    )
+    if not page.whole and not 0 < len(made) <= most:
+        counted = f"({len(line.args):,} characters, in full at the end)"
+        made = _hang(f"{head} {counted}", page.width, hanging)
+    return [_styled(Text(made[0]), indent, len(name), style), *(Text(row, "dim") for row in made[1:])]
+
+
+def _hang(text: str, width: int, indent: int) -> list[str]:
+    """Break a text into rows, all but the first indented: none of them can pass for a line of ours."""
+    first = chop(text, width)[0]
+    rest = chop(text[len(first) :], width - indent) if len(first) < len(text) else []
+    return [first, *(" " * indent + row for row in rest)]
+
+
+def _styled(row: Text, indent: int, name: int, style: str) -> Text:
+    row.stylize("dim", indent + 2 + name)
+    row.stylize(style, indent, indent + 2)
+    row.stylize("bold", indent + 2, indent + 2 + name)
+    return row
+
+
+def _some(calls: Sequence[Line], most: int) -> list[Line]:
+    """Pick the calls that run, then the newest, in their order."""
+    ranked = sorted(range(len(calls)), key=lambda n: (calls[n].state != "running", -n))
+    return [calls[n] for n in sorted(ranked[:most])]

@@ -1,0 +1,160 @@
+"""The lines of a run while it happens: pure functions from an event to what rich can print."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from planwright.cli.views.records import Hanging, estimated, label, one_line, pad, plan_view, usage, warning
+from planwright.domain.hashing import spelled
+from planwright.domain.results import spelled_end
+from planwright.domain.risk import at_least
+
+
+def event_line(event: Mapping[str, Any]) -> RenderableType | None:
+    """Show an event of a run while it happens; None for those that have no line of their own."""
+    data = event["data"]
+    match event["type"]:
+        case "run_start" if "undoes" in data:
+            return label("undo", f"of {data['undoes']}")
+        case "run_start" if "forked_from" in data:
+            return label("fork", _fork(data))
+        case "run_start" if data.get("agent"):
+            return label("agent", data["agent"])
+        case "planning_decision":
+            return label("planning", _planning(data))
+        case "plan_verified":
+            return _verified(data)
+        case "plan_repaired":
+            return label("repair", f"the planner's reply was refused: {data['error']}", "yellow")
+        case "approval_given":
+            return label("gate", f"approved by {data['by']}: {data['given']} of {data['of']} approvals")
+        case "approval_resolved":
+            reason = f": {data['reason']}" if data.get("reason") else ""
+            by = f" by {data['by']}" if data["by"] else ""
+            return label("gate", f"{data['decision']}{by}{reason}")
+        case "plan_edited":
+            by = f" by {data['by']}" if data["by"] else ""
+            return label("gate", f"edited{by}: revision {data['revision']}, to be verified and approved")
+        case "loop_guard":
+            return label("guard", f"{data['severity']}: {data['pattern']}, {data['times']} times", "yellow")
+        case "failover":
+            return label("model", failover(data), "yellow")
+        case "model_routed":
+            return label("model", routed(data), "yellow" if data["lacks"] else "dim")
+        case "structured_output":
+            said = f"{data['provider']} refused {data['refused']}: trying {data['next']}"
+            return label("model", f"{said} ({data['cause']})", "yellow")
+        case "memory_accepted":
+            return label("memory", f"remembered as {data['memory_id']} ({data['id']})", "green")
+        case "memory_failed":
+            what = f"{data['id']} stays proposed" if "id" in data else "the model proposes nothing"
+            return label("memory", f"{what}: {data['cause']}", "yellow")
+        case "progress":
+            return label("progress", f"turn {data['turn']} of at most {data['of']}")
+        case "verdict":
+            return label("verdict", f"{data['verdict']}: {data['reason']}")
+        case "budget_update" if "limit" in data:
+            return label("budget", warning(data), "yellow")
+        case "budget_update":
+            return label("usage", usage(data))
+        case "run_end" if data.get("estimated"):
+            return label("estimated", estimated(data["estimated"]))
+    return _step_line(event)
+
+
+def _step_line(event: Mapping[str, Any]) -> RenderableType | None:
+    """Show an event of a step, or of a call of an agent."""
+    data = event["data"]
+    match event["type"]:
+        case "plan_step_start":
+            return _step("…", data, "started", "dim")
+        case "plan_step_complete":
+            return _step("✓", data, f"done in {data['seconds']:.2f} s", "green")
+        case "plan_step_failed":
+            return _step("✗", data, f"failed: {data['error']}", "red")
+        case "plan_step_skipped":
+            return _step("-", data, spelled_end(data["status"], data["error"]), "yellow")
+        case "plan_step_retry" if other := data.get("alternative"):
+            instead = f"{other['capability']} {spelled(other['params'])}"
+            return _step("↻", data, f"{data['error']}; trying {instead} instead", "yellow")
+        case "plan_step_retry":
+            key = str(data["idempotency_key"])[:12]
+            return _step("↻", data, f"{data['error']}; trying again under the same key {key}…", "yellow")
+        case "effect_lookup":
+            found = {"found": "it has happened", "absent": "it has not happened"}
+            return _step("?", data, f"looked up: {found.get(data['outcome'], data['error'])}", "yellow")
+        case "tool_call_start":
+            args = spelled(data["args"])
+            cut = len(args) > 80 and not at_least(data.get("risk", "None"), "Medium")
+            return _call("…", data, f"{args[:79]}…" if cut else args, "dim")
+        case "tool_call_end" if data["status"] == "completed":
+            return _call("✓", data, f"done in {data['seconds']:.2f} s", "green")
+        case "tool_call_end":
+            return _call("✗", data, f"{data['status']}: {data['error']}", "red")
+    return None
+
+
+def failover(data: Mapping[str, Any]) -> str:
+    """Say how a model call failed, and what was done about it."""
+    onward = {
+        "next_key": "trying the next key",
+        "wait": f"trying again after {data['wait_s']:g} s",
+        "next_provider": f"trying {data['next']}",
+        "end": "nobody else is asked",
+    }
+    return f"{data['cause']}; {onward[data['move']]}"
+
+
+def routed(data: Mapping[str, Any]) -> str:
+    """Say which model does a step with a hint, or the request, and why where it lacks something."""
+    what = f"step {data['step_id']}" if data["step_id"] else "the request"
+    said = f"{what} is done by {data['provider']}/{data['model']}"
+    lacking = f" without {', '.join(data['lacks'])}" if data["lacks"] else ""
+    reasons = {"chosen": "chosen for the whole run", "fallback": "for nobody fits better"}
+    return f"{said}{lacking}, {reasons.get(data['why'], 'which has what it asks for')}"
+
+
+def _fork(data: Mapping[str, Any]) -> str:
+    if not data["planned"]:
+        return f"of {data['forked_from']}, which had no plan there: its request begins anew"
+    kept = f"keeps the results of {', '.join(data['kept'])}" if data["kept"] else "keeps no result"
+    again = f"; does again what was done: {', '.join(data['again'])}" if data["again"] else ""
+    return f"of {data['forked_from']}: {kept}{again}"
+
+
+def _planning(data: Mapping[str, Any]) -> str:
+    kind = "complex" if data["complex"] else "simple" if data["planned"] else "not planned"
+    if data["agentic"]:
+        kind = "simple, left to the model and its tools"
+    why = ", ".join(data["signals"]) or "no signal"
+    return f"{kind} (mode {data['mode']}, score {data['score']}: {why})"
+
+
+def _verified(data: Mapping[str, Any]) -> RenderableType:
+    if data["outcome"] == "ok":
+        checked = label("verified", "ok: every capability, argument, reference and dependency holds", "green")
+        return Group(plan_view(data["plan"]), checked)
+    findings = [f"{f['code']} [{f['step_id']}]: {f['message']} ({f['fix']})" for f in data["findings"]]
+    return label("verified", f"{data['outcome']}: " + "; ".join(findings), "red")
+
+
+def _call(mark: str, data: Mapping[str, Any], text: str, style: str) -> RenderableType:
+    name = f"{pad(data['capability'], 19)} "
+    return Hanging(Text.assemble((f"  {mark} ", style), (name, "bold"), (one_line(text), style)), 8)
+
+
+def _step(mark: str, data: Mapping[str, Any], text: str, style: str) -> RenderableType:
+    name = f"{pad(data['step_id'], 3)} {pad(data['capability'], 15)} "
+    return Hanging(Text.assemble((f"  {mark} ", style), (name, "bold"), (one_line(text), style)), 8)
+
+
+def left_in_doubt(run: Mapping[str, Any], where: str = "") -> str:
+    """Spell the command that decides over what an ended run left in doubt; empty where that is nothing."""
+    open_ = ("in_doubt", "intent") if run["ended_at"] else ()
+    keys = [effect["key"][:12] for effect in run["effects"] if effect["status"] in open_]
+    each = " ".join(f"--happened {key}" for key in keys)
+    return f"planwright respond {run['run_id']}{where} {each}   (or --not-happened KEY)" if keys else ""

@@ -1,0 +1,234 @@
+"""The live view of a run: a board, folded from its events. What it looks like is in `frame.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Literal
+
+from planwright.cli.views.records import one_line
+from planwright.domain.hashing import spelled
+from planwright.domain.results import spelled_end
+from planwright.domain.risk import Risk, at_least
+
+State = Literal["pending", "running", "waiting", "done", "failed", "rejected", "skipped"]
+GRAVE_MODES = ("delegated", "destructive")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One step of a plan, or one call of a model's; `since` and `seconds` say how long it takes."""
+
+    id: str
+    capability: str
+    args: str = ""
+    risk: Risk = "None"
+    grave: bool = False
+    state: State = "pending"
+    since: float = 0
+    seconds: float | None = None
+    tries: int = 1
+    said: str = ""
+    uid: str = ""
+    calls: tuple[Line, ...] = ()
+
+    @property
+    def risky(self) -> bool:
+        """Whether its row must never be cut."""
+        return self.grave or at_least(self.risk, "Medium")
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing more will happen to it."""
+        return self.state in ("done", "failed", "rejected", "skipped")
+
+
+@dataclass(frozen=True)
+class Board:
+    """All that is known of a run so far: its lines, its open gates, and what it has used."""
+
+    lines: tuple[Line, ...] = ()
+    phase: str = "starting"
+    began: float = 0
+    gates: Mapping[str, str] = field(default_factory=dict)
+    model_calls: int = 0
+    tokens: int = 0
+    cost: int = 0
+    unpriced: int = 0
+    tool_calls: int = 0
+    answer: str = ""
+    answer_id: str = ""
+
+    @property
+    def usage(self) -> dict[str, int]:
+        """What was used so far, as `budget_update` will tell it at the end."""
+        names = ("model_calls", "tokens", "cost", "unpriced")
+        return {name: getattr(self, name) for name in names}
+
+
+def fold(board: Board, event: Mapping[str, Any]) -> Board:
+    """Put one event of a run on the board."""
+    data, at = event["data"], datetime.fromisoformat(event["ts"]).timestamp()
+    if not board.began:
+        board = replace(board, began=at)
+    match event["type"]:
+        case "planning_decision":
+            return replace(board, phase="planning" if data["planned"] else "asking the model")
+        case "plan_created":
+            return replace(board, phase="verifying")
+        case "plan_verified":
+            return _planned(board, data)
+        case "plan_start":
+            return replace(board, phase="running")
+        case "plan_complete" | "plan_failed" | "plan_cancelled":
+            return replace(board, phase="answering")
+        case "approval_requested" | "approval_resolved":
+            return _gate(board, event["type"] == "approval_requested", data, at)
+        case "plan_step_start" | "plan_step_complete" | "plan_step_failed" | "plan_step_skipped":
+            return _step(board, event["type"], data, at)
+        case "plan_step_retry" | "tool_call_start" | "tool_call_end":
+            return _call(board, event["type"], data, at)
+        case "llm_call":
+            return _spent(board, data)
+        case "agent_message":
+            return replace(board, answer="", phase="done")
+    return board
+
+
+def heard(board: Board, piece: str, message_id: str) -> Board:
+    """Add a piece of the answer; a new message takes the place of one that came to nothing."""
+    before = board.answer if message_id == board.answer_id else ""
+    return replace(board, answer=before + piece, answer_id=message_id, phase="answering")
+
+
+def taken_up(board: Board, now: float) -> Board:
+    """Go on with a run that another process began: its clocks begin now."""
+    lines = tuple(replace(line, since=now) if line.since else line for line in board.lines)
+    return replace(board, lines=lines, began=now)
+
+
+def plan_line(step: Mapping[str, Any]) -> Line:
+    """Make the line of a step from the card of its plan."""
+    grave = step["mode"] in GRAVE_MODES or step["own_gate"]
+    args = (
+        step["params"] if step["capability"] != "agent" else {"task": step["description"], **step["params"]}
+    )
+    return Line(str(step["id"]), str(step["capability"]), arguments(args), step["risk"], bool(grave))
+
+
+def arguments(args: Mapping[str, Any]) -> str:
+    """Spell arguments on one line, whole, with nothing in them that could act on a terminal."""
+    spelt = ((name, value if isinstance(value, str) else spelled(value)) for name, value in args.items())
+    return ", ".join(f"{one_line(name)}: {one_line(value)}" for name, value in spelt)
+
+
+def _planned(board: Board, data: Mapping[str, Any]) -> Board:
+    if data["outcome"] != "ok":
+        return replace(board, phase="planning again")
+    before = {line.id: line for line in board.lines if line.state == "done"}
+    lines = tuple(plan_line(step) for step in data["plan"]["steps"])
+    kept = tuple(before[line.id] if _same(line, before.get(line.id)) else line for line in lines)
+    return replace(board, lines=kept, phase="planned")
+
+
+def _same(line: Line, other: Line | None) -> bool:
+    return other is not None and (line.capability, line.args) == (other.capability, other.args)
+
+
+def _gate(board: Board, opens: bool, data: Mapping[str, Any], at: float) -> Board:
+    gates = dict(board.gates)
+    if not opens:
+        gates.pop(data["gate_id"], None)
+    elif data["kind"] == "plan":
+        gates[data["gate_id"]] = "the plan"
+    else:
+        owner = _owner(board, str(data["step_id"]).rsplit(".", 2)[0])
+        known = {line.id for line in board.lines if line.id}
+        plain = str(data["step_id"]) if str(data["step_id"]) in known else "a call"
+        gates[data["gate_id"]] = f"a call of {owner.id}" if owner and owner.id else plain
+    asking = set(gates.values())
+    lines = tuple(_asked(line, asking, at) for line in board.lines)
+    return replace(board, gates=gates, lines=lines)
+
+
+def _asked(line: Line, asking: set[str], at: float) -> Line:
+    """Stop or start a line by whether its gate, or that of a call of its own, is open."""
+    if asking & {line.id, f"a call of {line.id}"}:
+        return line if line.settled else replace(line, state="waiting")
+    return replace(line, state="running", since=at) if line.state == "waiting" else line
+
+
+def _step(board: Board, kind: str, data: Mapping[str, Any], at: float) -> Board:
+    def change(line: Line) -> Line:
+        if kind == "plan_step_start":
+            return replace(line, state="running", since=at, uid=str(data.get("uid", "")))
+        tries, took = int(data["attempts"]), data.get("seconds") or (at - line.since if line.since else None)
+        if kind == "plan_step_complete":
+            return replace(line, state="done", tries=tries, seconds=took, said="")
+        ended: State = "rejected" if data["status"] == "rejected" else "skipped"
+        state: State = "failed" if kind == "plan_step_failed" else ended
+        said = one_line(spelled_end(data["status"], data["error"]))
+        return replace(line, state=state, tries=tries, seconds=took, said=said)
+
+    started = kind == "plan_step_start" and data["capability"] != "agent"
+    calls = board.tool_calls + started
+    lines = tuple(change(line) if line.id == str(data["step_id"]) else line for line in board.lines)
+    return replace(board, lines=lines, tool_calls=calls)
+
+
+def _call(board: Board, kind: str, data: Mapping[str, Any], at: float) -> Board:
+    """Put what happens to a call under what it belongs to; one without a step is a line itself."""
+    uid = str(data.get("uid", data["step_id"]))
+    if kind == "tool_call_start":
+        risk, what, lane = data.get("risk", "None"), str(data["capability"]), str(data["lane"])
+        call = Line("", what, arguments(data["args"]), risk, state="running", since=at, uid=uid)
+        board = replace(board, tool_calls=board.tool_calls + 1, answer="")
+        if _owner(board, lane) is None:
+            return replace(board, lines=(*board.lines, call))
+        return replace(board, lines=tuple(_under(line, lane, call) for line in board.lines))
+
+    def change(line: Line) -> Line:
+        if uid != line.uid and str(data["step_id"]) != line.id:
+            return replace(line, calls=tuple(map(change, line.calls)))
+        if other := data.get("alternative"):
+            what, args = str(other["capability"]), arguments(other["params"])
+            said = one_line(f"instead of {line.capability}: {data['error']}")
+            return replace(line, capability=what, args=args, tries=int(data["attempt"]) + 1, said=said)
+        if kind == "plan_step_retry":
+            said = one_line(f"{data['error']}; again under the same key")
+            return replace(line, tries=int(data["attempt"]) + 1, said=said)
+        done = data["status"] == "completed"
+        said = "" if done else one_line(f"{data['status']}: {data['error']}")
+        return replace(line, state="done" if done else "failed", seconds=data["seconds"], said=said)
+
+    return replace(board, lines=tuple(map(change, board.lines)))
+
+
+def _under(line: Line, lane: str, call: Line) -> Line:
+    if line.uid == lane:
+        return replace(line, calls=(*line.calls, call))
+    return replace(line, calls=tuple(_under(other, lane, call) for other in line.calls))
+
+
+def _owner(board: Board, lane: str) -> Line | None:
+    """Find the line that a lane belongs to, or that holds the call which opened it."""
+    return next((line for line in board.lines if _holds(line, lane)), None)
+
+
+def _holds(line: Line, lane: str) -> bool:
+    return bool(line.uid) and (line.uid == lane or any(_holds(call, lane) for call in line.calls))
+
+
+def _spent(board: Board, data: Mapping[str, Any]) -> Board:
+    """Count a model call; one that failed brings no words, so what was heard of it goes."""
+    if "error" in data:
+        return replace(board, model_calls=board.model_calls + 1, unpriced=board.unpriced + 1, answer="")
+    cost = data["cost"]
+    return replace(
+        board,
+        model_calls=board.model_calls + 1,
+        tokens=board.tokens + data["input_tokens"] + data["output_tokens"],
+        cost=board.cost + (cost or 0),
+        unpriced=board.unpriced + (cost is None),
+    )

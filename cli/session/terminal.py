@@ -1,0 +1,180 @@
+"""The terminal a run is watched at: a live view where one can be, plain lines where not."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from rich.console import Console, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from planwright.cli.session.frame import frame, left_behind
+from planwright.cli.session.lines import event_line
+from planwright.cli.session.live import Board, Line, fold, heard, taken_up
+from planwright.cli.views import records as views
+from planwright.domain.run_context import RunContext
+from planwright.graph.agent import Agent
+from planwright.settings.agents import RunBudget
+
+LEAST_WIDTH, LEAST_HEIGHT, FRAMES_PER_S = 40, 8, 8
+ANSWERING = ("respond", "agentic_loop")
+IN_THE_FRAME = frozenset(
+    ("plan_step_start", "plan_step_complete", "plan_step_failed", "plan_step_skipped")
+    + ("tool_call_start", "tool_call_end")
+)
+AFTER_THE_STEPS = frozenset(("plan_complete", "plan_failed", "plan_cancelled", "agent_message"))
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """Where progress goes (stderr), and whether anybody is there to ask."""
+
+    as_json: bool
+    no_input: bool
+    screen: Console = field(default_factory=lambda: views.console(stderr=True))
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a person can be asked."""
+        return not self.no_input and not self.as_json and sys.stdin.isatty() and self.screen.is_terminal
+
+    @property
+    def live(self) -> bool:
+        """Whether the screen can be drawn over: a terminal of some size that knows how to."""
+        able = self.screen.file.isatty() and not self.screen.is_dumb_terminal
+        width, height = self.screen.size
+        return able and not self.as_json and width >= LEAST_WIDTH and height >= LEAST_HEIGHT
+
+
+class Watch:
+    """Show a run while it goes on, over all its invocations in this process."""
+
+    def __init__(self, terminal: Terminal, limits: RunBudget) -> None:
+        self._terminal = terminal
+        self._limits = limits
+        self._board = Board()
+        self._left_behind: set[str] = set()
+        self._plans: set[tuple[str, int]] = set()
+        self._over = False
+        self._drawing = threading.Lock()
+
+    def recall(self, events: Iterable[Mapping[str, Any]]) -> None:
+        """Take up a run that another process began, from its events."""
+        for event in events:
+            self._board = fold(self._board, event)
+        self._board = taken_up(self._board, time.time())
+        self._left_behind = {_name(line) for line in self._board.lines if line.settled}
+
+    def shown(self, card: Mapping[str, Any]) -> bool:
+        """Say whether the card of a plan is on the screen already."""
+        return (card["plan_id"], card["revision"]) in self._plans
+
+    def stream(self, agent: Agent, given: Any, config: RunnableConfig, context: RunContext | None) -> None:
+        """Follow one invocation to its end; whatever ends it, the lines of its steps stay behind."""
+        if not self._terminal.live:
+            for mode, chunk in agent.stream(
+                given, config, context=context, stream_mode=["custom", "updates"]
+            ):
+                self._plainly(mode, chunk)
+            return
+        screen, self._over = self._terminal.screen, False
+        modes = ["custom", "updates", "messages"]
+        self._board = taken_up(self._board, time.time())
+        live = Live(console=screen, transient=True, get_renderable=self._frame, auto_refresh=False)
+        with live, self._ticking(live):
+            try:
+                for mode, chunk in agent.stream(given, config, context=context, stream_mode=modes):
+                    self._lively(mode, chunk)
+            finally:
+                self._leave(ended=False)
+                self._over = True  # nothing is left for the frame's last picture
+
+    @contextmanager
+    def _ticking(self, live: Live) -> Iterator[None]:
+        """Draw the frame anew a few times a second, never while a line is printed.
+
+        rich makes a picture and writes it in two steps: its own thread for this has left a frame behind
+        that a line was printed onto.
+        """
+        over = threading.Event()
+
+        def tick() -> None:
+            while not over.wait(1 / FRAMES_PER_S):
+                with self._drawing:
+                    live.refresh()
+
+        ticker = threading.Thread(target=tick, daemon=True)
+        ticker.start()
+        try:
+            yield
+        finally:
+            over.set()
+            ticker.join()
+
+    def _print(self, line: RenderableType) -> None:
+        with self._drawing:
+            self._terminal.screen.print(line)
+
+    def _plainly(self, mode: str, chunk: Any) -> None:
+        line = self._line(mode, chunk)
+        if line is not None and not self._terminal.as_json:
+            self._print(line)
+
+    def _lively(self, mode: str, chunk: Any) -> None:
+        if mode == "messages":
+            message, about = chunk
+            if about.get("langgraph_node") in ANSWERING and sys.stdout.isatty():
+                self._board = heard(self._board, message.text, str(message.id))
+            return
+        kind = chunk["type"] if mode == "custom" else ""
+        if mode == "custom":
+            self._board = fold(self._board, chunk)
+        if kind in ("plan_start", "tool_call_start"):
+            self._over = False
+        if kind == "plan_verified":
+            self._left_behind &= {_name(line) for line in self._board.lines if line.settled}
+        if kind in AFTER_THE_STEPS:
+            self._leave(ended=True)
+        if kind not in IN_THE_FRAME and (line := self._line(mode, chunk)) is not None:
+            self._print(line)
+
+    def _line(self, mode: str, chunk: Any) -> RenderableType | None:
+        if mode == "custom":
+            if chunk["type"] == "plan_verified" and (card := chunk["data"].get("plan")):
+                self._plans.add((card["plan_id"], card["revision"]))
+            return event_line(chunk)
+        route = (chunk.get("capability_routing") or {}).get("route")
+        return views.model_line(route.model_dump()) if route else None
+
+    def _leave(self, ended: bool) -> None:
+        """Print the lines that are not on the screen for good yet; the frame lets go of them."""
+        lines = self._board.lines
+        new = [line for line in lines if line.state != "pending" and _name(line) not in self._left_behind]
+        if new:
+            self._print(left_behind(new, time.time(), self._terminal.screen.width))
+        begun = any(line.state != "pending" for line in lines)
+        if begun and (rest := sum(line.state == "pending" for line in lines)):
+            self._print(Text(f"  ◷ {rest} more to come", "dim"))
+        self._left_behind |= {_name(line) for line in new if line.settled}
+        if ended:
+            calls = tuple(line for line in lines if line.id)
+            self._board = replace(self._board, lines=calls)
+            self._over = True
+
+    def _frame(self) -> RenderableType:
+        if self._over and not self._board.answer:
+            return ""
+        board = replace(self._board, lines=()) if self._over else self._board
+        width, height = self._terminal.screen.size
+        return frame(board, time.time(), width - 1, height - 1, self._limits)
+
+
+def _name(line: Line) -> str:
+    return line.id or line.uid

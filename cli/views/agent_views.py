@@ -1,0 +1,94 @@
+"""Look at the agents of a workspace: what each may use and spend, and which setting says so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from planwright.capabilities.mcp.standing import look
+from planwright.capabilities.registry import Registry, load_registry
+from planwright.cli.views import records as views
+from planwright.domain.plan import CLOSING, WHOLE
+from planwright.domain.run_context import RunContext
+from planwright.graph.startup_checks import check_agents
+from planwright.models.providers.router import Router
+from planwright.settings.agents import RunBudget
+from planwright.settings.profile import WORKSPACE, find_agent, in_force
+from planwright.settings.settings import Settings, load
+
+
+def show_agents(workspace: Path, as_json: bool) -> int:
+    """List the agents of a workspace by name."""
+    settings, registry = open_checked(load(workspace))
+    rows = [effective(settings, registry, name) for name in sorted(settings.agents)]
+    if as_json:
+        print(json.dumps(rows, ensure_ascii=False, indent=2))
+        return 0
+    if not rows:
+        print("no agents yet; add one to planwright.toml: [agents.reader]")
+        return 0
+    table = Table("agent", "planning", "model", "tools", "what it is for", box=None, pad_edge=False)
+    for row in rows:
+        cells = (row["agent"], row["planning"], row["model"], str(len(row["tools"])), row["description"])
+        table.add_row(*map(views.one_line, cells))
+    views.console().print(table)
+    return 0
+
+
+def show_agent(agent: str, workspace: Path, as_json: bool) -> int:
+    """Show one agent's settings in force. Raises SetupError for an agent that there is not."""
+    settings = load(workspace)
+    find_agent(settings, agent)
+    found = effective(*open_checked(settings), agent)
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False, indent=2))
+        return 0
+    said, limits = found["from"], found["limits"]
+    facts = {
+        "agent": ": ".join(filter(None, (agent, found["description"]))),
+        "planning": f"{found['planning']} ({said['planning']})",
+        "model": f"{found['model']} ({said['model']})",
+        "turns": f"at most {found['max_tool_iterations']} ({said['max_tool_iterations']})",
+        "tools": f"{', '.join(found['tools']) or 'none'} ({said['tools']})",
+        "modes": f"{'all' if found['modes'] is None else ', '.join(found['modes'])} ({said['modes']})",
+        "limits": "; ".join(f"{name} {_limit(limits[name])} ({said[name]})" for name in limits),
+        "told": found["instructions"] or "nothing of its own",
+    }
+    for name, text in facts.items():
+        views.console().print(views.label(name, text))
+    return 0
+
+
+def _limit(value: object) -> str:
+    return "unlimited" if value is None else str(value)
+
+
+def open_checked(settings: Settings) -> tuple[Settings, Registry]:
+    """Load what there is and check the agents against it. Raises SetupError for one that names more."""
+    modules = settings.capabilities
+    registry = load_registry(settings.workspace, modules.modules, modules.prohibit)
+    check_agents(settings, registry, [server.prefix for server in look(settings)])
+    return settings, registry
+
+
+def effective(settings: Settings, registry: Registry, agent: str) -> dict[str, Any]:
+    """Gather what is in force for an agent; `from` names the setting behind each value."""
+    profile = in_force(settings, RunContext(agent=agent))
+    route = Router(settings).route(profile.model)
+    limits = profile.limits.model_dump(mode="json", include=set(RunBudget.model_fields))
+    return {
+        "agent": agent,
+        "description": settings.agents[agent].description,
+        "planning": profile.planning,
+        "model": f"{route.provider}/{route.model}",
+        "max_tool_iterations": profile.max_tool_iterations,
+        "tools": [found.name for found in registry.within(profile) if found.name not in (*CLOSING, WHOLE)],
+        "modes": profile.modes,
+        "limits": limits,
+        "instructions": profile.instructions,
+        "from": {name: profile.setting(name) for name in WORKSPACE}
+        | {name: profile.limits.setting(name) for name in limits},
+    }

@@ -1,0 +1,101 @@
+"""Check, back up, restore and shrink the store, and say what was done."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from planwright.checkpoints.upkeep.backup import back_up
+from planwright.checkpoints.upkeep.findings import Finding
+from planwright.checkpoints.upkeep.restore import restore
+from planwright.checkpoints.upkeep.store_check import check_store
+from planwright.checkpoints.upkeep.store_files import has_files, no_store
+from planwright.checkpoints.upkeep.vacuum import vacuum
+from planwright.cli.views import records as views
+from planwright.domain.clock import utc_now
+from planwright.settings.settings import load
+
+HEALTHY = "nothing is wrong with the store"
+
+
+def show_check(workspace: Path, as_json: bool) -> int:
+    """Print what is wrong with the store. Returns 1 when anything is."""
+    folder = load(workspace).store_folder
+    findings = check_store(folder) if has_files(folder) else []
+    if as_json:
+        _print({"healthy": not _faults(findings), "findings": [asdict(finding) for finding in findings]})
+    elif has_files(folder):
+        _show(findings, HEALTHY)
+    else:
+        print(no_store(folder))
+    return 1 if _faults(findings) else 0
+
+
+def take_backup(to: Path, workspace: Path, as_json: bool) -> int:
+    """Back the store up. Returns 1 when something is wrong with what was backed up."""
+    settings = load(workspace)
+    manifest = back_up(settings.store_folder, to, utc_now(), settings.storage.busy_timeout_s)
+    findings = check_store(settings.store_folder)
+    if as_json:
+        _print(
+            {"backup": str(to), **manifest.model_dump(mode="json"), "findings": list(map(asdict, findings))}
+        )
+        return 1 if _faults(findings) else 0
+    size = sum(saved.size for saved in manifest.files.values())
+    what = f"{', '.join(manifest.files)} ({_bytes(size)}) and {manifest.blobs:,} blobs"
+    print(f"{to}: {what}, as of {manifest.taken_at:%Y-%m-%d %H:%M:%S} UTC")
+    if _faults(findings):
+        _show(findings, "")
+    return 1 if _faults(findings) else 0
+
+
+def put_back(backup: Path, workspace: Path, as_json: bool) -> int:
+    """Put a backup in place of the store."""
+    settings = load(workspace)
+    done = restore(backup, settings.store_folder, utc_now())
+    if as_json:
+        _print({**done.manifest.model_dump(mode="json"), "kept": str(done.kept) if done.kept else None})
+        return 0
+    print(f"the store is as it was at {done.manifest.taken_at:%Y-%m-%d %H:%M:%S} UTC, from {backup}")
+    if done.kept:
+        print(f"the store from before is kept in {done.kept}")
+    print("what was done since then is not on record here: look with planwright ls before you resume a run")
+    return 0
+
+
+def make_small(workspace: Path, as_json: bool) -> int:
+    """Give space back to the disk, and say how much."""
+    settings = load(workspace)
+    files = vacuum(settings.store_folder, settings.storage.busy_timeout_s)
+    if as_json:
+        _print([asdict(file) for file in files])
+        return 0
+    for file in files:
+        print(f"{file.file}: {_bytes(file.before)} before, {_bytes(file.after)} now")
+    return 0
+
+
+def _faults(findings: list[Finding]) -> bool:
+    return any(not finding.note for finding in findings)
+
+
+def _show(findings: list[Finding], healthy: str) -> None:
+    if findings:
+        table = Table("file", "finding", "what to do", box=None, pad_edge=False, header_style="bold")
+        for finding in findings:
+            table.add_row(*map(views.one_line, (finding.file, finding.what, finding.next_step)))
+        views.console().print(table)
+    if healthy and not _faults(findings):
+        print(healthy)
+
+
+def _print(value: Any) -> None:
+    print(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def _bytes(size: int) -> str:
+    return f"{size / 1024:,.0f} kB"

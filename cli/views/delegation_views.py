@@ -1,0 +1,97 @@
+"""Issue, list and revoke delegations from the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.mcp.servers import open_servers
+from planwright.capabilities.registry import load_registry
+from planwright.checkpoints.consent.delegations import Delegation, Delegations
+from planwright.cli.views import records as views
+from planwright.domain.errors import SetupError
+from planwright.domain.plan import DELEGATE
+from planwright.domain.risk import Risk
+from planwright.security.credentials import login_name
+from planwright.settings.settings import load
+
+
+def issue_delegation(
+    names: list[str], workspace: Path, hours: float, max_risk: Risk, tenant: str, reason: str, as_json: bool
+) -> int:
+    """Issue a delegation in the name of whoever is logged in.
+
+    Raises SetupError for a name or pattern that covers no capability of mode `delegated`.
+    """
+    settings = load(workspace)
+    modules = settings.capabilities
+    with closing(open_servers(settings)) as servers:
+        registry = load_registry(settings.workspace, modules.modules, modules.prohibit, servers.capabilities)
+    covered = {name: covered_by(name, registry) for name in names}
+    for name, reached in covered.items():
+        if not reached:
+            raise SetupError(
+                f"{name} covers no capability of mode delegated",
+                "see the modes: planwright capabilities; what is destructive cannot be delegated",
+            )
+    now = datetime.now(UTC)
+    until = now + timedelta(hours=hours)
+    issued = Delegations(settings.store_folder).issue(
+        names, max_risk, login_name(), now, until, tenant=tenant, reason=reason
+    )
+    if as_json:
+        print(issued.model_dump_json(indent=2))
+        return 0
+    reached = sorted({name for each in covered.values() for name in each})
+    print(f"{issued.id}: {', '.join(reached)}, risk up to {max_risk}, until {_shown(issued.expires_at)}")
+    print(f"take it back: planwright delegations revoke {issued.id}")
+    return 0
+
+
+def covered_by(name: str, registry: Iterable[Capability]) -> list[str]:
+    """Name the capabilities that a delegation by this name or pattern covers."""
+    delegated = (found.name for found in registry if found.mode == "delegated" and found.name != DELEGATE)
+    return [found for found in delegated if fnmatchcase(found, name)]
+
+
+def show_delegations(workspace: Path, as_json: bool) -> int:
+    """List the delegations of a workspace, those that have expired among them."""
+    kept = Delegations(load(workspace).store_folder)
+    listed, now = kept.read(), datetime.now(UTC)
+    if as_json:
+        print(json.dumps([one.model_dump(mode="json") for one in listed], ensure_ascii=False, indent=2))
+        return 0
+    screen = views.console()
+    if not listed:
+        screen.print("nothing is delegated. Delegate with: planwright delegations issue CAPABILITY")
+        return 0
+    for one in listed:
+        screen.print(views.label(one.id, _line(one, now)))
+        why = f": {one.reason}" if one.reason else ""
+        by = f"issued by {one.issued_by} on {_shown(one.issued_at)}{why}"
+        screen.print(views.label("", by, "dim"))
+    screen.print(views.label("file", str(kept.path), "dim"))
+    return 0
+
+
+def revoke_delegation(id_: str, workspace: Path) -> int:
+    """Take a delegation out of the file."""
+    revoked = Delegations(load(workspace).store_folder).revoke(id_)
+    print(f"{', '.join(revoked.capabilities)} asks again")
+    return 0
+
+
+def _line(one: Delegation, now: datetime) -> str:
+    state = "expired" if one.expires_at <= now else "until"
+    whose = "" if one.tenant == "default" else f", for {one.tenant}"
+    covers = f"{', '.join(one.capabilities)}, risk up to {one.max_risk}{whose}"
+    return f"{covers}; {state} {_shown(one.expires_at)}"
+
+
+def _shown(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,189 @@
+"""Look at the workspace itself: what can be done in it, and whether all it needs is there."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.mcp.servers import open_servers
+from planwright.capabilities.mcp.standing import look
+from planwright.capabilities.policy.decide import host_of, listed
+from planwright.capabilities.registry import Registry, load_registry
+from planwright.checkpoints.limits import unpriced
+from planwright.checkpoints.records import open_records
+from planwright.cli.views import mcp_views
+from planwright.cli.views import records as views
+from planwright.domain.errors import PlanwrightError, SetupError
+from planwright.models.roles import listed_roles
+from planwright.security.redaction.known_secrets import redactor_of
+from planwright.security.redaction.redactor import SHORTEST
+from planwright.settings.settings import Settings, api_keys, from_environment, load
+
+
+def show_capabilities(name: str | None, workspace: Path, as_json: bool) -> int:
+    """List the registry, or one capability in full; say which MCP servers are missing."""
+    settings = load(workspace)
+    with closing(open_servers(settings)) as servers:
+        registry = _registry(settings, servers.capabilities)
+        for line in mcp_views.missing(servers):
+            views.console(stderr=True).print(views.label("mcp", line, "yellow"))
+    if name is not None:
+        return _show_one(registry, name)
+    rows = [
+        {"name": c.name, "mode": c.mode, "risk": c.risk, "effect": c.effect, "description": c.description}
+        for c in registry
+    ]
+    if as_json:
+        print(json.dumps(rows, indent=2))
+        return 0
+    table = Table(
+        "name", "mode", "risk", "effect", "what it does", box=None, pad_edge=False, header_style="bold"
+    )
+    for row in rows:
+        table.add_row(*map(views.one_line, row.values()))
+    views.console().print(table)
+    return 0
+
+
+def examine(workspace: Path) -> int:
+    """Check everything a run would need, and say what to mend."""
+    console = views.console()
+    problems = 0
+    for name, check in _checks(workspace):
+        try:
+            console.print(views.label(name, f"ok   {check()}", "green"))
+        except PlanwrightError as error:
+            problems += 1
+            console.print(views.label(name, f"!!   {error.cause}", "red"))
+            console.print(views.label("", f"     {error.next_step}"))
+    return 1 if problems else 0
+
+
+def _checks(workspace: Path) -> Iterator[tuple[str, Callable[[], str]]]:
+    yield "python", lambda: f"{sys.version.split()[0]}, SQLite {sqlite3.sqlite_version}"
+    yield "settings", lambda: f"{load(workspace).workspace}"
+    try:
+        settings = load(workspace)
+    except SetupError:
+        return
+    yield "store", lambda: _store(settings)
+    yield "registry", lambda: f"{len(_registry(settings))} capabilities"
+    yield "policy", lambda: _policy(settings)
+    yield from mcp_views.checks(settings)
+    if settings.agents:
+        yield "agents", lambda: _agents(settings)
+    if any(settings.roles.model_dump().values()):
+        yield "roles", lambda: "; ".join(listed_roles(settings))
+    yield "secrets", lambda: _secrets(settings)
+    yield "mail", lambda: _mail(settings)
+    for name, channel in settings.channels.items():
+        yield "channel", lambda name=name, url=channel.url: _channel(settings, name, url)  # type: ignore[misc]
+    for name in settings.providers:
+        yield "provider", lambda name=name: _provider(settings, name)  # type: ignore[misc]
+    if not settings.providers:
+        yield "provider", lambda: "none; the embedded planner serves"
+
+
+def _store(settings: Settings) -> str:
+    records = open_records(settings.store_folder, busy_timeout_s=2)
+    try:
+        count = records.database.call("read", lambda c: c.execute("SELECT count(*) FROM runs").fetchone()[0])
+    finally:
+        records.close()
+    return f"{settings.store_folder} ({count} run{'s' * (count != 1)})"
+
+
+def _secrets(settings: Settings) -> str:
+    """Say whose values are kept out of sight, and warn of those that cannot be."""
+    redactor = redactor_of(settings)
+    said = [f"kept out of sight: {', '.join(redactor.names) or 'none is known'}"]
+    if redactor.short:
+        said.append(f"too short for it (below {SHORTEST} characters): {', '.join(redactor.short)}")
+    if unset := [name for name in settings.secrets.env if not from_environment(name)]:
+        said.append(f"not set: {', '.join(unset)}")
+    return "; ".join(said)
+
+
+def _mail(settings: Settings) -> str:
+    """Count the mail that was read; a workspace need not have any, unless its settings say where."""
+    folder = settings.workspace / settings.sources.mail
+    if (folder / "cur").is_dir():
+        return f"{sum(1 for _ in (folder / 'cur').iterdir())} messages read in {folder}"
+    if "mail" in settings.sources.model_fields_set:
+        raise SetupError(f"there is no maildir at {folder}", "mend sources.mail")
+    return f"none: there is no maildir at {folder} (sources.mail)"
+
+
+def _channel(settings: Settings, name: str, url: str) -> str:
+    if not listed(host_of(url), settings.egress.allow):
+        raise SetupError(
+            f"{name} posts to {host_of(url)}, not in egress.allow", f'[egress] allow = ["{host_of(url)}"]'
+        )
+    return f"{name} → {host_of(url)}"
+
+
+def _provider(settings: Settings, name: str) -> str:
+    provider = settings.providers[name]
+    if not api_keys(provider) and (provider.base_url is None or provider.api_key_env):
+        named = provider.api_key_env or f"providers.{name}.api_key_env"
+        wanted = named if isinstance(named, str) else " or ".join(named)
+        raise SetupError(f"provider {name} has no key", f"set {wanted}")
+    _check_priced(settings, name)
+    models = ", ".join(served.model for served in provider.served)
+    return f"{name}: {models} at {provider.base_url or 'api.openai.com'}"
+
+
+def _check_priced(settings: Settings, name: str) -> None:
+    """Raise SetupError where the cost is limited and nobody knows what a provider charges."""
+    from planwright.models.providers.pricing import price
+    from planwright.state.agent_state import ModelRoute  # it knows messages, which take long to load
+
+    provider = settings.providers[name]
+    limits = {
+        f"providers.{name}.monthly_cost": provider.monthly_cost,
+        "budgets.run.cost": settings.budgets.run.cost,
+    }
+    limit = next((setting for setting, most in limits.items() if most is not None), None)
+    for served in provider.served if limit else ():
+        if limit and price(ModelRoute(provider=name, model=served.model), 0, 0, served.prices) is None:
+            refused = unpriced(name, limit)
+            raise SetupError(refused.cause, refused.next_step)
+
+
+def _policy(settings: Settings) -> str:
+    from planwright.cli.views.policy_views import open_policy
+
+    policy, _ = open_policy(settings)
+    return f"{policy.path.name}, {len(policy.rules)} rules, version {policy.hash[:12]}"
+
+
+def _agents(settings: Settings) -> str:
+    from planwright.graph.startup_checks import check_agents  # it knows models, which take long to load
+
+    check_agents(settings, _registry(settings), [server.prefix for server in look(settings)])
+    return ", ".join(settings.agents)
+
+
+def _registry(settings: Settings, more: Iterable[Capability] = ()) -> Registry:
+    chosen = settings.capabilities
+    return load_registry(settings.workspace, chosen.modules, chosen.prohibit, more)
+
+
+def _show_one(registry: Registry, name: str) -> int:
+    found = registry.get(name)
+    if found is None:
+        near = ", ".join(registry.near(name)) or "none is near"
+        raise SetupError(f"there is no capability {name}", f"nearest: {near}")
+    shown: dict[str, Any] = {"name": found.name, "description": found.description, "mode": found.mode}
+    shown |= {"risk": found.risk, "effect": found.effect, "guide": found.guide.instructions}
+    shown |= {"undone_by": found.compensation.model_dump()} if found.compensation else {}
+    print(json.dumps({**shown, "args": found.args_schema, "result": found.result_schema}, indent=2))
+    return 0

@@ -1,0 +1,36 @@
+"""What a gate shows at a terminal: a plan, a call, questions, or a run that the critic did not accept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+
+from planwright.cli.views.records import argument, call_view, label, one_line, plan_view
+
+
+def gate_view(kind: str, card: Mapping[str, Any]) -> RenderableType:
+    """Show what a gate asks."""
+    if kind == "plan":
+        return plan_view(card)
+    if kind == "info":
+        questions = enumerate(card["args"]["questions"], 1)
+        rows = [argument(str(number), question, 11) for number, question in questions]
+        return Group(label("question", f"{card['description']}"), *rows)
+    return Group(call_view(card), *_came_of(card)) if kind == "escalation" else call_view(card)
+
+
+def _came_of(card: Mapping[str, Any]) -> list[RenderableType]:
+    """Show what came of each step, what nobody judged, and what could be undone."""
+    rows: list[RenderableType] = []
+    for step in card.get("steps", ()):
+        rows.append(label("step", one_line(f"{step['id']} {step['capability']} {step['status']}")))
+        if "output" in step:
+            rows.append(argument("output", step["output"], 15))
+        rows += [argument("noticed", found, 15) for found in step.get("findings", ())]
+    if not_judged := card.get("not_judged"):
+        rows.append(label("not judged", f"criteria in words of {', '.join(not_judged)}", "yellow"))
+    if undo := card.get("undo"):
+        rows.append(label("undo", f"possible after the end: {', '.join(undo)}"))
+    return rows

@@ -1,0 +1,248 @@
+"""Look at what is recorded: runs, plans, steps, effects, gates and events. Reads only."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from planwright.checkpoints.upkeep.store_files import in_checkpoints
+from planwright.cli.session.lines import failover, left_in_doubt, routed
+from planwright.cli.views import records as views
+from planwright.cli.views.gate_view import gate_view
+from planwright.cli.views.open_store import open_store
+from planwright.cli.views.run_list import questions
+from planwright.domain.errors import GateError, RunError
+from planwright.domain.hashing import spelled
+from planwright.settings.settings import Settings, load
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from sqlite_utils import Database
+
+_NAMED = """FROM gates WHERE (:id IS NULL AND status = 'open') OR gate_id = :id
+    OR (thread_id = :id AND status = 'open') ORDER BY rowid"""
+_ASKED = "SELECT kind, shown FROM gates WHERE run_id = :id AND status = 'open' ORDER BY rowid"
+
+
+def show_run(thread: str, workspace: Path, as_json: bool) -> int:
+    """Show one run in full."""
+    settings = load(workspace)
+    found = report(settings, str(find_run(settings, thread)["run_id"]))
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False, indent=2))
+        return 0
+    console = views.console()
+    console.print(views.label("run", f"{found['run_id']} on thread {found['thread_id']}"))
+    if found["forked_from"]:
+        console.print(views.label("undo" if found["undo"] else "fork", f"of {found['forked_from']}"))
+    console.print(views.label("request", found["request"]))
+    if found["agent"]:
+        console.print(views.label("agent", found["agent"]))
+    paused = (
+        f" ({found['paused_for']}): planwright resume {found['thread_id']}" if found["paused_for"] else ""
+    )
+    console.print(views.label("status", found["status"] + paused))
+    if found["status"] == "needs_input":
+        console.print(views.label("respond", views.how_to_reply(found["thread_id"])))
+    for gate in found["gates"]:
+        by = f" by {gate['decided_by']} via {gate['channel']}" if gate["decided_by"] else ""
+        reason = f": {gate['reason']}" if gate["reason"] else ""
+        console.print(views.label("gate", f"{gate['gate_id']} ({gate['kind']}) {gate['status']}{by}{reason}"))
+    for row in open_store(settings).query(_ASKED, {"id": found["run_id"]}):
+        shown = json.loads(row["shown"])
+        console.print(gate_view(row["kind"], shown))
+    for step in found["steps"]:
+        said = step["error"] or json.dumps(step["output"], ensure_ascii=False)[:200]
+        said += f" (done by {step['kept_from']})" if step.get("kept_from") else ""
+        console.print(
+            views.label("step", f"{step['step_id']:<4} {step['capability']:<16} {step['status']:<10} {said}")
+        )
+    _show_verdicts(found["verdicts"], console)
+    _show_effects(found, console)
+    for by in found["undone_by"]:
+        console.print(views.label("undo", f"by {by['run_id']}: {by['status']}"))
+    for told in found["routed"]:
+        console.print(views.label("model", routed(told), "yellow" if told["lacks"] else ""))
+    for told in found["failovers"]:
+        console.print(views.label("model", failover(told), "yellow"))
+    for told in found["proposed"]:
+        console.print(views.label("memory", f"proposed: {told['text']} ({told['id']})"))
+    if found["usage"]:
+        console.print(views.label("usage", views.usage(found["usage"])))
+    if found["estimated"]:
+        console.print(views.label("estimated", views.estimated(found["estimated"])))
+    if found["answer"]:
+        console.print(views.label("answer", found["answer"]))
+    return 0
+
+
+def _show_verdicts(verdicts: list[dict[str, Any]], console: Console) -> None:
+    """Show what the critic ruled, and why, with what it noticed of each step in its last verdict."""
+    for verdict in verdicts:
+        console.print(views.label("verdict", f"{verdict['verdict']}: {verdict['reason']}"))
+    for score in verdicts[-1]["step_scores"] if verdicts else ():
+        graded = (one for one in score["evaluations"] if one["grade"] != "pass")
+        for one in graded:
+            noticed = f"{one['evaluator']} {one['grade']}: {', '.join(one['findings'])}"
+            console.print(views.label("score", f"{score['step_id']:<4} {noticed}"))
+
+
+def _show_effects(found: dict[str, Any], console: Console) -> None:
+    """Show the effects of a run, and how those that it left in doubt are decided."""
+    for effect in found["effects"]:
+        said = f"key {effect['key'][:16]}… {effect['error'] or ''}"
+        console.print(views.label("effect", f"{effect['capability']:<16} {effect['status']:<8} {said}"))
+        console.print(views.arguments(effect["args"]))
+    if decide := left_in_doubt(found):
+        console.print(views.label("decide", decide))
+
+
+def show_events(thread: str, workspace: Path, as_json: bool) -> int:
+    """Print the journal of a run."""
+    settings = load(workspace)
+    run = find_run(settings, thread)
+    for event in recorded_events(settings, run["run_id"]):
+        if as_json:
+            print(json.dumps(event, ensure_ascii=False))
+        else:
+            data = views.safe(spelled(event["data"]))
+            short = data if len(data) <= 160 else data[:159] + "…"
+            print(f"{event['seq']:>4}  {event['ts'][11:23]}  {event['type']:<20} {short}")
+    return 0
+
+
+def recorded_events(settings: Settings, run_id: str) -> list[dict[str, Any]]:
+    """Read the events of a run from its journal, in order."""
+    named = ("seq", "ts", "run_id", "thread_id", "type")
+    rows = open_store(settings).query("SELECT * FROM journal WHERE run_id = ? ORDER BY seq", (run_id,))
+    return [{"v": 1, **{name: row[name] for name in named}, "data": json.loads(row["data"])} for row in rows]
+
+
+def find_run(settings: Settings, thread: str) -> dict[str, Any]:
+    """Find a run by its id, or the newest of a thread. Raises RunError when there is none."""
+    query = "SELECT * FROM runs WHERE run_id = :id OR thread_id = :id ORDER BY rowid DESC LIMIT 1"
+    for row in open_store(settings).query(query, {"id": thread}):
+        return row
+    if in_checkpoints(settings.store_folder, thread):
+        cause = f"thread {thread} is in checkpoints.db and not in planwright.db, which is older"
+        raise RunError(cause, "see what differs: planwright db check")
+    raise RunError(f"there is no thread or run {thread}", "list them: planwright ls")
+
+
+def known_thread(workspace: Path, thread: str | None) -> str | None:
+    """Find the thread that a new run goes on with. Raises RunError for one that is not there."""
+    return None if thread is None else str(find_run(load(workspace), thread)["thread_id"])
+
+
+def find_gate(settings: Settings, which: str | None) -> dict[str, Any]:
+    """Find the gate an answer is for. Raises GateError when that is none or not exactly one."""
+    rows = open_gates(settings, which)
+    if len(rows) == 1:
+        return rows[0]
+    if not rows:
+        if asks := questions(settings, which):
+            thread = asks[0]["thread_id"]
+            cause = f"thread {thread} asks a question, which is no gate"
+            raise GateError(cause, f'answer it: planwright respond {thread} "…"')
+        what = f"no gate or waiting thread is named {which}" if which else "nothing waits for a decision"
+        raise GateError(what, "see what waits: planwright ls --waiting")
+    listed, count = ", ".join(row["gate_id"] for row in rows), _count_open(settings, which)
+    raise GateError(f"{count:,} gates are open: {listed}", "name one: planwright approve GATE")
+
+
+def open_gates(settings: Settings, which: str | None) -> list[dict[str, Any]]:
+    """List the gates that are named, by id or by thread, at most five; the open ones when none is."""
+    query = f"SELECT * FROM gates WHERE gate_id IN (SELECT gate_id {_NAMED} LIMIT 5) ORDER BY rowid"
+    return list(open_store(settings).query(query, {"id": which}))
+
+
+def _count_open(settings: Settings, which: str | None) -> int:
+    return int(next(open_store(settings).query(f"SELECT count(*) AS count {_NAMED}", {"id": which}))["count"])
+
+
+def find_plan(settings: Settings, run_id: str, plan_hash: str) -> dict[str, Any]:
+    """Read a plan on record. Raises RunError when it is not there."""
+    query = "SELECT plan FROM plans WHERE run_id = ? AND plan_hash = ?"
+    for row in open_store(settings).query(query, (run_id, plan_hash)):
+        found: dict[str, Any] = json.loads(row["plan"])
+        return found
+    raise RunError(f"run {run_id} has no such plan on record", f"look at it: planwright show {run_id}")
+
+
+def report(settings: Settings, run_id: str) -> dict[str, Any]:
+    """Gather all that is recorded of a run."""
+    database = open_store(settings)
+    run = next(database.query("SELECT * FROM runs WHERE run_id = ?", (run_id,)))
+    wanted = ("run_id thread_id tenant status paused_for request answer started_at ended_at").split()
+    plan = next(
+        database.query(
+            "SELECT plan FROM plans WHERE run_id = ? AND kind = 'plan' ORDER BY rowid DESC",
+            (run_id,),
+        ),
+        None,
+    )
+    verified = _newest(database, run_id, "plan_verified")  # a plan that is only shown is not on record to run
+    return {
+        **{name: run[name] for name in wanted},
+        "agent": json.loads(run["context"]).get("agent"),
+        **_source(database, run_id),
+        "plan": json.loads(plan["plan"]) if plan else (verified or {}).get("plan"),
+        "verdict": _newest(database, run_id, "verdict"),
+        "verdicts": _verdicts(database, run_id),
+        "gates": list(
+            database.query(
+                "SELECT gate_id, kind, status, shown_hash AS plan_hash, expires_at, decided_by, channel,"
+                " reason FROM gates WHERE run_id = ? ORDER BY rowid",
+                (run_id,),
+            )
+        ),
+        "steps": [
+            json.loads(row["result"])
+            for row in database.query("SELECT result FROM steps WHERE run_id = ? ORDER BY rowid", (run_id,))
+        ],
+        "effects": [
+            {**row, "args": json.loads(row["args"])}
+            for row in database.query(
+                "SELECT key, capability, effect, args, status, error FROM effects WHERE run_id = ?"
+                " ORDER BY rowid",
+                (run_id,),
+            )
+        ],
+        "routed": _told(database, run_id, "model_routed"),
+        "failovers": _told(database, run_id, "failover"),
+        "proposed": _told(database, run_id, "memory_proposed"),
+        "usage": _newest(database, run_id, "budget_update", "budget_update:run"),
+        "estimated": (_newest(database, run_id, "run_end") or {}).get("estimated"),
+    }
+
+
+def _verdicts(database: Database, run_id: str) -> list[dict[str, Any]]:
+    """Read the verdicts over a run, oldest first; a store that no newer version has written to has none."""
+    if "verdicts" not in database.table_names():
+        return []
+    query = "SELECT content, revision, at FROM verdicts WHERE run_id = ? ORDER BY rowid"
+    rows = database.query(query, (run_id,))
+    return [{**json.loads(row["content"]), "revision": row["revision"], "at": row["at"]} for row in rows]
+
+
+def _told(database: Database, run_id: str, kind: str) -> list[Any]:
+    query = "SELECT data FROM journal WHERE run_id = ? AND type = ? ORDER BY seq"
+    return [json.loads(row["data"]) for row in database.query(query, (run_id, kind))]
+
+
+def _newest(database: Database, run_id: str, kind: str, key: str = "%") -> Any:
+    query = "SELECT data FROM journal WHERE run_id = ? AND type = ? AND key LIKE ? ORDER BY seq DESC LIMIT 1"
+    return next((json.loads(row["data"]) for row in database.query(query, (run_id, kind, key))), None)
+
+
+def _source(database: Database, run_id: str) -> dict[str, Any]:
+    """Tell which run a run was forked from or undoes; and which runs were begun to undo it."""
+    if not {"forks", "compensations"} <= set(
+        database.table_names()
+    ):  # a store that no newer version has written to yet
+        return {"forked_from": None, "undo": False, "undone_by": []}
+    query = "SELECT source_run AS forked_from, undo FROM forks WHERE run_id = ?"
+    came = next(database.query(query, (run_id,)), {"forked_from": None, "undo": 0})
+    query = "SELECT f.run_id, r.status FROM forks f JOIN runs r USING (run_id) WHERE source_run = ? AND undo"
+    return {**came, "undo": bool(came["undo"]), "undone_by": list(database.query(query, (run_id,)))}

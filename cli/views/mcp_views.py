@@ -1,0 +1,177 @@
+"""Look at the MCP servers of a workspace, and trust them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from rapidfuzz import process
+from rich.table import Table
+
+from planwright.capabilities.mcp.entries import FILE_NAME
+from planwright.capabilities.mcp.servers import Servers, open_servers
+from planwright.capabilities.mcp.standing import Standing, look
+from planwright.capabilities.mcp.trust import Trust
+from planwright.cli.views import records as views
+from planwright.domain.errors import SetupError
+from planwright.settings.settings import Settings, load
+from planwright.state.invocation import utc_now
+
+
+def show_servers(name: str | None, workspace: Path, as_json: bool) -> int:
+    """List the servers, or the tools of one."""
+    with closing(open_servers(load(workspace))) as servers:
+        standings = _named(servers.standings, name)
+    if as_json:
+        print(json.dumps([_row(standing) for standing in standings], ensure_ascii=False, indent=2))
+    elif name is None:
+        _show_all(standings, workspace)
+    else:
+        _show_tools(standings[0])
+    return 0
+
+
+def give_trust(name: str | None, workspace: Path, yes: bool) -> int:
+    """Show what is started and ask; what was typed but `y` trusts nothing."""
+    from planwright.cli.session.asking import (
+        who,  # here: it brings langgraph along, which `doctor` does without
+    )
+
+    settings = load(workspace)
+    trust = Trust(settings.store_folder)
+    waiting = [one for one in _named(look(settings), name) if one.state == "untrusted"]
+    if not waiting:
+        print("there is nothing to trust" if name is None else f"{name} is trusted already, or switched off")
+        return 0
+    for standing in waiting:
+        listed, screen = standing.listed, views.console()
+        screen.print(views.label("server", f"{listed.name}: {standing.cause}"))
+        screen.print(views.label("starts" if listed.entry.url is None else "connects", listed.starts()))
+        for what, value in listed.given().items():
+            screen.print(views.label("", f"{what} {value}"))
+        for path, digest in standing.files.items():
+            screen.print(views.label("", f"file {path} {digest[:12]}"))
+        if yes or _agreed(listed.name):
+            trust.give(listed, standing.files, who(), utc_now())
+            until = f"until its entry changes, or a file its command names; it stands in {trust.path}"
+            screen.print(views.label("trusted", until, "green"))
+        else:
+            screen.print(views.label("not trusted", "it is not started", "yellow"))
+    return 0
+
+
+def take_trust_back(name: str, workspace: Path) -> int:
+    """Let a server start no more; its name need not be listed any longer. Raises SetupError."""
+    trust = Trust(load(workspace).store_folder)
+    if not trust.take_back(name):
+        raise SetupError(f"nobody trusts a server {name!r}", "see how they stand: planwright mcp ls")
+    print(f"{name} is not trusted any more: it is not started again")
+    return 0
+
+
+def missing(servers: Servers) -> Iterator[str]:
+    """Say of each server that should be there why its tools are not, and what to do."""
+    for standing in servers.standings:
+        if standing.absent:
+            yield f"{standing.name} is not there: {standing.cause}; {standing.next_step}"
+        for tool, why in standing.left_out.items():
+            yield f"{standing.name}: its tool {tool} is left out: {why}"
+
+
+def checks(settings: Settings) -> Iterator[tuple[str, Callable[[], str]]]:
+    """Check each server that is switched on, for `planwright doctor`."""
+    try:
+        servers = open_servers(settings)
+    except SetupError as error:
+        yield "mcp", _raising(error)
+        return
+    with closing(servers):
+        for standing in servers.standings:
+            if standing.absent:
+                yield "mcp", _raising(SetupError(f"{standing.name}: {standing.cause}", standing.next_step))
+            elif standing.state == "ready":
+                said = f"{standing.name}: {len(standing.tools)} tools"
+                yield "mcp", lambda said=said: said  # type: ignore[misc]
+
+
+def _raising(error: SetupError) -> Callable[[], str]:
+    def check() -> str:
+        raise error
+
+    return check
+
+
+def _named(standings: Sequence[Standing], name: str | None) -> list[Standing]:
+    found = [standing for standing in standings if name in (None, standing.name)]
+    if name is not None and not found:
+        near = [
+            str(match[0]) for match in process.extract(name, [s.name for s in standings], score_cutoff=45)
+        ]
+        raise SetupError(f"{FILE_NAME} lists no server {name!r}", f"nearest: {', '.join(near) or 'none'}")
+    return found
+
+
+def _agreed(name: str) -> bool:
+    if not sys.stdin.isatty():
+        raise SetupError("there is no terminal to ask at", f"planwright mcp trust {name} --yes")
+    sys.stdout.write("           trust it? [y/N] ")
+    sys.stdout.flush()
+    return input().strip().lower() in ("y", "yes")
+
+
+def _row(standing: Standing) -> dict[str, Any]:
+    return {
+        "name": standing.name,
+        "state": standing.state,
+        "starts": standing.listed.starts(),
+        "cause": standing.cause,
+        "next_step": standing.next_step,
+        "tools": [
+            {"capability": found.name, "tool": tool, "mode": found.mode, "risk": found.risk}
+            | {"effect": found.effect, "mode_from": _source(standing, tool)}
+            for tool, found in standing.tools.items()
+        ],
+        "left_out": dict(standing.left_out),
+    }
+
+
+def _source(standing: Standing, tool: str) -> str:
+    """Say who says what mode a tool has."""
+    told = standing.settings.tools.get(tool)
+    if told is not None and told.mode:
+        return f"mcp.{standing.name}.tools.{tool}.mode"
+    if standing.settings.mode:
+        return f"mcp.{standing.name}.mode"
+    return "its hints" if standing.tools[tool].declared else "nobody: assumed"
+
+
+def _show_all(standings: Sequence[Standing], workspace: Path) -> None:
+    if not standings:
+        print(f"no MCP servers: there is no {FILE_NAME} in {workspace.resolve()}")
+        return
+    table = Table("server", "state", "tools", "starts", box=None, pad_edge=False, header_style="bold")
+    for one in standings:
+        cells = (one.name, one.state, str(len(one.tools)), one.listed.starts())
+        table.add_row(*map(views.one_line, cells))
+    views.console().print(table)
+    for one in standings:
+        if one.absent:
+            views.console().print(views.label("next", f"{one.name}: {one.cause}; {one.next_step}", "yellow"))
+
+
+def _show_tools(standing: Standing) -> None:
+    if standing.absent:
+        views.console().print(
+            views.label(standing.state, f"{standing.cause}; {standing.next_step}", "yellow")
+        )
+    table = Table("capability", "tool", "mode", "says", "risk", "effect", box=None, pad_edge=False)
+    for tool, found in standing.tools.items():
+        cells = (found.name, tool, found.mode, _source(standing, tool), found.risk, found.effect)
+        table.add_row(*map(views.one_line, cells))
+    views.console().print(table)
+    for tool, why in standing.left_out.items():
+        views.console().print(views.label("left out", f"{tool}: {why}", "yellow"))

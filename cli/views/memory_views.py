@@ -1,0 +1,108 @@
+"""What is remembered and what is proposed, as it is listed; read from the records, without an agent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from planwright.checkpoints.memory_proposals import not_open
+from planwright.cli.views import records as views
+from planwright.cli.views.open_store import has_store, open_store
+from planwright.domain.errors import RunError
+from planwright.settings.settings import Settings, load
+
+_PROPOSALS = """SELECT * FROM proposals WHERE tenant = :tenant AND (:every OR status = 'proposed')
+    AND (:run IS NULL OR run_id = :run) ORDER BY created_at DESC, rowid DESC"""
+_MEMORIES = "SELECT * FROM memories WHERE tenant = ? ORDER BY rowid DESC"
+
+
+def show_memories(workspace: Path, tenant: str, as_json: bool) -> int:
+    """List memories, the newest first."""
+    rows = memories(load(workspace), tenant)
+    if as_json:
+        print(json.dumps(rows, ensure_ascii=False, indent=2))
+    elif rows:
+        views.console().print(_table(rows, ("id", "created_at", "text", "tags")))
+    else:
+        print('nothing is remembered yet; for instance: planwright run "Remember that …"')
+    return 0
+
+
+def show_proposals(workspace: Path, tenant: str, everything: bool, as_json: bool) -> int:
+    """List proposals, the newest first, and what the user said."""
+    rows = proposals(load(workspace), tenant, everything=everything)
+    if as_json:
+        print(json.dumps(rows, ensure_ascii=False, indent=2))
+    elif rows:
+        views.console().print(_table(rows, ("id", "created_at", "status", "text", "why", "run_id")))
+        print("planwright memory accept ID, or reject ID")
+    else:
+        print("no proposals")
+    return 0
+
+
+def memories(settings: Settings, tenant: str) -> list[dict[str, Any]]:
+    """Read what is remembered, the newest first."""
+    return _rows(settings, "memories", _MEMORIES, (tenant,))
+
+
+def proposals(
+    settings: Settings, tenant: str, *, everything: bool = False, run_id: str | None = None
+) -> list[dict[str, Any]]:
+    """Read what is proposed, the newest first: by all runs, or by one; or also what was decided on."""
+    given = {"tenant": tenant, "every": int(everything), "run": run_id}
+    return _rows(settings, "proposals", _PROPOSALS, given)
+
+
+def find_proposal(settings: Settings, id_: str, tenant: str) -> dict[str, Any]:
+    """Find a proposal that is open. Raises RunError when there is none of that name."""
+    found = next((row for row in proposals(settings, tenant, everything=True) if row["id"] == id_), None)
+    if found is None or found["status"] != "proposed":
+        raise not_open(id_, found["status"] if found else None)
+    return found
+
+
+def find_memory(settings: Settings, id_: str, tenant: str) -> dict[str, Any]:
+    """Find a memory. Raises RunError when there is none of that name."""
+    for row in memories(settings, tenant):
+        if row["id"] == id_:
+            return row
+    raise RunError(f"there is no memory {id_}", "list them: planwright memory ls")
+
+
+def invitation(rows: Sequence[Mapping[str, Any]], where: str) -> str:
+    """Say on one line what a run proposes to remember, and how to answer."""
+    if len(rows) == 1:
+        row = rows[0]
+        return f"“{row['text']}”? planwright memory accept {row['id']}{where} (or reject)"
+    return f"{len(rows)} things to remember are proposed: planwright memory proposals{where}"
+
+
+def _rows(settings: Settings, table: str, query: str, given: Any) -> list[dict[str, Any]]:
+    if not has_store(settings):
+        return []
+    database = open_store(settings)
+    if not database[table].exists():  # a store that no newer version has written to yet
+        return []
+    return [{**row, "tags": json.loads(row["tags"])} for row in database.query(query, given)]
+
+
+def _table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Table:
+    named = {"created_at": "when (UTC)", "run_id": "run"}
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        whole = column in ("id", "run_id", "status")
+        table.add_column(named.get(column, column), no_wrap=whole, overflow="fold")
+    for row in rows:
+        table.add_row(*(_cell(column, row[column]) for column in columns))
+    return table
+
+
+def _cell(column: str, value: Any) -> str:
+    if column == "created_at":
+        return str(value)[:16].replace("T", " ")
+    return views.safe(", ".join(value) if isinstance(value, list) else str(value))

@@ -1,0 +1,48 @@
+"""Open the records of a workspace for reading; nothing is written, and no secret comes out."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from planwright.checkpoints.migrations import MIGRATIONS
+from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error
+from planwright.checkpoints.upkeep.store_files import in_checkpoints
+from planwright.domain.errors import RunError, SetupError
+from planwright.security.redaction.known_secrets import redactor_of
+from planwright.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+
+def has_store(settings: Settings) -> bool:
+    """Say whether a workspace has any records yet. Raises SetupError where they are gone."""
+    there = _path(settings).is_file()
+    if not there and in_checkpoints(settings.store_folder):
+        cause = f"{_path(settings)} is gone, and there are checkpoints of threads beside it"
+        raise SetupError(cause, "planwright db check, then: planwright db restore BACKUP")
+    return there
+
+
+def open_store(settings: Settings) -> Database:
+    """Open the records. Raises RunError for none, StoreFailed for a broken one, SetupError for a newer."""
+    from sqlite_utils import Database  # here, for it loads numpy where that is: `doctor` opens nothing
+
+    path = _path(settings)
+    if not has_store(settings):
+        raise RunError(f"there are no runs in {settings.workspace} yet", 'begin one: planwright run "…"')
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        refuse_newer(path, connection, len(MIGRATIONS))
+        connection.execute("SELECT 1 FROM runs LIMIT 1")
+    except BROKEN as error:
+        raise store_error(path, error) from error
+    redactor = redactor_of(settings)
+    connection.text_factory = lambda text: redactor.document(text.decode())
+    return Database(connection)
+
+
+def _path(settings: Settings) -> Path:
+    return settings.store_folder / "planwright.db"

@@ -1,0 +1,195 @@
+"""Look at the policy of a workspace: its rules, and what they answer to one call."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import JsonValue, ValidationError
+from rich.table import Table
+from rich.text import Text
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.contract import Capability, check_arguments
+from planwright.capabilities.contract import explain as explain_arguments
+from planwright.capabilities.mcp.servers import open_servers
+from planwright.capabilities.policy.check import check_policy, reached, unreachable
+from planwright.capabilities.policy.consent import judge
+from planwright.capabilities.policy.decide import explain
+from planwright.capabilities.policy.file import DEFAULT, FILE_NAME, Policy, Rule, load_policy
+from planwright.capabilities.policy.rulings import Explanation
+from planwright.capabilities.registry import Registry, load_registry
+from planwright.checkpoints.records import open_records
+from planwright.cli.views import records as views
+from planwright.domain.errors import SetupError
+from planwright.domain.references import has_reference
+from planwright.domain.risk import Risk
+from planwright.security.jail import Jail
+from planwright.settings.profile import find_agent
+from planwright.settings.settings import Settings, load
+
+EXAMPLE = """for instance --args '{"path": "a.md"}'"""
+SAID = {"yes": "matches", "no": "is not about it", "unknown": "not known yet", "error": "cannot be evaluated"}
+
+
+def show_policy(workspace: Path, as_json: bool) -> int:
+    """List the rules of a workspace. Raises SetupError, with file and line, for a policy that is none."""
+    policy, registry = open_policy(load(workspace))
+    useless = unreachable(policy, registry)
+    rows = [described(rule, registry, useless.get(rule.where, "")) for rule in policy.rules]
+    if as_json:
+        print(json.dumps({"file": str(policy.path), "version": policy.hash, "rules": rows}, indent=2))
+        return 0
+    screen = views.console()
+    columns = ("rule", "decide", "about", "when", "reaches", "note")
+    screen.print(_table(columns, [[str(row[name]) for name in columns] for row in rows]))
+    which = f"no {FILE_NAME}: the default policy is in force" if policy.path == DEFAULT else str(policy.path)
+    screen.print(views.label("policy", which))
+    screen.print(views.label("version", policy.hash))
+    screen.print(views.label("order", "every deny first, then the first that matches, then the last one"))
+    return 0
+
+
+@dataclass(frozen=True)
+class Question:
+    """The call that is asked about: by name, with its arguments as JSON, and whose it is."""
+
+    name: str
+    args: str | None
+    tenant: str
+    agent: str | None
+    tainted: bool = False
+
+
+def explain_call(workspace: Path, asked: Question, as_json: bool) -> int:
+    """Say what the policy answers to one call, why, and whether a person is asked."""
+    settings = load(workspace)
+    policy, registry = open_policy(settings)
+    found = _capability(registry, asked.name)
+    find_agent(settings, asked.agent)
+    given = None if asked.args is None else _arguments(asked.args)
+    records = open_records(settings.store_folder)
+    delegated = records.delegations
+    world = CallContext(
+        settings, Jail(settings.workspace), records.memories, policy=policy, delegations=delegated
+    )
+    context = world.on_behalf_of(asked.tenant, asked.agent, tainted=asked.tainted)
+    told = explain(found, given, context, references=True)
+    flaw = "" if given is None else _flaw(found, given)
+    person = consent(found, given, context, settings.approval.of_tool)
+    if as_json:
+        more = {"capability": asked.name, "arguments": flaw or "ok", "consent": person}
+        print(json.dumps({**spelled(told, policy), **more}, indent=2))
+        return 0
+    screen = views.console()
+    looks = [(look.rule.where, look.rule.decide, look.note or SAID[look.verdict]) for look in told.looks]
+    screen.print(_table(("rule", "decide", "this call"), looks))
+    floor = told.floor
+    mode = f"{found.mode} alone says {floor.answer}" + (f": {floor.reason}" if floor.reason else "")
+    screen.print(views.label("mode", mode))
+    if flaw:
+        screen.print(views.label("arguments", f"the call would be refused: {flaw}", "red"))
+    if told.ruling.quorum > 1:
+        screen.print(views.label("quorum", f"{told.ruling.quorum} different people"))
+    if told.ruling.approvers:
+        screen.print(views.label("approvers", ", ".join(told.ruling.approvers)))
+    screen.print(views.label("decision", f"{told.ruling.answer}: {told.ruling.why}", "bold"))
+    screen.print(views.label("consent", person))
+    return 0
+
+
+def consent(
+    found: Capability, args: dict[str, JsonValue] | None, context: CallContext, ask_from: Risk
+) -> str:
+    """Say whether a call that the policy does not deny asks a person, and why."""
+    filled = {**found.defaults, **(args or {})}
+    judged = judge(found.given(filled, context), filled, context, ask_from, references=True)
+    if judged.denied:
+        return "nobody is asked: the call is not made"
+    own = ", at a gate of its own" if judged.own_gate else ""
+    return f"a person is asked{own}: {judged.reason}" if judged.asks else "nobody is asked"
+
+
+def open_policy(settings: Settings) -> tuple[Policy, Registry]:
+    """Load the policy and check it against the capabilities there are. Raises SetupError."""
+    modules = settings.capabilities
+    with closing(open_servers(settings)) as servers:
+        more, absent = servers.capabilities, servers.absent
+    registry = load_registry(settings.workspace, modules.modules, modules.prohibit, more)
+    policy = load_policy(settings.workspace)
+    check_policy(policy, registry, modules.prohibit, absent)
+    return policy, registry
+
+
+def described(rule: Rule, registry: Registry, note: str) -> dict[str, Any]:
+    """Put one rule into words; `reaches` counts the capabilities it is about."""
+    about = rule.match.model_dump(mode="json", exclude_none=True)
+    words = "; ".join(f"{name} {', '.join(values)}" for name, values in about.items())
+    return {
+        "rule": rule.where,
+        "decide": rule.decide,
+        "about": words or "everything",
+        "when": rule.condition.source if rule.condition else "",
+        "reason": rule.reason,
+        "approvers": list(rule.approvers),
+        "quorum": rule.quorum,
+        "reaches": len(reached(rule, registry)),
+        "note": note and f"never decides: {note}",
+    }
+
+
+def spelled(told: Explanation, policy: Policy) -> dict[str, Any]:
+    """Spell an explanation as JSON."""
+    looked = [
+        {"rule": look.rule.where, "decide": look.rule.decide, "verdict": look.verdict, "note": look.note}
+        for look in told.looks
+    ]
+    ruling, floor = told.ruling, told.floor
+    return {
+        "answer": ruling.answer,
+        "reason": ruling.reason,
+        "rule": ruling.rule,
+        "approvers": list(ruling.approvers),
+        "quorum": ruling.quorum,
+        "mode": {"answer": floor.answer, "reason": floor.reason},
+        "looked": looked,
+        "version": policy.hash,
+    }
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    table = Table(*columns, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*(Text(views.one_line(cell)) for cell in row))  # brackets are no markup here
+    return table
+
+
+def _capability(registry: Registry, name: str) -> Capability:
+    found = registry.get(name)
+    if found is None:
+        near = ", ".join(registry.near(name)) or "see them with: planwright capabilities"
+        raise SetupError(f"there is no capability {name}", f"nearest: {near}")
+    return found
+
+
+def _arguments(text: str) -> dict[str, JsonValue]:
+    try:
+        given = json.loads(text)
+    except ValueError as error:
+        raise SetupError(f"--args is no JSON: {error}", EXAMPLE) from error
+    if not isinstance(given, dict):
+        raise SetupError("--args is no JSON object", EXAMPLE)
+    return given
+
+
+def _flaw(found: Capability, given: dict[str, JsonValue]) -> str:
+    """Say what is wrong with arguments, as far as they are known."""
+    try:
+        check_arguments(found, given)
+    except ValidationError as error:
+        return "" if has_reference(given) else explain_arguments(error)
+    return ""

@@ -1,0 +1,78 @@
+"""Gather the facts of a plan's steps from the records of its run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import JsonValue
+
+from planwright.checkpoints.effects.work_records import RunWork
+from planwright.critic.facts import StepFacts
+from planwright.critic.ruling import why
+from planwright.domain.envelope import EffectRecord
+from planwright.domain.plan import CheckedStep
+from planwright.domain.results import RubricAnswer, StepResult, Verdict
+
+NOT_ACCEPTED = "criteria_not_met"
+
+
+def retried(verdicts: Mapping[str, Verdict], settled: Mapping[str, StepResult]) -> dict[str, StepResult]:
+    """Make failures of the completed steps that some verdicts have run again."""
+    scores = [score for one in verdicts.values() if one.verdict == "retry" for score in one.step_scores]
+    pairs = [
+        (score, settled[score.uid]) for score in scores if score.verdict == "retry" and score.uid in settled
+    ]
+    return {
+        result.uid: result.model_copy(
+            update={"status": "failed", "code": NOT_ACCEPTED, "error": why(result, score)}
+        )
+        for score, result in pairs
+        if result.status == "completed"
+    }
+
+
+def facts_of(
+    checked: Sequence[CheckedStep],
+    settled: Mapping[str, StepResult],
+    outputs: Mapping[str, JsonValue],
+    rubrics: Mapping[str, RubricAnswer | None],
+    work: RunWork,
+    verdicts: Mapping[str, Verdict],
+    limit_s: float,
+) -> list[StepFacts]:
+    """Put together what is known of each step; `outputs` and `rubrics` are by uid."""
+    acted = {step.uid for step in checked if any(one.begun for one in work.under(step.uid))}
+    return [
+        StepFacts(
+            checked=step,
+            result=settled[step.uid],
+            output=outputs.get(step.uid),
+            effects=work.under(step.uid) or _kept_effects(settled[step.uid]),
+            limit_s=step.step.timeout_s or limit_s,
+            rubric=rubrics.get(step.uid),
+            retries=retries_of(step.step.id, verdicts),
+            built_on=bool(acted & needing(step.uid, checked)),
+        )
+        for step in checked
+    ]
+
+
+def retries_of(step_id: str, verdicts: Mapping[str, Verdict]) -> int:
+    """Count how often the critic had a step run again."""
+    rounds = [one for one in verdicts.values() if one.verdict == "retry"]
+    return sum(
+        score.verdict == "retry" and score.step_id == step_id for one in rounds for score in one.step_scores
+    )
+
+
+def needing(uid: str, checked: Sequence[CheckedStep]) -> set[str]:
+    """Name the steps that build on one, over any number of steps between; `checked` is in order of needs."""
+    found = {uid}
+    for step in checked:
+        if found.intersection(step.needs):
+            found.add(step.uid)
+    return found - {uid}
+
+
+def _kept_effects(result: StepResult) -> tuple[EffectRecord, ...]:
+    return result.envelope.effects if result.kept_from and result.envelope else ()

@@ -1,0 +1,1 @@
+"""What things are: plans, results, risk, errors, events, references. Imports nothing of ours."""

@@ -1,0 +1,124 @@
+"""An effect in doubt: sent, perhaps, and nobody knows whether it happened. A person says so, one by one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool
+
+from planwright.domain.errors import GateError
+from planwright.domain.hashing import canonical_json
+
+SHOWN_KEY, FEWEST_DIGITS, SHOWN_ARGS = 12, 4, 500
+CONFIRMED, DENIED = "confirmed", "did_not_happen"
+"""The codes of a step whose effect a person has decided over: it happened, or it did not."""
+UNDECIDED = "undecided"
+"""The code of a step that ended while nobody had decided over an effect of it."""
+
+
+class Doubt(BaseModel):
+    """One effect whose intent is on record, and nothing of how it ended.
+
+    `key` is its idempotency key, `uid` that of the step or call that has it. `sent_at` is when its intent was
+    written down, in UTC. `still_sent_by` names a process that lives and may be sending it now.
+    """
+
+    model_config = ConfigDict(frozen=True)
+    key: str
+    uid: str
+    step_id: str
+    capability: str
+    args: dict[str, JsonValue]
+    sent_at: str
+    why: str
+    still_sent_by: str = ""
+
+    @property
+    def name(self) -> str:
+        """Name it in a few words: capability, and the beginning of its key."""
+        return f"{self.capability} (key {self.key[:SHOWN_KEY]})"
+
+    def __str__(self) -> str:
+        args = canonical_json(self.args)
+        short = args if len(args) <= SHOWN_ARGS else f"{args[:SHOWN_ARGS]}…"
+        return f"{self.name} with {short}, sent {self.sent_at[:19].replace('T', ' ')} UTC: {self.why}"
+
+
+class EffectAnswer(BaseModel):
+    """What a person says of one effect; `key` may be shortened as long as it fits no other."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    key: str = Field(min_length=FEWEST_DIGITS, max_length=64)
+    happened: StrictBool
+    result: JsonValue = None
+
+
+def every_one(doubts: Sequence[Doubt], answers: Sequence[EffectAnswer], how: str) -> tuple[EffectAnswer, ...]:
+    """Match answers to effects; each comes back with its whole key, in the order of the effects.
+
+    Raises GateError for a key that fits none or several, for one decided twice, and for effects left out;
+    `how` is the command that decides over them.
+    """
+    decided: dict[str, EffectAnswer] = {}
+    for answer in answers:
+        fitting = [doubt.key for doubt in doubts if doubt.key.startswith(answer.key.rstrip("…").lower())]
+        if len(fitting) != 1:
+            what = "fits no effect in doubt here" if not fitting else "fits several effects: write more of it"
+            raise GateError(f"the key {answer.key!a} {what}", f"in doubt: {_keys(doubts)}")
+        if fitting[0] in decided:
+            raise GateError(f"the key {answer.key!a} is decided twice", "say once whether it happened")
+        decided[fitting[0]] = answer.model_copy(update={"key": fitting[0]})
+    if missing := [doubt for doubt in doubts if doubt.key not in decided]:
+        left_out = ", ".join(doubt.name for doubt in missing)
+        raise GateError(f"the answer does not say whether these happened: {left_out}", how)
+    return tuple(decided[doubt.key] for doubt in doubts)
+
+
+def said_of(
+    doubts: Sequence[Doubt], word: str, reason: str, answers: Sequence[EffectAnswer], how: str
+) -> tuple[EffectAnswer, ...]:
+    """Read what the answer to a gate says of the effects on its card; nothing when it was rejected.
+
+    With one effect, `approve` says that it did not happen, and a `respond` in words that it did, with them as
+    its result. Raises GateError like `every_one`.
+    """
+    if answers and not doubts:
+        raise GateError("no effect is in doubt at this gate", "leave `effects` out")
+    if word == "reject" or not doubts:
+        return ()
+    if len(doubts) == 1 and not answers:
+        happened = word == "respond"
+        result = read_result(reason) if happened else None
+        answers = [EffectAnswer(key=doubts[0].key, happened=happened, result=result)]
+    return every_one(doubts, answers, how)
+
+
+def check_denied(doubts: Iterable[Doubt]) -> None:
+    """Raise GateError for effects that are said not to have happened and that may happen yet.
+
+    They are as the record has them when the answer is taken; a card may be older than that.
+    """
+    if sending := [doubt for doubt in doubts if doubt.still_sent_by]:
+        names = ", ".join(f"{doubt.name} by {doubt.still_sent_by}" for doubt in sending)
+        raise GateError(
+            f"this may still be sent: {names}", "end that process, or wait for it; then decide again"
+        )
+
+
+def read_result(words: str) -> JsonValue:
+    """Read what an effect brought: an object or a list of JSON where it is one, else words."""
+    try:
+        value: JsonValue = json.loads(words)
+    except (ValueError, RecursionError):
+        return {"text": words}
+    return value if isinstance(value, dict | list) else {"text": words}
+
+
+def how_to_decide(name: str) -> str:
+    """Spell the command that decides over effects one by one, at a gate or of a run."""
+    return f"say it of each: planwright respond {name} --happened KEY[=RESULT] --not-happened KEY"
+
+
+def _keys(doubts: Iterable[Doubt]) -> str:
+    return ", ".join(doubt.name for doubt in doubts) or "nothing"

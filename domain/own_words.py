@@ -1,0 +1,108 @@
+"""What a user says in their own words, as far as a text shows it: not what they quote or paste."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from planwright.domain.references import has_reference
+
+LONGEST, MOST = 300, 20_000
+GAP = "[…]"  # stands for what was left out: a sentence with it is not whole
+# In linear time, because a match takes all that it has looked at: what is never closed goes to the end, and
+# markup from its first tag to its last closing one.
+_QUOTED = re.compile(
+    r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*"
+    r"|<[A-Za-z][\w-]*(?::[A-Za-z][\w-]*)?(?=[\s/>])(?:.*</[A-Za-z][^<>]*>|.*)"
+    r"|“[^”]{40,}”?|\"[^\"]{40,}\"|«[^»]{40,}»?|„[^“”]{40,}[“”]?",
+    re.DOTALL | re.MULTILINE,
+)
+# Words of a person about themselves, and for what holds always: en, de, fr, es, it, pt, nl.
+_SPEAKER = frozenset(
+    "i i'm i'd i've we we're always never remember prefer ich wir immer nie niemals merke merk je j'ai nous"
+    " toujours jamais retiens yo nosotros siempre nunca prefiero recuerda io noi sempre preferisco ricorda"
+    " eu prefiro lembre ik wij altijd nooit onthoud".split()
+)
+_OWN = frozenset(
+    "my mine our mein meine meiner unser unsere mon ma mes notre nos mi mis nuestro nuestra mio mia miei"
+    " nostro nostra meu minha meus minhas nosso nossa mijn onze".split()
+)
+_IS = frozenset("is are was ist sind heißt est sont es son è sono é são zijn".split())
+_OTHER_SCRIPT = re.compile(r"[^\W\d_\u0000-\u024f]")
+_SECRET = re.compile(
+    r"\b(?:pass(?:word|phrase|code|wort)|kennwort|pin(?: code)?|cvv|secret|token|api[ _-]?key|private key"
+    r"|credit card|iban|ssn|social security)s?\b|\[REDACTED ",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"\w+(?:['’]\w+)?")
+_SHORTENED = re.compile(r"\W*(?:\w|[A-Z]\w{1,3})\.")  # J. Dr. Prof.
+_EXACT = re.compile(r"[\d@/\\]")
+
+
+def own_words(request: str) -> str:
+    """Put a gap into a message for what is fenced, marked up, marked as quoted, or a long quotation.
+
+    No more than the first 20,000 characters are returned: whoever looks through them does it many times.
+    """
+    own = _QUOTED.sub(f" {GAP} ", request)
+    return own if len(own) <= MOST else f"{own[:MOST]} {GAP}"
+
+
+def speaks_of_user(request: str) -> bool:
+    """Say whether a message speaks of its user: "I …", "my … is …", or for good: "always …".
+
+    It costs nothing and decides whether a model is asked at all. It knows the words of a few languages;
+    a message in another script is always looked at. "Search my mail" says nothing of its user.
+    """
+    own = own_words(request)
+    words = [word.replace("’", "'") for word in _WORD.findall(own.lower())]
+    owns = (n for n, word in enumerate(words) if word in _OWN)
+    states = any(_IS.intersection(words[n + 2 : n + 6]) for n in owns)
+    return states or not _SPEAKER.isdisjoint(words) or bool(_OTHER_SCRIPT.search(own))
+
+
+def holds(text: str, part: str) -> bool:
+    """Say whether a text has a part in it word for word, whatever case and spacing."""
+    sought = _plain(part)
+    return bool(sought) and re.search(rf"(?<!\w){re.escape(sought)}(?!\w)", _plain(text)) is not None
+
+
+def says(request: str, text: str) -> bool:
+    """Say whether a text is a whole sentence of its user's own in a message, and no question.
+
+    Where it is open whether a sentence ends (`Dr. Smith`, a new line), it goes on: half of one may say the
+    opposite of the whole.
+    """
+    return bool(_plain(text)) and _plain(text) in map(_plain, _sentences(own_words(request).split()))
+
+
+def may_be_kept(text: str) -> bool:
+    """Say whether a text is one short thing to remember: whole, no secret, and no reference."""
+    short = len(text) <= LONGEST and len(text.split()) > 1 and GAP not in text
+    return short and not _SECRET.search(text) and not has_reference(text)
+
+
+def exact_words(text: str) -> list[str]:
+    """List the words with a digit, an @ or a slash: numbers, dates, addresses, which nobody rewords."""
+    return [word.strip(".,;:!?()[]\"'“”") for word in text.split() if _EXACT.search(word)]
+
+
+def _sentences(words: list[str]) -> Iterator[str]:
+    """Walk the sentences of a text, without questions."""
+    start = 0
+    for end, (word, then) in enumerate(zip(words, [*words[1:], ""], strict=True), 1):
+        stops = word[-1] in ".!?" and not then[:1].islower() and not _shortened(word)
+        if stops or not then:
+            if word[-1] != "?":
+                yield " ".join(words[start:end])
+            start = end
+
+
+def _shortened(word: str) -> bool:
+    """Say whether a full stop belongs to a word, as in `e.g.`, and ends no sentence."""
+    inner = word[-1] == "." and "." in word[:-1]
+    return inner or _SHORTENED.fullmatch(word) is not None
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold().rstrip(".!,;: ")

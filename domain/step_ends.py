@@ -1,0 +1,30 @@
+"""The results of steps that brought nothing."""
+
+from __future__ import annotations
+
+from planwright.domain.errors import CallRefused, CapabilityError
+from planwright.domain.plan import CheckedStep
+from planwright.domain.results import StepResult, StepStatus
+
+CANCELLED = "cancelled"
+
+
+def ended(
+    checked: CheckedStep, status: StepStatus, *, code: str, error: str, missing: tuple[str, ...] = ()
+) -> StepResult:
+    """Make the result of a step that brought nothing."""
+    return StepResult(
+        uid=checked.uid,
+        step_id=checked.step.id,
+        capability=checked.step.shown_name,
+        status=status,
+        code=code,
+        error=error,
+        missing=missing,
+    )
+
+
+def failed(checked: CheckedStep, error: CapabilityError) -> StepResult:
+    """Make the result of a step whose call was not made or brought nothing; a person's no is no failure."""
+    status: StepStatus = "rejected" if isinstance(error, CallRefused) else "failed"
+    return ended(checked, status, code=error.code, error=error.cause)

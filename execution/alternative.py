@@ -1,0 +1,198 @@
+"""alternative: one other call instead of one that failed, within what was approved (S0, S2).
+
+A model suggests it; the rules of a plan verify it. What needs a person is not made: the step fails,
+and the critic may have a new plan made and asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
+
+from pydantic import JsonValue, ValidationError
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.contract import Capability, check_arguments
+from planwright.capabilities.gateway.call_site import Site, effect_call
+from planwright.capabilities.gateway.pins import pin_now
+from planwright.capabilities.policy.consent import judge
+from planwright.capabilities.registry import Registry
+from planwright.checkpoints.effects.alternatives import plan_id
+from planwright.checkpoints.plans import RecordedPlan
+from planwright.checkpoints.stores import Stores
+from planwright.domain.chain import CREATE_CHAIN
+from planwright.domain.errors import (
+    CapabilityRejected,
+    CapabilityUnavailable,
+    LimitExceeded,
+    ModelError,
+    SetupError,
+)
+from planwright.domain.hashing import sha256
+from planwright.domain.plan import CLOSING, DELEGATE, CheckedStep, Plan, PlanStep
+from planwright.domain.results import StepResult
+from planwright.domain.risk import MODES, RISKS, at_least
+from planwright.models.calling import Models, Prompt
+from planwright.models.conversation.call_arguments import flaw_of
+from planwright.models.json_reply import read_json
+from planwright.prompts import as_data, render
+from planwright.settings.settings import Approval, Settings
+from planwright.state.agent_state import StepTask
+from planwright.state.invocation import Invocation
+
+NONE = "NO_ALTERNATIVE"
+CODES = frozenset((CapabilityRejected.code, CapabilityUnavailable.code))
+SUGGEST_S = 15
+LISTED = 8
+
+
+class Alternative:
+    """Find one other call for a step that failed; never more than one, also over a crash."""
+
+    def __init__(
+        self, models: Models, registry: Registry, stores: Stores, settings: Settings, world: CallContext
+    ) -> None:
+        self._models = models
+        self._registry = registry
+        self._stores = stores
+        self._settings = settings
+        self._world = world
+
+    async def instead_of(
+        self, task: StepTask, args: dict[str, JsonValue], failed: StepResult, invocation: Invocation
+    ) -> tuple[Plan, CheckedStep] | None:
+        """Suggest, verify and put on record; None when there is nothing that may be tried."""
+        checked, route = task["checked"], task["route"]
+        if not self._settings.alternative.enabled or failed.code not in CODES or route.embedded:
+            return None
+        if known := await self._stores.alternatives.of(invocation.run_id, checked.uid):
+            return known
+        if (fork := await self._stores.forks.of(invocation.run_id)) and fork.undo:
+            return None  # what undoes an effect is declared, never a model's choice
+        wanted = f"{checked.step.description} {checked.step.capability}"
+        allowed = self._registry.within(invocation.profile)
+        ranked = (allowed.get(name) for name in allowed.rank(wanted, len(allowed)))
+        listed = candidates(checked, (tool for tool in ranked if tool), self._settings.approval)[:LISTED]
+        if not listed or invocation.cancelled_by:
+            return None
+        try:
+            reply = await self._models.complete(
+                route, self._prompt(task, args, failed, listed), invocation, f"alternative:{checked.uid}"
+            )
+            found, params = read(reply, listed)
+            chosen = await self._verified(checked, found, params, args, invocation)
+        except (ModelError, LimitExceeded, SetupError, CapabilityRejected, ValidationError):
+            return None
+        plan = Plan(plan_id=plan_id(checked.uid), goal=f"instead of {checked.uid}", steps=(chosen.step,))
+        recorded = RecordedPlan(plan=plan, checked=[chosen], gate_id=None, kind="alternative")
+        await self._stores.plans.record(invocation.lease, recorded, invocation.clock())
+        return plan, chosen
+
+    def _prompt(
+        self,
+        task: StepTask,
+        args: dict[str, JsonValue],
+        failed: StepResult,
+        listed: list[Capability],
+    ) -> Prompt:
+        step, limits = task["checked"].step, self._settings.alternative
+        what: dict[str, object] = {"step": step.description, "expected": step.expected_output}
+        tried = {"capability": step.capability, "params": args, "error": failed.error}
+        tools = [{"name": t.name, "description": t.description, "params": t.args_schema} for t in listed]
+        return Prompt(
+            "alternative",
+            render("alternative"),
+            render(
+                "alternative_call", step=as_data(what), failed=as_data(tried), capabilities=as_data(tools)
+            ),
+            timeout_s=SUGGEST_S,
+            max_tokens=limits.max_tokens,
+            temperature=limits.temperature,
+        )
+
+    async def _verified(
+        self,
+        failed: CheckedStep,
+        found: Capability,
+        params: dict[str, JsonValue],
+        tried: dict[str, JsonValue],
+        invocation: Invocation,
+    ) -> CheckedStep:
+        """Check a suggestion as a plan is checked. Raises CapabilityRejected or ValidationError."""
+        args = check_arguments(found, params)
+        if flaw := flaw_of(args):
+            raise CapabilityRejected(flaw)
+        if found.name == failed.step.capability and args == check_arguments(found, tried):
+            raise CapabilityRejected("it is the call that failed")
+        if found.preflight:
+            await asyncio.to_thread(found.check, args, self._world)
+        found = found.given(args, self._world)
+        whose = (invocation.context.tenant, invocation.profile.agent, invocation.words)
+        tainted = failed.tainted or failed.effect == "pure"  # what it failed with may be others' words
+        context = self._world.on_behalf_of(*whose, tainted=tainted)
+        judged = judge(found, args, context, self._settings.approval.of_plan)
+        if judged.denied or judged.asks:
+            raise CapabilityRejected(judged.reason)
+        step = PlanStep(
+            id=failed.step.id, capability=found.name, params=args, description=failed.step.description
+        )
+        chosen = CheckedStep(
+            step=step,
+            uid=f"step_{sha256([invocation.run_id, failed.uid, 'instead', found.name, args])[:16]}",
+            needs=failed.needs,
+            effect=found.effect,
+            mode=found.mode,
+            risk=found.risk,
+            gated=False,
+            reason=judged.reason,
+            tainted=tainted,
+        )
+        await self._check_new(chosen, found, failed.uid, invocation)
+        return chosen.model_copy(update={"pin": pin_now(chosen, self._registry, self._world.policy.hash)})
+
+    async def _check_new(
+        self, chosen: CheckedStep, found: Capability, instead_of: str, invocation: Invocation
+    ) -> None:
+        """Raise CapabilityRejected for a call that a person said no to, or that would be done again."""
+        args, run_id = chosen.step.params, invocation.run_id
+        if await self._stores.refusals.of_call(run_id, found.name, args):
+            raise CapabilityRejected("it was refused before")
+        site = Site(invocation.lease, "", chosen, invocation.profile)
+        call = replace(effect_call(found, args, site), within=instead_of)
+        if found.effect != "pure" and (await self._stores.ledger.keep(call)).again:
+            raise CapabilityRejected("it was done before")
+
+
+def candidates(failed: CheckedStep, tools: Iterable[Capability], approval: Approval) -> list[Capability]:
+    """List what may be called instead of a step without asking a person again.
+
+    Reading replaces reading. A call with an effect replaces one only where no person has to see it:
+    it is not graver than the step, and below the risk from which plans are approved.
+    """
+    return [tool for tool in tools if within(failed, tool, approval)]
+
+
+def within(failed: CheckedStep, tool: Capability, approval: Approval) -> bool:
+    """Say whether a capability stays inside the grant of a failed step."""
+    if tool.name in (*CLOSING, DELEGATE, CREATE_CHAIN) or failed.gated or failed.gates:
+        return False
+    if failed.effect == "pure" or tool.effect == "pure":
+        return failed.effect == tool.effect == "pure" and tool.mode == "read_only" and tool.risk == "None"
+    milder = MODES.index(tool.mode) <= MODES.index(failed.mode) and tool.mode in MODES[:3]
+    milder = milder and RISKS.index(tool.risk) <= RISKS.index(failed.risk)
+    seen_from = approval.of_plan
+    unseen = approval.plan != "always" and (seen_from is None or not at_least(tool.risk, seen_from))
+    return milder and unseen
+
+
+def read(reply: str, listed: list[Capability]) -> tuple[Capability, dict[str, JsonValue]]:
+    """Read a suggestion. Raises ModelOutputInvalid or CapabilityRejected for none of those listed."""
+    if NONE in reply:
+        raise CapabilityRejected("there is no alternative")
+    said, _ = read_json(reply)
+    found = next((tool for tool in listed if tool.name == said.get("capability")), None)
+    params = said.get("params")
+    if found is None or not isinstance(params, dict):
+        raise CapabilityRejected("it is none of the capabilities listed")
+    return found, params

@@ -1,0 +1,117 @@
+"""The calls of a chain as a plan of their own: only what is on record can be executed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import JsonValue
+
+from planwright.capabilities.chains.compose import complete, is_known, known
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.gateway.gateway import Gateway
+from planwright.capabilities.gateway.pins import pin_of
+from planwright.domain.chain import Chain
+from planwright.domain.doubt import DENIED
+from planwright.domain.errors import CapabilityRejected
+from planwright.domain.hashing import sha256
+from planwright.domain.plan import CheckedStep, Plan, PlanStep
+from planwright.domain.results import StepResult
+from planwright.planning.step_identity import uid_of
+from planwright.planning.taint import untrusted
+
+MOST_ATTEMPTS = 100
+Settled = Callable[[str], StepResult | None]
+
+
+def parts_of(
+    run_id: str, checked: CheckedStep, args: dict[str, JsonValue], gateway: Gateway, settled: Settled
+) -> list[CheckedStep]:
+    """Name the parts of one call of a chain for good, each by its place in it.
+
+    A part that was done in an earlier attempt at the same step keeps its name, and so its result.
+    Raises CapabilityRejected for a part that is no longer there.
+    """
+    chain = checked.chain
+    assert chain is not None
+    attempt = attempt_at(run_id, checked)
+    base = uid_of(run_id, checked.step, checked.needs, 0)
+    parts: list[CheckedStep] = []
+    for number, call in enumerate(chain.calls, 1):
+        found = gateway.registry.get(call.capability)
+        if found is None:
+            raise CapabilityRejected(f"{call.capability}, a part of {chain.name}, is no longer there")
+        found = found.given({**found.defaults, **known(call, args)}, gateway.world)
+        uids = [_part_uid(base, chain, number, again) for again in range(attempt + 1)]
+        while (last := settled(uids[-1])) and last.code == DENIED:  # made again, under another key
+            uids.append(_part_uid(base, chain, number, len(uids)))
+        done = (uid for uid in uids if (result := settled(uid)) and result.status == "completed")
+        step = PlanStep(
+            id=f"{checked.step.id[:60]}.{number}",
+            capability=found.name,
+            params=call.arguments,
+            description=f"Step {number} of the chain {chain.name}.",
+            timeout_s=checked.step.timeout_s,
+        )
+        pin = pin_of(gateway.registry.get(call.capability) or found, gateway.world.policy.hash)
+        read = {part.step.capability or "" for part in parts}
+        tainted = checked.tainted or untrusted(read, gateway.registry)
+        parts.append(_checked(step, next(done, uids[-1]), found, parts, tainted=tainted, pin=pin))
+    return parts
+
+
+def attempt_at(run_id: str, checked: CheckedStep) -> int:
+    """Count the attempts at a step that failed before this one; the calls of a model have none."""
+    named = (uid_of(run_id, checked.step, checked.needs, again) for again in range(MOST_ATTEMPTS))
+    return next((again for again, uid in enumerate(named) if uid == checked.uid), 0)
+
+
+def parts_plan(checked: CheckedStep, parts: list[CheckedStep]) -> Plan:
+    """Put the parts of one call of a chain on record as a plan."""
+    assert checked.chain is not None
+    goal = f"{checked.chain.name} {checked.chain.hash} for {checked.uid}"
+    return Plan(plan_id=f"chain_{checked.uid}", goal=goal, steps=tuple(part.step for part in parts))
+
+
+def shown_parts(
+    run_id: str, checked: CheckedStep, args: dict[str, JsonValue], gateway: Gateway, settled: Settled
+) -> dict[str, Any]:
+    """Show what approving a call of a chain lets happen: its definition by hash, and its calls.
+
+    Where all arguments of a call are known, the approval includes its gate (`gate_included`); the others
+    ask for themselves. Nothing for what is no chain. Raises CapabilityRejected for bad arguments.
+    """
+    if checked.chain is None:
+        return {}
+    steps = []
+    parts = parts_of(run_id, checked, args, gateway, settled)
+    for call, part in zip(checked.chain.calls, parts, strict=True):
+        found = gateway.registry.get(call.capability)
+        assert found is not None
+        whole = is_known(call)
+        given = complete(found, known(call, args)) if whole else known(call, args)
+        shown = {"id": part.step.id, "capability": call.capability, "args": given}
+        shown |= {"risk": part.risk, "mode": part.mode}
+        steps.append({**shown, **({"gate_included": part.uid} if whole else {})})
+    return {"definition": checked.chain.hash, "steps": steps}
+
+
+def _part_uid(base: str, chain: Chain, number: int, again: int) -> str:
+    return "step_" + sha256([base, chain.hash, number, again])[:16]
+
+
+def _checked(
+    step: PlanStep, uid: str, found: Capability, before: list[CheckedStep], *, tainted: bool, pin: str
+) -> CheckedStep:
+    return CheckedStep(
+        step=step,
+        uid=uid,
+        needs=tuple(part.uid for part in before[-1:]),
+        effect=found.effect,
+        mode=found.mode,
+        risk=found.risk,
+        gated=False,
+        reason="a part of a chain",
+        tainted=tainted,
+        pin=pin,
+    )

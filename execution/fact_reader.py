@@ -1,0 +1,44 @@
+"""Read what the critic goes by: results, outputs, effects and decisions on record, and what a model said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from planwright.checkpoints.stores import Stores
+from planwright.critic.facts import StepFacts
+from planwright.critic.gathering import facts_of
+from planwright.critic.rubrics import Rubrics
+from planwright.domain.results import StepResult, Verdict
+from planwright.execution.recorded_result import full_output
+from planwright.settings.settings import Settings
+from planwright.state.agent_state import AgentState
+from planwright.state.invocation import Invocation
+
+
+class FactReader:
+    """Put the facts of a plan's steps together."""
+
+    def __init__(self, stores: Stores, settings: Settings, rubrics: Rubrics) -> None:
+        self._stores = stores
+        self._limit_s = settings.execution.step_timeout_s
+        self._rubrics = rubrics
+
+    async def of(
+        self,
+        state: AgentState,
+        settled: Mapping[str, StepResult],
+        verdicts: Mapping[str, Verdict],
+        invocation: Invocation,
+    ) -> list[StepFacts]:
+        """Read the facts of all steps; a criterion in words is judged once, and on record since then."""
+        checked, route = state["checked"], state["route"]
+        done = [entry for entry in checked if settled[entry.uid].status == "completed"]
+        outputs = {entry.uid: await full_output(self._stores, settled[entry.uid]) for entry in done}
+        known = {score.uid: score.rubric for one in verdicts.values() for score in one.step_scores}
+        rubrics = {
+            entry.uid: known.get(entry.uid)
+            or await self._rubrics.ask(entry, outputs[entry.uid], route, invocation)
+            for entry in done
+        }
+        work = await self._stores.work.of_run(invocation.run_id)
+        return facts_of(checked, settled, outputs, rubrics, work, verdicts, self._limit_s)

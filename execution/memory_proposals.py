@@ -1,0 +1,127 @@
+"""What a finished run could remember: found by a model, or by rule where only the embedded planner serves.
+
+Nothing is proposed that does not lean on the user's own words: what a tool returned may be in the answer,
+and the answer proves nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import islice
+from typing import Any
+
+from pydantic import ValidationError
+
+from planwright.checkpoints.memories import Memories
+from planwright.domain.errors import LimitExceeded, ModelError, ModelOutputInvalid, SetupError
+from planwright.domain.memory_proposal import Candidate
+from planwright.domain.own_words import exact_words, holds, may_be_kept, own_words, speaks_of_user
+from planwright.models.calling import Models, Prompt
+from planwright.models.json_reply import read_json
+from planwright.models.offline.remembering import spoken
+from planwright.prompts import as_data, render
+from planwright.security.redaction.redactor import Redactor
+from planwright.settings.memory import MemoryProposals
+from planwright.state.agent_state import ModelRoute
+from planwright.state.invocation import Invocation
+
+REQUEST, ANSWER, KNOWN, WHY = 4000, 2000, 10, 200
+GRACE_S = 1  # a call that takes too long is told as such, before whatever would be tried next is cut off
+
+
+class Proposing:
+    """Look for what a run could remember, with one short call of a model at the most."""
+
+    def __init__(self, models: Models, memories: Memories, settings: MemoryProposals) -> None:
+        self._models = models
+        self._memories = memories
+        self._settings = settings
+
+    async def find(
+        self, request: str, answer: str, route: ModelRoute | None, invocation: Invocation
+    ) -> list[Candidate]:
+        """List candidates, by rule where there is no model, or where it fails, which is told."""
+        found = spoken(request)
+        if route is not None and speaks_of_user(request):
+            try:
+                async with asyncio.timeout(self._settings.timeout_s + GRACE_S):
+                    found = await self._asked(request, answer, route, invocation)
+            except (ModelError, LimitExceeded, SetupError) as error:
+                invocation.emit("memory_failed", {"cause": error.cause}, "run")
+            except TimeoutError:
+                cause = f"no model answered within {self._settings.timeout_s:g} s"
+                invocation.emit("memory_failed", {"cause": cause}, "run")
+        return sound(found, request, invocation.redactor, self._settings.most)
+
+    async def _asked(
+        self, request: str, answer: str, route: ModelRoute, invocation: Invocation
+    ) -> list[Candidate]:
+        own = own_words(request)[:REQUEST]
+        known = await self._memories.search(own, invocation.context.tenant, KNOWN)
+        prompt = Prompt(
+            "consolidate",
+            render("consolidate", most=str(self._settings.most)),
+            render(
+                "consolidate_messages",
+                request=as_data(own),
+                answer=as_data(answer[:ANSWER]),
+                known=as_data([memory.text for memory in known]),
+            ),
+            schema=reply_schema(self._settings.most),
+            timeout_s=self._settings.timeout_s,
+            max_tokens=self._settings.max_tokens,
+            temperature=0,
+        )
+        reply = await self._models.complete(route, prompt, invocation, "consolidate")
+        return read(reply, self._settings.most)
+
+
+def reply_schema(most: int) -> dict[str, Any]:
+    """Say what a model answers with."""
+    text = {"type": "string"}
+    fields = {"said": text, "text": text, "why": text}
+    one = {"type": "object", "properties": fields, "required": ["said", "text"]}
+    return {
+        "type": "object",
+        "properties": {"memories": {"type": "array", "items": one, "maxItems": most}},
+        "required": ["memories"],
+    }
+
+
+def read(reply: str, most: int) -> list[Candidate]:
+    """Read the first that a model proposes; an entry that is none is left out. Raises ModelOutputInvalid.
+
+    Its tags are dropped: they lean on nothing the user said, and would be remembered along with the text.
+    """
+    listed = read_json(reply)[0].get("memories")
+    if not isinstance(listed, list):
+        raise ModelOutputInvalid("the reply has no list of memories", "answer as the schema says")
+    return [candidate for entry in listed[:most] if (candidate := _candidate(entry))]
+
+
+def sound(found: list[Candidate], request: str, redactor: Redactor, most: int) -> list[Candidate]:
+    """Keep the first that lean on the user's own words, and speak of no secret.
+
+    Numbers, dates and addresses have to be the user's, too: they are what an answer could smuggle in.
+    """
+    own = own_words(request)
+    kept = (one for one in found if _leans_on(own, one) and not redactor.held_in([one.text, one.said]))
+    return list(islice(kept, most))
+
+
+def _leans_on(own: str, one: Candidate) -> bool:
+    quoted = may_be_kept(one.text) and may_be_kept(one.said) and holds(own, one.said)
+    return quoted and all(holds(own, word) for word in exact_words(one.text))
+
+
+def _candidate(entry: object) -> Candidate | None:
+    try:
+        one = Candidate.model_validate(entry)
+    except ValidationError:
+        return None
+    said, text = _line(one.said), _line(one.text)
+    return Candidate(said=said, text=text, why=_line(one.why)[:WHY]) if said and text else None
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,150 @@
+"""Calls that would repeat what was done, or what a person said no to.
+
+What a run has done under an earlier plan is not called again: its record counts for the same call, once. One
+more of it asks a person, and so does what the run was forked from has done, or was refused there. What was
+refused in this run is neither made nor asked about again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+from planwright.capabilities.chains.compose import complete
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.gateway.call_site import effect_call
+from planwright.capabilities.registry import Registry
+from planwright.checkpoints.effects.refusals import Refusal, Refusals
+from planwright.checkpoints.stores import Stores
+from planwright.domain.chain import CREATE_CHAIN
+from planwright.domain.errors import CapabilityRejected
+from planwright.domain.hashing import sha256
+from planwright.domain.plan import DELEGATE, CheckedStep, PolicyEvidence
+from planwright.domain.results import StepResult
+from planwright.execution.step_runner import site_of
+from planwright.state.invocation import Invocation
+from planwright.state.loop_state import ToolCall
+
+AGAIN = "it was done before in this run"
+MAY_REPEAT = "it may repeat what was done before in this run"
+
+
+async def asking_again(
+    calls: list[ToolCall], stores: Stores, invocation: Invocation, registry: Registry
+) -> list[ToolCall]:
+    """Answer the calls of a reply that were done or refused before; gate those whose like was done before."""
+    read = []
+    for call in calls:
+        if call.checked is None or call.error:
+            read.append(call)
+        elif refusal := await _refused(call.checked, stores.refusals, invocation.run_id):
+            no = f"not made: {refusal} Do not ask for it again."
+            read.append(call.model_copy(update={"checked": None, "error": no}))
+        else:
+            step = await _kept_call(call.checked, stores, invocation, registry)
+            read.append(
+                call.model_copy(update={"checked": await gated_again(step, stores, invocation.run_id)})
+            )
+    return read
+
+
+async def gated_again(checked: CheckedStep, stores: Stores, run_id: str) -> CheckedStep:
+    """Gate one call, or one of a chain that makes such a call; making a chain changes nothing yet."""
+    name = checked.step.capability or ""
+    if checked.kept or checked.done_before or name == CREATE_CHAIN:
+        return checked
+    parts = checked.chain.calls if checked.chain else ()
+    made = [(part.capability, part.arguments) for part in parts] or [(name, checked.step.params)]
+    for capability, args in made:
+        if checked.effect != "pure" and (past := await stores.forks.done_before(run_id, capability, args)):
+            why = {"gated": True, "asks": True, "reason": past.reason, "done_before": past.run_id}
+            return checked.model_copy(update=why)
+        if no := await stores.refusals.of_call(run_id, capability, args):
+            return checked.model_copy(update={"gated": True, "asks": True, "reason": f"before: {no}"})
+    return checked
+
+
+async def not_done_again(
+    checked: list[CheckedStep],
+    results: Mapping[str, StepResult],
+    stores: Stores,
+    run_id: str,
+    registry: Registry,
+    policy: str,
+) -> list[CheckedStep]:
+    """Keep or gate the steps of a new plan that were done before; those with `results` are marked as kept.
+
+    A fork with its plan keeps what was done. `policy` is the hash of the policy.
+    """
+    fork = await stores.forks.of(run_id)
+    forked = fork is not None and fork.plan is None
+    left = await stores.ledger.done_before(run_id, [entry.uid for entry in checked])
+    read = []
+    for entry in checked:
+        if result := results.get(entry.uid):
+            keeps = result.status == "completed" and entry.effect != "pure"
+            read.append(entry.model_copy(update={"kept": entry.uid}) if keeps else entry)
+            continue
+        step = kept_step(entry, left, run_id, registry, policy)
+        read.append(await gated_again(step, stores, run_id) if forked else step)
+    return read
+
+
+def kept_step(
+    checked: CheckedStep,
+    left: Mapping[tuple[str, str], list[str]],
+    run_id: str,
+    registry: Registry,
+    policy: str,
+) -> CheckedStep:
+    """Decide over one step by what is left of the effects of earlier plans; it takes what it keeps.
+
+    One whose arguments are not known yet is decided over when they are, in front of its call.
+    """
+    name, found = checked.step.capability or "", registry.get(checked.step.capability or "")
+    if found is None or checked.effect == "pure" or checked.step.agentic or checked.chain:
+        return checked
+    if checked.step.references:
+        if checked.gated or not any(capability == name for capability, _ in left):
+            return checked
+        undecided = PolicyEvidence(rule="", version=policy, undecided=True)
+        return checked.model_copy(update={"gated": True, "policy": undecided, "reason": MAY_REPEAT})
+    keys = left.get((name, _hash(found, checked.step.params)))
+    if keys is None:
+        return checked
+    if keys:
+        keeps = {"kept": keys.pop(0), "gated": False, "asks": False, "policy": None, "reason": AGAIN}
+        return checked.model_copy(update=keeps)
+    again = {"gated": True, "asks": True, "reason": AGAIN, "done_before": run_id}
+    return checked.model_copy(update=again)
+
+
+async def _refused(checked: CheckedStep, refusals: Refusals, run_id: str) -> Refusal | None:
+    name, args = checked.step.capability or "", checked.step.params
+    return await refusals.of_call(run_id, name, args, sources=False)
+
+
+async def _kept_call(
+    checked: CheckedStep, stores: Stores, invocation: Invocation, registry: Registry
+) -> CheckedStep:
+    """Let the record of what was done count for a call of a model, or gate what would be one more."""
+    found = registry.get(checked.step.capability or "")
+    if found is None or checked.effect == "pure" or checked.chain or found.name == DELEGATE:
+        return checked
+    call = effect_call(found, checked.step.params, site_of(checked, "", invocation))
+    past = await stores.ledger.keep(call)
+    if past.key:
+        return checked.model_copy(update={"kept": past.key, "gated": False, "asks": False, "reason": AGAIN})
+    if past.again:
+        again = {"gated": True, "asks": True, "reason": AGAIN, "done_before": invocation.run_id}
+        return checked.model_copy(update=again)
+    return checked
+
+
+def _hash(found: Capability, params: dict[str, JsonValue]) -> str:
+    """Hash all the arguments of a call; empty for one that would not be made."""
+    try:
+        return sha256(complete(found, params))
+    except CapabilityRejected:
+        return ""

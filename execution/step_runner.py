@@ -1,0 +1,294 @@
+"""How one step is carried out: inputs, cascade, call, and the record of how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+
+from pydantic import JsonValue
+
+from planwright.capabilities.gateway.attempts import Told
+from planwright.capabilities.gateway.call_site import Site
+from planwright.capabilities.gateway.gateway import Gateway
+from planwright.checkpoints.stores import Stores
+from planwright.domain.cascade import fate
+from planwright.domain.errors import (
+    CapabilityChanged,
+    CapabilityError,
+    LimitExceeded,
+    PlanwrightError,
+    RunStopped,
+)
+from planwright.domain.hashing import spelled
+from planwright.domain.plan import CheckedStep
+from planwright.domain.references import resolve
+from planwright.domain.results import StepResult
+from planwright.domain.risk import Risk
+from planwright.domain.step_ends import CANCELLED, ended, failed
+from planwright.execution.alternative import Alternative
+from planwright.execution.recorded_result import by_record, completed, full_output
+from planwright.models.budget_warnings import warn
+from planwright.settings.settings import Settings
+from planwright.state.agent_state import StepTask
+from planwright.state.invocation import Invocation
+from planwright.state.lane_budget import LaneBudget
+from planwright.state.node import ended_by
+
+PREVIEW = 200
+
+
+class StepRunner:
+    """Carry out verified steps. Whatever goes wrong settles as a result; interrupts and RunStopped escape."""
+
+    def __init__(
+        self, gateway: Gateway, stores: Stores, settings: Settings, alternative: Alternative
+    ) -> None:
+        self.gateway = gateway
+        self._alternative = alternative
+        self._stores = stores
+        self.approval = settings.approval
+        self._limit = settings.tools.result_limit
+        self._run_retries = settings.execution.run_retries
+
+    async def inputs(
+        self, task: StepTask, invocation: Invocation
+    ) -> tuple[StepResult | None, dict[str, StepResult]]:
+        """Wait for what a step needs. Returns its result when it has ended already, or is skipped."""
+        checked = task["checked"]
+        if settled := invocation.board.settled(checked.uid):
+            if not settled.kept_from:  # a crash may have come before it was told
+                await self._tell_end(task, settled, invocation)
+            return settled, {}
+        results = await invocation.board.inputs(task["awaits"], checked.uid)
+        decision, missing = fate(checked.needs, results, checked.cascade)
+        if invocation.cancelled_by:
+            return await self.settle(task, await self.cancelled(checked, invocation), invocation), {}
+        if again := await self._asked_again(task, results.values(), invocation):
+            return again, {}
+        if decision == "skip":
+            reason = f"it needs {', '.join(missing)}, which did not succeed"
+            skipped = ended(checked, "skipped", code="dependency_failed", error=reason, missing=missing)
+            return await self.settle(task, skipped, invocation), {}
+        return None, results
+
+    async def turn(self, task: StepTask, invocation: Invocation) -> StepResult | None:
+        """Wait until the steps that it only follows have ended; return its result where that ends it, too."""
+        checked = task["checked"]
+        results = await invocation.board.inputs((edge.uid for edge in checked.follows), checked.uid)
+        return await self._asked_again(task, results.values(), invocation)
+
+    async def _asked_again(
+        self, task: StepTask, earlier: Iterable[StepResult], invocation: Invocation
+    ) -> StepResult | None:
+        """Skip a step whose plan is asked for again, with the steps that come before it."""
+        waits = [result.step_id for result in earlier if result.code == CapabilityChanged.code]
+        if not waits:
+            return None
+        reason = f"it comes after {', '.join(waits)}, which is asked for again"
+        again = ended(task["checked"], "skipped", code=CapabilityChanged.code, error=reason)
+        return await self.settle(task, again, invocation)
+
+    async def arguments(
+        self, task: StepTask, results: dict[str, StepResult], invocation: Invocation
+    ) -> dict[str, JsonValue]:
+        """Resolve a step's arguments. Raises CapabilityRejected for a reference that leads nowhere."""
+        scope: dict[str, JsonValue] = {
+            "steps": await self.outputs(results),
+            "input": {"request": invocation.request},
+        }
+        step = task["checked"].step
+        if step.literal:
+            return dict(step.params)
+        resolved = resolve(dict(step.params), scope)
+        assert isinstance(resolved, dict)
+        return resolved
+
+    async def outputs(self, results: dict[str, StepResult]) -> dict[str, JsonValue]:
+        """Read the outputs of completed steps, by step id."""
+        return {
+            result.step_id: {"output": await self.output(result)}
+            for result in results.values()
+            if result.status == "completed"
+        }
+
+    async def run(self, task: StepTask, results: dict[str, StepResult], invocation: Invocation) -> StepResult:
+        """Make the step's call, when it is its turn and a slot is free, and settle how it ended."""
+        if again := await self.turn(task, invocation):
+            return again
+        async with invocation.board.slots:
+            if invocation.cancelled_by:
+                stopped = await self.cancelled(task["checked"], invocation)
+                return await self.settle(task, stopped, invocation)
+            missing = self.begin(task, results, invocation)
+            result = await self.attempt(
+                task["checked"],
+                task["plan_hash"],
+                lambda: self.arguments(task, results, invocation),
+                self._about(task),
+                invocation,
+            )
+            if result.status == "failed":
+                result = await self._instead(task, results, result, invocation)
+            return await self.settle(task, result.model_copy(update={"missing": missing}), invocation)
+
+    def begin(
+        self, task: StepTask, results: dict[str, StepResult], invocation: Invocation
+    ) -> tuple[str, ...]:
+        """Tell that a step starts, and return which of the steps it needs brought nothing."""
+        checked = task["checked"]
+        _, missing = fate(checked.needs, results, checked.cascade)
+        invocation.emit("plan_step_start", {**self._about(task), "missing": list(missing)}, checked.uid)
+        return missing
+
+    async def _instead(
+        self, task: StepTask, results: dict[str, StepResult], failed: StepResult, invocation: Invocation
+    ) -> StepResult:
+        """Make the one other call that may be made instead, if there is one (the failure ladder)."""
+        try:
+            args = await self.arguments(task, results, invocation)
+        except CapabilityError:
+            return failed
+        found = await self._alternative.instead_of(task, args, failed, invocation)
+        if found is None:
+            return failed
+        (plan, chosen), about = found, self._about(task)
+        other: dict[str, JsonValue] = {"capability": chosen.step.capability, "params": chosen.step.params}
+        self.tell_retry(task, failed, other, invocation)
+
+        async def literal() -> dict[str, JsonValue]:
+            return chosen.step.params
+
+        tried = await self.attempt(chosen, plan.plan_hash, literal, about, invocation)
+        attempts = failed.attempts + tried.attempts
+        if tried.status != "completed":
+            error = f"{failed.error}; then {chosen.step.capability} instead: {tried.error}"
+            return failed.model_copy(update={"error": error, "code": tried.code, "attempts": attempts})
+        return tried.model_copy(
+            update={"uid": failed.uid, "instead_of": failed.capability, "attempts": attempts}
+        )
+
+    def tell_retry(
+        self, task: StepTask, failed: StepResult, other: dict[str, JsonValue], invocation: Invocation
+    ) -> None:
+        """Tell that something else is tried than what failed."""
+        data = {**self._about(task), "attempt": failed.attempts, "error": failed.error, "alternative": other}
+        invocation.emit("plan_step_retry", data, f"{failed.uid}:alternative")
+
+    async def attempt(
+        self,
+        checked: CheckedStep,
+        plan_hash: str,
+        arguments: Callable[[], Awaitable[dict[str, JsonValue]]],
+        about: dict[str, JsonValue],
+        invocation: Invocation,
+        lanes: tuple[LaneBudget, ...] = (),
+        ask_from: Risk | None = None,
+    ) -> StepResult:
+        """Make a call, with its retries, and say how it ended; nothing is settled yet."""
+        tries, started, kept = [1], invocation.seconds(), list[str]()
+
+        def may_retry(attempt: int, cause: str, key: str) -> bool:
+            if invocation.cancelled_by or invocation.told_of("plan_step_retry") >= self._run_retries:
+                return False
+            tries[0] = attempt + 1
+            data = {**about, "attempt": attempt, "error": cause, "idempotency_key": key}
+            invocation.emit("plan_step_retry", data, f"{checked.uid}:{attempt}")
+            return True
+
+        def looked_up(times: int, outcome: str, cause: str, key: str) -> None:
+            data = {**about, "outcome": outcome, "error": cause, "idempotency_key": key}
+            invocation.emit("effect_lookup", data, f"{checked.uid}:{invocation.lease.token}:{times}")
+
+        def keep(key: str, uid: str) -> None:
+            kept.append(invocation.run_id)
+            data = {**about, "idempotency_key": key, "done_by": uid}
+            invocation.emit("effect_kept", data, checked.uid)
+
+        site, name = site_of(checked, plan_hash, invocation, lanes, ask_from), checked.step.capability or ""
+        try:
+            invocation.check_time()
+            args = await arguments()
+            output = await self.gateway.call(name, args, site, Told(may_retry, looked_up, keep))
+            result = await completed(checked, output, args, self._stores.blobs, self._limit)
+        except CapabilityError as error:
+            result = await self._by_record(checked, failed(checked, error), invocation)
+        except LimitExceeded as error:
+            out = ended(checked, "failed", code=ended_by(error), error=str(error))
+            result = await self._by_record(checked, out, invocation)
+        except RunStopped:
+            raise
+        except PlanwrightError as error:
+            result = ended(checked, "failed", code="failed", error=error.cause)
+        await warn(self._stores.budgets, invocation)
+        seconds = round(invocation.seconds() - started, 3)
+        how = {"attempts": tries[0], "seconds": seconds, "kept_from": "".join(kept)}
+        return result.model_copy(update=how)
+
+    async def settle(self, task: StepTask, result: StepResult, invocation: Invocation) -> StepResult:
+        """Record a result durably, then let the steps that wait for it go on."""
+        await self.record(result, invocation)
+        await self._tell_end(task, result, invocation)
+        invocation.board.settle(result)
+        return result
+
+    async def _tell_end(self, task: StepTask, result: StepResult, invocation: Invocation) -> None:
+        """Tell how a step ended, once."""
+        data = {**self._about(task), "status": result.status, "attempts": result.attempts}
+        if result.status == "completed":
+            preview = spelled(await self.output(result))[:PREVIEW]
+            data |= {"preview": preview, "seconds": result.seconds}
+            invocation.emit("plan_step_complete", data, result.uid)
+        else:
+            skipped = result.status in ("skipped", "rejected")
+            data |= {"code": result.code, "error": result.error}
+            invocation.emit("plan_step_skipped" if skipped else "plan_step_failed", data, result.uid)
+
+    async def cancelled(self, checked: CheckedStep, invocation: Invocation) -> StepResult:
+        """Make the result of a step that a cancelled run does not go on with; it may have begun before."""
+        why = f"cancelled by {invocation.cancelled_by}"
+        stopped = ended(checked, "skipped", code=CANCELLED, error=why)
+        if (result := await self._by_record(checked, stopped, invocation)) != stopped:
+            return result
+        found = await self._stores.alternatives.of(invocation.run_id, checked.uid)
+        if found is None or (result := await self._by_record(found[1], stopped, invocation)) == stopped:
+            return stopped
+        return result.model_copy(update={"uid": checked.uid, "instead_of": checked.step.capability or ""})
+
+    async def _by_record(
+        self, checked: CheckedStep, result: StepResult, invocation: Invocation
+    ) -> StepResult:
+        """Correct the result of a step that is not gone on with, where its effect is on record."""
+        known = await self._stores.ledger.of_step(invocation.run_id, checked.uid)
+        return await by_record(checked, result, known, self._stores.blobs, self._limit)
+
+    async def record(self, result: StepResult, invocation: Invocation) -> None:
+        """Write down how a step or a call ended."""
+        await self._stores.ledger.settle_step(invocation.lease, result, invocation.clock())
+
+    async def output(self, result: StepResult) -> JsonValue:
+        """Read a result's whole output."""
+        return await full_output(self._stores, result)
+
+    def _about(self, task: StepTask) -> dict[str, JsonValue]:
+        step = task["checked"].step
+        about: dict[str, JsonValue] = {"plan_id": task["plan_id"], "goal": task["goal"], "step_id": step.id}
+        about |= {"step_index": task["index"], "total": task["total"], "capability": step.shown_name}
+        return about | {"description": step.description, "uid": task["checked"].uid}
+
+
+def site_of(
+    checked: CheckedStep,
+    plan_hash: str,
+    invocation: Invocation,
+    lanes: tuple[LaneBudget, ...] = (),
+    ask_from: Risk | None = None,
+) -> Site:
+    """Say where a call stands."""
+    return Site(
+        lease=invocation.lease,
+        plan_hash=plan_hash,
+        checked=checked,
+        profile=invocation.profile,
+        words=invocation.words,
+        ask_from=ask_from,
+        lanes=lanes,
+    )

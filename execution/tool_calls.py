@@ -1,0 +1,218 @@
+"""The calls of a reply, verified before any of them runs: tool, arguments, policy, risk."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage
+from pydantic import JsonValue, ValidationError
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.chains.compose import compose, surface_in_run
+from planwright.capabilities.contract import Capability, check_arguments, explain
+from planwright.capabilities.gateway.pins import pin_now
+from planwright.capabilities.gateway.redact import refuse_secrets
+from planwright.capabilities.policy import decide as policy
+from planwright.capabilities.policy.consent import Judgement, judge
+from planwright.capabilities.registry import Registry
+from planwright.domain.chain import CREATE_CHAIN
+from planwright.domain.errors import CapabilityRejected
+from planwright.domain.hashing import sha256
+from planwright.domain.memory_proposal import WRITE
+from planwright.domain.own_words import holds, own_words
+from planwright.domain.plan import DELEGATE, CheckedStep, Plan, PlanStep
+from planwright.domain.risk import Risk
+from planwright.models.conversation.call_arguments import flaw_of
+from planwright.planning.surface import Surface, surface_of
+from planwright.settings.profile import Profile
+from planwright.state.invocation import Invocation
+from planwright.state.loop_state import ToolCall
+
+
+def wire_name(name: str) -> str:
+    """Spell a capability's name as function calling allows it: letters, digits, `_` and `-`."""
+    return name.replace(".", "__")
+
+
+def tools_of(names: Sequence[str], registry: Registry) -> dict[str, Capability]:
+    """Look up a lane's tools by the name the model knows them by."""
+    found = (registry.get(name) for name in names if name != "respond")
+    return {wire_name(tool.name): tool for tool in found if tool is not None}
+
+
+def schemas(tools: Mapping[str, Capability]) -> list[dict[str, Any]]:
+    """Describe tools as OpenAI's function calling does."""
+    return [
+        {
+            "type": "function",
+            "function": {"name": name, "description": tool.description, "parameters": tool.args_schema},
+        }
+        for name, tool in tools.items()
+    ]
+
+
+class CallReader:
+    """Turn the calls of a reply into steps that may run, or into the reason why not."""
+
+    def __init__(self, registry: Registry, world: CallContext, ask_from: Risk) -> None:
+        self.registry = registry
+        self._world = world
+        self._ask_from = ask_from
+
+    async def tools(self, granted: Sequence[str], run_id: str, profile: Profile) -> dict[str, Capability]:
+        """Look up what a lane is granted, and the chains of its run that need nothing else."""
+        surface = await surface_in_run(self.registry, self._world.chains, run_id, profile)
+        chains = (found for name in surface.chains if (found := surface.get(name)) and found.chain)
+        whole = [found.name for found in chains if found.chain and found.chain.needs <= {*granted}]
+        return tools_of(list(dict.fromkeys([*granted, *whole])), surface)
+
+    def asking(self, invocation: Invocation, *, tainted: bool) -> CallContext:
+        """Bind the context of the calls of a reply: whose they are, what the user wrote, what was read."""
+        whose = (invocation.context.tenant, invocation.profile.agent, invocation.words)
+        context = self._world.on_behalf_of(*whose, tainted=tainted)
+        return context.for_call(context.tenant, invocation.run_id, "")
+
+    async def read(
+        self,
+        reply: AIMessage,
+        wrong: Mapping[int, str],
+        tools: Mapping[str, Capability],
+        turn: str,
+        context: CallContext,
+    ) -> list[ToolCall]:
+        """Verify every call of a reply; `turn` names the reply within its run, `wrong` what cannot be."""
+        calls = []
+        for index, call in enumerate(reply.tool_calls):
+            made = {"call_id": str(call["id"]), "index": index, "name": call["name"]}
+            step, error, proposed = None, wrong.get(index, ""), ""
+            if not error:
+                try:
+                    step = await self._verify(call["name"], call["args"], tools, f"{turn}.{index}", context)
+                except CapabilityRejected as refused:
+                    error = str(refused)
+            if step is not None and (proposed := to_propose(step, context)):
+                step = None
+            calls.append(ToolCall(**made, checked=step, error=error, proposed=proposed))
+        return calls
+
+    async def _verify(
+        self,
+        name: str,
+        args: dict[str, JsonValue],
+        tools: Mapping[str, Capability],
+        id_: str,
+        context: CallContext,
+    ) -> CheckedStep:
+        found = tools.get(name)
+        if found is None:
+            near = [wire_name(other) for other in self.registry.near(name)]
+            offered = [other for other in near if other in tools] or sorted(tools)
+            raise CapabilityRejected(f"there is no tool {name}", f"use one of: {', '.join(offered[:10])}")
+        try:
+            checked = check_arguments(found, args)
+        except ValidationError as error:
+            raise CapabilityRejected(f"bad arguments: {explain(error)}", "mend them") from error
+        except Exception as error:
+            cause = f"the arguments of {found.name} cannot be checked: {type(error).__name__}: {error}"
+            raise CapabilityRejected(cause, "mend them") from error
+        if flaw := flaw_of(checked):
+            raise CapabilityRejected(flaw, "mend them")
+        refuse_secrets(found, checked, context.redactor)
+        if found.name == CREATE_CHAIN:
+            mine = Registry(tools.values())
+            await asyncio.to_thread(compose, checked, mine, self.registry, context)
+        if found.preflight and found.name != DELEGATE:  # that of a delegation refuses steps of a plan
+            await asyncio.to_thread(found.check, checked, context)
+        found = found.given(checked, context)
+        judged = judge(found, checked, context, self._ask_from)
+        if judged.denied:
+            raise CapabilityRejected(f"the policy denies {found.name}: {judged.ruling.why}")
+        surface = Surface(found.effect, found.mode, found.risk)
+        if found.name == DELEGATE:
+            checked, surface = self._delegation(checked, tools)
+        return self._step(found, id_, checked, surface, judged, context)
+
+    def _step(
+        self,
+        found: Capability,
+        id_: str,
+        args: dict[str, JsonValue],
+        surface: Surface,
+        judged: Judgement,
+        context: CallContext,
+    ) -> CheckedStep:
+        """Name a call for good, by its place in the run and its arguments."""
+        checked = CheckedStep(
+            step=PlanStep(id=id_, capability=found.name, params=args, description=found.description),
+            uid=f"step_{sha256([context.run_id, id_, found.name, args])[:16]}",
+            needs=(),
+            effect=surface.effect,
+            mode=surface.mode,
+            risk=surface.risk,
+            gated=judged.asks,
+            asks=judged.asks,
+            reason=judged.reason,
+            policy=policy.evidence(judged.ruling, context) if judged.asks else None,
+            chain=found.chain,
+            tainted=context.tainted,
+        )
+        return checked.model_copy(update={"pin": pin_now(checked, self.registry, context.policy.hash)})
+
+    def _delegation(
+        self, args: dict[str, JsonValue], tools: Mapping[str, Capability]
+    ) -> tuple[dict[str, JsonValue], Surface]:
+        """Name the tools of a lane, none of which the caller lacks, and the gravest of them.
+
+        Opening a lane changes nothing: its calls ask for themselves.
+        """
+        offered = {tool.name: tool for tool in tools.values() if tool.name != "clarify"}
+        offered |= {wire_name(name): tool for name, tool in offered.items()}
+        wanted = args["tools"] if isinstance(args["tools"], list) else []
+        lacking = [str(name) for name in wanted if name not in offered]
+        if lacking:
+            cause = f"an agent cannot be given what you do not have: {', '.join(lacking)}"
+            raise CapabilityRejected(cause, f"choose from: {', '.join(sorted(tools))}")
+        chosen = [offered[str(name)] for name in wanted] or [*tools.values()]
+        chosen = list({tool.name: tool for tool in chosen if tool.name != "clarify"}.values())
+        surface = surface_of(tool for tool in chosen if tool.name != DELEGATE)
+        return {**args, "tools": [tool.name for tool in chosen]}, surface
+
+
+def to_propose(step: CheckedStep, context: CallContext) -> str:
+    """Find the text that a call would remember and the user did not write; empty where there is none."""
+    if step.step.capability != WRITE:
+        return ""
+    text = str(step.step.params.get("text", ""))
+    return "" if holds(own_words(context.request), text) else text
+
+
+def with_shared_gate(calls: list[ToolCall], key: str) -> list[ToolCall]:
+    """Let the calls of a reply that ask, and that anybody may approve for good, share one gate."""
+    sharing = [call.index for call in calls if call.checked and _shares(call)]
+    if len(sharing) < 2:
+        return calls
+    return [
+        call.model_copy(update={"checked": call.checked.model_copy(update={"asked_with": key})})
+        if call.checked and call.index in sharing
+        else call
+        for call in calls
+    ]
+
+
+def _shares(call: ToolCall) -> bool:
+    """Say whether a call may share a gate: a destructive one, a question, or one for some people may not."""
+    checked = call.checked
+    if checked is None or not call.waits or call.asks or checked.mode == "destructive":
+        return False
+    if checked.chain or checked.done_before:
+        return False
+    return checked.policy is None or (not checked.policy.approvers and checked.policy.quorum == 1)
+
+
+def batch_of(calls: Sequence[ToolCall], goal: str, key: str) -> Plan:
+    """Put the calls of one reply on record as a plan: only what is on record can be executed."""
+    steps = tuple(call.checked.step for call in calls if call.checked is not None)
+    return Plan(plan_id=f"batch_{uuid.uuid5(uuid.NAMESPACE_OID, key).hex[:12]}", goal=goal, steps=steps)

@@ -1,0 +1,187 @@
+"""What comes in through the door: thread id, messages and options, each checked before it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from langchain_core.messages import BaseMessage, convert_to_messages
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import StateSnapshot
+
+from planwright.checkpoints.consent.gate import Gate
+from planwright.checkpoints.runs import Run
+from planwright.domain.errors import PastCheckpoint, RunError, SetupError
+from planwright.domain.results import answer_id
+from planwright.domain.run_context import RunContext, read_context
+from planwright.settings.profile import Profile, in_force
+from planwright.settings.settings import Settings
+
+MAX_REQUEST = 100_000
+LAST_NODE = ("session_close",)
+
+
+def thread_of(config: RunnableConfig) -> str:
+    """Read the thread id. Raises SetupError when the caller gave none, RunError when it names a subgraph."""
+    thread_id = config.get("configurable", {}).get("thread_id")
+    if not thread_id:
+        raise SetupError(
+            "a run needs a thread id", 'pass {"configurable": {"thread_id": str(uuid.uuid4())}} as the config'
+        )
+    if config["configurable"].get("checkpoint_ns") and not nested(config):
+        raise RunError(
+            "a run is entered at its top, not in one of its lanes", "leave checkpoint_ns out of the config"
+        )
+    return str(thread_id)
+
+
+def read_messages(given: Any) -> list[BaseMessage]:
+    """Read the new messages of an input. Raises SetupError for none, an empty or a huge one."""
+    listed: Any = given.get("messages") if isinstance(given, Mapping) else None
+    try:
+        messages = convert_to_messages(listed if isinstance(listed, list | tuple) else [listed])
+    except (ValueError, TypeError, NotImplementedError) as error:
+        raise SetupError(
+            "the input holds no messages", 'pass {"messages": [{"role": "user", "content": "…"}]}'
+        ) from error
+    if not messages or messages[-1].type != "human" or not messages[-1].text.strip():
+        raise SetupError("the request is empty", 'say what to do: planwright run "What tickets are open?"')
+    if not all(_storable(message.text) for message in messages):
+        raise SetupError("the request holds half a character (a lone surrogate)", "send it as valid UTF-8")
+    if len(messages[-1].text) > MAX_REQUEST:
+        raise SetupError(
+            f"the request is {len(messages[-1].text):,} characters long, {MAX_REQUEST:,} are allowed",
+            "put the text into a file of the workspace and name the file instead",
+        )
+    return messages
+
+
+def foreign(messages: Iterable[Mapping[str, Any]]) -> bool:
+    """Say whether messages that came in hold what neither the user wrote nor whoever built the agent."""
+    return any(message.get("type") not in ("human", "system") for message in messages)
+
+
+def check_tenant(run: Run | None, context: Any) -> None:
+    """Raise RunError when a thread is another tenant's than the caller's: it belongs to that of its runs.
+
+    A caller who names no options at all goes on as the run began.
+    """
+    if run is not None and read_context(context or run.context).tenant != run.tenant:
+        raise RunError(
+            f"thread {run.thread_id} belongs to another tenant",
+            "name its tenant in the run context, or take a thread of your own",
+        )
+
+
+def check_same_options(context: Any, run: Run) -> None:
+    """Raise RunError when a caller who goes on with a run asks for other options than it began with.
+
+    What is left at its default is not asked for; the channel is that of the caller.
+    """
+    given, kept, default = read_context(context), read_context(run.context), RunContext()
+    for name in (option.name for option in fields(RunContext) if option.name != "channel"):
+        if getattr(given, name) not in (getattr(kept, name), getattr(default, name)):
+            raise RunError(
+                f"run {run.run_id} began with {name} = {getattr(kept, name)!a}; that stays so to its end",
+                f"go on without {name}, or cancel it first: planwright cancel {run.thread_id}",
+            )
+
+
+def _storable(text: str) -> bool:
+    """Say whether a text is valid Unicode: half a surrogate pair cannot be stored."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def profile_of(run: Run, fresh: bool, settings: Settings) -> Profile:
+    """Find the profile of a run that begins or goes on: its agent, as it is set now.
+
+    Raises SetupError when a new run names an agent that there is not, RunError when that of an old one
+    is gone; a run that has ended or is cancelled closes without it, permitted nothing.
+    """
+    context = read_context(run.context)
+    try:
+        return in_force(settings, context)
+    except SetupError as error:
+        if fresh:
+            raise
+        if run.ended or run.cancelled_by:
+            return replace(in_force(settings, replace(context, agent=None)), tools=())
+        raise RunError(
+            f"run {run.run_id} was begun as the agent {context.agent}, which is not set any more",
+            f"put [agents.{context.agent}] back into planwright.toml, or: planwright cancel {run.thread_id}",
+        ) from error
+
+
+def unfinished(run: Run, gates: list[Gate]) -> RunError:
+    """Say why a new message has to wait, and what to do first."""
+    if gates:
+        return RunError(
+            f"thread {run.thread_id} waits for a decision at gate {gates[0].gate_id}",
+            f"answer it first: planwright approve {gates[0].gate_id} (or reject)",
+        )
+    return RunError(
+        f"run {run.run_id} on thread {run.thread_id} has not ended",
+        f"finish it first: planwright resume {run.thread_id}",
+    )
+
+
+def not_begun(run: Run, snapshot: StateSnapshot) -> bool:
+    """Say whether a run is not in its thread's checkpoints: it died early, or they were deleted."""
+    return not snapshot.next and snapshot.values.get("run_id") != run.run_id
+
+
+def to_be_closed(run: Run, snapshot: StateSnapshot) -> bool:
+    """Say whether a run has ended and its thread does not know it yet: it died early, or was cancelled.
+
+    One that was cancelled from outside may have stopped anywhere; its answer is not on the thread.
+    """
+    if not run.ended or not snapshot.next:
+        return False
+    listed = snapshot.values.get("messages", ())
+    unanswered = all(message.id != answer_id(run.run_id) for message in listed)
+    begun = snapshot.values.get("run_id") == run.run_id
+    return snapshot.next == LAST_NODE or (bool(run.cancelled_by) and begun and unanswered)
+
+
+def names_checkpoint(config: RunnableConfig) -> bool:
+    """Say whether a caller means one checkpoint; inside a graph of the user's own, that graph decides."""
+    return bool(config.get("configurable", {}).get("checkpoint_id")) and not nested(config)
+
+
+def without_checkpoint(config: RunnableConfig) -> RunnableConfig:
+    """Mean the newest state of a thread."""
+    rest = {key: value for key, value in config["configurable"].items() if key != "checkpoint_id"}
+    return {**config, "configurable": rest}
+
+
+def check_newest(config: RunnableConfig, head: StateSnapshot) -> None:
+    """Raise RunError unless the checkpoint a caller means is the newest of its thread."""
+    newest = head.config.get("configurable", {}).get("checkpoint_id")
+    if newest is None:
+        raise RunError(f"there is no thread {thread_of(config)}", "list the threads: planwright ls")
+    if config["configurable"]["checkpoint_id"] != newest:
+        raise in_the_past(config)
+
+
+def in_the_past(config: RunnableConfig) -> PastCheckpoint:
+    """Say that what has run since a checkpoint stays done, and how to go back all the same."""
+    given, thread_id = config["configurable"]["checkpoint_id"], thread_of(config)
+    return PastCheckpoint(
+        f"nothing goes on from checkpoint {given} of thread {thread_id}: what has run since stays done",
+        f"begin a fork there: planwright fork {thread_id} --checkpoint {given}",
+    )
+
+
+def nested(config: RunnableConfig) -> bool:
+    """Say whether the graph runs as a node of a graph of the user's own."""
+    return "__pregel_task_id" in config.get("configurable", {})
+
+
+def resuming(config: RunnableConfig) -> bool:
+    """Say whether that graph is being resumed, so that its input is the old one again."""
+    return bool(config.get("configurable", {}).get("__pregel_resuming"))

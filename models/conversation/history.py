@@ -1,0 +1,96 @@
+"""A conversation any provider accepts: every tool call is answered once, directly after it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+
+from planwright.models.conversation.call_arguments import flaw_of, whole
+from planwright.prompts.fence import OURS
+
+UNANSWERED = "no result: the call was not made, or its answer was lost"
+UNREAD = "the call could not be read"
+_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
+
+
+def repair(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Put the results of each reply directly after it, in call order; fill in those that are missing.
+
+    Results that belong to no call, and second results of one, are left out.
+    """
+    results: dict[str, ToolMessage] = {}
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            results.setdefault(message.tool_call_id, message)
+    repaired: list[AnyMessage] = []
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            continue
+        repaired.append(message)
+        if isinstance(message, AIMessage):
+            for call in message.tool_calls:
+                id_ = str(call["id"])
+                missing = ToolMessage(UNANSWERED, tool_call_id=id_, status="error", additional_kwargs=OURS)
+                repaired.append(results.pop(id_, missing))
+    return repaired
+
+
+def normalise(reply: AIMessage, id_: str, taken: Iterable[str]) -> tuple[AIMessage, dict[int, str]]:
+    """Give a reply an id of ours, and each call a name, arguments and an id that no other call has.
+
+    Returns the reply, which any provider and any store take, and, by position, what was wrong with
+    calls that cannot be made.
+    """
+    used, wrong = set(taken), dict[int, str]()
+    calls: list[dict[str, Any]] = []
+    read = list(reply.tool_calls or ())
+    for position, call in enumerate((*read, *(reply.invalid_tool_calls or ()))):
+        given: dict[str, Any] = dict(call) if isinstance(call, dict) else {}
+        name, args = given.get("name"), given.get("args")
+        bad_args = flaw_of(args)
+        unread = UNREAD if position >= len(read) else ""
+        flaw = _told(given.get("error"), unread) or _flaw_of_name(name) or bad_args or unread
+        if flaw:
+            wrong[position] = flaw
+        call_id = _own_id(given.get("id"), f"{id_}_{position}", used)
+        used.add(call_id)
+        spelled = _NOT_IN_A_NAME.sub("_", name)[:64] if isinstance(name, str) else ""
+        calls.append({"name": spelled or "unnamed", "args": {} if bad_args else args, "id": call_id})
+    said = whole(_text(reply.content))
+    return AIMessage(said, tool_calls=calls, id=id_, usage_metadata=reply.usage_metadata), wrong
+
+
+def _text(content: object) -> str:
+    """Read the words of a reply; unlike `reply.text`, whatever its blocks are."""
+    if not isinstance(content, list):
+        return content if isinstance(content, str) else ""
+    blocks = (block.get("text") if isinstance(block, dict) else block for block in content)
+    return "".join(block for block in blocks if isinstance(block, str))
+
+
+def _told(error: object, unread: str) -> str:
+    """Put what is known of why a call could not be read."""
+    return f"{unread}: {whole(error)[:200]}" if unread and isinstance(error, str) and error else ""
+
+
+def _own_id(given: object, ours: str, used: set[str]) -> str:
+    """Keep an id that is well spelled and new, else make one that is."""
+    if isinstance(given, str) and _ID.fullmatch(given) and given not in used:
+        return given
+    while ours in used:
+        ours += "_"
+    return ours
+
+
+def _flaw_of_name(name: object) -> str:
+    """Say why a name cannot be a tool's. A name that has to be respelled never runs what it then spells."""
+    if not isinstance(name, str) or not name:
+        return "the call names no tool"
+    if _ID.fullmatch(name):
+        return ""
+    spelling = "a tool's name has letters, digits, _ and -, and __ for a dot"
+    return f"there is no tool {ascii(name)[:100]}: {spelling}"

@@ -1,0 +1,151 @@
+"""How a conversation is shortened: a model sums up its oldest part, or that part is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.messages.utils import count_tokens_approximately
+from langchain_core.runnables import RunnableConfig
+
+from planwright.domain.errors import ContextOverflow, LimitExceeded, ModelError, SetupError
+from planwright.models.calling import Models, Prompt
+from planwright.prompts import as_data, render
+from planwright.settings.context import Context
+from planwright.state.agent_state import AgentState, ModelRoute
+from planwright.state.compaction import SUMMARY_ID, Compaction, within
+from planwright.state.invocation import Invocation, invocation_of
+from planwright.state.lane_budget import LaneBudget
+from planwright.state.node import Node, Update
+
+SUMMARY_TOKENS = 1024
+
+
+class Shortening:
+    """Shorten conversations to what the model of a route can read."""
+
+    def __init__(self, models: Models, limits: Context) -> None:
+        self._models = models
+        self._limits = limits
+
+    def once(self, node: Node[AgentState]) -> Node[AgentState]:
+        """Run a node again, with a shorter conversation, whose model says that it was asked too much."""
+
+        async def shortened(state: AgentState, config: RunnableConfig) -> Update:
+            try:
+                return await node(state, config)
+            except ContextOverflow:
+                before, invocation = state.get("compacted"), invocation_of(config)
+                key = f"{shortened.__name__}.context"
+                found = await self.of(state["messages"], before, state["route"], invocation, key)
+                if found == before:
+                    raise
+                return {"compacted": found, **await node({**state, "compacted": found}, config)}
+
+        shortened.__name__ = getattr(node, "__name__", "node")
+        return shortened
+
+    def needed(
+        self, seen: Sequence[AnyMessage], route: ModelRoute, tools: Sequence[Mapping[str, Any]] = ()
+    ) -> bool:
+        """Say whether a conversation fills more of the context than it should."""
+        size = count_tokens_approximately(seen, tools=[dict(tool) for tool in tools])
+        return not route.embedded and size > self._limits.compact_at * route.context
+
+    async def of(
+        self,
+        messages: Sequence[AnyMessage],
+        compacted: Compaction | None,
+        route: ModelRoute,
+        invocation: Invocation,
+        key: str,
+        lanes: Sequence[LaneBudget] = (),
+    ) -> Compaction | None:
+        """Leave out the oldest part: a model sums it up, or, should it fail, it goes without.
+
+        Returns what was given when there is nothing that may go.
+        """
+        seen = within(messages, compacted)
+        before = count_tokens_approximately(seen)
+        found = await self._summed_up(seen, compacted, route, invocation, key, lanes)
+        overflowed = before <= self._limits.compact_at * route.context  # the model holds less than is said
+        most = int(self._limits.truncate_to * (before if overflowed else route.context))
+        if found is None or count_tokens_approximately(within(messages, found)) > most:
+            found = cut_off(messages, compacted, found, most)
+        if found is None or found == compacted:
+            return compacted
+        data = {"by": "model" if found.summary else "truncation", "left_out": found.left_out}
+        after = count_tokens_approximately(within(messages, found))
+        invocation.emit("context_compacted", {**data, "tokens_before": before, "tokens_after": after}, key)
+        return found
+
+    async def _summed_up(
+        self,
+        seen: list[AnyMessage],
+        compacted: Compaction | None,
+        route: ModelRoute,
+        invocation: Invocation,
+        key: str,
+        lanes: Sequence[LaneBudget],
+    ) -> Compaction | None:
+        """Let a model sum up the oldest part; None when it cannot, or when nothing may go."""
+        at = boundary(seen, self._limits.compact_oldest)
+        if at == 0:
+            return None
+        prompt = Prompt(
+            role="compaction",
+            system=render("compaction"),
+            user=as_data([_told(message) for message in seen[:at]]),
+            timeout_s=self._limits.compact_timeout_s,
+            max_tokens=SUMMARY_TOKENS,
+        )
+        try:
+            summary = await self._models.complete(route, prompt, invocation, key, lanes)
+        except (ModelError, LimitExceeded, SetupError):
+            return None
+        return leaving_out(seen, at, compacted, summary.strip()) if summary.strip() else None
+
+
+def boundary(seen: Sequence[AnyMessage], share: float) -> int:
+    """Count how many of the oldest messages may go: about a share, never a call without its results."""
+    wanted = int(len(seen) * share)
+    places = [place for place in places_to_cut(seen) if place <= wanted]
+    return max(places, default=0)
+
+
+def places_to_cut(seen: Sequence[AnyMessage]) -> list[int]:
+    """List where a conversation may begin: never with the result of a call, never after its last message."""
+    return [at for at in range(1, len(seen)) if not isinstance(seen[at], ToolMessage)]
+
+
+def cut_off(
+    messages: Sequence[AnyMessage], compacted: Compaction | None, summed: Compaction | None, most: int
+) -> Compaction | None:
+    """Leave out as little as makes the rest fit, and in the end all but the newest exchange."""
+    newest = summed or compacted
+    seen, found = within(messages, newest), newest
+    for at in places_to_cut(seen):
+        found = leaving_out(seen, at, newest, newest.summary if newest else "")
+        if count_tokens_approximately(within(messages, found)) <= most:
+            break
+    return found
+
+
+def leaving_out(
+    seen: Sequence[AnyMessage], at: int, before: Compaction | None, summary: str
+) -> Compaction | None:
+    """Leave out the first messages of what is seen; the newest request stays, wherever it stands."""
+    own = [message for message in seen if not str(message.id).startswith(SUMMARY_ID)]
+    kept = next((str(message.id) for message in reversed(own) if message.type == "human"), "")
+    cut = [str(message.id) for message in own[: at - (len(seen) - len(own))] if message.id != kept]
+    if not cut:
+        return before
+    earlier = before.left_out if before else 0
+    return Compaction(upto=cut[-1], summary=summary, kept=kept, left_out=earlier + len(cut))
+
+
+def _told(message: AnyMessage) -> dict[str, Any]:
+    told: dict[str, Any] = {"from": message.type, "text": message.text}
+    calls = [[c["name"], c["args"]] for c in message.tool_calls] if isinstance(message, AIMessage) else []
+    return {**told, "calls": calls} if calls else told

@@ -1,0 +1,1 @@
+"""What happens when a provider fails: classes of failure, other keys, other providers."""

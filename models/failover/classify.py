@@ -1,0 +1,105 @@
+"""Sort a provider's failure by what to do next (SPEC §7)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from planwright.domain.errors import (
+    ContextOverflow,
+    KeyRefused,
+    ModelError,
+    ModelOutputInvalid,
+    ModelRejected,
+    ModelUnavailable,
+)
+from planwright.models.failover.retry_after import retry_after
+
+TRANSIENT = frozenset((408, 409, 425, 429))
+REFUSED_KEYS = frozenset((401, 402, 403))
+_OVERLOAD = re.compile(r"rate.?limit|too many requests|overloaded|over capacity|try again later", re.I)
+_OVERFLOW = re.compile(
+    r"context_length_exceeded|(maximum )?context (length|window)|prompt is too long|too many (input )?tokens"
+    r"|input is too long|reduce the length of the messages",
+    re.I,
+)
+_SPENT = re.compile(
+    r"insufficient_quota|exceeded your current quota|insufficient (funds|balance|credit)", re.I
+)
+_NETWORK = frozenset(
+    ("APIConnectionError", "APITimeoutError", "TransportError", "TimeoutError", "ConnectionError")
+)
+_STUMBLED = frozenset(("ValueError", "LookupError", "TypeError", "AttributeError", "RecursionError"))
+
+
+def classify(error: Exception, provider: str) -> ModelError | None:
+    """Name the class of a failed model call; None when it is no failure of the provider's."""
+    for one in (error, error.__cause__):
+        if isinstance(one, ModelError):  # ours, from within the SDK: models/bounded.py
+            return one
+    status = _status(error)
+    says = " ".join(str(error).split())[:200]
+    if status is not None:
+        return _by_status(error, status, says, provider)
+    cause = error.__cause__ or error.__context__
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    if kinds & _NETWORK:
+        return ModelUnavailable(
+            f"provider {provider} is unreachable: {cause or says or type(error).__name__}",
+            f"check providers.{provider}.base_url and the network",
+        )
+    if "LengthFinishReasonError" in kinds:
+        return ModelOutputInvalid("the reply was cut off at the token limit", "answer with fewer words")
+    if kinds & {"APIError", "OpenAIError"} or (kinds & _STUMBLED and _OVERFLOW.search(says)):
+        if _OVERFLOW.search(says):
+            return _overflow(provider, says)
+        return ModelUnavailable(f"provider {provider} sent no usable reply: {says}", "try again later")
+    if kinds & _STUMBLED:  # the SDK stumbled over it
+        said = says if _OVERLOAD.search(says) else "it is no chat completion"
+        return ModelUnavailable(f"provider {provider} sent no usable reply: {said}", "try again later")
+    return None
+
+
+def _by_status(error: Exception, status: int, says: str, provider: str) -> ModelError:
+    if status in REFUSED_KEYS or (status == 429 and _SPENT.search(says)):
+        return KeyRefused(
+            f"provider {provider} refused the key (HTTP {status})",
+            f"check the key of providers.{provider}",
+        )
+    if status in TRANSIENT or status >= 500 or _OVERLOAD.search(says):
+        headers: Mapping[str, str] = getattr(getattr(error, "response", None), "headers", {})
+        return ModelUnavailable(
+            f"provider {provider} answered HTTP {status}: {says}",
+            "try again later, or add a second provider",
+            retry_after(headers, datetime.now(UTC)),
+        )
+    if status == 413 or _OVERFLOW.search(says):
+        return _overflow(provider, says)
+    return ModelRejected(
+        f"provider {provider} refused the request (HTTP {status}): {says}",
+        f"check providers.{provider}.model and base_url",
+    )
+
+
+def _overflow(provider: str, says: str) -> ContextOverflow:
+    return ContextOverflow(
+        f"the conversation is too long for provider {provider}: {says}",
+        f"begin a new thread, or set providers.{provider}.context",
+    )
+
+
+def _status(error: Exception) -> int | None:
+    """Read the status of a response, or of the error that a response of 200 carries."""
+    carried = str(_carried(error).get("code"))
+    for status in (getattr(error, "status_code", None), int(carried) if carried.isdecimal() else None):
+        if isinstance(status, int) and 300 <= status < 600:
+            return status
+    return None
+
+
+def _carried(error: Exception) -> Mapping[str, Any]:
+    """Find the error of a reply: the SDK keeps it as `body`, langchain-openai as the only argument."""
+    held = (getattr(error, "body", None), *error.args[:1])
+    return next((one for one in held if isinstance(one, dict)), {})

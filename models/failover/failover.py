@@ -1,0 +1,266 @@
+"""What happens when a model call fails: another key, the same again later, another provider, or the end.
+
+Providers are tried by priority. Within one, a key that failed rests and the next is tried at once;
+when all rest, the call is made again after a backoff. What a provider refuses for good is not tried
+anywhere else (SPEC §7; the breaker is Nygard's, "Release It!").
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar
+
+from planwright.domain.errors import (
+    KeyRefused,
+    ModelError,
+    ModelUnavailable,
+    PlanwrightError,
+    ProviderBudgetExceeded,
+    ProviderResting,
+)
+from planwright.models.failover.keys import Key, KeyRing
+from planwright.settings.providers import Breaker
+from planwright.settings.providers import Failover as Limits
+from planwright.state.agent_state import ModelRoute
+
+T = TypeVar("T")
+Move = Literal["next_key", "wait", "next_provider", "end"]
+Attempt = Callable[[ModelRoute, int], Awaitable[T]]
+"""Makes the call at a provider and model, with the key at a position."""
+Tell = Callable[[dict[str, Any]], None]
+Failure = ModelError | ProviderBudgetExceeded
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a failed call has left: keys that do not rest, retries, and seconds until its deadline."""
+
+    rested_key: bool
+    retries: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Whom to ask next, with which key, and who is asked if that fails."""
+
+    route: ModelRoute
+    key: Key
+    onward: ModelRoute | None
+
+
+class Failover:
+    """Make calls until one succeeds; keys and breakers are remembered from call to call."""
+
+    def __init__(
+        self,
+        count_keys: Callable[[ModelRoute], int],
+        limits: Limits,
+        breaker: Breaker,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        chance: random.Random | None = None,
+    ) -> None:
+        self._count_keys = count_keys
+        self._limits = limits
+        self._breaker = breaker
+        self._clock = clock
+        self._sleep = sleep
+        self._chance = chance or random.Random()
+        self._rings: dict[tuple[str, str], KeyRing] = {}
+
+    async def serve(
+        self, routes: Sequence[ModelRoute], attempt: Attempt[T], tell: Tell, deadline_s: float
+    ) -> T:
+        """Return the first reply, trying `routes` in order.
+
+        `tell` hears of every failure and of what follows from it. Raises what the last provider failed
+        with; ModelRejected, ContextOverflow, ModelOutputInvalid and ModelInterrupted at once. A provider
+        whose budget is spent is passed over; ProviderBudgetExceeded when that holds for all.
+        """
+        ends_at = self._clock() + deadline_s
+        failures: list[Failure] = []
+        for turn in self._turns(routes, failures, tell, ends_at):
+            try:
+                return await self._at(turn, attempt, tell, ends_at)
+            except (ModelUnavailable, KeyRefused) as error:
+                failures.append(error)
+            except ProviderBudgetExceeded as error:
+                tell(_told(turn.route, None, error, "next_provider", 0, turn.onward))
+                failures.append(error)
+        raise _together(failures)
+
+    def _turns(
+        self, routes: Sequence[ModelRoute], failures: list[Failure], tell: Tell, ends_at: float
+    ) -> Iterator[Turn]:
+        """Name whom to ask: by priority who does not rest, and then, the soonest first, who does.
+
+        That all of several rest says more about the past than about now, so each is asked once all the
+        same, as a load balancer in panic does (Envoy's panic threshold); one that asked for time gets it
+        first. A provider that is alone and keeps failing is left alone.
+        """
+        resting: list[ModelRoute] = []
+        for route, follows in zip(routes, [*routes, None][1:], strict=True):
+            key = self._ring(route).awake(self._clock())
+            if key is None:
+                resting.append(route)
+            then = self._rested(resting, ends_at, among=len(routes))
+            onward = follows or (then[0].route if then else None)
+            if key is not None:
+                yield Turn(route, key, onward)
+            else:
+                tell(_told(route, None, self._resting(route), "next_provider", 0, onward))
+        then = self._rested(resting, ends_at, among=len(routes))
+        asked = [turn.route for turn in then]
+        failures += [self._resting(route) for route in resting if route not in asked]
+        yield from then
+
+    def _rested(self, resting: Sequence[ModelRoute], ends_at: float, among: int) -> list[Turn]:
+        """Plan to ask providers after their rest, as far as that ends in time; the soonest first."""
+        now = self._clock()
+        found = [(route, self._ring(route).shortest()) for route in resting]
+        turns = [
+            Turn(route, key, None)
+            for route, key in found
+            if key and key.not_before < ends_at and (among > 1 or key.breaker.closed_at(now))
+        ]
+        turns.sort(key=lambda turn: (max(now, turn.key.not_before), turn.key.breaker.rests_until()))
+        return [
+            replace(turn, onward=then.route if then else None)
+            for turn, then in zip(turns, [*turns, None][1:], strict=True)
+        ]
+
+    async def _at(self, turn: Turn, attempt: Attempt[T], tell: Tell, ends_at: float) -> T:
+        """Try one provider. Raises its last failure when it is the next one's turn."""
+        route, key = turn.route, turn.key
+        ring, retries, tried = self._ring(route), self._limits.retries, set[int]()
+        if (rest := key.not_before - self._clock()) > 0:
+            if key.not_before >= ends_at:  # those who were asked meanwhile took their time
+                raise self._resting(route)
+            await self._sleep(rest)
+        while True:
+            try:
+                return await self._call(route, key, attempt)
+            except ModelError as failure:
+                now = self._clock()
+                tried.add(key.position)
+                _mark(key, failure, now, self._limits.key_cooldown_s)
+                wait = self._backoff(self._limits.retries - retries, failure)
+                fresh, later = ring.rested(now, tried), ring.soonest(now)
+                left = Left(fresh is not None, retries if later else 0, ends_at - now)
+                move = after(failure, left, wait)
+                tell(_told(route, key, failure, move, wait, turn.onward))
+                if move == "next_key" and fresh is not None:
+                    key = fresh
+                elif move == "wait" and later is not None:
+                    await self._sleep(wait)
+                    key, retries = ring.rested(self._clock()) or later, retries - 1
+                else:
+                    raise
+
+    async def _call(self, route: ModelRoute, key: Key, attempt: Attempt[T]) -> T:
+        key.breaker.begin()
+        try:
+            reply = await attempt(route, key.position)
+        except ModelUnavailable:
+            key.breaker.failed(self._clock())
+            raise
+        except ModelError:
+            key.breaker.succeeded()  # it answered, if not as we wished
+            raise
+        except BaseException:
+            key.breaker.abandoned()
+            raise
+        key.breaker.succeeded()
+        return reply
+
+    def _ring(self, route: ModelRoute) -> KeyRing:
+        name = (route.provider, route.model)
+        if name not in self._rings:
+            self._rings[name] = KeyRing(self._count_keys(route), self._breaker)
+        return self._rings[name]
+
+    def _resting(self, route: ModelRoute) -> ProviderResting:
+        """Say how long a provider is not to be asked, and why."""
+        key = self._ring(route).shortest()
+        if key is None:
+            return ProviderResting(
+                f"every key of provider {route.provider} was refused",
+                f"check the keys of providers.{route.provider}",
+            )
+        seconds = max(0.0, key.rest_ends() - self._clock())
+        return ProviderResting(
+            f"provider {route.provider} is left alone for {seconds:.0f} s: it failed, or asked for it",
+            "try again later, or add a second provider",
+            seconds,
+        )
+
+    def _backoff(self, retry: int, failure: ModelError) -> float:
+        """Double from 250 ms to 8 s, give or take a fifth; never less than the provider asks for."""
+        limits = self._limits
+        plain = min(limits.base_ms / 1000 * 2.0**retry, limits.cap_s)
+        jittered = plain * (1 + limits.jitter * self._chance.uniform(-1, 1))
+        asked = failure.retry_after if isinstance(failure, ModelUnavailable) else 0
+        return max(jittered, asked)
+
+
+def after(failure: ModelError, left: Left, wait_s: float) -> Move:
+    """Decide what follows a failed call; `wait_s` is the backoff that would come before the next."""
+    if not isinstance(failure, ModelUnavailable | KeyRefused):
+        return "end"
+    if left.rested_key:
+        return "next_key"
+    if isinstance(failure, ModelUnavailable) and left.retries > 0 and wait_s < left.seconds:
+        return "wait"
+    return "next_provider"
+
+
+def _mark(key: Key, failure: ModelError, now: float, cooldown_s: float) -> None:
+    """Let a key that failed rest, or take it out."""
+    if isinstance(failure, KeyRefused):
+        key.refused = True
+    elif isinstance(failure, ModelUnavailable):
+        key.cool(now, failure.retry_after, cooldown_s)
+
+
+def _together(
+    failures: list[Failure],
+) -> Failure:
+    """Raise one provider's failure as it is; of several, the last, which then names them all.
+
+    That all are over their budget is the failure only where nobody failed otherwise.
+    """
+    last = next((failure for failure in reversed(failures) if isinstance(failure, ModelError)), failures[-1])
+    if len(failures) > 1:
+        last.cause = "; ".join(failure.cause for failure in failures)
+        last.args = (f"{last.cause}\n{last.next_step}",)
+    return last
+
+
+def _told(
+    route: ModelRoute,
+    key: Key | None,
+    failure: PlanwrightError,
+    move: Move,
+    wait: float,
+    onward: ModelRoute | None,
+) -> dict[str, Any]:
+    """Describe a failure and what follows from it, for the journal."""
+    if move == "next_provider" and onward is None:
+        move = "end"
+    there = f"{onward.provider}/{onward.model}" if move == "next_provider" and onward else ""
+    return {
+        "provider": route.provider,
+        "model": route.model,
+        "key": 0 if key is None else key.position + 1,
+        "failure": type(failure).__name__,
+        "cause": failure.cause,
+        "move": move,
+        "wait_s": round(wait, 3) if move == "wait" else 0,
+        "next": there,
+    }

@@ -1,0 +1,62 @@
+"""What a call costs, in micro-cents; None when nobody knows the price."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+from langchain_core.messages import AIMessage
+
+from planwright.checkpoints.budgets import Amount
+from planwright.checkpoints.limits import MICRO_CENTS_PER_DOLLAR
+from planwright.domain.errors import ModelError, ModelInterrupted
+from planwright.settings.provider_budget import Prices
+from planwright.state.agent_state import ModelRoute
+
+MILLION = 1_000_000
+
+
+def price(
+    route: ModelRoute, input_tokens: int, output_tokens: int, prices: Prices | None = None
+) -> int | None:
+    """Price a call by its tokens: as its provider's settings say, else by the list of genai-prices.
+
+    A part of a micro-cent counts as a whole one.
+    """
+    if route.embedded:
+        return None
+    if prices is not None:
+        dollars = (
+            prices.input_per_million * input_tokens + prices.output_per_million * output_tokens
+        ) / MILLION
+        return math.ceil(dollars * MICRO_CENTS_PER_DOLLAR)
+    from genai_prices import Usage, calc_price  # a large table: loaded only when a provider is used
+
+    try:
+        priced = calc_price(
+            Usage(input_tokens=input_tokens, output_tokens=output_tokens), model_ref=route.model
+        )
+    except LookupError:
+        return None
+    return math.ceil(Decimal(priced.total_price) * MICRO_CENTS_PER_DOLLAR)
+
+
+def heard(reply: AIMessage) -> int:
+    """Estimate the tokens of a reply that came without a count, four characters each as langchain-core does.
+
+    Whatever a provider put into it is spelled out: it need not have the shape of a message.
+    """
+    return math.ceil(len(f"{reply.content}{reply.tool_calls or ''}") / 4)
+
+
+def used_in_vain(error: ModelError, worst: Amount) -> Amount:
+    """Count a call that failed: in full where its provider may have been at work on a reply when it ended."""
+    unheard = isinstance(error, ModelInterrupted) or isinstance(error.__cause__, TimeoutError)
+    return worst if unheard else Amount(cost=None)
+
+
+def worst_price(
+    route: ModelRoute, input_tokens: int, output_tokens: int, prices: Prices | None = None
+) -> int | None:
+    """Price what a call may use at most. The embedded planner sends nothing: it cannot cost anything."""
+    return 0 if route.embedded else price(route, input_tokens, output_tokens, prices)

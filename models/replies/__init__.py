@@ -1,0 +1,1 @@
+"""Reading replies: streams, structured output, tools in words."""

@@ -1,0 +1,1 @@
+"""Nodes that end a run: score, escalation, answer, memory, session."""

@@ -1,0 +1,37 @@
+"""clarify: end the run with the planner's questions; the next message on the thread answers them."""
+
+from __future__ import annotations
+
+from langchain_core.runnables import RunnableConfig
+from pydantic import JsonValue
+
+from planwright.checkpoints.stores import Stores
+from planwright.models.offline.answering import answer
+from planwright.nodes.closing.respond import DONE, how_it_ended, told_results
+from planwright.state.agent_state import AgentState
+from planwright.state.invocation import invocation_of
+from planwright.state.node import Node, Update
+
+SAY_IT_ALL = "(The embedded planner does not put two messages together: answer with the whole request.)"
+
+
+def clarify(stores: Stores) -> Node[AgentState]:
+    """Tell what was done before, if anything was, and ask what is meant."""
+
+    async def clarify(state: AgentState, config: RunnableConfig) -> Update:
+        plan = state["plan"]
+        assert plan is not None
+        told = await told_results(state, stores)
+        status, _ = await how_it_ended(state, stores, told, invocation_of(config).run_id)
+        questions = phrase(plan.steps[-1].params.get("questions"))
+        lines = [answer(told), questions, SAY_IT_ALL if state["route"].embedded else ""]
+        asked = "needs_input" if status in DONE else status
+        return {"answer": "\n".join(line for line in lines if line), "status": asked}
+
+    return clarify
+
+
+def phrase(questions: JsonValue) -> str:
+    """Put one to four questions on lines of their own."""
+    asked = [str(question) for question in questions] if isinstance(questions, list) else []
+    return "\n".join(asked) or "What do you mean?"

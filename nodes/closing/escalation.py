@@ -1,0 +1,60 @@
+"""escalation: wait for the person who decides over steps that failed, and do as they say."""
+
+from __future__ import annotations
+
+from langchain_core.runnables import RunnableConfig
+
+from planwright.approvals.gate import wait_for_decision
+from planwright.checkpoints.consent.gate import Gate
+from planwright.checkpoints.stores import Stores
+from planwright.critic.gathering import retried
+from planwright.domain.results import Finding, Verdict
+from planwright.state.agent_state import AgentState, Attempts
+from planwright.state.invocation import Invocation, invocation_of
+from planwright.state.node import Node, Update
+
+
+def escalation(stores: Stores) -> Node[AgentState]:
+    """Accept, run again, go on with what happened, plan again, or end: never without the person's word.
+
+    What they said of effects in doubt is on record since they said it; here only the steps are read again.
+    """
+
+    async def escalation(state: AgentState, config: RunnableConfig) -> Update:
+        invocation = invocation_of(config)
+        gate = await wait_for_decision(stores.gates, state["gate_id"], invocation)
+        settled = {result.uid: result for result in await stores.ledger.settled_steps(invocation.run_id)}
+        invocation.board.learn(settled.values())
+        settled |= retried(await stores.verdicts.of_run(invocation.run_id), settled)
+        known = {uid: result for uid, result in settled.items() if uid in state["results"]}
+        update: Update = {"results": known, "approved": False, "escalates": False}
+        if gate.status == "approved" and gate.shown.get("approve") == "accept":
+            return {**update, "verdict": await _accept(gate, state, invocation)}
+        return {**rule(gate, state.get("attempts", Attempts())), **update}
+
+    async def _accept(gate: Gate, state: AgentState, invocation: Invocation) -> Verdict:
+        """Put it on record that a person accepts what the critic did not."""
+        plan, refused = state["plan"], state["verdict"]
+        assert plan is not None
+        assert refused is not None
+        by = gate.decided_by or ""
+        reason = f"accepted as it is by {by}: {refused.reason}"
+        verdict = refused.model_copy(update={"verdict": "accept", "reason": reason, "decided_by": by})
+        await stores.verdicts.add(invocation.lease, gate.gate_id, plan, verdict, invocation.clock())
+        about = {"plan_id": plan.plan_id, "verdict": "accept", "reason": reason, "decided_by": by}
+        invocation.emit("verdict", {**about, "not_judged": list(verdict.not_judged)}, gate.gate_id)
+        return verdict
+
+    return escalation
+
+
+def rule(gate: Gate, attempts: Attempts) -> Update:
+    """Turn a decision into what happens next: verify the same plan again, make another, or end."""
+    tried = attempts.model_copy(update={"escalations": attempts.escalations + 1})
+    if gate.status == "approved" or (gate.status == "responded" and gate.effects):
+        return {"verdict": None, "attempts": tried, "findings": []}
+    if gate.status == "responded":
+        said = Finding(code="feedback", message=gate.reason or "", fix="plan what the person says")
+        again = {"replans": tried.replans + 1, "responses": tried.responses + 1}
+        return {"verdict": None, "attempts": tried.model_copy(update=again), "findings": [said], "plan": None}
+    return {}

@@ -1,0 +1,89 @@
+"""escalation_gate: what the critic cannot settle is put before a person, with plan, outputs and verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from langchain_core.runnables import RunnableConfig
+
+from planwright.approvals.escalation_card import escalation_card
+from planwright.approvals.gate import open_gate
+from planwright.capabilities.compensation_check import compensation_of
+from planwright.capabilities.registry import Registry
+from planwright.checkpoints.consent.gate import gate_id
+from planwright.checkpoints.effects.undos import PastEffect
+from planwright.checkpoints.stores import Stores
+from planwright.critic.ruling import GRAVE
+from planwright.domain.doubt import UNDECIDED
+from planwright.domain.hashing import sha256
+from planwright.domain.plan import CheckedStep
+from planwright.domain.results import StepResult, Verdict
+from planwright.settings.settings import Settings
+from planwright.state.agent_state import AgentState, Attempts
+from planwright.state.invocation import invocation_of
+from planwright.state.node import Node, Update
+
+ENDED = frozenset(("budget_exceeded", "timeout", "cancelled", UNDECIDED))
+DECIDED = frozenset(("rejected", "forbidden", *ENDED))
+
+
+def escalation_gate(stores: Stores, settings: Settings, registry: Registry) -> Node[AgentState]:
+    """Open the gate of a run that the critic did not accept, and say what could be undone of it."""
+
+    async def escalation_gate(state: AgentState, config: RunnableConfig) -> Update:
+        invocation, plan, verdict = invocation_of(config), state["plan"], state["verdict"]
+        assert plan is not None
+        assert verdict is not None
+        attempts = state.get("attempts", Attempts())
+        left = 0 if state["route"].embedded else attempts.replans_left(settings.planning.replan_budget)
+        doubts = await stores.doubts.not_left(invocation.run_id)
+        fork = await stores.forks.of(invocation.run_id)
+        effects = [] if fork and fork.undo else await stores.undos.effects_of(invocation.run_id)
+        undo, known = undoable(effects, registry), (state["checked"], state["results"], verdict)
+        shown = escalation_card(plan.goal, *known, max(left, 0), doubts, undo)
+        subject = f"{plan.plan_hash}:{attempts.escalations}"
+        subject += f":r{attempts.retries}" if attempts.retries else ""
+        id_ = gate_id(invocation.run_id, "escalation", subject)
+        gate = open_gate(invocation, settings, id_, sha256(shown), shown, kind="escalation")
+        await stores.gates.open(gate, invocation.lease)
+        data = {"gate_id": id_, "kind": "escalation", "step_id": shown["step_id"]}
+        expires = gate.expires_at.isoformat()
+        invocation.emit(
+            "approval_requested", {**data, "plan_hash": plan.plan_hash, "expires_at": expires}, id_
+        )
+        return {"gate_id": id_}
+
+    return escalation_gate
+
+
+def needs_person(
+    checked: Sequence[CheckedStep],
+    results: Mapping[str, StepResult],
+    verdict: Verdict,
+    *,
+    acted: bool,
+    can_plan: bool,
+) -> bool:
+    """Say whether a person has anything to decide over a run that the critic did not accept.
+
+    They have not where a limit, a cancel or their own word has ended it; where a rule said no and nothing was
+    done (`acted`); and where steps only failed and nothing was done, by a fixed plan or without a model
+    (`can_plan`): there the reason is all there is.
+    """
+    pairs = [(entry, results[entry.uid]) for entry in checked if entry.uid in results]
+    failed = [(entry, result) for entry, result in pairs if result.status == "failed"]
+    if verdict.verdict != "escalate" or any(result.code in ENDED for _, result in pairs):
+        return any(result.code == "in_doubt" for _, result in failed)
+    open_ = [(entry, result) for entry, result in failed if result.code not in DECIDED]
+    grave = any(result.code == "in_doubt" or entry.mode in GRAVE for entry, result in open_)
+    ended = {result.uid for _, result in pairs if result.status == "completed"}
+    unaccepted = any(score.verdict == "escalate" for score in verdict.step_scores if score.uid in ended)
+    return grave or unaccepted or acted or bool(open_ and can_plan)
+
+
+def undoable(effects: Sequence[PastEffect], registry: Registry) -> list[str]:
+    """Name the effects of a run that something is declared to undo, and that nobody has undone."""
+    declared = [
+        effect for effect in effects if not effect.undone and compensation_of(effect, registry) is not None
+    ]
+    return [f"{one.capability} ({one.step.step.id})" if one.step else one.capability for one in declared]

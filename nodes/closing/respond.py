@@ -1,0 +1,132 @@
+"""respond: tell the user what came of it, from the results and from nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from pydantic import JsonValue
+
+from planwright.checkpoints.effects.refusals import Refusal, ends_with
+from planwright.checkpoints.stores import Stores
+from planwright.domain.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted
+from planwright.domain.plan import CheckedStep
+from planwright.domain.results import RunStatus, StepResult
+from planwright.execution.recorded_result import full_output
+from planwright.models.calling import Models, Prompt
+from planwright.models.conversation.final_text import NOTHING, part
+from planwright.models.offline.answering import answer
+from planwright.nodes.closing.score import final_status
+from planwright.prompts import as_data, render
+from planwright.state.agent_state import AgentState
+from planwright.state.invocation import invocation_of
+from planwright.state.node import Node, Update, ended_by
+
+CLIP_TEXT, CLIP_LIST = 1500, 20
+BRIEFLY = (200, 5)
+DONE = ("completed", "completed_with_skips")
+
+
+def respond(models: Models, stores: Stores) -> Node[AgentState]:
+    """Write the answer with one model call; when that fails or is cut off, the results speak for themselves.
+
+    Where there are none, a run without a whole answer has failed.
+    """
+
+    async def respond(state: AgentState, config: RunnableConfig) -> Update:
+        invocation = invocation_of(config)
+        told = await told_results(state, stores)
+        status, refused = await how_it_ended(state, stores, told, invocation.run_id)
+        if status == "cancelled":
+            return {"answer": f"Cancelled by {invocation.cancelled_by}.\n{answer(told)}", "status": status}
+
+        async def ask(results: list[dict[str, Any]]) -> str:
+            results_told = render(
+                "respond_results", request=as_data(state["request"]), results=as_data(results)
+            )
+            prompt = Prompt(role="respond", system=render("respond"), user=results_told, aloud=True)
+            return await models.complete(state["route"], prompt, invocation, "respond")
+
+        async def words() -> str:
+            try:
+                return await ask(told)
+            except ContextOverflow:
+                return await ask([entry | {"output": clip(entry["output"], *BRIEFLY)} for entry in told])
+
+        try:
+            text = await words()
+        except ModelError as error:
+            if not told:
+                return {"answer": without_words(error), "status": "failed"}
+            text = f"{answer(told)}\n(The model could not put this into words: {error.cause})"
+        except LimitExceeded as error:
+            if not told:
+                raise
+            return {"answer": f"{error}\n{answer(told)}", "status": ended_by(error)}
+        if not text.strip() and not told:
+            return {"answer": NOTHING, "status": "failed"}
+        text = text if text.strip() else answer(told)
+        if not state["route"].embedded:  # that one tells of every result by itself
+            rejected = answer([entry for entry in told if entry["status"] == "rejected"])
+            text = "\n".join(filter(None, [*(map(str, refused) if refused else [rejected]), text]))
+        return {"answer": text, "status": status}
+
+    return respond
+
+
+def without_words(error: ModelError) -> str:
+    """Say why there is no answer; what was heard of one is told as a part."""
+    return part(error.partial, error.cause) if isinstance(error, ModelInterrupted) else str(error)
+
+
+async def told_results(state: AgentState, stores: Stores) -> list[dict[str, Any]]:
+    """Describe the results of a run's plan, in the order of its steps."""
+    checked, found = state.get("checked", []), state.get("results", {})
+    pairs = [(entry, found[entry.uid]) for entry in checked if entry.uid in found]
+    return [tell(entry, result, checked, await full_output(stores, result)) for entry, result in pairs]
+
+
+async def how_it_ended(
+    state: AgentState, stores: Stores, told: list[dict[str, Any]], run_id: str
+) -> tuple[RunStatus, list[Refusal]]:
+    """Name how a run ends, and list what was refused where nothing else but reading was done."""
+    if not (state["decision"].planned or told):
+        return "completed", []
+    found = state.get("results", {})
+    results = {entry.uid: found[entry.uid] for entry in state.get("checked", []) if entry.uid in found}
+    status = final_status(results, state.get("verdict"))
+    refused = await stores.refusals.of_all_effects(run_id) if status in DONE else []
+    return (ends_with(refused), refused) if refused else (status, [])
+
+
+def tell(
+    entry: CheckedStep, result: StepResult, checked: list[CheckedStep], output: JsonValue
+) -> dict[str, Any]:
+    """Describe one result to the model that writes the answer."""
+    return {
+        "id": result.step_id,
+        "capability": result.capability,
+        "description": entry.step.description,
+        "status": result.status,
+        "output": clip(output) if result.status == "completed" else None,
+        "error": result.error,
+        "changed": entry.effect != "pure",
+        "used": any(feeds(entry, other) for other in checked),
+    }
+
+
+def feeds(entry: CheckedStep, other: CheckedStep) -> bool:
+    """Say whether a step works with the result of another one, and does not only come after it."""
+    named = entry.step.id in other.step.references or entry.step.key in other.step.inputs
+    return entry.uid in other.needs and (named or other.step.agentic)
+
+
+def clip(value: JsonValue, text: int = CLIP_TEXT, items: int = CLIP_LIST) -> JsonValue:
+    """Shorten long texts and lists, so that a result stays valid JSON of a bounded size."""
+    if isinstance(value, str):
+        return value if len(value) <= text else value[:text].rsplit(" ", 1)[0] + " […]"
+    if isinstance(value, list):
+        return [clip(item, text, items) for item in value[:items]]
+    if isinstance(value, dict):
+        return {key: clip(item, text, items) for key, item in value.items()}
+    return value

@@ -1,0 +1,179 @@
+"""score: the critic marks every step by what is on record, rules over the run, and says how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from langchain_core.runnables import RunnableConfig
+
+from planwright.checkpoints.stores import Stores
+from planwright.critic.evaluators import UNKNOWN
+from planwright.critic.facts import StepFacts, facts_hash
+from planwright.critic.gathering import retried
+from planwright.critic.rubrics import Rubrics
+from planwright.critic.ruling import Means, failures, rule, score_step
+from planwright.domain.errors import BudgetExceeded, CapabilityChanged, RunError
+from planwright.domain.events import EventType
+from planwright.domain.hashing import sha256
+from planwright.domain.plan import Plan
+from planwright.domain.results import RunStatus, StepResult, Verdict
+from planwright.execution.fact_reader import FactReader
+from planwright.nodes.closing.escalation_gate import needs_person
+from planwright.nodes.plan.plan_approval import asked_again
+from planwright.settings.settings import Settings
+from planwright.state.agent_state import AgentState, Attempts
+from planwright.state.invocation import Invocation, invocation_of
+from planwright.state.node import Node, Update, ending
+
+
+def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentState]:
+    """Score the steps of a plan and decide: accept, run steps again, plan again, or escalate."""
+    reader = FactReader(stores, settings, rubrics)
+
+    async def score(state: AgentState, config: RunnableConfig) -> Update:
+        invocation, plan = invocation_of(config), state["plan"]
+        assert plan is not None
+        attempts, checked = state.get("attempts", Attempts()), state["checked"]
+        settled = {r.uid: r for r in await stores.ledger.settled_steps(invocation.run_id)}
+        if never := [entry.step.id for entry in checked if entry.uid not in settled]:
+            raise RunError(
+                f"steps {', '.join(never)} have no result on record: the state was changed from outside",
+                f"end the run: planwright cancel {invocation.thread_id}",
+            )
+        verdicts = await stores.verdicts.of_run(invocation.run_id)
+        settled |= retried(verdicts, settled)
+        results, key = [settled[entry.uid] for entry in checked], round_of(plan, attempts)
+        _tell_end(invocation, plan, results, key)
+        changed = [r.error for r in results if r.code == CapabilityChanged.code]
+        if changed and not invocation.cancelled_by:
+            again = asked_again(attempts, changed if state["gate_id"] else [])
+            return {"verdict": None, "results": settled, "status": "running", **again}
+        facts = await reader.of(state, settled, verdicts, invocation)
+        row = f"{plan.revision}:{key}"
+        verdict = verdicts.get(row)
+        if verdict is None:
+            means = means_of(settings, state, cancelled=bool(invocation.cancelled_by))
+            verdict = await asyncio.to_thread(  # criteria are programs of others; the loop goes on meanwhile
+                judge, facts, means, invocation.run_id, plan, attempts
+            )
+            await stores.verdicts.add(invocation.lease, row, plan, verdict, invocation.clock())
+        _tell_verdict(invocation, verdict, key)
+        error = await _calls_spent(stores, invocation, verdict)
+        return _after(state, verdict, facts, settled, error, cancelled=bool(invocation.cancelled_by))
+
+    return score
+
+
+def round_of(plan: Plan, attempts: Attempts) -> str:
+    """Name one scoring of a plan: it may be run more than once."""
+    again = f":{attempts.escalations}" if attempts.escalations else ""
+    return f"{plan.plan_id}{again}" + (f":r{attempts.retries}" if attempts.retries else "")
+
+
+def means_of(settings: Settings, state: AgentState, *, cancelled: bool) -> Means:
+    """Say what the critic may still order: nothing once cancelled; the embedded planner has no other plan."""
+    critic, attempts = settings.critic, state.get("attempts", Attempts())
+    planned_once = cancelled or state["route"].embedded
+    return Means(
+        replans=0 if planned_once else attempts.replans_left(settings.planning.replan_budget),
+        retries=0 if cancelled else max(critic.run_retries - attempts.retries, 0),
+        step_retries=critic.step_retries,
+        strict_from=None if critic.strictness == "off" else critic.strictness,
+    )
+
+
+def judge(facts: Sequence[StepFacts], means: Means, run_id: str, plan: Plan, attempts: Attempts) -> Verdict:
+    """Score every step and rule over the run: a pure function of what is on record."""
+    scores = [score_step(one, means) for one in facts]
+    ruling, reason = rule([one.result for one in facts], scores)
+    return Verdict(
+        run_id=run_id,
+        plan_id=plan.plan_id,
+        verdict=ruling,
+        reason=reason,
+        step_scores=tuple(scores),
+        replan_attempts=attempts.replans,
+        retry_attempts=attempts.retries,
+        inputs_hash=sha256([facts_hash(facts), asdict(means)]),
+    )
+
+
+def _after(
+    state: AgentState,
+    verdict: Verdict,
+    facts: Sequence[StepFacts],
+    settled: Mapping[str, StepResult],
+    spent: BudgetExceeded | None,
+    *,
+    cancelled: bool,
+) -> Update:
+    """Turn a verdict into what happens next."""
+    attempts, results = state.get("attempts", Attempts()), [one.result for one in facts]
+    update: Update = {"verdict": verdict, "results": dict(settled)}
+    if spent is not None:
+        return {**update, **ending("budget_exceeded", spent)}
+    if verdict.verdict == "retry":
+        tried = attempts.model_copy(update={"retries": attempts.retries + 1})
+        refused = retried({"": verdict}, settled)
+        update["results"] = {**settled, **refused}
+        return {**update, "findings": [], "attempts": tried, "approved": False}
+    if verdict.verdict == "replan":
+        tried = attempts.model_copy(update={"replans": attempts.replans + 1})
+        findings = failures(results, verdict.step_scores)
+        again = {"findings": findings, "attempts": tried, "approved": False}
+        return {**update, **again, "executed": state["plan"], "escalates": False}
+    can_plan = not (state["route"].embedded or attempts.fixed)
+    acted = any(one.acted for one in facts) and not attempts.fixed  # an undoing is begun again by its command
+    asks = not cancelled and needs_person(state["checked"], settled, verdict, acted=acted, can_plan=can_plan)
+    return {**update, "status": "running", "escalates": asks}
+
+
+def final_status(results: Mapping[str, StepResult], verdict: Verdict | None) -> RunStatus:
+    """Name how a run ends, from its steps and the verdict."""
+    statuses = [result.status for result in results.values()]
+    if any(result.code == "budget_exceeded" for result in results.values()):
+        return "budget_exceeded"
+    if any(result.code == "timeout" for result in results.values()):
+        return "timeout"
+    if any(result.code in UNKNOWN for result in results.values()):
+        return "escalated"
+    if any(result.code == "cancelled" for result in results.values()):
+        return "cancelled"
+    if "failed" in statuses:
+        return "failed"
+    if verdict is not None and verdict.verdict != "accept":
+        return "escalated"
+    return "completed" if set(statuses) <= {"completed"} else "completed_with_skips"
+
+
+async def _calls_spent(stores: Stores, invocation: Invocation, verdict: Verdict) -> BudgetExceeded | None:
+    """Say that there is no call left for another plan, or to run a step again."""
+    limits = invocation.profile.limits
+    limit, setting = limits.tool_calls, limits.setting("tool_calls")
+    if verdict.verdict not in ("retry", "replan") or limit is None:
+        return None
+    if (await stores.budgets.spent(invocation.run_id, invocation.clock())).calls < limit:
+        return None
+    return BudgetExceeded(
+        setting,
+        f"{setting} is reached ({limit}), and it has not worked: {verdict.reason}",
+        f"raise {setting} in planwright.toml, then run again",
+    )
+
+
+def _tell_end(invocation: Invocation, plan: Plan, results: list[StepResult], key: str) -> None:
+    """Tell that a plan has ended, before it is scored: its steps have, whatever the critic says of them."""
+    failed = [result.step_id for result in results if result.status == "failed"]
+    data = {"plan_id": plan.plan_id, "goal": plan.goal, "total": len(results), "failed": failed}
+    cancelled = any(result.code == "cancelled" for result in results)
+    kind: EventType = "plan_cancelled" if cancelled else "plan_failed" if failed else "plan_complete"
+    invocation.emit(kind, data, key)
+
+
+def _tell_verdict(invocation: Invocation, verdict: Verdict, key: str) -> None:
+    for mark in verdict.step_scores:
+        invocation.emit("step_scored", mark.model_dump(mode="json"), f"{key}:{mark.step_id}")
+    about = {"plan_id": verdict.plan_id, "verdict": verdict.verdict, "reason": verdict.reason}
+    invocation.emit("verdict", {**about, "not_judged": list(verdict.not_judged)}, key)

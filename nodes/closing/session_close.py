@@ -1,0 +1,38 @@
+"""session_close: the closing half of session_event. The run row, the journal and the thread agree."""
+
+from __future__ import annotations
+
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableConfig
+
+from planwright.approvals.gate import tell_decision
+from planwright.checkpoints.stores import Stores
+from planwright.domain.results import answer_id
+from planwright.state.agent_state import AgentState
+from planwright.state.invocation import invocation_of
+from planwright.state.node import Node, Update
+
+
+def session_close(stores: Stores) -> Node[AgentState]:
+    """Record the agent's message and how the run ended."""
+
+    async def session_close(state: AgentState, config: RunnableConfig) -> Update:
+        invocation = invocation_of(config)
+        answer, status = state.get("answer", ""), state.get("status", "failed")
+        run = await stores.runs.named(invocation.run_id)
+        if run is not None and run.ended:  # cancelled from outside, or closed before a crash: so it stays
+            answer, status = run.answer or "", run.status
+        now = invocation.clock()
+        for gate in await stores.gates.of_run(invocation.run_id):
+            tell_decision(gate, invocation)  # of those that nobody waited for any more, too
+        spent = await stores.budgets.spent(invocation.run_id, now)
+        invocation.emit("agent_message", {"content": answer}, "run")
+        invocation.emit("budget_update", {**vars(spent)}, "run")
+        used = {name: value for name, value in vars(spent).items() if name != "calls"}
+        used["seconds"] = round(invocation.worked_s, 3)
+        estimated = state.get("estimate", {}).get("run")
+        invocation.emit("run_end", {"status": status, "estimated": estimated, "used": used}, "run")
+        await stores.runs.end(invocation.lease, status, answer, now)
+        return {"messages": [AIMessage(answer, id=answer_id(invocation.run_id))], "status": status}
+
+    return session_close

@@ -1,0 +1,1 @@
+"""Nodes that take a request in: session, budget, context, routing."""

@@ -1,0 +1,42 @@
+"""capability_routing: pick the provider and model that serve this run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langchain_core.messages import AnyMessage
+from langchain_core.runnables import RunnableConfig
+
+from planwright.domain.model_hint import ModelHint
+from planwright.models.providers.router import Router
+from planwright.planning.model_hints import tell
+from planwright.state.agent_state import AgentState
+from planwright.state.compaction import within
+from planwright.state.invocation import invocation_of
+from planwright.state.node import Node, Update
+
+IMAGES = frozenset(("image", "image_url", "input_image"))
+
+
+def capability_routing(router: Router) -> Node[AgentState]:
+    """Route by the choice of the request or its agent, else by priority among the providers that can."""
+
+    async def capability_routing(state: AgentState, config: RunnableConfig) -> Update:
+        invocation = invocation_of(config)
+        hint = asked_by(within(state["messages"], state.get("compacted")))
+        route = router.route(invocation.profile.model, hint, state.get("benched", ()))
+        if hint:
+            tell(router, route, hint, {"step_id": "", "uid": invocation.run_id}, invocation)
+        return {"route": route}
+
+    return capability_routing
+
+
+def asked_by(messages: Sequence[AnyMessage]) -> ModelHint | None:
+    """Say what a conversation asks of its model: eyes, where there is an image in it.
+
+    Only preferred, for providers that say nothing of vision may well have it.
+    """
+    blocks = (block for message in messages if isinstance(message.content, list) for block in message.content)
+    seen = any(isinstance(block, dict) and block.get("type") in IMAGES for block in blocks)
+    return ModelHint(requires_vision="preferred") if seen else None

@@ -1,0 +1,93 @@
+"""session_event: open the journal of a run and clear what belonged to the one before."""
+
+from __future__ import annotations
+
+from langchain_core.messages import AnyMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Overwrite
+from pydantic import JsonValue
+
+from planwright.checkpoints.effects.ledger import Ledger
+from planwright.checkpoints.forks import Fork, Forks
+from planwright.domain.hashing import sha256
+from planwright.domain.results import StepResult
+from planwright.state.agent_state import AgentState, Attempts, Task
+from planwright.state.invocation import invocation_of
+from planwright.state.node import Node, Update
+
+
+def session_event(forks: Forks, ledger: Ledger) -> Node[AgentState]:
+    """Record the user's message before anything is done about it; a fork takes over plan and results."""
+
+    async def session_event(state: AgentState, config: RunnableConfig) -> Update:
+        invocation = invocation_of(config)
+        request = newest_request(state["messages"])
+        context = invocation.context
+        fork = await forks.of(invocation.run_id)
+        kept = await ledger.settled_steps(invocation.run_id) if fork else []
+        about = {"tenant": context.tenant, "channel": context.channel}
+        about |= {"agent": context.agent} if context.agent else {}
+        invocation.emit("run_start", about | (described(fork, kept) if fork else {}), "run")
+        invocation.emit("user_message", {"content": request}, "run")
+        taken = taken_over(fork, kept) if fork else {}
+        if plan := taken.get("plan"):
+            data = {"plan_id": plan.plan_id, "goal": plan.goal, "steps": len(plan.steps), "repaired": False}
+            invocation.emit("plan_created", {**data, "context_hash": taken["context_hash"]}, "0")
+        return {
+            "run_id": invocation.run_id,
+            "request": request,
+            "task": Task(task=request),
+            "status": "running",
+            "plan": None,
+            "checked": [],
+            "changes": [],
+            "draft": None,
+            "findings": [],
+            "attempts": Attempts(),
+            "gate_id": "",
+            "estimate": {},
+            "shortlist": [],
+            "results": Overwrite({}),
+            "verdict": None,
+            "escalates": False,
+            "executed": None,
+            "answer": "",
+            **taken,
+        }
+
+    return session_event
+
+
+def newest_request(messages: list[AnyMessage]) -> str:
+    """Read the text of the newest message of the user's."""
+    human = [message for message in messages if message.type == "human"]
+    return human[-1].text if human else ""
+
+
+def described(fork: Fork, kept: list[StepResult]) -> dict[str, JsonValue]:
+    """Tell where a run comes from, and what it does not do again."""
+    if fork.undo:
+        return {"undoes": fork.source_run}
+    return {
+        "forked_from": fork.source_run,
+        "checkpoint_id": fork.checkpoint_id,
+        "planned": fork.plan is not None,
+        "kept": [result.step_id for result in kept],
+        "again": list(fork.again),
+    }
+
+
+def taken_over(fork: Fork, kept: list[StepResult]) -> Update:
+    """Begin with the plan and the results of a fork; it has to be verified and approved like any other."""
+    if fork.plan is None:
+        return {}
+    plan_id = "plan_" + sha256([fork.run_id, fork.plan.plan_hash])[:12]
+    plan = fork.plan.model_copy(update={"plan_id": plan_id, "revision": 1})
+    results = {result.uid: result for result in kept}
+    return {
+        "plan": plan,
+        "attempts": Attempts(plans=1, fixed=fork.undo),
+        "results": Overwrite(results),
+        "task": Task.model_validate(fork.task),
+        "context_hash": fork.context_hash,
+    }

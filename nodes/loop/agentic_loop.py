@@ -1,0 +1,45 @@
+"""agentic_loop: a request is answered by a model with tools, without a plan."""
+
+from __future__ import annotations
+
+from langchain_core.runnables import RunnableConfig
+
+from planwright.checkpoints.effects.refusals import ends_with
+from planwright.checkpoints.stores import Stores
+from planwright.domain.plan import CLOSING
+from planwright.execution.loop_ends import Loop, how_it_ended, supersteps
+from planwright.models.roles import serving
+from planwright.settings.settings import Settings
+from planwright.state.agent_state import AgentState
+from planwright.state.invocation import invocation_of
+from planwright.state.loop_state import (
+    LoopInput,
+    LoopTask,
+)
+from planwright.state.node import Node, Update
+
+
+def agentic_loop(subgraph: Loop, stores: Stores, settings: Settings) -> Node[AgentState]:
+    """Answer a simple request by a model with tools; its last words are the answer.
+
+    A run whose every effect was refused ends so, whatever the model says of it.
+    """
+    limit = supersteps(settings)
+
+    async def agentic_loop(state: AgentState, config: RunnableConfig) -> Update:
+        invocation = invocation_of(config)
+        invocation.speak_from_here()
+        invocation.answer_from_here(config)
+        tools = tuple(name for name in state["tools"] if name not in CLOSING)
+        route = serving(settings, "agent", state["route"])
+        loop = LoopTask(lane="main", goal=state["request"], route=route, tools=tools)
+        opening = LoopInput(loop=loop, conversation=state["messages"], compacted=state.get("compacted"))
+        ended = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
+        outcome = how_it_ended(ended)
+        completed = outcome.status == "completed"
+        if completed and await stores.doubts.of_run(invocation.run_id):
+            return {"answer": outcome.text, "status": "escalated"}  # by the record, whatever the state says
+        refused = await stores.refusals.of_all_effects(invocation.run_id) if completed else []
+        return {"answer": outcome.text, "status": ends_with(refused) if refused else outcome.status}
+
+    return agentic_loop

@@ -1,0 +1,50 @@
+"""chain_call: make one call of a model's that is a chain, and show the model its result."""
+
+from __future__ import annotations
+
+from langchain_core.runnables import RunnableConfig
+from pydantic import JsonValue
+
+from planwright.checkpoints.consent.gate import gate_id
+from planwright.execution.step_runner import StepRunner
+from planwright.nodes.loop.tool_execution import answer
+from planwright.nodes.steps.chain_step import RunChain
+from planwright.settings.settings import Settings
+from planwright.state.chain_state import ChainTask
+from planwright.state.invocation import invocation_of
+from planwright.state.loop_state import CallDoubt, CallTask
+from planwright.state.node import Node, Update
+
+
+def chain_call(run_chain: RunChain, runner: StepRunner, settings: Settings) -> Node[CallTask]:
+    """Run the chain, or answer from the record when it was run before a crash.
+
+    Where nobody knows whether a part of it happened, the model is not told before a person has been asked.
+    """
+
+    async def chain_call(state: CallTask, config: RunnableConfig) -> Update:
+        invocation, call, loop = invocation_of(config), state["call"], state["loop"]
+        assert call.checked is not None
+        checked, step = call.checked, call.checked.step
+        about: dict[str, JsonValue] = {"lane": loop.lane, "capability": step.capability}
+        about |= {"step_id": step.id, "uid": checked.uid, "call_id": call.call_id, "risk": checked.risk}
+        invocation.emit("tool_call_start", {**about, "args": step.params}, checked.uid)
+        result = invocation.board.settled(checked.uid)
+        if result is None:
+            opening = ChainTask(
+                checked=checked,
+                plan_hash=state["batch"],
+                args=step.params,
+                gate_id=gate_id(invocation.run_id, "step", checked.gate_subject) if checked.gated else "",
+                ask_from=settings.approval.of_tool,
+                budgets=loop.budgets,
+            )
+            result = await run_chain(opening, config)
+            if result.code == "in_doubt":
+                return {"doubts": {call.call_id: CallDoubt(call_id=call.call_id, uid=result.part)}}
+            await runner.record(result, invocation)
+        how = {"status": result.status, "seconds": result.seconds, "error": result.error}
+        invocation.emit("tool_call_end", {**about, **how}, checked.uid)
+        return {"conversation": [await answer(call.call_id, result, runner, settings.tools.result_limit)]}
+
+    return chain_call

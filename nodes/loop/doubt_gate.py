@@ -1,0 +1,136 @@
+"""doubt_gate: what nobody knows of the calls of a reply is put before a person, not before the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from langchain_core.messages import ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Send
+
+from planwright.approvals.card import doubt_list
+from planwright.approvals.gate import open_gate, wait_for_decision
+from planwright.checkpoints.consent.gate import Gate, gate_id
+from planwright.checkpoints.stores import Stores
+from planwright.domain.doubt import Doubt
+from planwright.domain.hashing import sha256
+from planwright.domain.results import StepResult
+from planwright.domain.risk import highest_risk
+from planwright.execution.step_runner import StepRunner
+from planwright.nodes.loop.tool_execution import shown_output
+from planwright.prompts.fence import OURS
+from planwright.settings.settings import Settings
+from planwright.state.invocation import Invocation, invocation_of
+from planwright.state.loop_state import CallDoubt, CallTask, LoopState, LoopTask, ToolCall, in_doubt
+from planwright.state.node import Node, Update
+
+
+def doubt_gate(stores: Stores, runner: StepRunner, settings: Settings) -> Node[LoopState]:
+    """Open one gate for all effects in doubt of a reply, and tell the model what the person said of each.
+
+    A chain is told nothing yet: it goes on behind its part that happened, or makes it again.
+    """
+
+    async def doubt_gate(state: LoopState, config: RunnableConfig) -> Update:
+        invocation, waiting = invocation_of(config), in_doubt(state)
+        if invocation.cancelled_by:
+            return _left_by_cancelling(waiting.values(), invocation.cancelled_by)
+        doubts = [d for d in await stores.doubts.of_run(invocation.run_id) if d.uid in waiting]
+        calls = {call.call_id: call for call in state["calls"]}
+        asked = [calls[doubt.call_id] for doubt in waiting.values()]
+        gate = await _decided(state["loop"], sorted(waiting), doubts, asked, stores, settings, invocation)
+        settled = {result.uid: result for result in await stores.ledger.settled_steps(invocation.run_id)}
+        invocation.board.learn(settled.values())
+        update: dict[str, CallDoubt] = {}
+        told: list[ToolMessage] = []
+        for uid, doubt in waiting.items():
+            left = settled[uid].code == "in_doubt"
+            update[doubt.call_id] = doubt.model_copy(update={"status": "left" if left else "decided"})
+            if left or not is_chain(calls[doubt.call_id]):
+                told.append(await _told(doubt.call_id, settled[uid], gate, runner, settings))
+        return {"doubts": update, "conversation": told}
+
+    return doubt_gate
+
+
+def _left_by_cancelling(doubts: Iterable[CallDoubt], by: str) -> Update:
+    """Ask nobody in a run that was cancelled; what is in doubt stays so."""
+    left = [doubt.model_copy(update={"status": "left"}) for doubt in doubts]
+    told = [
+        _message(doubt.call_id, f"nobody knows whether it happened (cancelled by {by})") for doubt in left
+    ]
+    return {"doubts": {doubt.call_id: doubt for doubt in left}, "conversation": told}
+
+
+async def _decided(
+    loop: LoopTask,
+    uids: Sequence[str],
+    doubts: Sequence[Doubt],
+    asked: Sequence[ToolCall],
+    stores: Stores,
+    settings: Settings,
+    invocation: Invocation,
+) -> Gate:
+    """Open the gate, once, and wait for its decision."""
+    id_ = gate_id(invocation.run_id, "escalation", sha256(list(uids)))
+    shown = doubt_card(loop.goal, doubts, asked)
+    asked_for = open_gate(invocation, settings, id_, sha256(shown), shown, kind="escalation")
+    gate = await stores.gates.open(asked_for, invocation.lease)
+    data = {"gate_id": id_, "kind": "escalation", "step_id": gate.shown["step_id"]}
+    invocation.emit("approval_requested", {**data, "expires_at": gate.expires_at.isoformat()}, id_)
+    return await wait_for_decision(stores.gates, id_, invocation)
+
+
+def doubt_card(goal: str, doubts: Sequence[Doubt], calls: Sequence[ToolCall]) -> dict[str, Any]:
+    """Show every effect in doubt of a reply with its arguments, and what the answers would do."""
+    what = "it happened" if len(doubts) == 1 else "each of them happened"
+    asks = f"Say whether {what}. Reject: leave it open; the same call is refused until it is decided."
+    return {
+        "capability": "escalation",
+        "step_id": ", ".join(doubt.step_id for doubt in doubts),
+        "description": f"{asks} For: {goal}",
+        "args": {doubt.step_id: doubt.why for doubt in doubts},
+        **doubt_list(doubts, [doubt.step_id for doubt in doubts]),
+        "reason": "nobody knows whether it happened",
+        "risk": highest_risk(*(call.checked.risk for call in calls if call.checked)),
+        "mode": "destructive",
+        "effect": "blind",
+    }
+
+
+async def _told(
+    call_id: str, result: StepResult, gate: Gate, runner: StepRunner, settings: Settings
+) -> ToolMessage:
+    """Answer a call with what a person said of it, or with the doubt that they left."""
+    by = gate.decided_by or "nobody"
+    if result.status == "completed":
+        brought = await shown_output(result, runner, settings.tools.result_limit)
+        text = f"it happened (confirmed by {by}): {brought}"
+        return ToolMessage(text, tool_call_id=call_id, id=f"{call_id}_result")
+    if result.code == "in_doubt":
+        closed = f"{gate.status} by {by}" if gate.decided_by else gate.status
+        return _message(call_id, f"nobody knows whether it happened ({closed}); the same call is refused")
+    return _message(call_id, f"it did not happen (says {by}); you may call it again")
+
+
+def _message(call_id: str, text: str) -> ToolMessage:
+    return ToolMessage(
+        text, tool_call_id=call_id, id=f"{call_id}_result", additional_kwargs=OURS, status="error"
+    )
+
+
+def is_chain(call: ToolCall) -> bool:
+    """Say whether a call is one of a chain, which goes on by itself."""
+    return call.checked is not None and call.checked.chain is not None
+
+
+def after_doubts(state: LoopState) -> list[Send] | str:
+    """Go on with the chains whose part is decided, else with the model."""
+    answered = {m.tool_call_id for m in state["conversation"] if isinstance(m, ToolMessage)}
+    decided = {id_ for id_, doubt in state["doubts"].items() if doubt.status == "decided"}
+    return [
+        Send("chain_call", CallTask(loop=state["loop"], batch=state["batch"], call=call))
+        for call in state["calls"]
+        if call.call_id in decided - answered
+    ] or "llm_invoker"

@@ -1,0 +1,132 @@
+"""llm_invoker: one turn of the model. Its reply is durable before the first of its calls is made."""
+
+from __future__ import annotations
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableConfig
+
+from planwright.checkpoints.plans import Plans, RecordedPlan
+from planwright.checkpoints.stores import Stores
+from planwright.domain.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted, SetupError
+from planwright.domain.plan import Plan
+from planwright.execution.grants import Grants
+from planwright.execution.refused_in_doubt import refused_in_doubt
+from planwright.execution.repeated_calls import asking_again
+from planwright.execution.tool_calls import CallReader, batch_of, schemas, with_shared_gate
+from planwright.models.calling import Models
+from planwright.models.conversation.final_text import closing_words, part
+from planwright.models.conversation.history import normalise, repair
+from planwright.models.conversation.shortening import Shortening
+from planwright.models.conversation.truncation import offered_whole
+from planwright.planning.taint import Taint
+from planwright.prompts import instructed
+from planwright.state.compaction import within
+from planwright.state.invocation import Invocation, invocation_of
+from planwright.state.loop_state import LoopOutcome, LoopState, LoopTask, ToolCall, in_doubt
+from planwright.state.node import Node, Update, ended_by
+
+PROGRESS_EVERY = 10
+
+
+def llm_invoker(
+    models: Models, reader: CallReader, grants: Grants, taint: Taint, stores: Stores, shortening: Shortening
+) -> Node[LoopState]:
+    """Ask the model, verify the calls of its reply, and put them on record."""
+
+    async def llm_invoker(state: LoopState, config: RunnableConfig) -> Update:
+        invocation, loop = invocation_of(config), state["loop"]
+        if in_doubt(state):
+            return {}  # a person is asked first
+        turn, profile = state.get("turn", 0) + 1, invocation.profile
+        most = min(profile.max_tool_iterations, loop.max_turns or profile.max_tool_iterations)
+        if stopped := _stopped(turn, most, invocation):
+            return {"outcome": stopped}
+        _tell_progress(turn, most, loop, invocation)
+        granted = (*await grants.tools(loop, invocation), *offered_whole(state["conversation"]))
+        tools = await reader.tools(granted, invocation.run_id, profile)
+        steering = _steering(state, turn)
+        seen = repair([*within(state["conversation"], state.get("compacted")), *steering])
+        asked = [SystemMessage(instructed("agent", profile.instructions)), *seen]
+        key, wire = f"{loop.lane}.{turn}", schemas(tools)
+        fitted = state.get("fitted") == turn
+        if not fitted and shortening.needed(asked, loop.route, wire):
+            return {"crowded": True}
+        place = invocation.front if loop.lane == "main" else None
+        try:
+            reply = await models.chat(
+                loop.route, asked, invocation, key, role="agent", tools=wire, lanes=loop.budgets, place=place
+            )
+        except ContextOverflow as error:
+            return {"outcome": without_reply(error)} if fitted else {"crowded": True}
+        except (LimitExceeded, ModelError, SetupError) as error:
+            return {"outcome": without_reply(error)}
+        clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
+        tainted = bool(clean.tool_calls) and await taint.of_lane(loop, invocation)
+        read = await reader.read(clean, wrong, tools, key, reader.asking(invocation, tainted=tainted))
+        calls = with_shared_gate(await _of_earlier(read, reader, stores, invocation), key)
+        batch = batch_of(calls, loop.goal, key)
+        await _record(batch, calls, stores.plans, invocation)
+        return {
+            "conversation": [*steering, clean],
+            "turn": turn,
+            "calls": calls,
+            "batch": batch.plan_hash,
+            "made": [*state.get("made", []), *(call.signature for call in calls)],
+            "steering": "",
+            **({} if calls else {"outcome": closing_words(reply, clean.text)}),
+        }
+
+    return llm_invoker
+
+
+async def _of_earlier(
+    read: list[ToolCall], reader: CallReader, stores: Stores, invocation: Invocation
+) -> list[ToolCall]:
+    """Refuse the calls that would repeat what is in doubt, and ask for those that repeat what was done."""
+    calls = await refused_in_doubt(read, stores.doubts, invocation.thread_id, reader.registry)
+    return await asking_again(calls, stores, invocation, reader.registry)
+
+
+async def _record(batch: Plan, calls: list[ToolCall], plans: Plans, invocation: Invocation) -> None:
+    """Put the calls of a reply where the gateway looks."""
+    if not batch.steps:
+        return
+    checked = [call.checked for call in calls if call.checked is not None]
+    recorded = RecordedPlan(plan=batch, checked=checked, gate_id=None, kind="calls")
+    await plans.record(invocation.lease, recorded, invocation.clock())
+
+
+def _tell_progress(turn: int, most: int, loop: LoopTask, invocation: Invocation) -> None:
+    if turn % PROGRESS_EVERY == 0:
+        invocation.emit("progress", {"lane": loop.lane, "turn": turn, "of": most}, f"{loop.lane}:{turn}")
+
+
+def _stopped(turn: int, most: int, invocation: Invocation) -> LoopOutcome | None:
+    """End a loop that was cancelled, or has had all its turns."""
+    if invocation.cancelled_by:
+        text = f"Cancelled by {invocation.cancelled_by} after {turn - 1} turns."
+        return LoopOutcome(status="cancelled", code="cancelled", text=text)
+    if turn > most:
+        text = f"stopped after {most} turns ({invocation.profile.setting('max_tool_iterations')})"
+        return LoopOutcome(status="failed", code="max_tool_iterations", text=text)
+    return None
+
+
+def without_reply(error: LimitExceeded | ModelError | SetupError) -> LoopOutcome:
+    """End a loop whose model did not answer; what was heard of a reply that broke off is told as a part."""
+    if isinstance(error, LimitExceeded):
+        return LoopOutcome(status=ended_by(error), code=error.limit, text=str(error))
+    if isinstance(error, ModelInterrupted):
+        return LoopOutcome(status="failed", code="model", text=part(error.partial, str(error)))
+    return LoopOutcome(status="failed", code="model", text=str(error))
+
+
+def call_ids(conversation: list[AnyMessage]) -> set[str]:
+    """List the ids of every call that was made so far."""
+    replies = (message for message in conversation if isinstance(message, AIMessage))
+    return {str(call["id"]) for reply in replies for call in reply.tool_calls}
+
+
+def _steering(state: LoopState, turn: int) -> list[AnyMessage]:
+    text = state.get("steering", "")
+    return [HumanMessage(f"[loop guard] {text}", id=f"{state['loop'].lane}_{turn}_steering")] if text else []

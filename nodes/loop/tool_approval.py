@@ -1,0 +1,92 @@
+"""tool_approval: a person decides over the calls of a reply that ask, before any call of it is made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+
+from planwright.approvals.call_gate import CallGates
+from planwright.approvals.card import marked
+from planwright.capabilities.gateway.gateway import Gateway
+from planwright.capabilities.width import width_of
+from planwright.domain.errors import CapabilityError
+from planwright.domain.plan import CheckedStep
+from planwright.domain.risk import EFFECTS, MODES, highest_risk
+from planwright.execution.chain_parts import shown_parts
+from planwright.state.invocation import Invocation, invocation_of
+from planwright.state.loop_state import ApprovalTask, LoopTask, ToolCall, calls_of
+from planwright.state.node import Node, Update
+
+
+def tool_approval(gates: CallGates, gateway: Gateway) -> Node[ApprovalTask]:
+    """Open one gate for the calls that share it, and wait; all gates of a reply are open at once."""
+
+    async def tool_approval(state: ApprovalTask, config: RunnableConfig) -> Update:
+        invocation, loop = invocation_of(config), state["loop"]
+        calls = calls_of(state)
+        cards = [_card(call, loop, state["batch"], gateway, invocation) for call in calls]
+        card = cards[0] if len(cards) == 1 else reply_card(cards, loop.goal, state["batch"])
+        if others := state.get("others"):
+            card |= {"others": others}
+        first = calls[0]
+        assert first.checked is not None
+        put = gates.ask if first.asks else gates.open
+        await gates.wait(await put(first.checked, card, invocation), invocation)
+        return {}
+
+    return tool_approval
+
+
+def _card(
+    call: ToolCall, loop: LoopTask, batch: str, gateway: Gateway, invocation: Invocation
+) -> dict[str, Any]:
+    checked = call.checked
+    assert checked is not None
+    shown = call_card(checked, loop.goal, batch)
+    if call.asks:
+        return shown
+    try:
+        args, settled = checked.step.params, invocation.board.settled
+        shown |= shown_parts(invocation.run_id, checked, args, gateway, settled)
+    except CapabilityError as error:  # a part is gone since it was verified: nothing will be called
+        shown |= {"steps": [], "reason": error.cause}
+    found = gateway.registry.get(checked.step.capability or "")
+    return shown if found is None else shown | {"width": width_of(found, checked.step.params)}
+
+
+def call_card(checked: CheckedStep, goal: str, batch: str) -> dict[str, Any]:
+    """List one call with its arguments, its risk, why it asks, and what it is for."""
+    return {
+        "capability": checked.step.capability,
+        "step_id": checked.step.id,
+        "uid": checked.uid,
+        "description": f"{checked.step.description} For: {goal}",
+        "args": checked.step.params,
+        "risk": checked.risk,
+        "mode": checked.mode,
+        "effect": checked.effect,
+        "reason": checked.reason,
+        "plan_hash": batch,
+        "policy": checked.policy and checked.policy.model_dump(mode="json"),
+        "pin": checked.pin,
+        **({"done_before": checked.done_before} if checked.done_before else {}),
+        **marked(checked.step.params),
+    }
+
+
+def reply_card(cards: list[dict[str, Any]], goal: str, batch: str) -> dict[str, Any]:
+    """List several calls of one reply, with the gravest risk, mode and effect among them."""
+    return {
+        "capability": ", ".join(dict.fromkeys(str(card["capability"]) for card in cards)),
+        "step_id": ", ".join(str(card["step_id"]) for card in cards),
+        "description": f"{len(cards)} calls at once. For: {goal}",
+        "args": {str(card["step_id"]): card["args"] for card in cards},
+        "calls": cards,
+        "risk": highest_risk(*(card["risk"] for card in cards)),
+        "mode": max((card["mode"] for card in cards), key=MODES.index),
+        "effect": max((card["effect"] for card in cards), key=EFFECTS.index),
+        "reason": "; ".join(dict.fromkeys(str(card["reason"]) for card in cards)),
+        "plan_hash": batch,
+        "policy": None,
+    }

@@ -1,0 +1,71 @@
+"""tool_execution: make one call of a model's through the gateway, and show the model its result."""
+
+from __future__ import annotations
+
+from langchain_core.messages import ToolMessage
+from langchain_core.runnables import RunnableConfig
+from pydantic import JsonValue
+
+from planwright.checkpoints.whole_results import ref_of
+from planwright.domain.results import StepResult
+from planwright.domain.step_ends import CANCELLED
+from planwright.execution.step_runner import StepRunner
+from planwright.models.conversation.truncation import shorten
+from planwright.nodes.loop.parallel_execution import said
+from planwright.state.invocation import invocation_of
+from planwright.state.loop_state import CallDoubt, CallTask
+from planwright.state.node import Node, Update
+
+
+def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask]:
+    """Make the call, or answer from the record when it was made before a crash.
+
+    Where nobody knows whether it happened, the model is not told before a person has been asked.
+    """
+
+    async def tool_execution(state: CallTask, config: RunnableConfig) -> Update:
+        invocation, call = invocation_of(config), state["call"]
+        assert call.checked is not None
+        uid, step = call.checked.uid, call.checked.step
+        result = invocation.board.settled(uid)
+        if result is None and invocation.cancelled_by:
+            result = await runner.cancelled(call.checked, invocation)
+            if result.code == CANCELLED:
+                return {
+                    "conversation": [said(call.model_copy(update={"error": f"not made: {result.error}"}))]
+                }
+            await runner.record(result, invocation)
+        about: dict[str, JsonValue] = {"lane": state["loop"].lane, "capability": step.capability}
+        about |= {"step_id": step.id, "uid": uid, "call_id": call.call_id, "risk": call.checked.risk}
+
+        async def arguments() -> dict[str, JsonValue]:
+            return step.params
+
+        invocation.emit("tool_call_start", {**about, "args": step.params}, uid)
+        if result is None:
+            async with invocation.board.slots:
+                result = await runner.attempt(
+                    call.checked, state["batch"], arguments, about, invocation, state["loop"].budgets
+                )
+            await runner.record(result, invocation)
+        how = {"status": result.status, "seconds": result.seconds, "error": result.error}
+        invocation.emit("tool_call_end", {**about, **how}, uid)
+        if result.code == "in_doubt":
+            return {"doubts": {call.call_id: CallDoubt(call_id=call.call_id, uid=uid)}}
+        return {"conversation": [await answer(call.call_id, result, runner, limit)]}
+
+    return tool_execution
+
+
+async def answer(call_id: str, result: StepResult, runner: StepRunner, limit: int) -> ToolMessage:
+    """Phrase a result for the model: shortened, or the error it can react to."""
+    ok = result.status == "completed"
+    text = await shown_output(result, runner, limit) if ok else f"{result.code}: {result.error}"
+    return ToolMessage(
+        text, tool_call_id=call_id, id=f"{call_id}_result", status="success" if ok else "error"
+    )
+
+
+async def shown_output(result: StepResult, runner: StepRunner, limit: int) -> str:
+    """Spell what a call brought, shortened; the whole can be read by reference."""
+    return shorten(await runner.output(result), limit, ref_of(result.blob) if result.blob else "")

@@ -1,0 +1,1 @@
+"""Nodes that plan: task, planner, verification, the gate of the plan."""

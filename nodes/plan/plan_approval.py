@@ -1,0 +1,95 @@
+"""plan_approval: wait until a person has decided, and act on the decision that is on record."""
+
+from __future__ import annotations
+
+from langchain_core.runnables import RunnableConfig
+
+from planwright.approvals.gate import wait_for_decision
+from planwright.capabilities.gateway.pins import changed_since
+from planwright.capabilities.registry import Registry
+from planwright.checkpoints.consent.gate import Gate
+from planwright.checkpoints.consent.gates import Gates
+from planwright.checkpoints.plans import Plans
+from planwright.domain.plan import Plan
+from planwright.domain.plan_diff import changes
+from planwright.domain.results import Finding
+from planwright.state.agent_state import AgentState, Attempts
+from planwright.state.invocation import Invocation, invocation_of
+from planwright.state.node import Node, Update
+
+
+def plan_approval(
+    gates: Gates, plans: Plans, registry: Registry, policy_hash: str, replan_budget: int
+) -> Node[AgentState]:
+    """Interrupt while the gate is open; then approve, verify again, plan again, or end the run."""
+
+    async def plan_approval(state: AgentState, config: RunnableConfig) -> Update:
+        invocation, plan = invocation_of(config), state["plan"]
+        assert plan is not None
+        gate = await wait_for_decision(gates, state["gate_id"], invocation)
+        attempts = state.get("attempts", Attempts())
+        if gate.status == "approved":
+            steps = await plans.recorded_steps(invocation.run_id, gate.shown_hash)
+            done = (uid for uid in steps if invocation.board.settled(uid))
+            if changed := changed_since(steps, registry, policy_hash, done):
+                return asked_again(attempts, changed)
+        update = rule(gate, plan, attempts, replan_budget, begun=bool(state.get("results")))
+        if gate.edited is not None:
+            _tell(invocation, gate, gate.edited, update["changes"])
+        return update
+
+    return plan_approval
+
+
+def asked_again(attempts: Attempts, changed: list[str]) -> Update:
+    """Verify a plan once more, and ask for it again, because what it calls has changed since it was shown."""
+    tried = attempts.model_copy(update={"edits": attempts.edits + 1})
+    return {"changes": changed, "checked": [], "findings": [], "attempts": tried, "approved": False}
+
+
+def rule(gate: Gate, plan: Plan, attempts: Attempts, replan_budget: int, *, begun: bool = False) -> Update:
+    """Turn a decision into what happens next. Nothing but an approval leads to execution.
+
+    A run has `begun` when steps of an earlier plan were run.
+    """
+    nothing = "nothing more was run" if begun else "nothing was run"
+    if gate.status == "approved":
+        return {"approved": True, "draft": None}
+    if gate.status == "edited" and gate.edited is not None:
+        tried = attempts.model_copy(update={"edits": attempts.edits + 1})
+        revised = {"plan": gate.edited, "changes": changes(plan, gate.edited), "checked": [], "findings": []}
+        return {**revised, "attempts": tried, "approved": False}
+    if gate.status == "expired":
+        when = f"{gate.expires_at:%Y-%m-%d %H:%M:%S} UTC"
+        return {"status": "expired", "answer": f"Nobody decided before {when}; {nothing}."}
+    if gate.status == "cancelled":
+        return {"status": "cancelled", "answer": f"Cancelled by {gate.decided_by}; {nothing}."}
+    reason = gate.reason or ""
+    if reason and attempts.replans_left(replan_budget):
+        return _again(gate, plan, attempts, reason)
+    because = f": {reason}" if reason else ""
+    what = "sent back" if gate.status == "responded" else "rejected"
+    return {
+        "status": "rejected",
+        "answer": f"The plan was {what} by {gate.decided_by}{because}; {nothing}.",
+    }
+
+
+def _again(gate: Gate, plan: Plan, attempts: Attempts, reason: str) -> Update:
+    """Tell the planner what the person said, and about which plan."""
+    rejected = gate.status == "rejected"
+    finding = Finding(
+        code="rejected" if rejected else "feedback",
+        message=f"by {gate.decided_by}: {reason}" if rejected else reason,
+        fix="plan what the person wants instead" if rejected else "change the draft as the person says",
+    )
+    tried = {"replans": attempts.replans + 1, "responses": attempts.responses + (not rejected)}
+    update = {"plan": None, "draft": plan, "findings": [finding], "approved": False}
+    return {**update, "attempts": attempts.model_copy(update=tried)}
+
+
+def _tell(invocation: Invocation, gate: Gate, edited: Plan, changed: list[str]) -> None:
+    data = {"gate_id": gate.gate_id, "plan_id": edited.plan_id, "revision": edited.revision}
+    hashes = {"plan_hash": edited.plan_hash, "before": gate.shown_hash, "changes": changed}
+    by = {"reason": gate.reason, "by": gate.decided_by, "channel": gate.channel}
+    invocation.emit("plan_edited", {**data, **hashes, **by}, gate.gate_id)

@@ -1,0 +1,30 @@
+"""plan_gate: write down that a person has to decide over the whole plan."""
+
+from __future__ import annotations
+
+from langchain_core.runnables import RunnableConfig
+
+from planwright.approvals.gate import open_gate
+from planwright.checkpoints.consent.gates import Gates
+from planwright.checkpoints.plans import Plans
+from planwright.settings.settings import Settings
+from planwright.state.agent_state import AgentState
+from planwright.state.invocation import invocation_of
+from planwright.state.node import Node, Update
+
+
+def plan_gate(gates: Gates, plans: Plans, settings: Settings) -> Node[AgentState]:
+    """Open the plan's gate, once, with the card of the plan on record; the state is not trusted."""
+
+    async def plan_gate(state: AgentState, config: RunnableConfig) -> Update:
+        invocation = invocation_of(config)
+        plan_hash, card = await plans.card(invocation.run_id, state["gate_id"])
+        gate = open_gate(invocation, settings, state["gate_id"], plan_hash, card)
+        await gates.open(gate, invocation.lease)
+        data = {"gate_id": gate.gate_id, "kind": "plan", "plan_hash": plan_hash}
+        invocation.emit(
+            "approval_requested", {**data, "expires_at": gate.expires_at.isoformat()}, gate.gate_id
+        )
+        return {}
+
+    return plan_gate

@@ -1,0 +1,243 @@
+"""planner: one structured model call that turns a task into a plan. It has no side effects."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.chains.compose import surface_in_run
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.policy.file import Policy
+from planwright.capabilities.registry import Registry
+from planwright.checkpoints.blobs import Blobs
+from planwright.checkpoints.serde import storable
+from planwright.domain.errors import FeedbackUnheard, ModelError, ModelOutputInvalid, PlanInvalid
+from planwright.domain.hashing import canonical_json
+from planwright.domain.plan import CLOSING, DELEGATE, WHOLE, Plan
+from planwright.domain.plan_reading import read_plan
+from planwright.models.calling import Models, Prompt
+from planwright.models.json_reply import read_value
+from planwright.models.providers.matching import on_offer
+from planwright.nodes.plan.task_extraction import history
+from planwright.planning.reply_schema import PLAN_FORM
+from planwright.prompts import as_data, instructed, prompts_hash, render
+from planwright.settings.profile import Profile
+from planwright.settings.settings import Settings
+from planwright.state.agent_state import AgentState, Attempts
+from planwright.state.compaction import within
+from planwright.state.invocation import Invocation, invocation_of
+from planwright.state.node import Node, Update
+
+NOT_TASKS = frozenset((*CLOSING, DELEGATE, WHOLE))  # what nobody asks for by itself
+
+
+MOST_TOLD = 50  # of what was read as something else
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What the model answered: a plan, questions, or the reason why there is none."""
+
+    plan: Plan | None = None
+    cannot: str = ""
+    repaired: bool = False
+    """Whether it was written otherwise than a plan is spelled."""
+    read_as: tuple[str, ...] = ()
+    """What of the plan was read as something else, a sentence each."""
+
+
+def planner(
+    models: Models, registry: Registry, blobs: Blobs, settings: Settings, world: CallContext
+) -> Node[AgentState]:
+    """Freeze the compiled context, ask for a plan, and read the reply."""
+
+    async def planner(state: AgentState, config: RunnableConfig) -> Update:
+        invocation = invocation_of(config)
+        if invocation.cancelled_by:
+            return {"status": "cancelled", "answer": f"Cancelled by {invocation.cancelled_by}."}
+        attempts = state.get("attempts", Attempts())
+        allowed = await surface_in_run(registry, world.chains, invocation.run_id, invocation.profile)
+        names = dict.fromkeys([*state["shortlist"], *allowed.chains])
+        surface = [found for name in names if (found := allowed.get(name))]
+        context = compiled_context(state, surface, allowed, invocation.profile, world.policy)
+        context["models"] = on_offer(settings.providers, state["route"])
+        prompt = Prompt(
+            role="planner",
+            system=instructed("planner", context["instructions"], max_steps=str(settings.planning.max_steps)),
+            user=_message(context),
+            schema=PLAN_FORM,
+            timeout_s=_timeout(state["decision"].score, settings.planner.timeout_s),
+        )
+        try:
+            proposal = await _ask(models, state, prompt, invocation, settings, attempts.plans)
+        except ModelError as error:
+            raise _unheard(state, error, invocation) from error
+        update = {
+            "attempts": attempts.model_copy(update={"plans": attempts.plans + 1}),
+            "context_hash": await asyncio.to_thread(blobs.put, canonical_json(context)),
+            "changes": [],
+        }
+        if proposal.plan is None:
+            return update | _refusal(state, proposal.cannot, allowed)
+        plan = proposal.plan.model_copy(
+            update={"plan_id": f"plan_{uuid.uuid4().hex[:12]}", "revision": attempts.revision + 1}
+        )
+        if proposal.read_as:
+            told = {"read_as": list(proposal.read_as[:MOST_TOLD])}
+            invocation.emit("plan_repaired", told, f"{attempts.plans}:read")
+        data = {
+            "plan_id": plan.plan_id,
+            "goal": plan.goal,
+            "steps": len(plan.steps),
+            "repaired": proposal.repaired,
+        }
+        invocation.emit("plan_created", {**data, "context_hash": update["context_hash"]}, str(attempts.plans))
+        return update | {"plan": plan}
+
+    return planner
+
+
+def compiled_context(
+    state: AgentState, surface: list[Capability], registry: Registry, profile: Profile, policy: Policy
+) -> dict[str, Any]:
+    """Gather everything the planner may see, and the versions it was made under."""
+    task, seen = state["task"], within(state["messages"], state.get("compacted"))
+    done = {
+        result.step_id: {"capability": result.capability, "status": result.status}
+        for result in state.get("results", {}).values()
+        if result.status == "completed"
+    }
+    return {
+        "task": task.task,
+        "history": history(seen) if task.depends_on_chat_history else [],
+        "memories": list(task.memories),
+        "capabilities": [
+            describe(found) for found in sorted(surface, key=lambda c: (c.guide.priority, c.name))
+        ],
+        "done": done,
+        "draft": _as_steps(state.get("draft")),
+        "findings": [str(finding) for finding in state.get("findings", [])],
+        "gates": {name: gate.reason for name, gate in policy.gates.items()},
+        "instructions": profile.instructions,
+        "versions": {
+            "prompts": prompts_hash(),
+            "registry": registry.hash,
+            "policy": policy.hash,
+            "profile": profile.hash,
+        },
+    }
+
+
+def describe(found: Capability) -> dict[str, Any]:
+    """Describe one capability to a model: what it does, takes, returns and risks."""
+    schema = found.args_schema
+    return {
+        "name": found.name,
+        "description": found.description,
+        "guide": found.guide.instructions,
+        "examples": list(found.guide.examples),
+        "args": {"properties": schema.get("properties", {}), "required": schema.get("required", [])},
+        "result": sorted(found.result_schema.get("properties", {})),
+        "mode": found.mode,
+        "risk": found.risk,
+        "tags": list(found.tags),
+    }
+
+
+def read_proposal(text: str) -> Proposal:
+    """Read a planner's reply. Raises ModelOutputInvalid or PlanInvalid, saying what is wrong."""
+    value, repaired = read_value(text)
+    said = value if isinstance(value, dict) else {}
+    if said.get("cannot"):
+        return Proposal(cannot=str(said["cannot"]), repaired=repaired)
+    if said.get("clarify"):
+        value = _asking(said["clarify"])
+    try:
+        plan, read_as = read_plan(value)
+        storable(plan.model_dump(mode="json"))
+    except (TypeError, RecursionError) as error:
+        raise PlanInvalid(
+            f"the plan holds what cannot be stored: {error}", "use plain text and numbers"
+        ) from error
+    return Proposal(plan, repaired=repaired or bool(read_as), read_as=read_as)
+
+
+def _asking(clarify: object) -> dict[str, Any]:
+    """Make the plan that asks what is meant."""
+    questions = clarify if isinstance(clarify, list) else [clarify]
+    params = {"questions": [str(question) for question in questions[:4]]}
+    asking = {"id": "s1", "capability": "clarify", "params": params, "estimated_risk": "None"}
+    return {"goal": "Ask what is meant", "steps": [asking]}
+
+
+async def _ask(
+    models: Models, state: AgentState, prompt: Prompt, invocation: Invocation, settings: Settings, round_: int
+) -> Proposal:
+    """Ask until the reply can be read: transport errors with backoff, unreadable replies with the error."""
+    repairs, asked = 0, prompt
+
+    async def ask(failures: int) -> str:
+        key = f"planner:{round_}:{repairs}:{failures}"
+        return await models.complete(state["route"], asked, invocation, key)
+
+    while True:
+        try:
+            return read_proposal(await models.persist(ask))
+        except (ModelOutputInvalid, PlanInvalid) as error:
+            repairs += 1
+            if repairs > settings.planner.repairs:
+                cause = f"the planner's reply could not be read after {repairs} tries: {error.cause}"
+                raise ModelOutputInvalid(cause, "try again, or choose a stronger model") from error
+            invocation.emit("plan_repaired", {"error": error.cause, "try": repairs}, f"{round_}:{repairs}")
+            asked = Prompt(
+                prompt.role,
+                prompt.system,
+                f"{prompt.user}\nYour last reply was refused: {error}\n",
+                schema=PLAN_FORM,
+                timeout_s=prompt.timeout_s,
+            )
+
+
+def _unheard(state: AgentState, error: ModelError, invocation: Invocation) -> ModelError:
+    """Keep what a person said for when a model can hear it; other failures are what they are."""
+    if not any(finding.code == "feedback" for finding in state.get("findings", [])):
+        return error
+    return FeedbackUnheard(
+        f"{error.cause}; what you said is on record, and no plan was made of it",
+        f"when the model is back: planwright resume {invocation.thread_id}, or: planwright cancel",
+    )
+
+
+def _message(context: dict[str, Any]) -> str:
+    names = ("task", "history", "memories", "capabilities", "gates", "models", "done", "draft", "findings")
+    return render("planner_task", **{name: as_data(context[name]) for name in names})
+
+
+def _as_steps(draft: Plan | None) -> dict[str, Any]:
+    """Spell the plan a person spoke about as a planner spells one: without what is left at its default."""
+    return draft.model_dump(mode="json", include={"goal", "steps"}, exclude_defaults=True) if draft else {}
+
+
+def _timeout(score: int, classes: tuple[float, float, float]) -> float:
+    """Pick the time limit of a task class: score ≤ 2, 3–4, ≥ 5 (S4: 5 to 30 s)."""
+    return classes[0] if score <= 2 else classes[1] if score <= 4 else classes[2]
+
+
+def _refusal(state: AgentState, reason: str, registry: Registry) -> Update:
+    rejected = next((f.message for f in state.get("findings", []) if f.code == "rejected"), None)
+    if rejected is not None:
+        said = f"The plan was rejected {rejected}. Nothing of it was run, and there is no other plan."
+        return {"status": "rejected", "answer": said}
+    if feedback := next((f.message for f in state.get("findings", []) if f.code == "feedback"), None):
+        said = f"I have no plan that follows what you said ({feedback}): {reason}."
+        return {"status": "rejected", "answer": said}
+    if state.get("findings"):
+        listed = "\n".join(f"- {finding}" for finding in state["findings"])
+        return {"status": "failed", "answer": f"It did not work, and there is no other plan:\n{listed}"}
+    able = ", ".join(found.name for found in registry if found.name not in NOT_TASKS)
+    return {"status": "failed", "answer": f"I cannot do that: {reason}.\nWhat I can do: {able}."}

@@ -1,0 +1,73 @@
+"""task_extraction: turn the conversation into one self-contained task (S3)."""
+
+from __future__ import annotations
+
+import asyncio
+
+from langchain_core.messages import AnyMessage
+from langchain_core.runnables import RunnableConfig
+
+from planwright.checkpoints.memories import Memories
+from planwright.models.calling import Models, Prompt
+from planwright.models.json_reply import read_json
+from planwright.prompts import as_data, render
+from planwright.state.agent_state import AgentState, Task
+from planwright.state.compaction import within
+from planwright.state.invocation import Invocation, invocation_of
+from planwright.state.node import Node, Update
+
+SOURCES_TIMEOUT_S = 30
+ANSWER = {
+    "type": "object",
+    "properties": {"task": {"type": "string"}, "depends_on_chat_history": {"type": "boolean"}},
+    "required": ["task"],
+}
+
+
+def task_extraction(models: Models, memories: Memories) -> Node[AgentState]:
+    """Resolve what the newest message refers to; a first message needs no model call."""
+
+    async def task_extraction(state: AgentState, config: RunnableConfig) -> Update:
+        invocation = invocation_of(config)
+        may = invocation.profile.permits("memory.search", "read_only")
+        remembered = await recall(memories, state["request"], invocation) if may else ()
+        earlier = history(within(state["messages"], state.get("compacted")))
+        if not earlier:
+            return {
+                "task": Task(task=state["request"], memories=remembered, depends_on_memory=bool(remembered))
+            }
+        prompt = Prompt(
+            role="task_extraction",
+            system=render("task_extraction"),
+            user=render(
+                "task_extraction_messages", history=as_data(earlier), newest=as_data(state["request"])
+            ),
+            schema=ANSWER,
+        )
+        reply, _ = read_json(await models.complete(state["route"], prompt, invocation, "task_extraction"))
+        task = Task(
+            task=str(reply.get("task") or state["request"]),
+            depends_on_chat_history=bool(reply.get("depends_on_chat_history")),
+            depends_on_memory=bool(remembered),
+            memories=remembered,
+        )
+        return {"task": task}
+
+    return task_extraction
+
+
+async def recall(memories: Memories, request: str, invocation: Invocation) -> tuple[str, ...]:
+    """Read what is remembered about a request; too slow a store means without."""
+    try:
+        async with asyncio.timeout(SOURCES_TIMEOUT_S):
+            found = await memories.search(request, invocation.context.tenant, 5)
+    except TimeoutError:
+        return ()
+    return tuple(memory.text for memory in found)
+
+
+def history(messages: list[AnyMessage], limit: int = 20) -> list[dict[str, str]]:
+    """List the messages before the newest of the user's, oldest first."""
+    newest = max((n for n, message in enumerate(messages) if message.type == "human"), default=0)
+    earlier = messages[max(0, newest - limit) : newest]
+    return [{"from": message.type, "text": message.text} for message in earlier]

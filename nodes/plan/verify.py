@@ -1,0 +1,187 @@
+"""verify: the critic reads a plan before anything runs. Rules only, no model."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from langchain_core.runnables import RunnableConfig
+from pydantic import JsonValue
+
+from planwright.approvals.card import order_added, plan_card
+from planwright.approvals.criteria_card import with_criteria
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.chains.compose import surface_in_run
+from planwright.capabilities.registry import Registry
+from planwright.checkpoints.consent.gate import gate_id
+from planwright.checkpoints.plans import Plans, RecordedPlan
+from planwright.checkpoints.stores import Stores
+from planwright.critic.rubrics import Rubrics
+from planwright.domain.errors import CapabilityRejected
+from planwright.domain.hashing import sha256
+from planwright.domain.plan import CheckedStep, Plan
+from planwright.domain.references import resolve
+from planwright.domain.results import Finding, StepResult
+from planwright.execution.recorded_result import full_output
+from planwright.execution.refused_in_doubt import doubted_steps
+from planwright.execution.repeated_calls import not_done_again
+from planwright.planning.estimate import in_all
+from planwright.planning.step_gates import dropped
+from planwright.planning.taint import Taint
+from planwright.planning.verification import Rules, close_plan, examine, needs_approval, pinned
+from planwright.settings.settings import Approval, Settings
+from planwright.state.agent_state import AgentState, Attempts, ModelRoute, Task
+from planwright.state.invocation import Invocation, invocation_of
+from planwright.state.node import Node, Update
+
+Outcome = Literal["ok", "reclassify", "replan", "reject"]
+SAID_BY_A_PERSON = frozenset(("rejected", "feedback"))
+
+
+def verify(
+    registry: Registry, stores: Stores, settings: Settings, world: CallContext, taint: Taint, rubrics: Rubrics
+) -> Node[AgentState]:
+    """Check a plan, name its steps for good, and keep it, with its card, where gate and gateway look."""
+
+    async def verify(state: AgentState, config: RunnableConfig) -> Update:
+        invocation, proposed = invocation_of(config), state["plan"]
+        assert proposed is not None
+        if invocation.cancelled_by:
+            answer = f"Cancelled by {invocation.cancelled_by}; nothing was run."
+            return {"status": "cancelled", "answer": answer}
+        plan, mended = close_plan(proposed)
+        attempts, spent = _attempts(state), await stores.budgets.spent(invocation.run_id, invocation.clock())
+        rules = await rules_for(state, invocation, registry, settings, world, taint)
+        results = state.get("results", {})
+        checked, findings, needed = await asyncio.to_thread(  # a preflight may read files
+            examine, plan, rules, invocation.run_id, results, spent
+        )
+        findings += dropped(checked, await stores.plans.steps_of_run(invocation.run_id), registry)
+        findings += await doubted_steps(checked, stores.doubts, invocation.thread_id, registry)
+        spent_all = spent.calls == rules.calls
+        outcome: Outcome = "reject" if findings and spent_all else judge(findings, attempts, settings)
+        data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended, "policy": world.policy.hash}
+        if outcome != "ok":
+            listed = [finding.model_dump(mode="json") for finding in findings]
+            invocation.emit("plan_verified", {**data, "findings": listed}, str(attempts.revision))
+            return _again(outcome, findings, attempts, state.get("findings", []))
+        checked = pinned(checked, registry, world.policy.hash)
+        checked = await not_done_again(
+            checked, results, stores, invocation.run_id, registry, world.policy.hash
+        )
+        deep, known = settings.approval.depth == "plan_and_gates", in_all(needed, spent)
+        values = await known_values(checked, results, invocation.request, stores)
+        changed = state.get("changes", [])
+        shown = plan_card(plan, checked, changed, results, estimate=known, with_gates=deep, values=values)
+        shown = with_criteria(shown, checked, judged=rubrics.judged(state["route"]))
+        data |= {"findings": [], "order": order_added(shown), "plan": shown}
+        invocation.emit("plan_verified", data, str(attempts.revision))
+        gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval)
+        update: Update = {"plan": plan, "checked": checked, "gate_id": gate or "", "findings": []}
+        if invocation.context.dry_run:
+            told = {"status": "planned", "answer": "This is the plan; nothing was run."}
+            return {**update, "estimate": known, **told}
+        card = gate_card(shown, attempts, state["route"], settings) if gate else None
+        recorded = RecordedPlan(plan=plan, checked=checked, gate_id=gate, card=card)
+        await stores.plans.record(invocation.lease, recorded, invocation.clock())
+        return {**update, "estimate": known}
+
+    return verify
+
+
+async def rules_for(
+    state: AgentState,
+    invocation: Invocation,
+    registry: Registry,
+    settings: Settings,
+    world: CallContext,
+    taint: Taint,
+) -> Rules:
+    """Put together what the plan of a run is measured by."""
+    whose = (invocation.context.tenant, invocation.profile.agent, invocation.words)
+    opening = bool(state.get("task", Task(task="")).memories) or await taint.of_plan(invocation)
+    asked = world.on_behalf_of(*whose, tainted=opening)
+    surface = await surface_in_run(registry, world.chains, invocation.run_id, invocation.profile)
+    fixed = _attempts(state).fixed
+    return Rules(surface, settings, asked, state["route"], invocation.profile, fixed)
+
+
+async def gate_of_plan(
+    plan: Plan, checked: Sequence[CheckedStep], state: AgentState, plans: Plans, approval: Approval
+) -> str | None:
+    """Name the gate at which a person has to approve a plan; None where nobody has to."""
+    run_id, asks = state["run_id"], state.get("changes") or needs_approval(checked, approval)
+    if not plan.work or not (asks or await plans.was_asked_for(run_id, plan.plan_hash)):
+        return None
+    return gate_id(run_id, "plan", subject(plan, _attempts(state), checked))
+
+
+def _attempts(state: AgentState) -> Attempts:
+    return state.get("attempts", Attempts())
+
+
+async def known_values(
+    checked: Sequence[CheckedStep], results: Mapping[str, StepResult], request: str, stores: Stores
+) -> dict[str, dict[str, JsonValue]]:
+    """Resolve the arguments of steps whose references lead to results that are there, by step id."""
+    done = [result for result in results.values() if result.status == "completed"]
+    outputs = {result.step_id: {"output": await full_output(stores, result)} for result in done}
+    scope: dict[str, JsonValue] = {"steps": dict(outputs), "input": {"request": request}}
+    values: dict[str, dict[str, JsonValue]] = {}
+    for entry in checked:
+        if entry.uid in results or entry.step.literal or not entry.step.references:
+            continue
+        with contextlib.suppress(CapabilityRejected):  # a reference that leads nowhere yet
+            resolved = resolve(dict(entry.step.params), scope)
+            values[entry.step.id] = resolved if isinstance(resolved, dict) else {}
+    return values
+
+
+def subject(plan: Plan, attempts: Attempts, checked: Sequence[CheckedStep]) -> str:
+    """Name what a plan's gate asks: the same plan again only after a person has edited or responded.
+
+    So a plan that was rejected stays rejected, and one that an edit brings back is asked for anew; so is one
+    whose capabilities, or the policy, have changed.
+    """
+    pins = sha256(sorted({entry.pin for entry in checked}))[:16]
+    return f"{plan.plan_hash}:{attempts.edits + attempts.responses}:{pins}"
+
+
+def judge(findings: list[Finding], attempts: Attempts, settings: Settings) -> Outcome:
+    """Decide what follows from the findings, within the budgets for trying again."""
+    if not findings:
+        return "ok"
+    if not attempts.replans_left(settings.planning.replan_budget):
+        return "reject"
+    unknown = any(finding.code == "unknown_capability" for finding in findings)
+    if unknown and attempts.reclassifications < settings.planning.reclassify_budget:
+        return "reclassify"
+    return "replan"
+
+
+def gate_card(
+    shown: dict[str, Any], attempts: Attempts, route: ModelRoute, settings: Settings
+) -> dict[str, Any]:
+    """Add to the card of a plan what decides which answers its gate takes: feedback needs a model."""
+    left = 0 if route.embedded else attempts.replans_left(settings.planning.replan_budget)
+    return {**shown, "replans_left": left, **({"fixed": True} if attempts.fixed else {})}
+
+
+def _again(
+    outcome: Outcome, findings: list[Finding], attempts: Attempts, before: Sequence[Finding]
+) -> Update:
+    if outcome == "reject":
+        listed = "\n".join(f"- {finding}" for finding in findings[:5])
+        spent = any(finding.code == "budget_exceeded" for finding in findings)
+        return {
+            "status": "budget_exceeded" if spent else "refused",
+            "findings": findings,
+            "answer": f"The plan was refused:\n{listed}",
+        }
+    tried = {"replans": attempts.replans + 1}
+    if outcome == "reclassify":
+        tried["reclassifications"] = attempts.reclassifications + 1
+    said = [finding for finding in before if finding.code in SAID_BY_A_PERSON]
+    return {"findings": said + findings, "plan": None, "attempts": attempts.model_copy(update=tried)}

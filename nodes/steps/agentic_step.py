@@ -1,0 +1,62 @@
+"""agentic_step: a step that names tools instead of one call is done by a model, in a loop of its own."""
+
+from __future__ import annotations
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphInterrupt
+
+from planwright.domain.errors import CapabilityChanged, SetupError
+from planwright.domain.step_ends import ended
+from planwright.execution.lane_envelope import Envelopes
+from planwright.execution.loop_ends import Loop, how_it_ended, step_opening, step_result, supersteps
+from planwright.execution.step_runner import StepRunner
+from planwright.models.providers.router import Router
+from planwright.nodes.steps.another_approach import refused_before
+from planwright.planning.model_hints import routed, unmet
+from planwright.settings.settings import Settings
+from planwright.state.invocation import invocation_of
+from planwright.state.lane_state import LaneState
+from planwright.state.node import Node, Update
+
+
+def agentic_step(
+    subgraph: Loop, runner: StepRunner, router: Router, envelopes: Envelopes, settings: Settings
+) -> Node[LaneState]:
+    """Do a step of a plan that names tools instead of one call, by the model its hint asks for.
+
+    The last words of the model are the output of the step, where its calls bear them out.
+    """
+    limit = supersteps(settings)
+
+    async def agentic_step(state: LaneState, config: RunnableConfig) -> Update:
+        invocation, task = invocation_of(config), state["step_task"]
+        results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
+        if again := await runner.turn(task, invocation):
+            return {"results": {again.uid: again}}
+        missing = runner.begin(task, results, invocation)
+        try:
+            runner.gateway.check_pin(task["checked"])
+            route = routed(router, task, invocation)
+        except SetupError as error:
+            failed = unmet(task["checked"], error)
+            return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
+        except CapabilityChanged as error:
+            failed = ended(task["checked"], "failed", code=error.code, error=error.cause)
+            return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
+        inputs = await runner.outputs(results)
+        last = refused_before(task["checked"], invocation)
+        refused, approach = last.error if last else "", state.get("approach", "")
+        opening = step_opening(task, route, inputs, missing, refused, approach)
+        try:
+            async with invocation.board.lanes.hold(task["checked"].uid):
+                closed = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
+        except GraphInterrupt:
+            invocation.board.wait_on_gate(task["checked"].uid)
+            raise
+        envelope = await envelopes.of(opening["loop"], closed, invocation.run_id)
+        goal, outcome = task["checked"].step.description, how_it_ended(closed)
+        result = step_result(task["checked"], outcome, envelope, goal, len(inputs))
+        result = result.model_copy(update={"missing": missing})
+        return {"results": {result.uid: await runner.settle(task, result, invocation)}}
+
+    return agentic_step

@@ -1,0 +1,78 @@
+"""another_approach: how an agent may do a step that it has not done, suggested by a model (S0, S2).
+
+It changes words alone: the tools of the step, and what a person approved, stay as they are.
+"""
+
+from __future__ import annotations
+
+from langchain_core.runnables import RunnableConfig
+
+from planwright.domain.errors import LimitExceeded, ModelError, SetupError
+from planwright.domain.plan import CheckedStep
+from planwright.domain.results import StepResult
+from planwright.execution.alternative import NONE, SUGGEST_S
+from planwright.execution.step_runner import StepRunner
+from planwright.models.calling import Models, Prompt
+from planwright.planning.step_identity import earlier_uids
+from planwright.prompts import as_data, render
+from planwright.settings.settings import Alternative, Settings
+from planwright.state.agent_state import StepTask
+from planwright.state.invocation import Invocation, invocation_of
+from planwright.state.lane_state import LaneState
+from planwright.state.node import Node, Update
+
+MOST_CHARACTERS = 2000
+
+
+def another_approach(models: Models, runner: StepRunner, settings: Settings) -> Node[LaneState]:
+    """Ask for another approach before a step is run again; without one it fails as it did before.
+
+    Where nobody can be asked, it is run again with nothing but the reason.
+    """
+
+    async def another_approach(state: LaneState, config: RunnableConfig) -> Update:
+        invocation, task = invocation_of(config), state["step_task"]
+        last = refused_before(task["checked"], invocation)
+        if last is None or not settings.alternative.enabled:
+            return {}
+        approach = await _suggested(models, task, last, settings.alternative, invocation)
+        if approach is None:
+            failed = last.model_copy(update={"uid": task["checked"].uid})
+            return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
+        runner.tell_retry(task, last, {"approach": approach}, invocation)
+        return {"approach": approach}
+
+    return another_approach
+
+
+def refused_before(checked: CheckedStep, invocation: Invocation) -> StepResult | None:
+    """Read how the attempt before this one ended, which was not accepted; None where this is the first."""
+    earlier = earlier_uids(invocation.run_id, checked)
+    return invocation.board.settled(earlier[-1]) if earlier else None
+
+
+def suggestion(reply: str) -> str | None:
+    """Read a suggestion; None where the model sees no other way."""
+    return None if NONE in reply else reply.strip()[:MOST_CHARACTERS]
+
+
+async def _suggested(
+    models: Models, task: StepTask, failed: StepResult, limits: Alternative, invocation: Invocation
+) -> str | None:
+    step = task["checked"].step
+    what = {"step": step.description, "expected": step.expected_output, "tools": list(step.tool_hints)}
+    made = [call.capability for call in failed.envelope.calls] if failed.envelope else []
+    tried = {"calls": made, "error": failed.error}
+    prompt = Prompt(
+        "approach",
+        render("approach"),
+        render("approach_call", step=as_data(what), failed=as_data(tried)),
+        timeout_s=SUGGEST_S,
+        max_tokens=limits.max_tokens,
+        temperature=limits.temperature,
+    )
+    try:
+        reply = await models.complete(task["route"], prompt, invocation, f"approach:{task['checked'].uid}")
+    except (ModelError, LimitExceeded, SetupError):
+        return ""
+    return suggestion(reply)

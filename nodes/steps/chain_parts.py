@@ -1,0 +1,228 @@
+"""chain_parts: call the steps of a chain one after another, each through the gateway, up to one that asks."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from langchain_core.runnables import RunnableConfig
+from pydantic import JsonValue
+
+from planwright.approvals.call_gate import CallGates, approval, shows_chain
+from planwright.approvals.card import marked
+from planwright.approvals.gate import tell_decision
+from planwright.capabilities.chains.compose import complete, is_known
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.gateway.redact import refuse_secrets
+from planwright.capabilities.policy.decide import evidence
+from planwright.capabilities.width import width_of
+from planwright.checkpoints.consent.gate import Decision
+from planwright.checkpoints.plans import RecordedPlan
+from planwright.checkpoints.stores import Stores
+from planwright.domain.chain import Chain
+from planwright.domain.errors import CapabilityError, CapabilityRejected, PlanwrightError, RunStopped
+from planwright.domain.plan import CheckedStep
+from planwright.domain.references import resolve
+from planwright.domain.results import StepResult
+from planwright.domain.step_ends import CANCELLED, ended, failed
+from planwright.execution.chain_parts import parts_of, parts_plan
+from planwright.execution.repeated_calls import AGAIN
+from planwright.execution.step_runner import StepRunner, site_of
+from planwright.nodes.steps.gated_call import refused
+from planwright.state.chain_state import ChainState, ChainTask
+from planwright.state.invocation import Invocation, invocation_of
+from planwright.state.node import Node, Update
+
+
+def chain_parts(runner: StepRunner, gates: CallGates, stores: Stores) -> Node[ChainState]:
+    """Go through a chain from its first step; those that were made answer from the record."""
+
+    async def chain_parts(state: ChainState, config: RunnableConfig) -> Update:
+        run = _Run(runner, gates, stores, state["task"], invocation_of(config))
+        try:
+            return await run.onward()
+        except CapabilityError as error:
+            return {"result": ended(run.task.checked, "failed", code=error.code, error=error.cause)}
+        except RunStopped:
+            raise
+        except PlanwrightError as error:
+            return {"result": ended(run.task.checked, "failed", code="failed", error=str(error))}
+
+    return chain_parts
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One call of a chain in one invocation."""
+
+    runner: StepRunner
+    gates: CallGates
+    stores: Stores
+    task: ChainTask
+    invocation: Invocation
+
+    async def onward(self) -> Update:
+        """Call what has not been called. Returns the result of the chain, or the gate it stops at."""
+        task, board = self.task, self.invocation.board
+        chain = task.checked.chain
+        assert chain is not None
+        args = await self._admitted()
+        parts = parts_of(self.invocation.run_id, task.checked, args, self.runner.gateway, board.settled)
+        plan_hash = await self._on_record(parts)
+        scope: dict[str, JsonValue] = {"input": args, "steps": {}}
+        done: list[StepResult] = []
+        for call, part in zip(chain.calls, parts, strict=True):
+            result = board.settled(part.uid) or await self._next(part, scope, plan_hash, is_known(call))
+            if isinstance(result, str):
+                return {"gate_id": result}
+            done.append(result)
+            if result.status != "completed":
+                return {"result": stopped(task.checked, done)}
+            output = await self.runner.output(result)
+            named = {call.id: {"output": output}, str(len(done)): {"output": output}}
+            steps = scope["steps"]
+            assert isinstance(steps, dict)
+            scope |= {"steps": {**steps, **named}, "previous_result": output}
+        return {"result": finished(task.checked, done)}
+
+    async def _admitted(self) -> dict[str, JsonValue]:
+        """Let the call of the chain itself pass, as any call does. Raises CapabilityRejected."""
+        task, gateway = self.task, self.runner.gateway
+        chain = task.checked.chain
+        assert chain is not None
+        site = site_of(task.checked, task.plan_hash, self.invocation, task.budgets)
+        args = (await gateway.admit(chain.name, task.args, site)).args
+        chains = gateway.world.chains
+        if chains is None or not await chains.has(self.invocation.run_id, chain):
+            raise CapabilityRejected(f"this run has not made the chain {chain.name} as it was verified")
+        return args
+
+    async def _on_record(self, parts: list[CheckedStep]) -> str:
+        plan = parts_plan(self.task.checked, parts)
+        recorded = RecordedPlan(plan=plan, checked=parts, gate_id=None, kind="chain")
+        await self.stores.plans.record(self.invocation.lease, recorded, self.invocation.clock())
+        return plan.plan_hash
+
+    async def _next(
+        self, part: CheckedStep, scope: dict[str, JsonValue], plan_hash: str, known: bool
+    ) -> StepResult | str:
+        """Make one call, when nobody has to be asked first. Returns its result, or the gate it waits at."""
+        invocation, registry = self.invocation, self.runner.gateway.registry
+        if invocation.cancelled_by:
+            result = await self.runner.cancelled(part, invocation)
+            return result if result.code == CANCELLED else await self._settle(result)
+        found = registry.get(part.step.capability or "")
+        assert found is not None
+        try:
+            resolved = resolve(dict(part.step.params), scope)
+            assert isinstance(resolved, dict)
+            args = complete(found, resolved)
+            gate_id = await self._gate(found, part, args, plan_hash, known)
+        except CapabilityError as error:
+            return await self._settle(failed(part, error))
+        if gate_id:
+            gate = await self.gates.read(gate_id)
+            if gate.status == "open":
+                return gate_id
+            tell_decision(gate, invocation)
+            if no := refused(gate, part):
+                return await self._settle(no)
+        return await self._settle(await self._called(part, args, plan_hash))
+
+    async def _gate(
+        self, found: Capability, part: CheckedStep, args: dict[str, JsonValue], plan_hash: str, known: bool
+    ) -> str:
+        """Open the gate of a part that needs a person; approving the chain included it where it was shown.
+
+        Returns its id; empty when nobody has to be asked. Raises CapabilityRejected.
+        """
+        gateway, invocation, task = self.runner.gateway, self.invocation, self.task
+        found = found.given(args, gateway.world)
+        site = site_of(part, plan_hash, invocation, task.budgets, task.ask_from)
+        past = await gateway.past(found, args, site)
+        if past.key:
+            return ""
+        await gateway.refuse_again(found, args, site, sources=False)
+        judged = gateway.judge(found, args, site, "chain")
+        if not (judged.asks or past.again):
+            return ""
+        refuse_secrets(found, args, gateway.world.redactor)  # what could never be called is not put
+        if found.preflight:  # before a person
+            await asyncio.to_thread(found.check, args, gateway.world)
+        chain = task.checked.chain
+        assert chain is not None
+        shown = {
+            "capability": found.name,
+            "step_id": part.step.id,
+            "description": f"{part.step.description} {task.checked.step.description}".strip(),
+            "args": args,
+            "risk": found.risk,
+            "mode": found.mode,
+            "effect": found.effect,
+            "reason": judged.reason,
+            "plan_hash": plan_hash,
+            "chain": chain.hash,
+            "policy": evidence(judged.ruling, gateway.world).model_dump(mode="json"),
+            "pin": part.pin,
+            "width": width_of(found, args),
+            **marked(args),
+        }
+        if past.again:
+            shown |= {"reason": AGAIN, "done_before": invocation.run_id}
+            return await self.gates.open(part, shown, invocation)
+        with_plan = None if judged.own_gate else await self._with_plan(chain)
+        return await self.gates.open(part, shown, invocation, task.gate_id if known else "", with_plan)
+
+    async def _with_plan(self, chain: Chain) -> Decision | None:
+        """Approve a part with the plan that shows its chain, where a person approved that plan."""
+        if not self.task.plan_gate:
+            return None
+        gate = await self.gates.read(self.task.plan_gate)
+        if gate.status != "approved" or not shows_chain(gate.shown, self.task.checked, chain):
+            return None
+        return approval(gate.decided_by or "", "plan", f"with the plan, at {gate.gate_id}")
+
+    async def _called(self, part: CheckedStep, args: dict[str, JsonValue], plan_hash: str) -> StepResult:
+        invocation = self.invocation
+        about: dict[str, JsonValue] = {"lane": self.task.checked.uid, "capability": part.step.capability}
+        about |= {"step_id": part.step.id, "uid": part.uid, "risk": part.risk}
+
+        async def arguments() -> dict[str, JsonValue]:
+            return args
+
+        invocation.emit("tool_call_start", {**about, "args": args}, part.uid)
+        async with invocation.board.slots:
+            result = await self.runner.attempt(
+                part, plan_hash, arguments, about, invocation, self.task.budgets, self.task.ask_from
+            )
+        how = {"status": result.status, "seconds": result.seconds, "error": result.error}
+        invocation.emit("tool_call_end", {**about, **how}, part.uid)
+        return result
+
+    async def _settle(self, result: StepResult) -> StepResult:
+        """Write down how a part ended before the next one begins."""
+        await self.runner.record(result, self.invocation)
+        self.invocation.board.settle(result)
+        return result
+
+
+def finished(checked: CheckedStep, done: list[StepResult]) -> StepResult:
+    """Make the result of a chain: that of its last step."""
+    last = done[-1]
+    return last.model_copy(
+        update={
+            "uid": checked.uid,
+            "step_id": checked.step.id,
+            "capability": checked.step.shown_name,
+            "attempts": max(result.attempts for result in done),
+            "seconds": round(sum(result.seconds for result in done), 3),
+        }
+    )
+
+
+def stopped(checked: CheckedStep, done: list[StepResult]) -> StepResult:
+    """Make the result of a chain that did not come to its end: how its last part ended, and what was done."""
+    last, before = done[-1], [f"{result.step_id} {result.capability}" for result in done[:-1]]
+    said = f"{last.step_id} {last.capability}: {last.error}"
+    error = f"{said} (done before it: {', '.join(before)})" if before else said
+    return ended(checked, last.status, code=last.code, error=error).model_copy(update={"part": last.uid})

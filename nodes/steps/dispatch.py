@@ -1,0 +1,69 @@
+"""dispatch: send every open step of an approved plan on its way, all at once."""
+
+from __future__ import annotations
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Send
+
+from planwright.capabilities.gateway.gateway import Gateway
+from planwright.domain.plan import CheckedStep
+from planwright.domain.schedule import waves
+from planwright.planning.write_conflicts import before
+from planwright.settings.settings import Execution
+from planwright.state.agent_state import AgentState, StepTask
+from planwright.state.invocation import invocation_of
+from planwright.state.lane_state import LaneInput
+from planwright.state.node import Node, Update
+
+
+def dispatch(gateway: Gateway) -> Node[AgentState]:
+    """Read the approved plan, then announce its start; the edge behind this node sends its steps."""
+
+    async def dispatch(state: AgentState, config: RunnableConfig) -> Update:
+        plan, invocation = state["plan"], invocation_of(config)
+        assert plan is not None
+        await gateway.runnable_plan(invocation.lease, plan.plan_hash)
+        data = {
+            "plan_id": plan.plan_id,
+            "goal": plan.goal,
+            "total": len(plan.work),
+            "revision": plan.revision,
+        }
+        invocation.emit("plan_start", {**data, "plan_hash": plan.plan_hash}, plan.plan_id)
+        return {}
+
+    return dispatch
+
+
+def sends(state: AgentState, execution: Execution) -> list[Send]:
+    """One `Send` a step, in topological order: gated, agentic and chains to a lane, others to one node."""
+    plan, checked = state["plan"], state["checked"]
+    assert plan is not None
+    barriers = _barriers(checked) if execution.order == "waves" else {}
+    sent = []
+    for index, entry in enumerate(checked, 1):
+        task = StepTask(
+            run_id=state["run_id"],
+            plan_id=plan.plan_id,
+            plan_hash=plan.plan_hash,
+            plan_gate=state["gate_id"],
+            goal=plan.goal,
+            route=state["route"],
+            index=index,
+            total=len(checked),
+            checked=entry,
+            awaits=barriers.get(entry.uid, entry.needs),
+        )
+        in_lane = entry.gated or entry.gates or entry.step.agentic or entry.chain is not None
+        sent.append(Send("lane", LaneInput(step_task=task)) if in_lane else Send("direct_step", task))
+    return sent
+
+
+def _barriers(checked: list[CheckedStep]) -> dict[str, tuple[str, ...]]:
+    """In waves (S0), a step waits for every step of the waves before its own."""
+    earlier: tuple[str, ...] = ()
+    barriers: dict[str, tuple[str, ...]] = {}
+    for wave in waves({entry.uid: before(entry) for entry in checked}):
+        barriers |= dict.fromkeys(wave, earlier)
+        earlier += wave
+    return barriers

@@ -1,0 +1,43 @@
+"""gated_call: make the call a person approved, or settle that it was not."""
+
+from __future__ import annotations
+
+from langchain_core.runnables import RunnableConfig
+
+from planwright.approvals.call_gate import CallGates
+from planwright.checkpoints.consent.gate import Gate
+from planwright.domain.plan import CheckedStep
+from planwright.domain.results import StepResult, StepStatus
+from planwright.domain.step_ends import ended
+from planwright.execution.step_runner import StepRunner
+from planwright.state.invocation import invocation_of
+from planwright.state.lane_state import LaneState
+from planwright.state.node import Node, Update
+
+
+def gated_call(runner: StepRunner, gates: CallGates) -> Node[LaneState]:
+    """Act on the decision row of this lane's own gate."""
+
+    async def gated_call(state: LaneState, config: RunnableConfig) -> Update:
+        invocation, task = invocation_of(config), state["step_task"]
+        gate = await gates.read(state["gate_id"])
+        if settled := invocation.board.settled(task["checked"].uid):
+            return {"results": {settled.uid: settled}}
+        if no := refused(gate, task["checked"]):
+            result = await runner.settle(task, no, invocation)
+        else:
+            results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
+            result = await runner.run(task, results, invocation)
+        return {"results": {result.uid: result}}
+
+    return gated_call
+
+
+def refused(gate: Gate, checked: CheckedStep) -> StepResult | None:
+    """Make the result of a call that nobody approved; None for an approval, and nothing else."""
+    if gate.status == "approved":
+        return None
+    by = f" by {gate.decided_by}" if gate.decided_by else ""
+    why = gate.reason or ("nobody decided in time" if gate.status == "expired" else "no reason given")
+    status: StepStatus = "skipped" if gate.status == "cancelled" else "rejected"
+    return ended(checked, status, code=gate.status, error=f"{gate.status}{by}: {why}")

@@ -1,0 +1,101 @@
+"""request_gate: write down that a person has to decide over one call, with its real arguments.
+
+The policy is asked once more, now that they are known: what it denies is not put before anybody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from langchain_core.runnables import RunnableConfig
+from pydantic import JsonValue, ValidationError
+
+from planwright.approvals.call_gate import CallGates, approval
+from planwright.approvals.card import step_card
+from planwright.capabilities.chains.compose import find
+from planwright.capabilities.contract import Capability, check_arguments, explain
+from planwright.capabilities.gateway.redact import refuse_secrets
+from planwright.capabilities.policy.consent import Judgement
+from planwright.capabilities.policy.decide import evidence
+from planwright.capabilities.width import width_of
+from planwright.checkpoints.consent.gate import Decision, Gate
+from planwright.domain.errors import CapabilityError, CapabilityRejected
+from planwright.domain.plan import CheckedStep
+from planwright.domain.step_ends import failed
+from planwright.execution.chain_parts import shown_parts
+from planwright.execution.repeated_calls import AGAIN
+from planwright.execution.step_runner import StepRunner, site_of
+from planwright.state.agent_state import StepTask
+from planwright.state.invocation import Invocation, invocation_of
+from planwright.state.lane_state import LaneState
+from planwright.state.node import Node, Update
+
+
+def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState]:
+    """Open the gate of a step once its arguments are known; bad arguments end the lane instead."""
+
+    async def request_gate(state: LaneState, config: RunnableConfig) -> Update:
+        invocation, task = invocation_of(config), state["step_task"]
+        results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
+        try:
+            given = await runner.arguments(task, results, invocation)
+            runner.gateway.check_pin(task["checked"])
+            found, args = await checked_call(runner, task, given, invocation)
+            site = site_of(task["checked"], task["plan_hash"], invocation)
+            found = found.given(args, runner.gateway.world)
+            past = await runner.gateway.past(found, args, site)
+            if past.key:  # nothing is called, so nobody is asked
+                kept = await runner.run(task, results, invocation)
+                return {"results": {kept.uid: kept}}
+            await runner.gateway.refuse_again(found, args, site, sources=False)
+            judged = runner.gateway.judge(found, args, site, "plan")
+            settled = invocation.board.settled
+            parts = shown_parts(invocation.run_id, task["checked"], args, runner.gateway, settled)
+            named = await gates.passed(task["checked"], args, invocation.run_id)
+        except CapabilityError as error:
+            result = failed(task["checked"], error)
+            return {"results": {result.uid: await runner.settle(task, result, invocation)}}
+        checked = task["checked"]
+        why = judged.reason if judged.asks and not checked.done_before else checked.reason
+        shown = step_card(task, args, evidence(judged.ruling, runner.gateway.world), why) | parts
+        shown |= {"width": width_of(found, args)}
+        if past.again:
+            shown |= {"reason": AGAIN, "done_before": invocation.run_id}
+        decided = None if past.again else allowed(checked, judged) or decided_at(named)
+        opened = await gates.open(checked, shown, invocation, task["plan_gate"], decided)
+        return {"gate_id": opened}
+
+    return request_gate
+
+
+def allowed(checked: CheckedStep, judged: Judgement) -> Decision | None:
+    """Approve by policy what asked only as long as an argument was unknown, and does not ask now."""
+    if judged.asks or checked.policy is None or not checked.policy.undecided:
+        return None
+    ruling = judged.ruling
+    by = ruling.rule or "the rule of consent"
+    return Decision(answer="approve", decided_by=by, channel="policy", reason=ruling.reason)
+
+
+def decided_at(named: Gate | None) -> Decision | None:
+    """Take over what a person said of the same call at a gate that its plan names; others may yet have to."""
+    if named is None:
+        return None
+    name = named.shown["gate"]
+    return approval(named.decided_by or "", "gate", f"with the gate {name}, at {named.gate_id}")
+
+
+async def checked_call(
+    runner: StepRunner, task: StepTask, params: dict[str, JsonValue], invocation: Invocation
+) -> tuple[Capability, dict[str, JsonValue]]:
+    """Look a step's capability up and its arguments through. Raises CapabilityError where one cannot be."""
+    checked = task["checked"]
+    found = find(runner.gateway.registry, checked.step.capability or "", checked, invocation.profile)
+    try:
+        args = check_arguments(found, params)
+    except ValidationError as error:
+        raise CapabilityRejected(f"{found.name} was given bad arguments: {explain(error)}") from error
+    refuse_secrets(found, args, runner.gateway.world.redactor)
+    if found.preflight:
+        await asyncio.to_thread(found.check, args, runner.gateway.world)
+    return found, args

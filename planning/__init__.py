@@ -1,0 +1,1 @@
+"""What a plan has to pass before it may run: rules, verification, order, estimate."""

@@ -1,0 +1,155 @@
+"""What a plan will use, as far as that is known before it runs: the estimate on its card (SPEC §8).
+
+A direct step is one call, a chain as many as it has steps. A step left to a model asks it at least once,
+and nobody knows how often it asks and calls. The answer at the end is one more call of a model. Of what
+is sent, only the words that are fixed now are counted; results come on top, and so do the replies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages.utils import count_tokens_approximately
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from planwright.capabilities.registry import Registry
+from planwright.checkpoints.budgets import Spent
+from planwright.checkpoints.limits import Unit, micro_cents, say
+from planwright.domain.plan import CheckedStep, Plan
+from planwright.domain.results import Finding, StepResult
+from planwright.models.calling import MAX_TOKENS
+from planwright.models.providers.matching import Providers, prices_of, step_route
+from planwright.models.providers.pricing import price, worst_price
+from planwright.models.roles import serving
+from planwright.prompts import instructed, render
+from planwright.settings.profile import Limits, Profile
+from planwright.settings.settings import Settings
+from planwright.state.agent_state import ModelRoute
+
+
+class Estimate(BaseModel):
+    """What a plan needs at least: calls, tokens that are sent, their cost in micro-cents (None = unpriced).
+
+    `at_least` when steps are left to a model, so that the calls may be more as well. `room_tokens` and
+    `room_cost` are what has to be free for one more reply, or else the model is not asked at all.
+    """
+
+    model_config = ConfigDict(frozen=True)
+    tool_calls: int
+    model_calls: int
+    tokens: int
+    cost: int | None
+    at_least: bool
+    room_tokens: int
+    room_cost: int | None
+
+
+def estimate(
+    plan: Plan,
+    checked: list[CheckedStep],
+    results: Mapping[str, StepResult],
+    route: ModelRoute | None,
+    registry: Registry,
+    profile: Profile,
+    settings: Settings,
+) -> Estimate:
+    """Estimate what is still open of a plan; steps whose results are kept cost nothing."""
+    todo = [entry for entry in checked if entry.uid not in results]
+    agentic = [entry for entry in todo if entry.step.agentic]
+    providers, sent = settings.providers, list[tuple[ModelRoute | None, int]]()
+    for entry in agentic:
+        by = step_route(providers, serving(settings, "agent", route), entry.step.routed_by) if route else None
+        sent.append((by, _count(*_step_prompt(entry, registry, profile))))
+    if plan.steps and plan.steps[-1].capability == "respond":
+        by = serving(settings, "respond", route) if route else None
+        sent.append((by, _count(render("respond"), " ".join(step.description for step in plan.steps))))
+    by_route = {by: sum(count for other, count in sent if other == by) for by, _ in sent or [(route, 0)]}
+    costs = [_price(providers, by, count) for by, count in by_route.items()]
+    rooms = [_room(providers, by) for by, _ in sent if by]
+    return Estimate(
+        tool_calls=sum(calls_of(entry) for entry in todo if not entry.step.agentic),
+        model_calls=len(sent),
+        tokens=sum(count for _, count in sent),
+        cost=None if None in costs else sum(filter(None, costs)),
+        at_least=bool(agentic),
+        room_tokens=MAX_TOKENS if sent else 0,
+        room_cost=None if None in rooms else max(filter(None, rooms), default=0),
+    )
+
+
+def _price(providers: Providers, route: ModelRoute | None, tokens: int) -> int | None:
+    """Price what is sent to the model of a route; None when nobody knows."""
+    return price(route, tokens, 0, prices_of(providers, route)) if route else None
+
+
+def _room(providers: Providers, route: ModelRoute) -> int | None:
+    """Price the longest reply of the model of a route."""
+    return worst_price(route, 0, MAX_TOKENS, prices_of(providers, route))
+
+
+def calls_of(entry: CheckedStep) -> int:
+    """Count the calls of a step that is no agent's: those of a chain are known."""
+    return len(entry.chain.calls) if entry.chain else 1
+
+
+def in_all(needed: Estimate, spent: Spent) -> dict[str, JsonValue]:
+    """Put what a plan needs, what its run has used before it, and both together, as plain data."""
+    said: dict[str, JsonValue] = {name: getattr(needed, name) for name in ("tool_calls", "at_least")}
+    return said | {
+        "model_calls": needed.model_calls,
+        "tokens": needed.tokens,
+        "cost": needed.cost,
+        "run": {
+            "model_calls": spent.model_calls + needed.model_calls,
+            "tokens": spent.tokens + needed.tokens,
+            "cost": None if needed.cost is None else spent.cost + needed.cost,
+        },
+    }
+
+
+def over_budget(needed: Estimate, spent: Spent, limits: Limits) -> list[Finding]:
+    """Find the limits of a run of which less is left than a plan needs."""
+    found = []
+    more = "at least " if needed.at_least else ""
+    if limits.tool_calls is not None and needed.tool_calls > (left := limits.tool_calls - spent.calls):
+        said = f"{more}{needed.tool_calls} calls planned, {max(left, 0)} left of"
+        found.append(_finding(said, limits.setting("tool_calls")))
+    costs: tuple[tuple[Unit, int | None, int, int, int], ...] = (
+        ("tokens", limits.tokens, needed.tokens, needed.room_tokens, spent.tokens),
+        ("cost", _most(limits), needed.cost or 0, needed.room_cost or 0, spent.cost),
+    )
+    for unit, most, sent, room, used in costs:
+        if most is not None and sent + room > most - used:
+            found.append(
+                _finding(_words(unit, needed, sent, room, max(most - used, 0)), limits.setting(unit))
+            )
+    return found
+
+
+def _most(limits: Limits) -> int | None:
+    return None if limits.cost is None else micro_cents(limits.cost)
+
+
+def _words(unit: Unit, needed: Estimate, sent: int, room: int, left: int) -> str:
+    calls = f"{needed.model_calls} call{'s' * (needed.model_calls != 1)} of the model"
+    return (
+        f"{'at least ' * needed.at_least}{calls} planned: {say(unit, sent)} to send and room for a reply,"
+        f" {say(unit, room)}; {say(unit, left)} left of"
+    )
+
+
+def _finding(said: str, setting: str) -> Finding:
+    return Finding(code="budget_exceeded", message=f"{said} {setting}", fix=f"raise {setting}")
+
+
+def _step_prompt(entry: CheckedStep, registry: Registry, profile: Profile) -> tuple[str, str]:
+    tools = (registry.get(name) for name in entry.step.tool_hints)
+    offered = " ".join(f"{tool.name} {tool.description} {tool.args_schema}" for tool in tools if tool)
+    step = entry.step
+    return instructed("agent", profile.instructions), f"{step.description} {step.expected_output} {offered}"
+
+
+def _count(system: str, said: str) -> int:
+    messages: list[AnyMessage] = [SystemMessage(system), HumanMessage(said)]
+    return count_tokens_approximately(messages)

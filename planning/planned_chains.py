@@ -1,0 +1,69 @@
+"""Chains that a plan makes for itself: checked with it, and there for the steps behind their making."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+
+from pydantic import ValidationError
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.chains.compose import compose
+from planwright.capabilities.contract import check_arguments
+from planwright.capabilities.registry import Registry
+from planwright.domain.chain import CREATE_CHAIN
+from planwright.domain.errors import CapabilityRejected
+from planwright.domain.plan import Plan
+from planwright.domain.results import Finding
+
+
+def with_planned_chains(plan: Plan, registry: Registry, world: CallContext) -> tuple[Registry, list[Finding]]:
+    """Add the chains that steps of a plan make to what its run may use, and find what is wrong with them."""
+    makers: dict[str, str] = {}
+    findings = []
+    surface = registry
+    for step in plan.steps:
+        found = registry.get(CREATE_CHAIN) if step.capability == CREATE_CHAIN else None
+        if found is None:
+            continue
+        try:
+            made = compose(check_arguments(found, step.params), surface, surface, world)
+        except ValidationError:
+            continue  # the rules of arguments say what is wrong
+        except CapabilityRejected as error:
+            findings.append(_flawed(step.id, error))
+            continue
+        if made.name not in surface:
+            makers[made.name] = step.id
+            surface = surface.beside([made])
+    return surface, [*findings, *_unordered(plan, makers)]
+
+
+def _flawed(step_id: str, error: CapabilityRejected) -> Finding:
+    return Finding(code="bad_arguments", step_id=step_id, message=error.cause, fix=error.next_step)
+
+
+def _unordered(plan: Plan, makers: Mapping[str, str]) -> Iterator[Finding]:
+    """Find steps that use a chain and could begin before it is made."""
+    before = _ancestors(plan) if makers else {}
+    for step in plan.steps:
+        for name in (step.capability, *step.tool_hints):
+            maker = makers.get(name or "")
+            if maker and maker not in before.get(step.id, ()):
+                message = f"{name} is made by {maker}, which it does not wait for"
+                fix = f"let it depend on {maker}"
+                yield Finding(code="missing_input", step_id=step.id, message=message, fix=fix)
+
+
+def _ancestors(plan: Plan) -> dict[str, set[str]]:
+    """Map each step to all that it waits for, directly or not; nothing for a plan that goes round."""
+    needs = {step.id: plan.dependencies(step) for step in plan.steps}
+    before: dict[str, set[str]] = {}
+    try:
+        order = list(TopologicalSorter(needs).static_order())
+    except CycleError:
+        return {}
+    for id_ in order:
+        direct = needs.get(id_, ())
+        before[id_] = {*direct, *(further for name in direct for further in before.get(name, ()))}
+    return before

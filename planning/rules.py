@@ -1,0 +1,232 @@
+"""The rules a plan has to pass. Each finding names a code, the step and a fix (SPEC 3.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from dataclasses import replace
+from itertools import islice
+
+from planwright.capabilities.arguments import misfits
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.compensation_check import step_flaws
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.expression import check_names, compiled
+from planwright.capabilities.gateway.redact import why_not
+from planwright.capabilities.policy.decide import decide
+from planwright.capabilities.policy.file import Policy
+from planwright.capabilities.policy.rulings import Ruling
+from planwright.capabilities.registry import Registry
+from planwright.critic import criteria
+from planwright.domain.errors import CapabilityRejected
+from planwright.domain.plan import CLOSING, Plan, PlanStep
+from planwright.domain.references import malformed_references
+from planwright.domain.results import Finding
+from planwright.domain.risk import looser
+from planwright.domain.schedule import find_cycle
+from planwright.planning.idle_fields import idle_fields
+from planwright.planning.reference_rules import reference_flaws
+from planwright.settings.settings import Settings
+
+MOST_ALIKE = 20  # findings of one kind about one step: whoever mends it needs no more
+
+
+def check(
+    plan: Plan,
+    registry: Registry,
+    settings: Settings,
+    world: CallContext,
+    *,
+    can_call: bool = True,
+    fixed: bool = False,
+    tainted: Container[str] = frozenset(),
+) -> list[Finding]:
+    """Find everything that is wrong with a plan; an empty list means it may run.
+
+    `can_call` says whether the run's model can call tools; if not, it cannot do agentic steps. A plan
+    that is `fixed` was made by no model, and has as many steps as it needs. `tainted` are the ids of steps
+    whose arguments may hold what others wrote.
+    """
+    most = len(plan.steps) if fixed else settings.planning.max_steps
+    findings = [*_shape(plan, most), *_graph(plan), *_secrets(plan, registry, world)]
+    findings += idle_fields(plan, registry)
+    for step in plan.steps:
+        findings += _gates(step, world.policy)
+        asked = replace(world, tainted=step.id in tainted)
+        if step.agentic:
+            findings += _agentic(step, registry, asked, can_call)
+        else:
+            findings += _step(plan, step, registry, asked)
+        for said in step_flaws(step, registry):
+            fix = "leave `compensation` out"
+            findings.append(Finding(code="bad_arguments", step_id=step.id, message=said, fix=fix))
+    return findings
+
+
+def _gates(step: PlanStep, policy: Policy) -> Iterator[Finding]:
+    there = f"there are: {', '.join(policy.gates)}" if policy.gates else "policy.toml names none"
+    for name in step.requires:
+        if step.closing:
+            message = f"last words have no gate, and so not {name!r}"
+            yield Finding(code="missing_gate", step_id=step.id, message=message, fix="leave it out")
+        elif name not in policy.gates:
+            message = f"there is no gate {name!r}"
+            yield Finding(code="missing_gate", step_id=step.id, message=message, fix=there)
+
+
+def _agentic(step: PlanStep, registry: Registry, world: CallContext, can_call: bool) -> Iterator[Finding]:
+    for name in step.tool_hints:
+        if (found := registry.get(name)) is None:
+            yield _absent(step, name, registry)
+        elif name in CLOSING:
+            message = f"{name} is no tool of a step"
+            yield Finding(code="not_permitted", step_id=step.id, message=message, fix="leave it out")
+        else:
+            yield from _denied(step, found, decide(found, None, world))
+    if not can_call:
+        message = "the model of this run cannot call tools"
+        fix = "give the step a capability and params"
+        yield Finding(code="not_permitted", step_id=step.id, message=message, fix=fix)
+    if not step.description.strip():
+        message = "nobody can tell what the step is to do"
+        yield Finding(code="bad_arguments", step_id=step.id, message=message, fix="describe it")
+    if step.success_criteria and step.success_criteria.cel:
+        yield from _criterion(step, step.success_criteria.cel)
+
+
+def _absent(step: PlanStep, name: str | None, registry: Registry) -> Finding:
+    """Tell a capability that there is not from one that the agent of the run may not use."""
+    near = ", ".join(registry.near(name or step.description)) or "see planwright capabilities"
+    if name and registry.withholds(name):
+        message, fix = registry.why_withheld(name), f"leave it out; nearest of its own: {near}"
+        return Finding(code="not_permitted", step_id=step.id, message=message, fix=fix)
+    message = f"there is no capability {name!r}"
+    return Finding(code="unknown_capability", step_id=step.id, message=message, fix=f"nearest: {near}")
+
+
+def ruling_of(found: Capability, step: PlanStep, world: CallContext) -> Ruling:
+    """Ask the policy about a step's arguments as far as they are known."""
+    return decide(found, step.params, world, references=not step.literal)
+
+
+def _denied(step: PlanStep, found: Capability, ruling: Ruling) -> Iterator[Finding]:
+    """Find a call that no person can approve, instead of asking one."""
+    if ruling.answer == "deny":
+        message = f"the policy denies {found.name}: {ruling.why}"
+        yield Finding(code="policy_conflict", step_id=step.id, message=message, fix="leave it out")
+
+
+def _shape(plan: Plan, max_steps: int) -> Iterator[Finding]:
+    if len(plan.steps) > max_steps + 1 or len(plan.work) > max_steps:
+        message = f"the plan has {len(plan.work)} steps, {max_steps} are allowed"
+        yield Finding(code="too_many_steps", message=message, fix="do less, or raise planning.max_steps")
+    seen: set[str] = set()
+    for step in plan.steps:
+        if step.id in seen:
+            yield Finding(
+                code="duplicate_id",
+                step_id=step.id,
+                message="two steps have this id",
+                fix="give each its own",
+            )
+        seen.add(step.id)
+
+
+def _secrets(plan: Plan, registry: Registry, world: CallContext) -> Iterator[Finding]:
+    """Find secrets in a plan: whoever made it has seen what nobody should."""
+    if name := world.redactor.held_in([plan.goal, plan.intent]):
+        yield Finding(code="not_permitted", message=f"the goal holds the secret {name}", fix="leave it out")
+    for step in plan.steps if world.redactor else ():
+        found = registry.get(step.capability or "")
+        name = world.redactor.held_in(step.model_dump(mode="json"))
+        said = (
+            f"it holds the secret {name}"
+            if name
+            else why_not(found, step.params, world.redactor)
+            if found
+            else ""
+        )
+        if said:
+            yield Finding(code="not_permitted", step_id=step.id, message=said, fix="leave it out")
+
+
+def _graph(plan: Plan) -> Iterator[Finding]:
+    order = {step.id: position for position, step in enumerate(plan.steps)}
+    keys = {step.key: position for position, step in enumerate(plan.steps)}
+    for position, step in enumerate(plan.steps):
+        for name in (*step.depends_on, *step.references):
+            if name not in order:
+                fix = f"name one of {', '.join(order)}"
+                yield Finding(
+                    code="unknown_dependency", step_id=step.id, message=f"there is no step {name}", fix=fix
+                )
+        for name in step.references:
+            if order.get(name, -1) >= position:
+                message = f"it refers to {name}, which does not come before it"
+                yield Finding(
+                    code="forward_reference", step_id=step.id, message=message, fix="put it after that step"
+                )
+        for key in step.inputs:
+            if keys.get(key, position) >= position:
+                message = f"no earlier step publishes {key!r}"
+                yield Finding(
+                    code="missing_input", step_id=step.id, message=message, fix="add a step that does"
+                )
+    for checkpoint in plan.decision_checkpoints:
+        if checkpoint.after_step not in order:
+            message = f"the decision {checkpoint.decision_id} is to come after {checkpoint.after_step!r}"
+            fix = f"name one of {', '.join(order)}"
+            yield Finding(code="unknown_dependency", message=f"{message}, which is no step", fix=fix)
+    needs = {step.id: [n for n in plan.dependencies(step) if n in order] for step in plan.steps}
+    if cycle := find_cycle(needs):
+        path = " → ".join(cycle)
+        yield Finding(
+            code="cycle",
+            step_id=cycle[0],
+            message=f"the steps wait for each other: {path}",
+            fix="cut one edge",
+        )
+
+
+def _step(plan: Plan, step: PlanStep, registry: Registry, world: CallContext) -> Iterator[Finding]:
+    found = registry.get(step.capability or "")
+    if found is None:
+        yield _absent(step, step.capability, registry)
+        return
+    yield from _arguments(plan, step, found, registry)
+    if step.approval_mode and looser(step.approval_mode, found.mode):
+        message = f"it declares {step.approval_mode}, {found.name} is {found.mode}"
+        yield Finding(
+            code="approval_mode_mismatch", step_id=step.id, message=message, fix=f"declare {found.mode}"
+        )
+    try:
+        found.check(step.params, world)
+        found.given(step.params, world)
+        ruling = ruling_of(found, step, world)
+    except CapabilityRejected as error:
+        yield Finding(code="not_permitted", step_id=step.id, message=error.cause, fix=error.next_step)
+        return
+    yield from _denied(step, found, ruling)
+    if step.success_criteria and step.success_criteria.cel:
+        yield from _criterion(step, step.success_criteria.cel)
+
+
+def _arguments(plan: Plan, step: PlanStep, found: Capability, registry: Registry) -> Iterator[Finding]:
+    for text in () if step.literal else malformed_references(step.params)[:MOST_ALIKE]:
+        message = f"{text[:200]} is no reference"
+        yield Finding(
+            code="bad_arguments", step_id=step.id, message=message, fix="write {{steps.<id>.output.<path>}}"
+        )
+    known = ", ".join(found.args_schema.get("properties", {}))
+    for message in misfits(found, step.params, literal=step.literal):
+        yield Finding(code="bad_arguments", step_id=step.id, message=message, fix=f"it takes: {known}")
+    if not step.literal:
+        for message, fix in islice(reference_flaws(plan, step, registry), MOST_ALIKE):
+            yield Finding(code="bad_arguments", step_id=step.id, message=message, fix=fix)
+
+
+def _criterion(step: PlanStep, expression: str) -> Iterator[Finding]:
+    try:
+        check_names(compiled(expression), criteria.NAMES)
+    except ValueError as error:
+        message = f"success_criteria {error}"
+        yield Finding(code="bad_arguments", step_id=step.id, message=message, fix="e.g. output.count > 0")

@@ -1,0 +1,42 @@
+"""The name of a step: the same while its plan leaves it unchanged, another where it failed before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from planwright.domain.hashing import sha256
+from planwright.domain.plan import CheckedStep, PlanStep
+from planwright.domain.results import StepResult
+
+MOST_ATTEMPTS = 100
+
+
+def step_uid(run_id: str, step: PlanStep, needs: tuple[str, ...], results: Mapping[str, StepResult]) -> str:
+    """Name a step of a run for good, by what it does and needs; anew where that has failed before.
+
+    What a person said no to keeps its name, and so its result: it is not asked about again.
+    """
+    for again in range(MOST_ATTEMPTS):
+        uid = uid_of(run_id, step, needs, again)
+        if uid not in results or results[uid].status in ("completed", "rejected"):
+            return uid
+    raise AssertionError("a step cannot fail a hundred times within its budgets")
+
+
+def earlier_uids(run_id: str, checked: CheckedStep) -> list[str]:
+    """Name the attempts at a step that failed before this one, the oldest first."""
+    uids: list[str] = []
+    for again in range(MOST_ATTEMPTS):
+        uid = uid_of(run_id, checked.step, checked.needs, again)
+        if uid == checked.uid:
+            return uids
+        uids.append(uid)
+    return []
+
+
+def uid_of(run_id: str, step: PlanStep, needs: tuple[str, ...], again: int) -> str:
+    """Name one attempt at a step; `again` counts those that failed before it."""
+    agent = [step.description, list(step.tool_hints)] if step.agentic else []
+    hint = [step.routed_by.model_dump(mode="json")] if step.routed_by else []
+    content = [run_id, step.id, step.capability, step.params, list(needs), again, *agent, *hint]
+    return "step_" + sha256(content)[:16]

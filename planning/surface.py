@@ -1,0 +1,26 @@
+"""The surface of a lane: what it may do at most, by the gravest of its tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from planwright.capabilities.contract import Capability
+from planwright.domain.risk import MODES, Effect, Mode, Risk, highest_risk
+
+
+class Surface(NamedTuple):
+    """The effect class, mode and risk of a call, or of all that a lane may call."""
+
+    effect: Effect
+    mode: Mode
+    risk: Risk
+
+
+def surface_of(tools: Iterable[Capability]) -> Surface:
+    """Find the gravest effect, mode and risk of some tools; those of reading for none."""
+    listed = list(tools)
+    pure = all(tool.effect == "pure" for tool in listed)
+    modes: list[Mode] = [tool.mode for tool in listed] or ["read_only"]
+    mode = max(modes, key=MODES.index)
+    return Surface("pure" if pure else "idempotent", mode, highest_risk(*(tool.risk for tool in listed)))

@@ -1,0 +1,81 @@
+"""Read the body of a reply: text only, up to a size, decompressed under the same limit."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import httpx
+
+from planwright.settings.egress import Egress
+
+ACCEPT_ENCODING = "gzip, deflate"
+_GZIP_OR_ZLIB = 47  # zlib's window bits, with detection of either header
+# Python knows codecs that are slow on purpose-made input (punycode, idna), or no character sets at all.
+_CHARSETS = re.compile(
+    r"us-ascii|utf-?8|utf-16(?:[bl]e)?|iso-?8859-\d{1,2}|latin-?1|windows-125\d|koi8-[ru]|shift_jis|euc-(?:jp|kr)"
+    r"|gb2312|gbk|gb18030|big5"
+)
+
+
+@dataclass(frozen=True)
+class Body:
+    """The text of a reply, or why it was left out."""
+
+    text: str = ""
+    left_out: str = ""
+
+
+async def read_body(reply: httpx.Response, egress: Egress) -> Body:
+    """Read a body of a type that is wanted; whatever else it is is told, and not read to its end."""
+    content_type = reply.headers.get("content-type", "")
+    kind, _, parameters = content_type.lower().partition(";")
+    if kind and not any(fnmatchcase(kind.strip(), wanted) for wanted in egress.content_types):
+        return Body(left_out=f"it is {kind.strip()[:80]}, not text")
+    try:
+        inflate = _decoder(reply.headers.get("content-encoding", ""))
+    except ValueError as error:
+        return Body(left_out=str(error))
+    content, room = bytearray(), egress.max_bytes + 1
+    try:
+        async for part in reply.aiter_raw():
+            content += inflate(part, room - len(content))
+            if len(content) > egress.max_bytes:
+                return Body(left_out=f"it is larger than {egress.max_bytes} bytes (egress.max_bytes)")
+    except zlib.error as error:
+        return Body(left_out=f"its compression is broken: {error}")
+    if not kind and b"\0" in content:
+        return Body(left_out="it does not say what it is, and is no text")
+    return Body(content.decode(_charset(parameters), "replace"))
+
+
+class _Plain:
+    def __call__(self, part: bytes, room: int) -> bytes:
+        return part[:room]
+
+
+class _Inflate:
+    """Decompress no more than there is room for, so that a bomb never unfolds."""
+
+    def __init__(self) -> None:
+        self._zlib = zlib.decompressobj(_GZIP_OR_ZLIB)
+
+    def __call__(self, part: bytes, room: int) -> bytes:
+        return self._zlib.decompress(part, room)
+
+
+def _decoder(encoding: str) -> _Plain | _Inflate:
+    named = encoding.strip().lower()
+    if named in ("", "identity"):
+        return _Plain()
+    if named in ("gzip", "x-gzip", "deflate"):
+        return _Inflate()
+    raise ValueError(f"it is compressed by {named[:40]!r}, which was not asked for")
+
+
+def _charset(parameters: str) -> str:
+    found = re.search(r"charset\s*=\s*\"?([\w-]+)", parameters)
+    named = found[1] if found else "utf-8"
+    return named if _CHARSETS.fullmatch(named) else "utf-8"

@@ -1,0 +1,43 @@
+"""The network as calls see it: clients that go nowhere but where they may."""
+
+from __future__ import annotations
+
+import ssl
+from functools import cached_property
+
+import httpcore
+import httpx
+
+from planwright.security.egress.guarded_transport import GuardedTransport
+from planwright.security.egress.pinned_backend import PinnedBackend, Resolve, system_resolver
+from planwright.settings.egress import Egress
+
+
+class Network:
+    """Open guarded clients. `resolve` and `connector` are the system's own unless given."""
+
+    def __init__(
+        self,
+        egress: Egress,
+        *,
+        resolve: Resolve = system_resolver,
+        connector: httpcore.AsyncNetworkBackend | None = None,
+        ssl_context: ssl.SSLContext | None = None,
+    ) -> None:
+        self._egress = egress
+        self._backend = PinnedBackend(egress, resolve, connector or httpcore.AnyIOBackend())
+        self._given_context = ssl_context
+
+    def client(self, timeout_s: float) -> httpx.AsyncClient:
+        """Open a client that follows no redirects by itself and reads no proxies from the environment."""
+        return httpx.AsyncClient(
+            transport=self.transport(), timeout=timeout_s, follow_redirects=False, trust_env=False
+        )
+
+    def transport(self) -> GuardedTransport:
+        """Open what a client sends its requests through."""
+        return GuardedTransport(self._egress, self._backend, self._ssl_context)
+
+    @cached_property
+    def _ssl_context(self) -> ssl.SSLContext:
+        return self._given_context or httpx.create_ssl_context(trust_env=False)

@@ -1,0 +1,1 @@
+"""No secret leaves: not to a model, a store, a stream or a screen."""

@@ -1,0 +1,132 @@
+"""A chat model that neither hears nor says a secret, in whole replies, in streams and in its errors."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+
+from planwright.security.redaction.chunks import RedactedChunks
+from planwright.security.redaction.redactor import Redactor
+
+M = TypeVar("M", bound=BaseMessage)
+_SAID = ("content", "tool_calls", "invalid_tool_calls", "additional_kwargs", "response_metadata")
+
+
+def redacting(model: BaseChatModel, redactor: Redactor) -> BaseChatModel:
+    """Give back a copy of a model, of a class derived from its own, that goes through a redactor.
+
+    Only what the class implements itself is derived: LangChain tells from that what a model can do.
+    Without any secret it is the model itself.
+    """
+    if not redactor:
+        return model
+    own = type(model)
+    methods = {
+        name: derive(own, redactor)
+        for name, derive in _DERIVED.items()
+        if getattr(own, name) is not getattr(BaseChatModel, name)
+    }
+    copied = model.model_copy()
+    copied.__class__ = type(own.__name__, (own,), {"__module__": own.__module__, **methods})
+    return copied
+
+
+def clean(messages: Sequence[M], redactor: Redactor) -> list[M]:
+    """Put the secrets in messages out of sight; messages without any stay the same objects."""
+    return [_clean(message, redactor) for message in messages]
+
+
+def _clean(message: M, redactor: Redactor) -> M:
+    said = {name: getattr(message, name) for name in _SAID if getattr(message, name, None)}
+    changed = {name: new for name, old in said.items() if (new := redactor.value(old)) != old}
+    return message.model_copy(update=changed) if changed else message
+
+
+def _result(result: ChatResult, redactor: Redactor) -> ChatResult:
+    generations = [
+        ChatGeneration(
+            message=_clean(found.message, redactor), generation_info=redactor.value(found.generation_info)
+        )
+        for found in result.generations
+    ]
+    return ChatResult(generations=generations, llm_output=redactor.value(result.llm_output))
+
+
+# A model is not told of the run manager: with it some show their tokens before anybody has seen them here.
+
+
+def _generate(own: type[BaseChatModel], redactor: Redactor) -> Any:
+    def _generate(
+        self: BaseChatModel,
+        messages: list[BaseMessage],
+        stop: Any = None,
+        run_manager: Any = None,
+        **more: Any,
+    ) -> ChatResult:
+        with redactor.errors():
+            return _result(own._generate(self, clean(messages, redactor), stop, None, **more), redactor)
+
+    return _generate
+
+
+def _agenerate(own: type[BaseChatModel], redactor: Redactor) -> Any:
+    async def _agenerate(
+        self: BaseChatModel,
+        messages: list[BaseMessage],
+        stop: Any = None,
+        run_manager: Any = None,
+        **more: Any,
+    ) -> ChatResult:
+        with redactor.errors():
+            result = await own._agenerate(self, clean(messages, redactor), stop, None, **more)
+            return _result(result, redactor)
+
+    return _agenerate
+
+
+def _stream(own: type[BaseChatModel], redactor: Redactor) -> Any:
+    def _stream(
+        self: BaseChatModel,
+        messages: list[BaseMessage],
+        stop: Any = None,
+        run_manager: Any = None,
+        **more: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        chunks = RedactedChunks(redactor)
+        with redactor.errors():
+            for chunk in own._stream(self, clean(messages, redactor), stop, None, **more):
+                yield chunks.feed(chunk)
+            if last := chunks.rest():
+                yield last
+
+    return _stream
+
+
+def _astream(own: type[BaseChatModel], redactor: Redactor) -> Any:
+    async def _astream(
+        self: BaseChatModel,
+        messages: list[BaseMessage],
+        stop: Any = None,
+        run_manager: Any = None,
+        **more: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        chunks = RedactedChunks(redactor)
+        with redactor.errors():
+            async for chunk in own._astream(self, clean(messages, redactor), stop, None, **more):
+                yield chunks.feed(chunk)
+            if last := chunks.rest():
+                yield last
+
+    return _astream
+
+
+_DERIVED: dict[str, Callable[[type[BaseChatModel], Redactor], Any]] = {
+    "_generate": _generate,
+    "_agenerate": _agenerate,
+    "_stream": _stream,
+    "_astream": _astream,
+}

@@ -1,0 +1,94 @@
+"""The chunks of a streamed reply, without the secrets that may be cut in two by them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.messages import AIMessageChunk
+from langchain_core.outputs import ChatGenerationChunk
+
+from planwright.security.redaction.redactor import Redactor
+from planwright.security.redaction.stream import RedactedStream
+
+Slot = tuple[str, Any]
+"""Where a text goes on from chunk to chunk: the words, a block of them, an extra."""
+
+
+class RedactedChunks:
+    """Give chunks on with what is safe to show by now; the one that ends the reply with all the rest."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._streams: dict[Slot, RedactedStream] = {}
+        self._calls: dict[Any, str] = {}
+
+    def feed(self, chunk: ChatGenerationChunk) -> ChatGenerationChunk:
+        """Take a chunk, and give it on without what may be a part of a secret."""
+        said = chunk.message
+        assert isinstance(said, AIMessageChunk)
+        message = AIMessageChunk(
+            content=self._content(said.content),
+            tool_call_chunks=[
+                {**call, "args": self._argument(call["index"], call["args"])}
+                for call in said.tool_call_chunks
+            ],
+            additional_kwargs={
+                name: self._extra(name, held) for name, held in said.additional_kwargs.items()
+            },
+            response_metadata=self._redactor.value(said.response_metadata),
+            usage_metadata=said.usage_metadata,
+            chunk_position=said.chunk_position,
+            name=said.name,
+            id=said.id,
+        )
+        info = self._redactor.value(chunk.generation_info)
+        fed = ChatGenerationChunk(message=message, generation_info=info)
+        ends = said.chunk_position == "last" or (info or {}).get("finish_reason")
+        last = self.rest() if ends else None
+        return fed + last if last else fed
+
+    def rest(self) -> ChatGenerationChunk | None:
+        """Give on what was held back; None when nothing was."""
+        held = {slot: text for slot, stream in self._streams.items() if (text := stream.rest())}
+        calls, self._calls = self._calls, {}
+        if not held and not calls:
+            return None
+        message = AIMessageChunk(
+            content=held.get(("words", None), "")
+            or [
+                {"type": "text", "text": text, "index": at}
+                for (kind, at), text in held.items()
+                if kind == "block"
+            ],
+            tool_call_chunks=[
+                {"name": None, "args": text, "id": None, "index": at, "type": "tool_call_chunk"}
+                for at, text in ((at, self._redactor.document(args)) for at, args in calls.items())
+            ],
+            additional_kwargs={at: text for (kind, at), text in held.items() if kind == "extra"},
+        )
+        return ChatGenerationChunk(message=message)
+
+    def _content(self, content: str | list[Any]) -> str | list[Any]:
+        if isinstance(content, str):
+            return self._piece(("words", None), content) or ""
+        return [
+            {**block, "text": self._piece(("block", block.get("index", at)), block["text"])}
+            if isinstance(block, dict) and isinstance(block.get("text"), str)
+            else self._redactor.value(block)
+            for at, block in enumerate(content)
+        ]
+
+    def _argument(self, at: Any, piece: str | None) -> str | None:
+        """Keep the arguments of a call back until they are whole: they have to stay JSON."""
+        if at is None or not piece:  # a call that came in one piece
+            return self._redactor.document(piece) if piece else piece
+        self._calls[at] = self._calls.get(at, "") + piece
+        return ""
+
+    def _extra(self, name: str, held: Any) -> Any:
+        return self._piece(("extra", name), held) if isinstance(held, str) else self._redactor.value(held)
+
+    def _piece(self, slot: Slot, piece: str | None) -> str | None:
+        if not piece:
+            return piece
+        return self._streams.setdefault(slot, RedactedStream(self._redactor)).feed(piece)

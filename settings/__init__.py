@@ -1,0 +1,1 @@
+"""`planwright.toml` as typed settings; the only reader of the environment."""

@@ -1,0 +1,39 @@
+"""What a person has to approve before it happens, and for how long a terminal waits for the answer."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from planwright.domain.risk import Risk
+
+PlanApproval = Literal["risk", "always", "never"]
+
+
+class Approval(BaseModel):
+    """One threshold for every call, wherever it comes from.
+
+    `risk` is the lowest risk that asks a person; `plan_risk` takes its place for the steps of a plan,
+    `tool_risk` for the calls of a model. `plan` says when a whole plan is put before a person, `depth`
+    whether approving it opens the gates of its steps. The timeouts are seconds that a terminal waits.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    plan: PlanApproval = "risk"
+    depth: Literal["plan", "plan_and_gates"] = "plan"
+    risk: Risk = "Medium"
+    plan_risk: Risk | None = None
+    tool_risk: Risk | None = None
+    plan_timeout_s: int = Field(600, ge=1)
+    tool_timeout_s: int = Field(300, ge=1)
+
+    @property
+    def of_plan(self) -> Risk | None:
+        """The lowest risk from which a step of a plan asks; None where plans ask nobody."""
+        return None if self.plan == "never" else self.plan_risk or self.risk
+
+    @property
+    def of_tool(self) -> Risk:
+        """The lowest risk from which a model's call asks."""
+        return self.tool_risk or self.risk

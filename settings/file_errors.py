@@ -1,0 +1,69 @@
+"""Where in `planwright.toml` a mistake stands, and what was meant."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from rapidfuzz import process
+
+from planwright.settings.variables import VariableError
+
+
+def explain(error: ValidationError, path: Path, text: str, settings: type[BaseModel]) -> tuple[str, str]:
+    """Put a settings error into words: file and line, what is wrong, and what to write instead."""
+    first = error.errors()[0]
+    loc = [str(part) for part in first["loc"]]
+    misnamed = loc.pop() if loc[-1:] == ["[key]"] else ""
+    name = ".".join(loc)
+    line = _line_of(loc, text) or (_line_of(loc[:-1], text) if first["type"] == "missing" else None)
+    where = f"{path}:{line}" if line else f"{path} or the environment"
+    if first["type"] == "extra_forbidden":
+        near = process.extractOne(name, sorted(_names(settings, loc)))
+        hint = f"did you mean `{near[0]}`?" if near else "remove it"
+        return f"{where}: there is no setting `{name}`", hint
+    if misnamed:
+        return f"{where}: `{name}`: that is no name", "use up to 64 letters, digits, - and _"
+    said = first["msg"].removeprefix("Value error, ").lower()
+    return f"{where}: `{name}`: {said}", f"mend `{name}` and try again"
+
+
+def unfilled(error: VariableError, path: Path, text: str) -> tuple[str, str]:
+    """Put a variable that could not be filled in into words: file and line, what is wrong, what to do."""
+    loc = [str(part) for part in error.path]
+    line = _line_of(loc, text)
+    return (
+        f"{path}:{line}: `{'.'.join(loc)}` {error.cause}" if line else f"{path}: {error.cause}",
+        error.next_step,
+    )
+
+
+def _line_of(loc: list[str], text: str) -> int | None:
+    """Find the line of a setting: its key below its own section, or the header that names it."""
+    section: list[str] = []
+    for number, row in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*\[\s*([^\]]+?)\s*\]", row):
+            section = [part.strip("\"' ") for part in header[1].split(".")]
+            if section == loc:
+                return number
+        elif key := re.match(r"\s*([\w.\"'-]+)\s*=", row):
+            path = section + [part.strip("\"'") for part in key[1].split(".")]
+            if path == loc or (len(path) < len(loc) and loc[: len(path)] == path):
+                return number
+    return None
+
+
+def _names(model: type[BaseModel], loc: list[str], prefix: str = "") -> set[str]:
+    """List the settings there are; below a table of named ones, those of the one that `loc` leads to."""
+    names = set()
+    for key, field in model.model_fields.items():
+        names.add(prefix + key)
+        below = loc[1:] if loc[:1] == [key] else []
+        if get_origin(field.annotation) is dict and below:
+            entry = get_args(field.annotation)[1]
+            names |= _names(entry, below[1:], f"{prefix}{key}.{below[0]}.")
+        elif isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            names |= _names(field.annotation, below, f"{prefix}{key}.")
+    return names

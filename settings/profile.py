@@ -1,0 +1,141 @@
+"""The profile of a run: what its agent may use and spend, and how it plans.
+
+A request's own options win over its agent (`[agents.<id>]`), and the agent over the workspace. Whether a
+run may use a capability is decided in one place, `Profile.permits`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from rapidfuzz import process
+
+from planwright.domain.errors import SetupError
+from planwright.domain.hashing import sha256
+from planwright.domain.plan import CLOSING, DELEGATE, WHOLE
+from planwright.domain.risk import MODES, Mode
+from planwright.domain.run_context import PlanningMode, RunContext
+from planwright.settings.agents import Agent, RunBudget
+from planwright.settings.settings import Settings
+
+WORKSPACE = {
+    "planning": "planning.mode",
+    "max_tool_iterations": "execution.max_tool_iterations",
+    "tools": "capabilities",
+    "model": "providers",
+    "modes": "capabilities",
+}
+
+
+class Limits(RunBudget):
+    """The limits of one run; `own` names the settings of those its agent sets itself."""
+
+    own: Mapping[str, str] = {}
+
+    def setting(self, name: str) -> str:
+        """Name the setting that a limit comes from."""
+        return self.own.get(name, super().setting(name))
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What is in force for one run; `tools` and `modes` None permit all, `model` None leaves the choice."""
+
+    agent: str | None
+    planning: PlanningMode
+    max_tool_iterations: int
+    tools: tuple[str, ...] | None
+    model: str | None
+    limits: Limits
+    instructions: str
+    own: Mapping[str, str] = field(default_factory=dict)
+    modes: tuple[Mode, ...] | None = None
+
+    def permits(self, capability: str, mode: Mode) -> bool:
+        """Say whether the run may use a capability of a mode; its last words and own results always are."""
+        return not self.why_not(capability, mode)
+
+    def why_not(self, capability: str, mode: Mode) -> str:
+        """Say why the run may not use a capability of a mode; empty when it may.
+
+        `agent.delegate` has no mode that counts: what its lane calls is looked at call by call.
+        """
+        if capability in (*CLOSING, WHOLE):
+            return ""
+        if self.tools is not None and not any(names(tool, capability) for tool in self.tools):
+            return f"this agent may not use {capability}"
+        if self.modes is None or mode in self.modes or capability == DELEGATE:
+            return ""
+        allowed = ", ".join(self.modes) or "none"
+        return f"this run may not use {capability}: it is {mode}, and the modes it may use are {allowed}"
+
+    def setting(self, name: str) -> str:
+        """Name the setting that a value comes from."""
+        return self.own.get(name, WORKSPACE[name])
+
+    @property
+    def hash(self) -> str:
+        """The hash of all that the profile says, to pin a plan to it."""
+        limits = self.limits.model_dump(mode="json", exclude={"own"})
+        said = [self.agent, self.planning, self.max_tool_iterations, self.tools, self.model, limits]
+        modes = [] if self.modes is None else [self.modes]
+        return sha256([*said, self.instructions, *modes])
+
+
+def names(tool: str, capability: str) -> bool:
+    """Say whether an entry of `tools`, a name or a pattern like `mail.*`, names a capability."""
+    return tool == capability or fnmatchcase(capability, tool)
+
+
+def in_force(settings: Settings, context: RunContext) -> Profile:
+    """Lay a request's options over its agent, and both over the workspace.
+
+    Raises SetupError for an agent that there is not.
+    """
+    agent, where = find_agent(settings, context.agent), f"agents.{context.agent}"
+    given = {name: f"{where}.{name}" for name in WORKSPACE if getattr(agent, name) is not None}
+    if context.planning_mode is not None:
+        given["planning"] = "the request"
+    if context.provider is not None:
+        given["model"] = "the request"
+    if context.modes is not None:
+        given["modes"] = f"the request and {given['modes']}" if "modes" in given else "the request"
+    own = agent.limits.model_dump(exclude_unset=True)
+    return Profile(
+        agent=context.agent,
+        planning=context.planning_mode or agent.planning or settings.planning.mode,
+        max_tool_iterations=min(
+            agent.max_tool_iterations or settings.execution.max_tool_iterations,
+            settings.execution.max_tool_iterations_hard_limit,
+        ),
+        tools=agent.tools,
+        model=context.provider or agent.model,
+        limits=Limits.model_validate(
+            settings.budgets.run.model_dump() | own | {"own": {n: f"{where}.limits.{n}" for n in own}}
+        ),
+        instructions=agent.instructions.strip(),
+        own=given,
+        modes=modes_of(agent.modes, context.modes),
+    )
+
+
+def modes_of(agent: tuple[Mode, ...] | None, request: tuple[Mode, ...] | None) -> tuple[Mode, ...] | None:
+    """Join the modes that an agent and a request allow: what both do. A request never widens its agent."""
+    limits = [modes for modes in (agent, request) if modes is not None]
+    return tuple(mode for mode in MODES if all(mode in modes for modes in limits)) if limits else None
+
+
+def find_agent(settings: Settings, agent_id: str | None) -> Agent:
+    """Look an agent up; None is one that says nothing. Raises SetupError with the nearest names."""
+    if agent_id is None:
+        return Agent()
+    if agent_id in settings.agents:
+        return settings.agents[agent_id]
+    near = [str(found[0]) for found in process.extract(agent_id, list(settings.agents), score_cutoff=45)]
+    known = ", ".join(near[:3]) or ", ".join(sorted(settings.agents)) or "none is set"
+    raise SetupError(
+        f"there is no agent {agent_id!r} ({'nearest' if near else 'there are'}: {known})",
+        f"see them with: planwright agents ls, or add [agents.{agent_id}] to planwright.toml",
+    )

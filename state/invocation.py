@@ -1,0 +1,139 @@
+"""What one invocation of the graph carries beside the state: its run, its board and its events.
+
+The door makes it and puts it into the config, where every node and subgraph finds it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_stream_writer
+
+from planwright.domain.clock import Clock as Clock
+from planwright.domain.clock import seconds_of_boot
+from planwright.domain.clock import utc_now as utc_now
+from planwright.domain.errors import TimeLimit
+from planwright.domain.events import Event, EventType
+from planwright.domain.lease import Lease
+from planwright.domain.run_context import RunContext
+from planwright.security.redaction.redactor import Redactor
+from planwright.settings.profile import Profile
+from planwright.state.step_board import Board
+
+CONFIG_KEY = "__planwright_invocation"
+
+_PLACE = ("langgraph_node", "langgraph_checkpoint_ns", "langgraph_path")
+Record = Callable[[Event, str], None]
+
+
+@dataclass
+class Invocation:
+    """One call of the graph for one run of one thread.
+
+    `lease` is the right to write for the run, and names it. `words` is what the user wrote on the thread, the
+    newest first; `foreign` says whether messages came in that neither the user nor a run of ours wrote. The
+    door sets all three, from the record. `seconds` is the time that goes by, whatever the clock says.
+    """
+
+    lease: Lease
+    context: RunContext
+    profile: Profile
+    board: Board
+    record: Record
+    request: str = ""
+    words: str = ""
+    foreign: bool = False
+    clock: Clock = utc_now
+    seconds: Callable[[], float] = seconds_of_boot
+    seq: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    cancelled_by: str = ""
+    told: set[str] = field(default_factory=set)
+    calls: defaultdict[str, Iterator[int]] = field(default_factory=lambda: defaultdict(itertools.count))
+    writer: Callable[[Any], None] | None = None
+    front: Mapping[str, Any] = field(default_factory=dict)
+    answered: Callable[[Any, Any], Awaitable[str]] | None = None
+    redactor: Redactor = field(default_factory=Redactor)
+    worked_before_s: float = 0
+    began_s: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.began_s = self.seconds()
+
+    @property
+    def run_id(self) -> str:
+        """The run that this is a call for."""
+        return self.lease.run_id
+
+    @property
+    def thread_id(self) -> str:
+        """The thread of that run."""
+        return self.lease.thread_id
+
+    @property
+    def here_s(self) -> float:
+        """The seconds that this invocation has lasted."""
+        return self.seconds() - self.began_s
+
+    @property
+    def worked_s(self) -> float:
+        """The seconds that the run was worked on, over all its invocations."""
+        return self.worked_before_s + self.here_s
+
+    def check_time(self) -> None:
+        """Raise TimeLimit when the run has used up its wall clock."""
+        limits = self.profile.limits
+        if limits.wall_clock_s is None or self.worked_s < limits.wall_clock_s:
+            return
+        setting = limits.setting("wall_clock_s")
+        raise TimeLimit(
+            setting,
+            f"the run has taken {self.worked_s:.1f} s, and {setting} allows {limits.wall_clock_s:g} s",
+            f"raise {setting} in planwright.toml, then run again",
+        )
+
+    def emit(self, type_: EventType, data: Mapping[str, Any], key: str) -> None:
+        """Send an event to the custom stream and to the journal.
+
+        There is one event a run and key, so a node that runs again, after a crash or for the
+        same plan, does not tell its story twice.
+        """
+        name = f"{type_}:{key}"
+        if name in self.told:
+            return
+        self.told.add(name)
+        event = Event(
+            v=1,
+            seq=next(self.seq),
+            ts=self.clock().isoformat(timespec="milliseconds"),
+            run_id=self.run_id,
+            thread_id=self.thread_id,
+            type=type_,
+            data=self.redactor.value(dict(data)),
+        )
+        self.record(event, name)
+        (self.writer or get_stream_writer())(event)
+
+    def told_of(self, type_: EventType) -> int:
+        """Count the events of a type that the run has sent so far, in every invocation."""
+        return sum(name.startswith(f"{type_}:") for name in self.told)
+
+    def speak_from_here(self) -> None:
+        """Keep the custom stream of this node for the subgraph below it, which has none of its own."""
+        self.writer = get_stream_writer()
+
+    def answer_from_here(self, config: RunnableConfig) -> None:
+        """Let the model in the subgraph below this node stream its words as those of this node."""
+        about = config.get("metadata", {})
+        self.front = {name: about[name] for name in _PLACE if name in about}
+
+
+def invocation_of(config: RunnableConfig) -> Invocation:
+    """Find the invocation a node runs in."""
+    found = config["configurable"][CONFIG_KEY]
+    assert isinstance(found, Invocation)
+    return found

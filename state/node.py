@@ -1,0 +1,59 @@
+"""What a node is, and how a failed one ends its run with an answer instead of a traceback."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Mapping
+from typing import Any, Literal, Protocol, TypeVar
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph._node import StateNodeSpec
+
+from planwright.domain.errors import FeedbackUnheard, LimitExceeded, PlanwrightError, RunStopped, TimeLimit
+from planwright.domain.results import RunStatus
+from planwright.state.agent_state import AgentState
+
+Update = dict[str, Any]
+StateT = TypeVar("StateT", contravariant=True)
+
+
+class Node(Protocol[StateT]):
+    """An async function from state to a partial update of it."""
+
+    def __call__(self, state: StateT, config: RunnableConfig) -> Awaitable[Update]: ...
+
+
+def ending(status: RunStatus, error: PlanwrightError) -> Update:
+    """End a run with an answer that names cause and next step."""
+    return {"status": status, "answer": str(error)}
+
+
+def ended_by(error: LimitExceeded) -> Literal["budget_exceeded", "timeout"]:
+    """Name how a run ends whose limit is reached."""
+    return "timeout" if isinstance(error, TimeLimit) else "budget_exceeded"
+
+
+def describe(nodes: Mapping[str, StateNodeSpec[Any, Any]], factories: Mapping[str, Any]) -> None:
+    """Let Studio show what each node does: in the words of its factory, which has the node's name."""
+    for name, node in nodes.items():
+        node.metadata = {"description": inspect.getdoc(factories[name])}
+
+
+def ends_run(node: Node[AgentState]) -> Node[AgentState]:
+    """Turn an error of ours into the end of the run. Interrupts and foreign errors pass through.
+
+    So do FeedbackUnheard, where the run waits for a model, and RunStopped: it is as after a crash.
+    """
+
+    async def guarded(state: AgentState, config: RunnableConfig) -> Update:
+        try:
+            return await node(state, config)
+        except (FeedbackUnheard, RunStopped):
+            raise
+        except LimitExceeded as error:
+            return ending(ended_by(error), error)
+        except PlanwrightError as error:
+            return ending("failed", error)
+
+    guarded.__name__ = getattr(node, "__name__", "node")
+    return guarded
