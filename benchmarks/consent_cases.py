@@ -32,7 +32,7 @@ READS: dict[str, tuple[str, Call]] = {
     "mcp": ("Read the board", ("board.read", {})),
 }
 ALLOW = '[[rule]]\nmatch.capability = "{name}"\ndecide = "allow"\nreason = "that one is fine"\n\n'
-DEFAULT_POLICY = Path(__file__).parents[1] / "capabilities" / "default_policy.toml"
+DEFAULT_POLICY = Path(__file__).parents[1] / "capabilities" / "policy" / "default_policy.toml"
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ here a foreign type is never built, and raises.
 
 from __future__ import annotations
 
+from collections import deque
+from dataclasses import fields, is_dataclass
 from importlib import import_module
 from typing import Any
 
@@ -67,13 +69,23 @@ class AllowListedSerializer(JsonPlusSerializer):
             named = (Send.__module__, Send.__name__, content)
             return ormsgpack.Ext(EXT_CONSTRUCTOR_POS_ARGS, self._packed(named))
         if not isinstance(value, _LASTING):
-            return self._tagged(value)
+            return self._container(value)
         known = self._kept.get(id(value))
         if known is None:
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
             known = self._kept[id(value)] = (value, self._tagged(value))
         return known[1]
+
+    def _container(self, value: object) -> object:
+        """Pack what may hold values of ours as LangGraph does, but for those values."""
+        named = (type(value).__module__, type(value).__name__)
+        if isinstance(value, set | frozenset | deque):
+            return ormsgpack.Ext(EXT_CONSTRUCTOR_SINGLE_ARG, self._packed((*named, tuple(value))))
+        if is_dataclass(value):
+            content = {field.name: getattr(value, field.name) for field in fields(value)}
+            return ormsgpack.Ext(EXT_CONSTRUCTOR_KW_ARGS, self._packed((*named, content)))
+        return self._tagged(value)
 
     def _tagged(self, value: object) -> object:
         if isinstance(value, BaseModel) and (tag := TAG_OF.get(type(value))):

@@ -31,7 +31,7 @@ from planwright.security.credentials import Caller, read_credentials
 from planwright.settings.server import START_TOKEN, WORKSPACE
 from planwright.settings.settings import Settings, child_environment, load
 
-CONFIG = Path(__file__).with_name("langgraph.json")
+CONFIG = Path(__file__).parents[1] / "langgraph.json"
 GRAPH = "planwright"
 HOST, PORT = "127.0.0.1", 2024
 START_S, STOP_S = 60, 10

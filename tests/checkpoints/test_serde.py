@@ -15,7 +15,7 @@ import ormsgpack
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.types import Interrupt, Send
+from langgraph.types import Command, Interrupt, Overwrite, Send
 
 from planwright.checkpoints.serde import EXT_TAGGED, MOST_KEPT, AllowListedSerializer
 from planwright.checkpoints.tags import NAMES_BEFORE_TAGS, TAG_OF, TAGS
@@ -194,7 +194,14 @@ def test_values_without_a_tag_are_written_as_langgraph_writes_them() -> None:
 
 
 def test_our_types_are_written_by_their_tags_and_no_class_is_named() -> None:
-    kind, data = AllowListedSerializer().dumps_typed([*SAMPLES.values(), Send("lane", CHECKED)])
+    held = [
+        Send("lane", CHECKED),
+        Overwrite({"a": SCORE}),
+        {SCORE},
+        deque([ROUTE]),
+        Command(update={"a": STEP}),
+    ]
+    kind, data = AllowListedSerializer().dumps_typed([*SAMPLES.values(), *held])
     assert kind == "msgpack"
     assert b"planwright." not in data
     assert all(tag.encode() in data for tag in TAGS)

@@ -174,7 +174,7 @@ class Scene:
             text=True,
             timeout=PATIENCE_S,
             check=False,
-            env=_environment(),
+            env={**_environment(), "PYTHONPATH": str(HERE.parents[1])},
         )
         assert ended.returncode == 0, ended.stderr
         return _report(ended.stdout)
