@@ -19,6 +19,7 @@ LAST = (
     " (SELECT max(rowid) FROM checkpoints WHERE checkpoint_ns = '' GROUP BY thread_id)"
 )
 Row = dict[str, Any]
+TAGGED = 64  # the extension that holds a type of ours, by its tag
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,8 @@ def unpacked(content: bytes) -> Any:
 
     def argument(code: int, content: bytes) -> Any:
         parts = ormsgpack.unpackb(content, ext_hook=argument)
-        return parts[2] if isinstance(parts, list) and len(parts) > 2 else parts
+        place = 1 if code == TAGGED else 2  # [tag, fields], or LangGraph's [module, name, fields, …]
+        return parts[place] if isinstance(parts, list) and len(parts) > place else parts
 
     return ormsgpack.unpackb(content, ext_hook=argument)
 
