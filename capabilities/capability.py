@@ -55,15 +55,15 @@ class PartCall:
 
 @dataclass(frozen=True)
 class Guide:
-    """What the planner is told about a capability: when to use it, with examples.
-
-    One that is `always_active` is told to every planner, whatever the task.
-    """
+    """What the planner is told about a capability: when to use it, with examples."""
 
     instructions: str = ""
+    """When and how to use it, as the planner reads it; "" for nothing."""
     examples: tuple[str, ...] = ()
     priority: int = 100
+    """Place in the list that the planner reads: the lowest number comes first."""
     always_active: bool = False
+    """Whether every planner is told of it, whatever the task."""
 
 
 @dataclass(frozen=True)

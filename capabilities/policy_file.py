@@ -121,7 +121,7 @@ class Policy:
     path: Path
     """File that the rules stand in."""
     rules: tuple[Rule, ...]
-    """The rules in order; the first that matches answers."""
+    """The rules in order: every deny comes first, then the first that matches; the last one matches all."""
     hash: str
     """Hash of what the rules say, however they are laid out."""
     gates: Mapping[str, NamedGate] = field(default_factory=dict)

@@ -1,8 +1,4 @@
-"""The plan: a typed DAG of steps, frozen and hashed.
-
-Field names follow the seeds; the camelCase keys of S0 and S2 and the keys of S3
-(`task_objective`) and S4 (`tool`) are accepted on input.
-"""
+"""The plan: a typed DAG of steps, frozen and hashed. Other spellings of its keys are accepted on input."""
 
 from __future__ import annotations
 
@@ -34,7 +30,9 @@ class Criterion(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     cel: str | None = None
+    """CEL expression over `output` that has to hold; None where the criterion is in words."""
     rubric: str | None = None
+    """The criterion in words; None where it is an expression."""
 
 
 class Compensation(BaseModel):
@@ -81,6 +79,7 @@ class PlanStep(BaseModel):
     )
     """Arguments of the call; texts in them may refer to results of earlier steps."""
     description: str = Field("", validation_alias=AliasChoices("description", "task_objective"))
+    """What the step is for, in words; an agentic step is told it."""
     depends_on: tuple[str, ...] = Field((), validation_alias=AliasChoices("depends_on", "dependsOn"))
     """Ids of the steps that have to end before it begins."""
     inputs: tuple[str, ...] = ()
@@ -93,6 +92,7 @@ class PlanStep(BaseModel):
     success_criteria: Annotated[Criterion | None, BeforeValidator(_criterion)] = Field(
         None, validation_alias=AliasChoices("success_criteria", "successCriteria")
     )
+    """What its output has to meet; None for nothing beyond its end."""
     estimated_risk: Annotated[Risk, BeforeValidator(_risk_word)] = Field(
         "Low", validation_alias=AliasChoices("estimated_risk", "estimatedRisk")
     )
@@ -150,6 +150,7 @@ class Plan(BaseModel):
     model_config = ConfigDict(frozen=True, populate_by_name=True, extra="forbid")
 
     plan_id: str = Field("", validation_alias=AliasChoices("plan_id", "id"))
+    """Id of the plan, made by the planner; no part of the hash."""
     revision: int = 1
     goal: str = ""
     intent: str = ""
@@ -157,7 +158,6 @@ class Plan(BaseModel):
     on_failed_dependency: Cascade = Field(
         "partial", validation_alias=AliasChoices("on_failed_dependency", "onFailedDependency")
     )
-
     decision_checkpoints: tuple[DecisionCheckpoint, ...] = Field(
         (), validation_alias=AliasChoices("decision_checkpoints", "decisionCheckpoints")
     )
