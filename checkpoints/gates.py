@@ -37,31 +37,41 @@ _OVER_DOUBTS: dict[int, tuple[Answer, ...]] = {0: ("reject",), 1: ("approve", "r
 
 
 class Gate(BaseModel):
-    """One decision a person is asked for; `shown` is its card, and `card_hash` the hash of all of that.
-
-    `shown_hash` is the hash that an answer may name: that of the plan, or of the card of a call.
-    """
+    """One decision a person is asked for."""
 
     model_config = ConfigDict(frozen=True)
     gate_id: str
+    """Id made of run, kind and subject, so that it is the same after a crash."""
     thread_id: str
     run_id: str
     tenant: str
     kind: GateKind
+    """What is asked: a plan, a step, a question (`info`), or what becomes of a run."""
     step_uid: str | None
+    """Uid of the step that it asks about, or of what asks for several; None for other kinds."""
     shown_hash: str
+    """Hash that an answer may name: of the plan, or of the card of a call."""
     shown: dict[str, JsonValue]
+    """The card: all that a person is shown."""
     card_hash: str | None = None
+    """SHA-256 of the card, written when the gate opens; None in rows of older versions."""
     requested_at: datetime
     expires_at: datetime
+    """When it closes by itself, in UTC."""
     status: GateStatus
+    """How it stands: open, or what ended it."""
     decided_at: datetime | None = None
     decided_by: str | None = None
+    """Who decided; None while it is open."""
     channel: str | None = None
+    """Door that the run came through; once it is decided, that of the decision."""
     reason: str | None = None
+    """Words of the decision, or the answer to a question; None while it is open."""
     edited: Plan | None = None
+    """Plan that an edit put in the place of the shown one; None for other answers."""
     remembered: Remember | None = None
     approvals: tuple[Approval, ...] = ()
+    """The approvals so far, where several people have to approve."""
     effects: tuple[EffectAnswer, ...] = ()
 
     @property
