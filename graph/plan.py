@@ -275,7 +275,7 @@ class CheckedStep(BaseModel):
     reason: str = ""
     """Why a person is asked, for the card; "" where nobody is."""
     cascade: Cascade = "partial"
-    """What becomes of it when a step that it needs brings nothing: it runs with less, or is skipped."""
+    """Whether it runs with what is left when some step it needs brings nothing, or is skipped."""
     policy: PolicyEvidence | None = None
     """What the policy said where it asks; None where no rule did."""
     chain: Chain | None = None

@@ -31,7 +31,7 @@ class Mail(BaseModel):
     subject: str
     """Subject of the message."""
     date: str
-    """When it was sent, as its header says, in ISO 8601."""
+    """When it was sent, in ISO 8601; in 1970 where its header does not say."""
     text: str
     """Body as plain text."""
 
