@@ -40,8 +40,11 @@ class Bound:
     """One decision and the gate it decides; `edit` is the plan of an edit, as it was sent."""
 
     gate: Gate
+    """The gate that the decision is about."""
     decision: Decision
+    """What was decided, by whom and through which channel."""
     edit: object = None
+    """The plan of an edit, as it was sent; None for other answers."""
 
 
 def bind(answer: Any, gates: Sequence[Gate], interrupts: Mapping[str, str], channel: str) -> list[Bound]:

@@ -33,23 +33,41 @@ class CallContext:
     """
 
     settings: Settings
+    """Settings of the workspace."""
     workspace: Jail
+    """Files of the workspace, and nothing outside of it."""
     memories: Memories
+    """What the tenant has had remembered."""
     clock: Clock = utc_now
+    """Tells the time of day, in UTC."""
     whole_results: WholeResults | None = None
+    """Large results of the run, whole; None outside of a run."""
     file_versions: FileVersions | None = None
+    """Earlier versions of files that calls replaced; None where nobody keeps them."""
     chains: Chains | None = None
+    """The chains that the run made; None where nobody keeps them."""
     delegations: Delegations | None = None
+    """What a person has delegated; None where nobody keeps it."""
     tenant: str = "default"
+    """Whose call it is."""
     run_id: str = ""
+    """Id of the run that makes the call; "" outside of one."""
     idempotency_key: str = ""
+    """Key that the receiver gets; the same whenever the same call is sent again."""
     lease: Lease | None = None
+    """Right to write for the run; None outside of one."""
     agent: str = ""
+    """Name of the agent of the run; "" for none."""
     request: str = ""
+    """What the user wrote on the thread; policy and consent look into it."""
     tainted: bool = False
+    """Whether what others wrote was read before the call."""
     policy: Policy = field(default_factory=default_policy)
+    """Rules that decide over the call."""
     network: Network | None = None
+    """Connections that may leave; None for those of the settings."""
     redactor: Redactor = field(default_factory=Redactor)
+    """Hides known secrets in results and errors."""
 
     def now(self) -> datetime:
         """Read the clock, in UTC."""

@@ -55,29 +55,20 @@ class PartCall:
 
 @dataclass(frozen=True)
 class Guide:
-    """What the planner is told about a capability: when to use it, with examples.
-
-    One that is `always_active` is told to every planner, whatever the task.
-    """
+    """What the planner is told about a capability: when to use it, with examples."""
 
     instructions: str = ""
+    """When and how to use it, as the planner reads it; "" for nothing."""
     examples: tuple[str, ...] = ()
     priority: int = 100
+    """Place in the list that the planner reads: the lowest number comes first."""
     always_active: bool = False
+    """Whether every planner is told of it, whatever the task."""
 
 
 @dataclass(frozen=True)
 class Capability:
-    """One thing that can be done. `declared` is false when its mode had to be assumed.
-
-    A chain names the calls that it makes of its arguments, as far as they are known beforehand. The
-    `lookup` of a queryable effect tells whether it has happened. Raises SetupError when that is missing.
-    `destinations` names the arguments that say where an effect goes (a path, a recipient, an address); a
-    `trusted_result` holds nothing but what the program itself, or whoever called, has written. `source` is
-    what its code is in, where that is not `function` (the tool behind a wrapper). `reads`, `adds` and
-    `writes` name the resources of a call (`capabilities/resources.py`); no two overwrite one at
-    once. `server` names the MCP server of a tool.
-    """
+    """One thing that can be done. Raises SetupError when its effect and its lookup do not go together."""
 
     name: str
     description: str
@@ -90,23 +81,34 @@ class Capability:
     tags: tuple[str, ...] = ()
     guide: Guide = Guide()
     timeout_s: float | None = None
+    """Seconds that a call may take where its step does not say; None for `execution.step_timeout_s`."""
     preflight: Preflight | None = None
     hosts: Hosts | None = None
     reads: Names | None = None
+    """Resources that a call reads, or what names them by its arguments; None where it does not say."""
     adds: Names | None = None
+    """The same for those that a call adds to."""
     writes: Names | None = None
+    """The same for those that a call overwrites; no two calls overwrite one at once."""
     varies: Varies | None = None
     declared: bool = True
+    """Whether its mode was declared; false where the worst was assumed."""
     context_parameter: str | None = None
     result_schema: dict[str, Any] = field(default_factory=dict)
     chain: Chain | None = None
     calls: Callable[[Mapping[str, JsonValue] | None], Sequence[PartCall]] | None = None
+    """Lists the calls that a chain makes of its arguments, as far as they are known; None for no chain."""
     lookup: Capability | None = None
+    """Tells whether a queryable effect has happened; None for every other effect."""
     compensation: Compensation | None = None
     destinations: tuple[str, ...] = ()
+    """Names of the arguments that say where an effect goes: a path, a recipient, an address."""
     trusted_result: bool = False
+    """Whether its result holds only what the program itself, or whoever called, has written."""
     source: Callable[..., Any] | type | None = None
+    """What its code is in, where that is not `function`: the tool behind a wrapper; else None."""
     server: str = ""
+    """Name of the MCP server of a tool; "" for what is no such tool."""
 
     def __post_init__(self) -> None:
         looked_up, varies = self.lookup is not None, self.varies is not None

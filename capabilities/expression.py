@@ -35,7 +35,9 @@ class Values:
     """
 
     values: Mapping[str, object]
+    """What expressions may name, by name, as values of CEL."""
     request: str = ""
+    """What the user wrote, for `from_user`."""
 
     @cached_property
     def context(self) -> cel.Context:
@@ -65,7 +67,9 @@ class Expression:
     """One compiled expression."""
 
     source: str
+    """The expression as it is written."""
     program: cel.Program = field(compare=False, repr=False)
+    """The same, compiled."""
 
     @cached_property
     def macros(self) -> int:

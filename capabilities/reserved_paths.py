@@ -21,8 +21,11 @@ class Reserved:
     """A path below the workspace, as `spelled` spells it, and who names it; `below`: so is what is in it."""
 
     parts: tuple[str, ...]
+    """Names of the path below the workspace, one after another."""
     named_by: str
+    """Who names it, such as a setting."""
     below: bool = True
+    """Whether what is in it is reserved, too."""
 
     def covers(self, parts: tuple[str, ...]) -> bool:
         """Say whether a path is this one, or below it."""

@@ -27,8 +27,11 @@ class Resources(TypedDict, total=False):
     """What a declaration may say about the resources of a call."""
 
     reads: Names
+    """What the call reads, by name, or what tells it from the arguments."""
     adds: Names
+    """What the call adds to, by name, or what tells it from the arguments."""
     writes: Names
+    """What the call overwrites, by name, or what tells it from the arguments."""
 
 
 UseOf = Literal["reads", "adds", "writes"]
@@ -44,8 +47,11 @@ class Uses:
     """
 
     reads: frozenset[str] = frozenset()
+    """Names of resources that are only read."""
     adds: frozenset[str] = frozenset()
+    """Names of resources that are added to; the order among such calls does not matter."""
     writes: frozenset[str] = frozenset()
+    """Names of resources that are overwritten."""
 
     @cached_property
     def kinds(self) -> frozenset[str]:

@@ -29,7 +29,9 @@ class Place:
     """A part of a schema, and the whole that its `$ref`s lead into."""
 
     part: Schema
+    """This part of the schema."""
     whole: Schema
+    """The schema that references inside it lead into."""
 
     def at(self, schema: object) -> Place | None:
         """Go to another part of the same schema; None where that says nothing."""

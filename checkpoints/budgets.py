@@ -33,8 +33,11 @@ class Amount:
     """What a call uses: tokens, calls of capabilities, and micro-cents (None = unpriced)."""
 
     tokens: int = 0
+    """Tokens sent and returned."""
     calls: int = 0
+    """Calls of capabilities."""
     cost: int | None = None
+    """Cost in micro-cents; None where the price is unknown."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +45,15 @@ class Spent:
     """What a run has used so far; `unpriced` counts the calls whose price nobody knows."""
 
     tokens: int
+    """Tokens of all model calls."""
     calls: int
+    """Calls of capabilities."""
     cost: int
+    """Cost of the model calls that have a price, in micro-cents."""
     model_calls: int
+    """Number of model calls."""
     unpriced: int
+    """Number of the model calls without a price."""
 
 
 class Budgets:

@@ -38,8 +38,11 @@ class _Item:
     """A queued job, and who waits for it."""
 
     name: str
+    """What the job is called at its boundary."""
     job: Job[Any]
+    """What is done with the connection, in one transaction."""
     waiter: _Waiter
+    """Gets what the job returns or raises."""
 
 
 class Database:

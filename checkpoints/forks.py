@@ -36,13 +36,21 @@ class Fork(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     run_id: str
+    """Id of the new run."""
     source_run: str
+    """Id of the run that it comes from."""
     checkpoint_id: str | None = None
+    """Checkpoint that it begins at; None for the newest state of the source."""
     plan: Plan | None = None
+    """Plan that it goes on with; None where it begins the request anew."""
     task: dict[str, JsonValue]
+    """Task of the source as plain data, so that it is not extracted again."""
     context_hash: str = ""
+    """Hash of what the planner of the source was shown, in the blob store; "" for none."""
     again: tuple[str, ...] = ()
+    """Ids of the steps that were done in the source and are done again."""
     undo: bool = False
+    """Whether it undoes the source."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +62,13 @@ class Source:
     """
 
     recorded: RecordedPlan | None
+    """The verified plan of the source; None where it has none."""
     results: dict[str, StepResult]
+    """How its steps ended, by uid."""
     uncertain: frozenset[str]
+    """Uids of steps and calls with an effect of which nobody knows whether it happened."""
     undone: frozenset[str] = frozenset()
+    """Uids of steps with an effect that was undone, or may have been."""
 
     @property
     def checked(self) -> list[CheckedStep]:

@@ -26,11 +26,17 @@ class Limit:
     """
 
     setting: str
+    """Name of the setting that sets it."""
     unit: Unit
+    """What is counted."""
     used: int
+    """How much is used so far, in that unit; a cost in micro-cents."""
     most: int
+    """How much may be used, in that unit; a cost in micro-cents."""
     provider: str = ""
+    """Name of the provider it is a limit of; "" for one of a run."""
     window: Window | None = None
+    """Day or month that it counts in; None for a run's."""
 
     @property
     def left(self) -> int:

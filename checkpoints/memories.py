@@ -19,9 +19,13 @@ class Memory(BaseModel):
     """One remembered text."""
 
     id: str
+    """Id of the memory."""
     text: str
+    """What is remembered."""
     tags: list[str]
+    """Words to find it by."""
     created_at: str
+    """When it was remembered, in ISO 8601."""
 
 
 class Memories:

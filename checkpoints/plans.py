@@ -33,10 +33,15 @@ class RecordedPlan(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     plan: Plan
+    """The plan as verified."""
     checked: list[CheckedStep]
+    """Its steps as verified."""
     gate_id: str | None
+    """Id of the gate that has to be approved first; None where no person is asked."""
     card: dict[str, JsonValue] | None = None
+    """What that gate shows; None where no person is asked."""
     kind: PlanKind = "plan"
+    """What it is: a plan, the calls of a reply, or another row of calls."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +49,11 @@ class RunnablePlan:
     """The steps of a plan that may run, by uid; none when it may not. `approved`: a person approved it."""
 
     kind: PlanKind = "plan"
+    """What it is: a plan, the calls of a reply, or another row of calls."""
     steps: Mapping[str, CheckedStep] = field(default_factory=dict)
+    """Its steps by uid; empty when none may run."""
     approved: bool = False
+    """Whether a person approved it."""
 
 
 class Plans:

@@ -45,30 +45,55 @@ class Records:
     """Where a workspace keeps what must survive. Nothing is opened before it is used."""
 
     database: Database
+    """The database that the tables are in."""
     runs: Runs
+    """Runs and the titles of threads."""
     leases: Leases
+    """Who works on which run."""
     plans: Plans
+    """Verified plans and calls."""
     forks: Forks
+    """Where forks come from."""
     undos: Undos
+    """What undoings made of effects."""
     gates: Gates
+    """Decisions that people were asked for."""
     refusals: Refusals
+    """Calls that were not made because a person said no."""
     ledger: Ledger
+    """Effects and how steps ended."""
     doubts: Doubts
+    """Effects of which nobody knows whether they happened."""
     journal: Journal
+    """Events of all runs."""
     budgets: Budgets
+    """Reservations and what was used."""
     memories: Memories
+    """What tenants had remembered."""
     proposals: Proposals
+    """Memories that runs proposed."""
     blobs: Blobs
+    """Large contents, named by their hash."""
     allow_rules: AllowRules
+    """Rules that people gave with an approval."""
     delegations: Delegations
+    """What people have delegated."""
     alternatives: Alternatives
+    """Calls that were tried instead of others."""
     whole_results: WholeResults
+    """Results in full of which models saw a part."""
     file_versions: FileVersions
+    """What files held before calls replaced it."""
     work_times: WorkTimes
+    """When runs were worked on."""
     work: WorkRecords
+    """Calls and effects of a run, and on whose word."""
     verdicts: Verdicts
+    """Rulings of the critic."""
     chains: MadeChains
+    """Chains that runs made."""
     own_parts: OwnParts
+    """Parts given in code that a run needs."""
 
     def close(self) -> None:
         """Finish what is being written and close the file."""

@@ -24,20 +24,35 @@ class Run(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     run_id: str
+    """Id of the run, made by the door."""
     thread_id: str
+    """Id of the thread that the run is on."""
     tenant: str
+    """Whose run it is."""
     status: RunStatus
+    """How it stands or ended."""
     request: str
+    """Newest message of the user, as text."""
     messages: list[dict[str, JsonValue]]
+    """Messages that the run began with, as plain data."""
     context: dict[str, JsonValue]
+    """Options that came with the request, as plain data."""
     started_at: str
+    """When it was entered, in ISO 8601."""
     ended_at: str | None = None
+    """When it ended, in ISO 8601; None while it has not."""
     answer: str | None = None
+    """Words that it ended with; None while it has not ended."""
     cancelled_by: str | None = None
+    """Who asked for its end; None while nobody has."""
     owner: str | None = None
+    """Process that holds or last held it, as `Owner` spells it; None before the first."""
     lease_token: int = 0
+    """Fencing token of the newest lease; it only rises on a thread."""
     lease_until: float = 0
+    """When the lease ends, in seconds of the machine's monotonic clock; 0 when nobody holds it."""
     paused_for: str | None = None
+    """What a paused run waits for, in words; None for one that is not paused."""
 
     @property
     def ended(self) -> bool:

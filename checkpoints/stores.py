@@ -19,6 +19,7 @@ class Stores(Records):
     """The records, and LangGraph's saver beside them."""
 
     saver: Saver
+    """Writes and reads the checkpoints of LangGraph."""
 
     def close(self) -> None:
         """Finish what is being written and close both files."""

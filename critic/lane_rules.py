@@ -17,7 +17,9 @@ class LaneJudgement(NamedTuple):
     """What is wrong with a lane that says it is done; no `flaw` where it is accepted, maybe with a remark."""
 
     flaw: Flaw | None = None
+    """What is wrong; None where the work is accepted."""
     remark: str = ""
+    """What is to be said of accepted work; "" for nothing."""
 
 
 ACCEPTED = LaneJudgement()

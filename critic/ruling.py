@@ -30,9 +30,13 @@ class Means:
     """
 
     replans: int = 0
+    """How often the planner may still be asked again."""
     retries: int = 0
+    """How often steps may still be run again in this run."""
     step_retries: int = 1
+    """How often one step may be run again."""
     strict_from: Risk | None = "Medium"
+    """Lowest risk from which what nobody judged is not accepted; None where it always passes."""
 
 
 def score_step(facts: StepFacts, means: Means) -> StepScore:

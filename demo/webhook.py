@@ -44,23 +44,31 @@ class Request(NamedTuple):
     """What the inbox needs to know of a request; the body is None if it was too large."""
 
     method: str
+    """HTTP method."""
     path: str
+    """Path that was asked for."""
     key: str
+    """Its Idempotency-Key; "" where it has none."""
     body: bytes | None
+    """Body as bytes; None if it was too large."""
 
 
 class Answer(NamedTuple):
     """A status and the JSON that goes with it."""
 
     status: int
+    """HTTP status."""
     content: dict[str, object]
+    """What is sent as JSON."""
 
 
 class Message(NamedTuple):
     """What a valid body says."""
 
     text: str
+    """Text of the message."""
     channel: str
+    """Name of the channel that it is for."""
 
 
 class Inbox:
@@ -146,6 +154,7 @@ class Handler(BaseHTTPRequestHandler):
     """Speaks HTTP for the inbox."""
 
     server: Service
+    """The service that took the connection."""
     timeout = 10
 
     def do_GET(self) -> None:

@@ -19,7 +19,9 @@ class ChainInput(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     type: InputType = "any"
+    """JSON type of the argument."""
     description: str = ""
+    """What the argument is for, in words."""
 
 
 class ChainCall(BaseModel):
@@ -27,8 +29,11 @@ class ChainCall(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     id: str
+    """Name of the call within its chain, as references name it."""
     capability: str
+    """Name of the capability that is called."""
     arguments: dict[str, JsonValue]
+    """Arguments of the call; texts in them may refer to inputs and earlier calls of the chain."""
 
 
 class Chain(BaseModel):
@@ -36,9 +41,13 @@ class Chain(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     name: str
+    """Name under which a run calls the chain."""
     description: str
+    """What the chain does, as models read it."""
     inputs: dict[str, ChainInput]
+    """The arguments of the chain, by name; all of them are required."""
     calls: tuple[ChainCall, ...]
+    """The calls, in the order in which they are made."""
 
     @property
     def needs(self) -> frozenset[str]:

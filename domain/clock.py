@@ -34,7 +34,9 @@ class Timer:
     """How time goes by: `seconds` never falls, and can be compared within one `boot` that has a name."""
 
     seconds: Callable[[], float] = seconds_of_boot
+    """Reads a clock in seconds that never falls, for durations."""
     boot: str = ""
+    """Name of the boot within which readings can be compared; "" where they never can."""
 
 
 def timer_of(clock: Clock) -> Timer:

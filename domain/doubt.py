@@ -26,13 +26,21 @@ class Doubt(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     key: str
+    """Idempotency key of the effect, 64 hex digits."""
     uid: str
+    """Uid of the step or call that has the effect."""
     step_id: str
+    """Id of that step or call, as people read it."""
     capability: str
+    """Name of the capability that was called."""
     args: dict[str, JsonValue]
+    """Arguments of the call, as recorded."""
     sent_at: str
+    """When the intent was written down: UTC, in ISO 8601."""
     why: str
+    """Why nobody knows how it ended, in words."""
     still_sent_by: str = ""
+    """Process that lives and may be sending it now, as people read it; "" for none."""
 
     @property
     def name(self) -> str:
@@ -50,8 +58,11 @@ class EffectAnswer(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     key: str = Field(min_length=FEWEST_DIGITS, max_length=64)
+    """Idempotency key of the effect, or as much of its beginning as fits no other."""
     happened: StrictBool
+    """Whether the effect has happened, as the person found out."""
     result: JsonValue = None
+    """What the call would have returned; None where it brought nothing, or did not happen."""
 
 
 def every_one(doubts: Sequence[Doubt], answers: Sequence[EffectAnswer], how: str) -> tuple[EffectAnswer, ...]:

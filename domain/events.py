@@ -53,9 +53,16 @@ class Event(TypedDict):
     """One thing that happened: `seq` counts up within a run, `ts` is UTC in ISO 8601."""
 
     v: int
+    """Version of the envelope; 1 so far."""
     seq: int
+    """Number of the event within its run, counted from 1."""
     ts: str
+    """When it was sent: UTC, in ISO 8601, to the millisecond."""
     run_id: str
+    """Id of the run that sent it."""
     thread_id: str
+    """Id of the thread of that run."""
     type: EventType
+    """What kind of event it is."""
     data: dict[str, JsonValue]
+    """What the event tells, by its type; known secrets are hidden."""

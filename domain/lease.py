@@ -15,7 +15,12 @@ class Lease:
     """
 
     tenant: str
+    """Whose run it is."""
     thread_id: str
+    """Id of the thread of the run."""
     run_id: str
+    """Id of the run that may be written for."""
     token: int
+    """Fencing token: rises with every process that takes the run, or a later one of its thread."""
     owner: str = ""
+    """Name of the process that holds it, as `Owner` spells it."""

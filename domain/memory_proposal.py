@@ -18,22 +18,34 @@ class Candidate(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     said: str = Field(min_length=1)
+    """The user's own words that the memory comes from."""
     text: str = Field(min_length=1)
+    """What would be remembered."""
     tags: tuple[str, ...] = ()
+    """Words to find the memory by."""
     why: str = ""
+    """Why it may be worth remembering; "" where a model gave no reason."""
 
 
 class Proposal(Candidate):
     """One candidate on record. Its evidence is the run and thread in which the user `said` it."""
 
     id: str
+    """Id made of the content: the same words give the same id."""
     run_id: str
+    """Id of the run that proposed it."""
     thread_id: str
+    """Id of the thread in which the user said it."""
     status: ProposalStatus = "proposed"
+    """Where the proposal stands."""
     created_at: str
+    """When it was proposed, in ISO 8601."""
     decided_at: str | None = None
+    """When it was accepted, rejected or forgotten, in ISO 8601; None while it is open."""
     decided_by: str | None = None
+    """Who decided over it: a person, or a rule; None while it is open."""
     memory_id: str | None = None
+    """Id of the memory that it became; None where it became none."""
 
 
 def content_id(text: str) -> str:

@@ -24,12 +24,19 @@ class ModelHint(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     requires_reasoning: Need | None = None
+    """Whether the model has to reason, or is preferred if it does; None for no wish."""
     requires_code: Need | None = None
+    """Whether the model has to be good at code, or is preferred if it is; None for no wish."""
     requires_vision: Need | None = None
+    """Whether the model has to understand pictures, or is preferred if so; None for no wish."""
     requires_function_calling: Need | None = None
+    """Whether it has to know function calling, or is preferred if so; None for no wish."""
     requires_streaming: Need | None = None
+    """Whether it has to stream its reply, or is preferred if so; None for no wish."""
     min_context: int | None = Field(None, ge=1, strict=True)
+    """Smallest context that the model may have, in tokens; None for any."""
     preferred_context: int | None = Field(None, ge=1, strict=True)
+    """Context that is preferred, in tokens, where a model has it; None for no wish."""
 
     def unmet(self, need: Need, capabilities: Collection[str], context: int) -> tuple[str, ...]:
         """List in words what is needed and a model with these capabilities and this context has not."""

@@ -1,8 +1,4 @@
-"""The plan: a typed DAG of steps, frozen and hashed.
-
-Field names follow the seeds; the camelCase keys of S0 and S2 and the keys of S3
-(`task_objective`) and S4 (`tool`) are accepted on input.
-"""
+"""The plan: a typed DAG of steps, frozen and hashed. Other spellings of its keys are accepted on input."""
 
 from __future__ import annotations
 
@@ -34,7 +30,9 @@ class Criterion(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     cel: str | None = None
+    """CEL expression over `output` that has to hold; None where the criterion is in words."""
     rubric: str | None = None
+    """The criterion in words; None where it is an expression."""
 
 
 class Compensation(BaseModel):
@@ -73,19 +71,28 @@ class PlanStep(BaseModel):
     model_config = ConfigDict(frozen=True, populate_by_name=True, extra="forbid")
 
     id: str = Field(min_length=1, max_length=64, coerce_numbers_to_str=True)
+    """Name of the step within its plan, as others depend on it."""
     capability: str | None = Field(None, validation_alias=AliasChoices("capability", "tool", "toolName"))
+    """Name of the capability that is called; None for a step that a model does with `tool_hints`."""
     params: dict[str, JsonValue] = Field(
         default_factory=dict, validation_alias=AliasChoices("params", "arguments", "args")
     )
+    """Arguments of the call; texts in them may refer to results of earlier steps."""
     description: str = Field("", validation_alias=AliasChoices("description", "task_objective"))
+    """What the step is for, in words; an agentic step is told it."""
     depends_on: tuple[str, ...] = Field((), validation_alias=AliasChoices("depends_on", "dependsOn"))
+    """Ids of the steps that have to end before it begins."""
     inputs: tuple[str, ...] = ()
+    """Context keys of earlier steps whose output it uses."""
     tool_hints: tuple[str, ...] = Field((), validation_alias=AliasChoices("tool_hints", "toolHints"))
+    """Names of the capabilities that a model may use where the step has no capability of its own."""
     context_key: str = Field("", validation_alias=AliasChoices("context_key", "contextKey"))
+    """Name under which its output is published to `inputs` of later steps; "" for its id."""
     expected_output: str = Field("", validation_alias=AliasChoices("expected_output", "expectedOutput"))
     success_criteria: Annotated[Criterion | None, BeforeValidator(_criterion)] = Field(
         None, validation_alias=AliasChoices("success_criteria", "successCriteria")
     )
+    """What its output has to meet; None for nothing beyond its end."""
     estimated_risk: Annotated[Risk, BeforeValidator(_risk_word)] = Field(
         "Low", validation_alias=AliasChoices("estimated_risk", "estimatedRisk")
     )
@@ -143,6 +150,7 @@ class Plan(BaseModel):
     model_config = ConfigDict(frozen=True, populate_by_name=True, extra="forbid")
 
     plan_id: str = Field("", validation_alias=AliasChoices("plan_id", "id"))
+    """Id of the plan, made by the planner; no part of the hash."""
     revision: int = 1
     goal: str = ""
     intent: str = ""
@@ -150,7 +158,6 @@ class Plan(BaseModel):
     on_failed_dependency: Cascade = Field(
         "partial", validation_alias=AliasChoices("on_failed_dependency", "onFailedDependency")
     )
-
     decision_checkpoints: tuple[DecisionCheckpoint, ...] = Field(
         (), validation_alias=AliasChoices("decision_checkpoints", "decisionCheckpoints")
     )
@@ -252,21 +259,34 @@ class CheckedStep(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     step: PlanStep
+    """The step as planned, closed and repaired by verification."""
     uid: str
+    """Id of the step within its run; the same for the same step after a crash."""
     needs: tuple[str, ...]
+    """Uids of the steps whose results it needs; it is skipped where one brought none, by its cascade."""
     effect: Effect
+    """Effect class of the call, narrowed to these arguments."""
     mode: Mode
+    """Mode of the call, from its declaration."""
     risk: Risk
+    """Risk of the call, narrowed to these arguments."""
     gated: bool
+    """Whether a person decides at a gate of its own, beside that of the plan."""
     reason: str = ""
+    """Why a person is asked, for the card; "" where nobody is."""
     cascade: Cascade = "partial"
+    """Whether it runs with what is left when some step it needs brings nothing, or is skipped."""
     policy: PolicyEvidence | None = None
+    """What the policy said where it asks; None where no rule did."""
     chain: Chain | None = None
     asks: bool = False
+    """Whether a person has to approve it, with its plan or at its own gate."""
     tainted: bool = False
     pin: str = ""
+    """Hash of what it calls and of the policy when it was verified; another now means verify anew."""
     done_before: str = ""
     kept: str = ""
+    """Idempotency key of the effect whose record counts for it, or its uid; "" where it has to be called."""
     asked_with: str = ""
     follows: tuple[OrderEdge, ...] = ()
     gates: tuple[StepGate, ...] = ()

@@ -22,7 +22,9 @@ class Form:
     """One level of a plan: its model, and words that mean its fields, separated by spaces."""
 
     model: type[BaseModel]
+    """Model of this level of a plan."""
     synonyms: Mapping[str, str]
+    """Words that mean a field, separated by spaces, by the name of the field."""
 
     @cached_property
     def official(self) -> Mapping[str, str]:

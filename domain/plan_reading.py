@@ -38,7 +38,9 @@ class ReadPlan(NamedTuple):
     """A plan as it was understood; `read_as` says, a sentence each, what was read as something else."""
 
     plan: Plan
+    """The plan as it was understood."""
     read_as: tuple[str, ...] = ()
+    """What was read as something else, a sentence each."""
 
 
 def read_plan(value: object) -> ReadPlan:
@@ -69,7 +71,9 @@ class _Reader:
     """One reading: what was read as what, and all that is wrong."""
 
     notes: list[str] = field(default_factory=list)
+    """What was read as something else, a sentence each."""
     wrong: list[str] = field(default_factory=list)
+    """What cannot be read, a sentence each."""
 
     def plan(self, value: object) -> dict[str, Any]:
         value = self._unwrapped(value)

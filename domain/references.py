@@ -84,8 +84,11 @@ class _Resolving:
     """Values on their way to be resolved, and how much their references have brought in."""
 
     scope: Mapping[str, JsonValue]
+    """Values that references may name, by their first name."""
     later: Container[str]
+    """Names whose references are left as they stand, to be resolved later."""
     size: int = 0
+    """What the references have brought in so far: characters of texts, and one for any other value."""
 
     def value(self, value: JsonValue) -> JsonValue:
         if isinstance(value, str):

@@ -51,20 +51,35 @@ class StepResult(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     uid: str
+    """Uid of the step in its run."""
     step_id: str
+    """Id of the step in its plan, as people read it."""
     capability: str
+    """Name of the capability that was called; `agent` where a model did the step."""
     status: StepStatus
+    """How the step ended."""
     output: JsonValue = None
+    """What it brought; None where it brought nothing, or where it lies in `blob`."""
     blob: str | None = None
+    """Hash of the whole output in the blob store; None where `output` has all of it."""
     code: str = ""
+    """What kind of failure it was, such as `dependency_failed`; "" for success."""
     error: str = ""
+    """What went wrong, in words; "" for success."""
     instead_of: str = ""
+    """Name of the planned capability that another one took the place of; "" where none did."""
     attempts: int = 1
+    """How often it was tried, the first time included."""
     missing: tuple[str, ...] = ()
+    """Ids of the steps that it needed and that brought nothing."""
     seconds: float = 0.0
+    """How long the work on it took, in seconds; 0 where nothing was called."""
     kept_from: str = ""
+    """Id of the run that did it, where an earlier result or effect counts; "" where this call was made."""
     part: str = ""
+    """Uid of the call at which a chain stopped; "" where it did not stop."""
     envelope: LaneEnvelope | None = None
+    """What the lane of an agent handed over; None for steps that no model does."""
     args: dict[str, JsonValue] | None = Field(
         None, description="What a read was given, where its arguments came out of earlier results."
     )
@@ -76,6 +91,7 @@ class Evaluation(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     evaluator: Evaluator
+    """Which of the five says it."""
     mark: float = Field(ge=0, le=1, description="From 0, the worst, to 1.")
     grade: Grade = Field(description="A `fail` of policy or safety is never accepted.")
     findings: tuple[str, ...] = Field((), description="What it noticed, in words.")
@@ -94,12 +110,19 @@ class StepScore(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     step_id: str
+    """Id of the step in its plan."""
     policy: float
+    """Mark for keeping to the rules, 0 to 1; a failure is a floor."""
     utility: float
+    """Mark for what it brought, measured by its criterion, 0 to 1."""
     safety: float
+    """Mark for what it changed and on whose word, 0 to 1; a failure is a floor."""
     latency: float
+    """Mark for time: the share left of what it may take, 0 to 1."""
     cost: float
+    """Mark for attempts and calls that came to nothing, 0 to 1."""
     findings: tuple[str, ...] = ()
+    """What all evaluators noticed, in words."""
     uid: str = Field("", description="The step on record; empty in scores of older versions.")
     evaluations: tuple[Evaluation, ...] = Field((), description="The five evaluators, one by one.")
     verdict: StepRuling = Field("ok", description="What the critic rules over the step alone.")
@@ -117,11 +140,17 @@ class Verdict(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     run_id: str
+    """Id of the run that is ruled over."""
     plan_id: str
+    """Id of the plan that ran."""
     verdict: Ruling
+    """What follows: the run is accepted, steps run again, another plan is asked for, or a person is."""
     reason: str = ""
+    """Why, in words."""
     step_scores: tuple[StepScore, ...] = ()
+    """The score of every step, in the order of the plan."""
     replan_attempts: int = 0
+    """How often the run had planned again before this verdict."""
     retry_attempts: int = Field(0, description="How often the critic had a step run again before this.")
     inputs_hash: str = Field("", description="The hash of all records that the verdict follows from.")
     decided_by: str = Field("", description="The person who accepted what the critic did not; else empty.")
@@ -137,9 +166,13 @@ class Finding(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     code: str
+    """What kind of finding it is, such as `unknown_capability` or `budget_exceeded`."""
     step_id: str = ""
+    """Id of the step that it is about; "" for the plan as a whole."""
     message: str
+    """What is wrong, in words."""
     fix: str = ""
+    """What to do about it, in words; "" where nothing is known."""
 
     def __str__(self) -> str:
         where = f" [{self.step_id}]" if self.step_id else ""

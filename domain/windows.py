@@ -12,9 +12,13 @@ class Window:
     """`name` is what people read. Times in ISO 8601 from `start` on and before `end` belong to it."""
 
     period: Literal["day", "month"]
+    """Whether it is a day or a month, of UTC."""
     name: str
+    """What people read: `2026-11-22` for a day, `2026-11` for a month."""
     start: str
+    """Its first day, as an ISO 8601 date; later texts of moments sort after it."""
     end: str
+    """The first day after it, as an ISO 8601 date."""
 
 
 def day_of(at: datetime) -> Window:

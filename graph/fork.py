@@ -46,12 +46,19 @@ class Point:
     """
 
     checkpoint_id: str
+    """Id of the checkpoint, as LangGraph names it."""
     run_id: str
+    """Id of the run that the checkpoint is of."""
     at: str
+    """When the checkpoint was written: ISO 8601."""
     next: tuple[str, ...]
+    """Names of the nodes that come next."""
     revision: int | None
+    """Number of the plan that was verified then; None for none."""
     kept: tuple[str, ...]
+    """Ids of the steps whose results a fork from here keeps."""
     total: int
+    """Number of the steps of that plan."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +66,11 @@ class _Moment:
     """A run and its state, none when its checkpoints are gone; `past` when more may have happened since."""
 
     run: Run
+    """The run as its row says."""
     state: StateSnapshot | None
+    """Its state at that checkpoint; None when the checkpoints are gone."""
     past: bool
+    """Whether more may have happened since."""
 
     @property
     def plan_hash(self) -> str | None:

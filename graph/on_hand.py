@@ -22,8 +22,11 @@ class OnHand:
     """
 
     names: frozenset[str]
+    """Names of all capabilities of this process."""
     own: frozenset[str]
+    """Names of those given in code, which no other process has, and of the model given in code."""
     prohibited: frozenset[str]
+    """Names of capabilities that the settings leave out."""
 
     async def begin(self, lease: Lease, parts: OwnParts) -> None:
         """Write down what a new run begins with."""

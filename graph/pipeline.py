@@ -70,10 +70,15 @@ class Parts:
     """What the nodes depend on."""
 
     settings: Settings
+    """Settings of the workspace."""
     stores: Stores
+    """Tables and files in which runs are recorded."""
     registry: Registry
+    """All capabilities of the workspace."""
     models: Models
+    """Calls models, within the budgets of a run."""
     world: CallContext
+    """What a call may see, still without a run."""
 
 
 def build_pipeline(parts: Parts) -> Pipeline:

@@ -36,7 +36,9 @@ class Refusal:
     """Why a request is not answered, as an HTTP status and a sentence."""
 
     status: int
+    """HTTP status of the reply."""
     detail: str
+    """Why the request is refused, in a sentence."""
 
 
 Rule = Callable[[Scope], Refusal | None]

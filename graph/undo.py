@@ -36,8 +36,11 @@ class Remedy:
     """An effect and the step that would undo it, or why there is none."""
 
     effect: PastEffect
+    """The effect that is to be undone."""
     step: PlanStep | None
+    """Step that would undo it; None where nothing can."""
     why_not: str = ""
+    """Why there is no such step, in words; "" where there is one."""
 
     @property
     def name(self) -> str:

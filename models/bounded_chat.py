@@ -66,9 +66,13 @@ class _Call:
     """One call of a reply, as far as it has come in."""
 
     index: int | None
+    """Number of the call in the reply; None where the provider sends none."""
     id: str | None
+    """Id of the call; None where the provider sends none."""
     name: str = ""
+    """Name of the tool, as far as it has come in."""
     pieces: list[str] = field(default_factory=list)
+    """Pieces of its arguments, as they came in."""
 
 
 class _Calls:

@@ -47,19 +47,24 @@ LONGEST_WAIT_S = 60
 
 @dataclass(frozen=True)
 class Prompt:
-    """What a role is told, and what it is to work on.
-
-    With a `schema` the answer is one JSON object; a reply said `aloud` is streamed to the user.
-    """
+    """What a role is told, and what it is to work on."""
 
     role: str
+    """Who asks, such as `planner` or `respond`; it chooses the model and names the call in events."""
     system: str
+    """What the role is told, as the system message."""
     user: str
+    """What it is to work on, as the user's message."""
     schema: Schema | None = None
+    """JSON schema of the answer; None for an answer in words."""
     aloud: bool = False
+    """Whether the reply is streamed to the user."""
     timeout_s: float = 60
+    """Seconds that one reply may take."""
     max_tokens: int = MAX_TOKENS
+    """Most tokens of the reply."""
     temperature: float | None = None
+    """Temperature that is asked for; None for that of the provider."""
 
 
 @dataclass(frozen=True)
@@ -68,15 +73,20 @@ class _Call:
 
     role: str
     messages: list[AnyMessage]
+    """Messages that are sent."""
     timeout_s: float
     schema: Schema | None = None
     way: Way = "text"
+    """How an answer by schema is asked for."""
     aloud: bool = True
     max_tokens: int = MAX_TOKENS
     temperature: float | None = None
     tools: Sequence[dict[str, Any]] = ()
+    """Tools that the model may call, as the provider spells them; empty for none."""
     lanes: Sequence[LaneBudget] = ()
+    """Limits of the lanes that the call is made in, from the outermost."""
     place: Mapping[str, Any] | None = None
+    """Node as whose words the reply is streamed; None for the present one."""
 
 
 class Models:

@@ -22,11 +22,17 @@ class ScriptedModel(BaseChatModel):
     """
 
     replies: list[str | dict[str, Any]] = Field(min_length=1)
+    """Replies in order; the last one is repeated."""
     alternatives: list[str] = Field(default_factory=list)
+    """Replies to be used when a call has failed and another is asked for, in order."""
     approaches: list[str] = Field(default_factory=list)
+    """Replies to be used when an agent has not done a step, in order."""
     memories: list[str] = Field(default_factory=list)
+    """Replies to be used when it is asked what is worth remembering, in order."""
     model_name: str = "scripted"
+    """Name that runs record of the model."""
     _asked: list[list[BaseMessage]] = PrivateAttr(default_factory=list)
+    """What was sent, call by call."""
 
     @property
     def _llm_type(self) -> str:

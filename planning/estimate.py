@@ -37,12 +37,19 @@ class Estimate(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     tool_calls: int
+    """Calls of capabilities; those of chains counted one by one."""
     model_calls: int
+    """Calls of models."""
     tokens: int
+    """Tokens that are sent to models."""
     cost: int | None
+    """Cost of sending them in micro-cents; None where a price is unknown."""
     at_least: bool
+    """Whether steps are left to a model, so that all of it may be more."""
     room_tokens: int
+    """Tokens that have to be free for one more reply; 0 where no model is asked."""
     room_cost: int | None
+    """Most that one reply may cost, in micro-cents; None where a price is unknown."""
 
 
 def estimate(

@@ -13,8 +13,11 @@ class Surface(NamedTuple):
     """The effect class, mode and risk of a call, or of all that a lane may call."""
 
     effect: Effect
+    """Gravest effect class."""
     mode: Mode
+    """Gravest mode."""
     risk: Risk
+    """Gravest risk."""
 
 
 def surface_of(tools: Iterable[Capability]) -> Surface:

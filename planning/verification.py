@@ -37,11 +37,17 @@ class Rules:
     """
 
     registry: Registry
+    """Capabilities that the run may use, with the chains it has made."""
     settings: Settings
+    """Settings of the workspace."""
     world: CallContext
+    """What its calls will see, for preflights and the policy."""
     route: ModelRoute | None
+    """Model of the run; None when there is none yet."""
     profile: Profile
+    """What is in force for the run."""
     fixed: bool = False
+    """Whether the plan is no model's, so that it has no limit of steps."""
 
     @property
     def calls(self) -> int | None:

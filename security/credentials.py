@@ -21,7 +21,9 @@ class Caller:
     """The person behind a request, and whose ledger, budgets, memory and threads they work with."""
 
     person: str
+    """Who sends the request, as decisions are signed."""
     tenant: str = "default"
+    """Whose ledger, budgets, memory and threads the request works with."""
 
 
 class Credentials:

@@ -31,11 +31,17 @@ class RunBudget(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     tokens: Count = None
+    """Most tokens that model calls may use, sent and returned together."""
     tool_calls: Count = None
+    """Most calls of capabilities."""
     cost: Decimal | None = Field(None, ge=0)
+    """Most US dollars that model calls may cost; None for no limit."""
     wall_clock_s: Seconds = None
+    """Most seconds that the run is worked on, waiting for people left out."""
     effects: Count = None
+    """Most calls that change something."""
     effects_per_minute: Count = None
+    """Most calls a minute that change something and that no person decided over."""
 
     def setting(self, name: str) -> str:
         """Name the setting that a limit comes from."""
@@ -46,10 +52,15 @@ class WorkspaceRunBudget(RunBudget):
     """The limits of every run of a workspace, with defaults that no honest small task reaches."""
 
     tokens: Count = 200_000
+    """Most tokens of one run; "unlimited" for no limit."""
     tool_calls: Count = 50
+    """Most calls of capabilities in one run; "unlimited" for no limit."""
     wall_clock_s: Seconds = 1800
+    """Most seconds that one run is worked on; "unlimited" for no limit."""
     effects: Count = 20
+    """Most calls that change something in one run; "unlimited" for no limit."""
     effects_per_minute: Count = 10
+    """Most such calls a minute that no person decided over; "unlimited" for no limit."""
 
 
 class Budgets(BaseModel):
@@ -57,6 +68,7 @@ class Budgets(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     run: WorkspaceRunBudget = WorkspaceRunBudget()
+    """Limits of every run of the workspace."""
 
 
 class Agent(BaseModel):
@@ -64,10 +76,18 @@ class Agent(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     description: str = ""
+    """What the agent is for, as people read it."""
     planning: PlanningMode | None = None
+    """When its runs are planned; None as the workspace says."""
     max_tool_iterations: int | None = Field(None, ge=1, le=500)
+    """Most turns of a loop of its runs; None as the workspace says."""
     tools: tuple[str, ...] | None = None
+    """Names or globs of the capabilities that it may use; None for all."""
     modes: tuple[Mode, ...] | None = None
+    """Modes of the capabilities that it may use; None for all."""
     model: str | None = None
+    """Provider, or provider/model, that serves it; None for the first that can."""
     limits: RunBudget = RunBudget()
+    """Limits of its runs; what they leave out is as the workspace says."""
     instructions: str = ""
+    """What it is told in its prompts; "" for nothing."""

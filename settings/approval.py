@@ -21,12 +21,19 @@ class Approval(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     plan: PlanApproval = "risk"
+    """When a whole plan is put before a person."""
     depth: Literal["plan", "plan_and_gates"] = "plan"
+    """Whether approving a plan opens the gates of its steps, too."""
     risk: Risk = "Medium"
+    """Lowest risk from which a person is asked."""
     plan_risk: Risk | None = None
+    """The same for the steps of a plan; None for `risk`."""
     tool_risk: Risk | None = None
+    """The same for the calls of a model; None for `risk`."""
     plan_timeout_s: int = Field(600, ge=1)
+    """Seconds that gates of a run stay open where a person sits at the terminal."""
     tool_timeout_s: int = Field(300, ge=1)
+    """The same for the gate of one call, where that is less."""
 
     @property
     def of_plan(self) -> Risk | None:

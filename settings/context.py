@@ -10,6 +10,10 @@ class Context(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     compact_at: float = Field(0.8, gt=0, le=1)
+    """Share of the model's context from which a conversation is shortened."""
     compact_oldest: float = Field(0.6, gt=0, lt=1)
+    """Share of the messages, the oldest, that a summary takes the place of."""
     truncate_to: float = Field(0.7, gt=0, le=1)
+    """Share of the context that the messages may fill where they are cut off without a summary."""
     compact_timeout_s: float = Field(30, gt=0)
+    """Seconds that a model has to write the summary."""

@@ -18,7 +18,9 @@ class Place(NamedTuple):
     """A host, and one of its ports or (None) any."""
 
     host: str
+    """Host name or address, without port."""
     port: int | None
+    """Port on that host; None for any."""
 
     @property
     def spelled(self) -> str:
@@ -85,10 +87,15 @@ class Egress(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     allow: tuple[Entry, ...] = ()
+    """Hosts that may be reached though they are not public, as `host` or `host:port`."""
     idempotent: tuple[Entry, ...] = ()
+    """Hosts that do not do twice what they are sent twice under one Idempotency-Key."""
     timeout_s: float = Field(30, gt=0)
+    """Seconds that one request may take, redirects included."""
     max_bytes: int = Field(1_000_000, ge=1)
+    """Bytes of a reply that are read; one that is longer is left out."""
     content_types: tuple[str, ...] = (*TEXTS, *MORE_TEXTS)
+    """Media types whose text is kept of a reply."""
 
     def allows(self, host: str, port: int) -> bool:
         """Say whether a place is listed."""

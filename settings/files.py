@@ -67,4 +67,6 @@ class Files(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     types: tuple[Annotated[str, AfterValidator(_type)], ...] = TYPES
+    """Endings of the types of documents that capabilities may write."""
     allow: tuple[Annotated[str, AfterValidator(_path)], ...] = ()
+    """Paths that are written though their name or type is not; a `*` stays within its folder."""

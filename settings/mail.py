@@ -16,14 +16,23 @@ class Mail(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     host: str = ""
+    """Name of the SMTP server; "" where mail is not sent."""
     port: int | None = Field(None, ge=1, le=65535)
+    """Port of the server; None for the usual one of its security."""
     security: Literal["starttls", "tls", "none"] = "starttls"
+    """How the connection is secured: `starttls`, `tls` from the start, or `none`."""
     user: str | None = None
+    """Name to log in with; None where the server asks for none."""
     password: SecretStr | None = None
+    """Password to log in with, written in the settings; None for that of `password_env`."""
     password_env: str | None = None
+    """Variable of the environment that holds the password; None for none."""
     sender: str = Field("", alias="from")
+    """Address that mail comes from; written as `from` in the settings."""
     ca_file: str | None = None
+    """File of certificates that the server's is checked against; None for those of the system."""
     timeout_s: float = Field(30, gt=0)
+    """Seconds that one answer of the server may take."""
 
     @property
     def port_in_use(self) -> int:

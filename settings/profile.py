@@ -33,6 +33,7 @@ class Limits(RunBudget):
     """The limits of one run; `own` names the settings of those its agent sets itself."""
 
     own: Mapping[str, str] = {}
+    """Settings that a limit comes from where its agent sets it, by the limit's name."""
 
     def setting(self, name: str) -> str:
         """Name the setting that a limit comes from."""
@@ -44,14 +45,23 @@ class Profile:
     """What is in force for one run; `tools` and `modes` None permit all, `model` None leaves the choice."""
 
     agent: str | None
+    """Name of the agent under [agents] in the settings; None for none."""
     planning: PlanningMode
+    """When the run is planned."""
     max_tool_iterations: int
+    """Most turns of one loop."""
     tools: tuple[str, ...] | None
+    """Names or globs of the capabilities that the run may use; None for all."""
     model: str | None
+    """Provider, or provider/model, that the request or the agent chose; None leaves the choice."""
     limits: Limits
+    """Limits of the run, those of the workspace with those of the agent laid over."""
     instructions: str
+    """What the agent is told in its prompts; "" for nothing."""
     own: Mapping[str, str] = field(default_factory=dict)
+    """Where a value comes from that the agent or the request sets, by the name of the value."""
     modes: tuple[Mode, ...] | None = None
+    """Modes of capabilities that the run may use; None for all."""
 
     def permits(self, capability: str, mode: Mode) -> bool:
         """Say whether the run may use a capability of a mode; its last words and own results always are."""

@@ -12,7 +12,9 @@ class Prices(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     input_per_million: Decimal = Field(ge=0)
+    """US dollars for a million tokens that are sent."""
     output_per_million: Decimal = Field(ge=0)
+    """US dollars for a million tokens that come back."""
 
 
 class ProviderBudget(BaseModel):
@@ -24,5 +26,8 @@ class ProviderBudget(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     daily_tokens: int | None = Field(None, ge=0)
+    """Most tokens a day (UTC) for each tenant; None for no limit."""
     monthly_cost: Decimal | None = Field(None, ge=0)
+    """Most US dollars a month (UTC) for each tenant; None for no limit."""
     prices: Prices | None = None
+    """Prices of its models that state none themselves; None for those of the public list."""

@@ -26,8 +26,11 @@ class ServedModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     capabilities: tuple[ModelCapability, ...] | None = None
+    """What the model can do; None for what its provider says."""
     context: int | None = Field(None, ge=1)
+    """Size of its context in tokens; None for that of its provider."""
     prices: Prices | None = None
+    """Its prices; None for those of its provider."""
 
 
 class Provider(ProviderBudget):
@@ -39,16 +42,27 @@ class Provider(ProviderBudget):
     """
 
     model: str
+    """Name of the model that serves unless a step asks for another."""
     models: dict[str, ServedModel] = Field(default_factory=dict)
+    """Other models of the provider, by name."""
     base_url: Address | None = None
+    """Address of the endpoint; None for that of OpenAI."""
     proxy: Address | None = None
+    """Address of the proxy that calls go through; None for a direct connection."""
     api_key: SecretStr | None = None
+    """Its one key, written in the settings; None for none."""
     api_keys: tuple[SecretStr, ...] = ()
+    """More keys, used in turn."""
     api_key_env: str | tuple[str, ...] | None = None
+    """Variables of the environment with keys, where the settings have none; None: OPENAI_API_KEY."""
     priority: int = 100
+    """Rank among the providers: the lowest number is tried first."""
     capabilities: tuple[ModelCapability, ...] = ("function_calling", "streaming", "json_mode")
+    """What its models can do, unless one says otherwise."""
     context: int = Field(128_000, ge=1)
+    """Size of the context of its models in tokens."""
     timeout_s: float = Field(60, gt=0)
+    """Seconds that the connection may bring nothing."""
 
     def serving(self, model: str) -> Provider:
         """Describe the provider as it serves one model: its capabilities, context and prices."""
@@ -68,10 +82,15 @@ class Failover(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     base_ms: float = Field(250, ge=0)
+    """Milliseconds before the first retry; each further wait is twice as long."""
     cap_s: float = Field(8, ge=0)
+    """Seconds that no such wait exceeds."""
     jitter: float = Field(0.2, ge=0, lt=1)
+    """Share by which a wait is made longer or shorter at random."""
     retries: int = Field(3, ge=0)
+    """How often one provider is asked again with keys that do not rest."""
     key_cooldown_s: float = Field(60, ge=0)
+    """Seconds that a key rests after a failure where the provider names no time."""
 
 
 class Breaker(BaseModel):
@@ -80,4 +99,6 @@ class Breaker(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     failures: int = Field(5, ge=1)
+    """How many failures in a row open the breaker."""
     open_s: float = Field(30, gt=0)
+    """Seconds that an open breaker keeps the endpoint from being asked."""

@@ -10,3 +10,4 @@ class Secrets(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     env: tuple[str, ...] = ()
+    """Names of variables of the environment whose values are hidden."""

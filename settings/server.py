@@ -31,9 +31,13 @@ class Token(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     person: str = Field("", max_length=200)
+    """Whose token it is, as decisions are signed; "" for the name of its table."""
     tenant: str = Field("default", min_length=1)
+    """Whose ledger, budgets, memory and threads it opens."""
     token_env: str = ""
+    """Variable of the environment that holds the token; "" where `sha256` is given."""
     sha256: str = Field("", pattern=r"^([0-9a-f]{64})?$")
+    """SHA-256 of the token, 64 hex digits; "" where `token_env` is given."""
 
     @model_validator(mode="after")
     def _one_source(self) -> Token:
@@ -55,5 +59,8 @@ class Server(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     tokens: dict[TokenName, Token] = {}
+    """Tokens that are let in, by a name for people."""
     hosts: tuple[Annotated[str, AfterValidator(_host)], ...] = ()
+    """Host names it is reached by, beside those of this machine."""
     origins: tuple[Annotated[str, AfterValidator(_origin)], ...] = STUDIO_ORIGINS
+    """Origins of the web pages that may use it."""

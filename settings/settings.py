@@ -52,9 +52,12 @@ class Planning(_Section):
 
     mode: PlanningMode = "auto"
     threshold: int = 3
+    """Points from which a request is complex by mode `auto`."""
     max_steps: int = Field(20, ge=1, le=1000)
+    """Most steps that a plan may have."""
     max_depth: int = Field(3, ge=0, le=10)
     replan_budget: int = Field(2, ge=0)
+    """How often a run may plan again."""
     reclassify_budget: int = Field(1, ge=0)
 
 
@@ -62,6 +65,7 @@ class Planner(_Section):
     """How long and how often to ask for a plan (S3: 4 attempts, 2.0 backoff)."""
 
     attempts: int = Field(4, ge=1)
+    """How often a provider that does not serve is asked for a plan."""
     backoff: float = Field(2.0, ge=1)
     repairs: int = Field(2, ge=0)
     timeout_s: tuple[float, float, float] = (5, 15, 30)
@@ -71,13 +75,18 @@ class Execution(_Section):
     """How steps run."""
 
     order: Literal["dataflow", "waves"] = "dataflow"
+    """Whether steps wait for what they need alone, or for all steps of the waves before theirs."""
     step_retries: int = Field(2, ge=0)
+    """How often a failed call of one step is made again."""
     run_retries: int = Field(10, ge=0)
+    """How often calls are made again in one run, over all its steps."""
     retry_base_ms: float = Field(250, ge=0)
     max_parallel_steps: int = Field(8, ge=1)
+    """Most calls, and most lanes of agents, that are at work at once in a run."""
     max_tool_iterations: int = Field(100, ge=1)
     max_tool_iterations_hard_limit: int = Field(500, ge=1, le=500)
     step_timeout_s: float = Field(120, gt=0)
+    """Seconds that a call may take where neither step nor capability says."""
     on_failed_dependency: Cascade = "partial"
 
 
@@ -103,6 +112,7 @@ class Tools(_Section):
 
     top_k: int = Field(10, ge=1)
     result_limit: int = Field(8000, ge=100)
+    """Characters of a result that go into the state; what is longer lies in the blob store."""
 
 
 class Channel(_Section):
@@ -122,7 +132,9 @@ class Sessions(_Section):
     """How long things stay alive, in seconds."""
 
     gate_ttl_s: int = Field(86_400, ge=1)
+    """Seconds that a gate stays open where the request does not say."""
     lease_s: float = Field(60, gt=0)
+    """Seconds that a process holds a run without renewing its lease."""
 
 
 class Sources(_Section):
@@ -201,11 +213,7 @@ class Settings(BaseSettings):
         """Order the sources: flags, environment, file (which `load` passes as `_file`)."""
         given = dict(init_settings())
         file = given.pop("_file", {})
-        return (
-            InitSettingsSource(settings_cls, given),
-            env_settings,
-            InitSettingsSource(settings_cls, file),
-        )
+        return (InitSettingsSource(settings_cls, given), env_settings, InitSettingsSource(settings_cls, file))
 
 
 def load(workspace: Path | str = ".", **flags: Any) -> Settings:

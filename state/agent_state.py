@@ -24,13 +24,21 @@ class ModelRoute(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     provider: str
+    """Name of the provider in the settings; `embedded`: the planner built in, `given`: a model from code."""
     model: str
+    """Name of the model as its provider knows it."""
     embedded: bool = False
+    """Whether the planner that is built in serves, which needs no network and makes no second plan."""
     can_call: bool = False
+    """Whether the model can call tools, by function calling or in words."""
     chosen: bool = False
+    """Whether the request, its agent or code named it; then no other takes its place when it fails."""
     context: int = 128_000
+    """Size of the model's context in tokens, from the settings."""
     in_words: bool = False
+    """Whether it calls tools by blocks of text in its reply, for want of function calling."""
     hint: HintField = None
+    """What the step asks of its model; None for no wish. A model that takes its place has to meet it, too."""
 
     @property
     def native(self) -> bool:
@@ -43,11 +51,17 @@ class PlanningDecision(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     mode: str
+    """Planning mode of the run: `auto`, `llm_decides`, `always` or `never`."""
     score: int
+    """Points for signs of complexity in the request; 0 where a plan was given."""
     planned: bool
+    """Whether a plan is made."""
     complex: bool
+    """Whether the request is held for complex: by mode, score, or the vote of a model."""
     agentic: bool = False
+    """Whether a loop with tools serves the request instead of a plan."""
     signals: tuple[str, ...] = ()
+    """What the points were given for, in words, and what a model voted."""
 
 
 class Task(BaseModel):
@@ -55,9 +69,13 @@ class Task(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     task: str
+    """The request, in words that need no earlier message to be understood."""
     depends_on_chat_history: bool = False
+    """Whether a model says that the messages before matter; then the planner is shown them."""
     depends_on_memory: bool = False
+    """Whether memories were found that fit the request."""
     memories: tuple[str, ...] = ()
+    """Texts of the memories that fit the request, shown to the planner."""
 
 
 class Attempts(BaseModel):
@@ -69,13 +87,21 @@ class Attempts(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     replans: int = 0
+    """How often the planner was asked again: by `verify`, by the critic, or by a person."""
     reclassifications: int = 0
+    """How often the shortlist was drawn up again because a plan named an unknown capability."""
     plans: int = 0
+    """How many plans were proposed; `planner` counts each time it was heard, also when it had no plan."""
     edits: int = 0
+    """How many edits of a plan by people were accepted."""
     responses: int = 0
+    """How often a person answered a gate with words instead of a decision."""
     escalations: int = 0
+    """How often a person was asked what is to become of the run as it stands."""
     fixed: bool = False
+    """Whether the plan is not of a model's making (an undo), so that no model makes another."""
     retries: int = 0
+    """How often the critic had steps run again."""
 
     def replans_left(self, budget: int) -> int:
         """Say how often the planner may be asked again."""
@@ -96,59 +122,101 @@ class InputState(TypedDict):
     """What a caller sends: the new messages of a conversation."""
 
     messages: Annotated[list[AnyMessage], add_messages]
+    """New messages of the caller; LangGraph adds them to the thread by their ids."""
 
 
 class OutputState(TypedDict, total=False):
     """What a caller gets back."""
 
     messages: Annotated[list[AnyMessage], add_messages]
+    """The whole conversation of the thread, with the answer as its last message."""
     answer: str
+    """The words that the run ended with."""
     status: RunStatus
+    """How the run stands or ended."""
     plan: Plan | None
+    """The newest plan; None where none was made."""
     verdict: Verdict | None
+    """The critic's last ruling; None before one, and in runs without a plan."""
 
 
 class AgentState(TypedDict, total=False):
     """Everything one run knows; when a run begins, `session_event` clears all but the conversation."""
 
     messages: Annotated[list[AnyMessage], add_messages]
+    """The whole conversation of the thread; nothing is taken out of it."""
     compacted: Compaction | None
+    """What is left out of the conversation when a model is shown it; None while all of it fits."""
     run_id: str
+    """Id of the run, made by the door."""
     request: str
+    """The newest message of the user, as text."""
     route: ModelRoute
+    """Provider and model of the run; set by `capability_routing`."""
     benched: list[str]
+    """Names of providers whose budget is used up, so that they are passed over; set by `budget`."""
     tools: list[str]
+    """Names of the capabilities that a loop is offered, the best match first; set by `tool_filter`."""
     decision: PlanningDecision
+    """Whether and how the run is planned; set by `planning`."""
     task: Task
+    """The request as the planner sees it; set by `task_extraction`."""
     shortlist: list[str]
+    """Names of the capabilities that the planner is shown; set by `classification`."""
     context_hash: str
+    """Hash of what the planner was last shown, which lies in the blob store; "" before that."""
     plan: Plan | None
+    """The newest plan, proposed or verified; None before one, and while another is asked for."""
     checked: list[CheckedStep]
+    """The steps of the plan that passed `verify`, in the order of their dependencies."""
     changes: list[str]
+    """What a person changed of the plan before it, a sentence each; empty for a plan of the planner."""
     draft: Plan | None
+    """The plan that a person commented on or rejected, for the planner to work on; else None."""
     findings: list[Finding]
+    """What is wrong with the last plan or run; the planner is told when it is asked again."""
     attempts: Attempts
+    """How often the run has planned, run steps again and been talked over."""
     gate_id: str
+    """Id of the gate of the plan; "" where no person has to approve it."""
     estimate: dict[str, Any]
+    """What the plan needs at least, as `in_all` spells it; set by `verify`."""
     approved: bool
+    """Whether a person has approved the newest plan."""
     results: Annotated[dict[str, StepResult], merge_results]
+    """How steps ended, by the uid of the step."""
     verdict: Verdict | None
+    """The critic's last ruling over the run; None before one."""
     escalates: bool
+    """Whether a person is asked what is to become of the run; set by `score` and `no_other_plan`."""
     executed: Plan | None
+    """The plan that ran before a re-plan, to fall back on where no other is found; else None."""
     status: RunStatus
+    """How the run stands; set by the node that ends it, or makes it wait."""
     answer: str
+    """The words that the run ends with; empty until a node has them."""
 
 
 class StepTask(TypedDict):
     """What `dispatch` sends to the node or lane that runs one step."""
 
     run_id: str
+    """Id of the run that the step belongs to."""
     plan_id: str
+    """Id of the verified plan."""
     plan_hash: str
+    """Hash of the verified plan, 64 hex digits; the gateway lets only its steps pass."""
     plan_gate: str
+    """Id of the gate of the plan; "" where no person had to approve it."""
     goal: str
+    """Goal of the plan, in words."""
     route: ModelRoute
+    """Provider and model of the run, which an agentic step uses unless its hint asks for another."""
     index: int
+    """Position of the step in the plan, counted from 1, for progress."""
     total: int
+    """Number of the steps of the plan."""
     checked: CheckedStep
+    """The step with all that verification found out about it."""
     awaits: tuple[str, ...]
+    """Uids of the steps that have to end first: those it needs, or all earlier waves by order `waves`."""

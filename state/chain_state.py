@@ -20,29 +20,41 @@ class ChainTask(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     checked: CheckedStep
+    """The call of the chain, as a verified step."""
     plan_hash: str
+    """Hash of the plan, or of the calls, in which the call is on record."""
     args: dict[str, JsonValue]
+    """Arguments of the call, with all references resolved."""
     gate_id: str = ""
+    """Id of the gate of this call; "" where it has none of its own."""
     plan_gate: str = ""
+    """Id of the gate of its plan; "" where no person had to approve that."""
     ask_from: Risk | None = None
+    """Lowest risk from which its parts ask a person; None where the threshold asks for none."""
     budgets: tuple[LaneBudget, ...] = ()
+    """Limits of the lanes that it is called in, from the outermost."""
 
 
 class ChainInput(TypedDict):
     """What opens a chain."""
 
     task: ChainTask
+    """The call of the chain."""
 
 
 class ChainOutput(TypedDict, total=False):
     """What a chain returns."""
 
     result: StepResult
+    """How the call of the chain ended."""
 
 
 class ChainState(TypedDict, total=False):
     """The call, the open gate of one of its parts, and the result at the end."""
 
     task: ChainTask
+    """The call of the chain."""
     gate_id: str
+    """Id of the open gate of one of its parts."""
     result: StepResult
+    """How the call of the chain ended; it stands there only at the end."""

@@ -18,9 +18,13 @@ class Compaction(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     upto: str
+    """Id of the last message that is left out."""
     summary: str = ""
+    """What a model says of the messages left out; "" where they were cut off without one."""
     kept: str = ""
+    """Id of the message with the request, which stays though it is among the old; "" for none."""
     left_out: int = 0
+    """How many messages are left out by now, over all shortenings."""
 
 
 def within(messages: Sequence[AnyMessage], compacted: Compaction | None) -> list[AnyMessage]:

@@ -41,25 +41,45 @@ class Invocation:
     """
 
     lease: Lease
+    """The right of this process to write for the run; it names run, thread and tenant."""
     context: RunContext
+    """Options that the caller sent along with the request."""
     profile: Profile
+    """What is in force for the run: agent, planning mode, tools, modes and limits."""
     board: Board
+    """Where steps of the run wait for each other's results."""
     record: Record
+    """Writes an event, under its name, to the journal."""
     request: str = ""
+    """The message of the user that the run serves, from the record."""
     words: str = ""
+    """What the user wrote on the thread, the newest first, with blank lines between."""
     foreign: bool = False
+    """Whether messages came in that neither the user nor a run of ours wrote."""
     clock: Clock = utc_now
+    """Tells the time of day, in UTC; it may be set back."""
     seconds: Callable[[], float] = seconds_of_boot
+    """Tells the time in seconds that only ever rises, for durations."""
     seq: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    """Gives the numbers of events, one after another within the run."""
     cancelled_by: str = ""
+    """Who asked for the end of the run; "" while nobody has."""
     told: set[str] = field(default_factory=set)
+    """Names of the events that the run has sent, in every invocation, so that none is sent twice."""
     calls: defaultdict[str, Iterator[int]] = field(default_factory=lambda: defaultdict(itertools.count))
+    """Counters of the model calls made under one key, so that each gets a name of its own."""
     writer: Callable[[Any], None] | None = None
+    """Custom stream of an outer node, for the subgraph below it; None to use LangGraph's own."""
     front: Mapping[str, Any] = field(default_factory=dict)
+    """Place of the node as whose words a model in the subgraph streams; empty outside of one."""
     answered: Callable[[Any, Any], Awaitable[str]] | None = None
+    """Takes an answer that LangGraph resumed with to its gate, and says why not; None where none may."""
     redactor: Redactor = field(default_factory=Redactor)
+    """Hides known secrets in whatever is recorded or streamed."""
     worked_before_s: float = 0
+    """Seconds that the run was worked on in earlier invocations."""
     began_s: float = field(init=False)
+    """Reading of `seconds` when this invocation began."""
 
     def __post_init__(self) -> None:
         self.began_s = self.seconds()

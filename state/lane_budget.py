@@ -13,8 +13,11 @@ class LaneBudget(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     lane: str
+    """Path of the lane within its run: names of lanes joined by `/`."""
     tokens: int | None = None
+    """Most tokens that it may use; None for no limit of its own."""
     tool_calls: int | None = None
+    """Most calls of capabilities that it may make; None for no limit of its own."""
 
 
 def carve(asked: int | None, left: int | None) -> int | None:

@@ -19,7 +19,9 @@ class _Waiting:
     """A lane that waits for a place; `turn` gets the lender of the place."""
 
     parent: str
+    """Lane that opened it and may lend its place; "" for none."""
     turn: asyncio.Future[str]
+    """Gets the lender of the place when the lane may begin."""
 
 
 class LanePlaces:

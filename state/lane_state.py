@@ -14,21 +14,26 @@ class LaneInput(TypedDict):
     """What `dispatch` sends to a lane."""
 
     step_task: StepTask
+    """The step, with its plan and all it waits for."""
 
 
 class LaneState(TypedDict, total=False):
     """The step, its gate once it is open, and its result at the end."""
 
     step_task: StepTask
+    """The step, with its plan and all it waits for."""
     gate_id: str
+    """Id of the gate of the step; it stands there once the gate is open."""
     waits: bool
     """Whether the gate is one that the step has to pass before it begins; set by `named_gate`."""
     approach: str
     """How a step that is run again may be done instead; set by `another_approach`."""
     results: Annotated[dict[str, StepResult], merge_results]
+    """The result of this one step, by its uid."""
 
 
 class LaneOutput(TypedDict, total=False):
     """What a lane returns to the plan."""
 
     results: Annotated[dict[str, StepResult], merge_results]
+    """The result of this one step, by its uid."""

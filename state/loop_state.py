@@ -25,13 +25,21 @@ class LoopTask(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     lane: str
+    """Name of the loop within its run: `main`, or the uid of the step or call that it serves."""
     plan_hash: str = ""
+    """Hash of the plan, or of the calls, that opened the loop; "" for the main loop."""
     goal: str
+    """What the loop is to do, in the words of the user, the plan or the model above it."""
     route: ModelRoute
+    """Provider and model that the loop asks."""
     tools: tuple[str, ...]
+    """Names of the capabilities that it may call."""
     depth: int = 0
+    """How many agents are above it; 0 for the main loop and for a step of a plan."""
     max_turns: int | None = None
+    """Most turns it may take; None for as many as its agent may."""
     budgets: tuple[LaneBudget, ...] = ()
+    """Limits of its own lane and of those above it, from the outermost."""
 
 
 class ToolCall(BaseModel):
@@ -42,12 +50,19 @@ class ToolCall(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     call_id: str
+    """Id of the call in the model's reply; its answer carries the same."""
     index: int
+    """Position of the call in the reply, counted from 0."""
     name: str
+    """Name of the tool as the model wrote it."""
     checked: CheckedStep | None = None
+    """The call as a verified step; None where it will not be made."""
     error: str = ""
+    """Why the call is not made, as the model is told; "" where it is."""
     answer: str = ""
+    """Reply to a call that is not made: a person's to `clarify`, or that it is proposed; else ""."""
     proposed: str = ""
+    """Text that is proposed as a memory instead of being remembered; else ""."""
 
     @property
     def made(self) -> str:
@@ -80,8 +95,11 @@ class CallDoubt(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     call_id: str
+    """Id of the call in the model's reply."""
     uid: str
+    """Uid of the call, or of the part of a chain, that has the effect."""
     status: Literal["open", "decided", "left"] = "open"
+    """Where the doubt stands: nobody has said, a person has decided, or a person left it open."""
 
 
 def merge_doubts(left: dict[str, CallDoubt], right: dict[str, CallDoubt]) -> dict[str, CallDoubt]:
@@ -94,25 +112,35 @@ class LoopOutcome(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     status: Literal["completed", "failed", "budget_exceeded", "timeout", "cancelled", "escalated"]
+    """How the loop ended."""
     text: str
+    """Last words of the model, or why the loop was stopped."""
     code: str = ""
+    """What kind of failure or limit ended it, such as `loop_guard` or a limit's setting; "" for success."""
 
 
 class LoopInput(TypedDict):
     """What opens a loop."""
 
     loop: LoopTask
+    """What the loop is to do, and with what."""
     conversation: Annotated[list[AnyMessage], add_messages]
+    """Messages that the loop begins with."""
     compacted: NotRequired[Compaction | None]
+    """What is left out of the conversation already; left out itself where nothing is."""
 
 
 class LoopOutput(TypedDict, total=False):
     """What a loop returns."""
 
     outcome: LoopOutcome
+    """How the loop ended."""
     doubts: Annotated[dict[str, CallDoubt], merge_doubts]
+    """Calls of which nobody knows whether they happened, by the id of the call."""
     conversation: Annotated[list[AnyMessage], add_messages]
+    """All messages of the loop."""
     tripped: list[str]
+    """Keys of the patterns that the loop guard has found."""
 
 
 class LoopState(TypedDict, total=False):
@@ -122,19 +150,33 @@ class LoopState(TypedDict, total=False):
     """
 
     loop: LoopTask
+    """What the loop is to do, and with what."""
     conversation: Annotated[list[AnyMessage], add_messages]
+    """Messages of the loop: the model's replies and what its calls returned."""
     compacted: Compaction | None
+    """What is left out when the model is shown the conversation; None while all of it fits."""
     crowded: bool
+    """Whether the next turn is too long for the model and has to be shortened first."""
     fitted: int
+    """Number of the turn for which the conversation was shortened; it is shortened once a turn."""
     turn: int
+    """Number of the last reply, counted from 1."""
     calls: list[ToolCall]
+    """Calls of the last reply, in its order."""
     batch: str
+    """Hash under which the calls of the last reply are on record, as the gateway looks them up."""
     made: list[str]
+    """Signatures of all calls so far, the oldest first, for the loop guard."""
     refused: list[str]
+    """Signatures of calls that the loop guard no longer lets pass."""
     tripped: list[str]
+    """Keys of the patterns that the loop guard has found, so that it speaks of each once."""
     steering: str
+    """What the loop guard tells the model before its next reply; "" where it has nothing to say."""
     doubts: Annotated[dict[str, CallDoubt], merge_doubts]
+    """Calls of which nobody knows whether they happened, by the id of the call."""
     outcome: LoopOutcome
+    """How the loop ended; it stands there only at the end."""
 
 
 def in_doubt(state: LoopState) -> dict[str, CallDoubt]:
@@ -146,17 +188,24 @@ class CallTask(TypedDict):
     """What is sent to the node that makes one call."""
 
     loop: LoopTask
+    """The loop that the call belongs to."""
     batch: str
+    """Hash under which the calls of the reply are on record."""
     call: ToolCall
+    """The call that the node makes."""
 
 
 class ApprovalTask(TypedDict):
     """What is sent to the node that asks: the calls that share a gate, and the others of the same reply."""
 
     loop: LoopTask
+    """The loop that the calls belong to."""
     batch: str
+    """Hash under which the calls of the reply are on record."""
     calls: list[ToolCall]
+    """Calls that one gate asks about together."""
     others: list[str]
+    """Signatures of the other calls of the same reply, for the card."""
 
 
 def calls_of(task: ApprovalTask) -> list[ToolCall]:

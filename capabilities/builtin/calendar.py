@@ -23,29 +23,43 @@ class Meeting(BaseModel):
     """One event, as it falls into the window; times carry their offset, whole days are dates."""
 
     start: str
+    """When it begins: ISO 8601 with offset, or a date for a whole day."""
     end: str
+    """When it ends, spelled as `start`."""
     title: str
+    """Title of the event."""
     location: str = ""
+    """Where it takes place; "" where the file does not say."""
     description: str = ""
+    """What the event is about; "" where the file does not say."""
     all_day: bool = False
+    """Whether it takes whole days."""
     calendar: str = ""
+    """Path of the file that it is in, below the folder of calendars."""
 
 
 class Unreadable(BaseModel):
     """A file, or a part of one, that is not among the events."""
 
     path: str
+    """Path of the file, below the folder of calendars."""
     reason: str
+    """Why it could not be read, in words."""
 
 
 class Agenda(BaseModel):
     """Events in the order they begin, and what could not be read."""
 
     events: list[Meeting]
+    """Events of the window."""
     count: int
+    """Number of those events."""
     start: str
+    """First moment of the window, in ISO 8601 with offset."""
     end: str
+    """First moment after the window, in ISO 8601 with offset."""
     unreadable: list[Unreadable] = []
+    """Files and parts of files that are missing among the events."""
 
 
 When = Annotated[

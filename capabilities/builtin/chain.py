@@ -27,10 +27,13 @@ class Step(BaseModel):
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
     capability: str = Field(validation_alias=AliasChoices("toolName", "capability", "tool"))
+    """Name of the capability that is called."""
     arguments: dict[str, JsonValue] = Field(
         default_factory=dict, validation_alias=AliasChoices("arguments", "params", "args")
     )
+    """Its arguments; texts may refer to inputs and earlier steps of the chain."""
     id: str = Field("", coerce_numbers_to_str=True)
+    """Name of the step, as references name it; "" for its number."""
 
 
 class Input(BaseModel):
@@ -38,7 +41,9 @@ class Input(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     type: InputType = "any"
+    """JSON type of the argument."""
     description: str = ""
+    """What the argument is for, in words."""
 
 
 class InputSchema(BaseModel):
@@ -46,8 +51,11 @@ class InputSchema(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     type: Literal["object"] = "object"
+    """JSON type of all arguments together, always `object`."""
     properties: dict[str, Input]
+    """The arguments by name."""
     required: list[str] = []
+    """Names of the required arguments: all of them, or left out."""
 
     @model_validator(mode="after")
     def _all_required(self) -> InputSchema:
@@ -60,11 +68,17 @@ class Made(BaseModel):
     """A chain that can be called by its name from now on, in this run only."""
 
     name: str
+    """Name under which the chain is called."""
     hash: str
+    """SHA-256 of its definition, 64 hex digits."""
     inputs: dict[str, InputType]
+    """JSON types of its arguments, by name."""
     steps: list[str]
+    """Names of the capabilities that it calls, in order."""
     mode: str
+    """Gravest mode of its calls."""
     risk: str
+    """Gravest risk of its calls."""
 
 
 @capability(

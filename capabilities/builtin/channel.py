@@ -20,8 +20,11 @@ class Receipt(BaseModel):
     """What the channel answered."""
 
     channel: str
+    """Name of the channel in the settings."""
     status: int
+    """HTTP status of the answer."""
     message_id: str | None = None
+    """Id that the channel gave the message; None where it answered none."""
 
 
 def _url(args: Mapping[str, JsonValue], call: CallContext) -> str:

@@ -15,10 +15,15 @@ class Moment(BaseModel):
     """A point in time, spelled in several ways."""
 
     iso: str
+    """Date and time in ISO 8601 with offset, to the second."""
     date: str
+    """Date in ISO 8601."""
     time: str
+    """Time of day, as hours and minutes."""
     weekday: str
+    """Name of the weekday in English."""
     timezone: str
+    """Name of the time zone, such as Europe/Berlin."""
 
 
 @capability(

@@ -37,10 +37,15 @@ class Document(BaseModel):
     """A document that was written; `version` names what was there before: empty, or the same."""
 
     path: str
+    """Path in the workspace."""
     format: str
+    """`md`, `csv` or `html`, by the ending of the path."""
     bytes: int
+    """Size of the document in bytes."""
     rows: int
+    """Number of the rows of its table."""
     version: str
+    """Names what was there before, for `files.restore`; "" where nothing was."""
 
 
 def _writable(args: Mapping[str, JsonValue], call: CallContext) -> None:

@@ -25,45 +25,60 @@ class Listing(BaseModel):
     """Relative paths, sorted."""
 
     files: list[str]
+    """Paths in the workspace, sorted."""
     count: int
+    """Number of those files."""
 
 
 class FileText(BaseModel):
     """A file's content."""
 
     path: str
+    """Path in the workspace, in full where a bare name was given."""
     text: str
+    """Whole text of the file."""
 
 
 class Written(BaseModel):
     """A file that was written; `version` names what it held before, empty when it was not there."""
 
     path: str
+    """Path in the workspace."""
     bytes: int
+    """Size of the text in bytes of UTF-8."""
     version: str
+    """Names what the file held before, for `files.restore`; "" where it was not there."""
 
 
 class Restored(BaseModel):
     """A file that is what it was; `version` names what it held until then."""
 
     path: str
+    """Path in the workspace."""
     version: str
+    """Names what the file held until then, for another `files.restore`."""
 
 
 class Line(BaseModel):
     """A line that matched, counted from 1."""
 
     path: str
+    """Path of the file in the workspace."""
     line: int
+    """Number of the line, counted from 1."""
     text: str
+    """The line without spaces around it; at most 300 characters."""
 
 
 class Lines(BaseModel):
     """The lines that matched."""
 
     matches: list[Line]
+    """The first lines that matched, up to the limit asked for."""
     count: int
+    """Number of all lines that matched."""
     unreadable: list[str] = []
+    """Why files could not be read, a sentence each."""
 
 
 def inside(args: Mapping[str, JsonValue], call: CallContext) -> None:

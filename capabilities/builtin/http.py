@@ -43,12 +43,19 @@ class Response(BaseModel):
     """What came back: `text` as it is, `data` where it is JSON, `left_out` why neither was kept."""
 
     url: str
+    """Address that answered, after redirects."""
     status: int
+    """HTTP status of the answer."""
     content_type: str = ""
+    """Media type as the server names it; "" where it names none."""
     headers: dict[str, str] = {}
+    """Headers that are of use, by name in lower case."""
     text: str = ""
+    """Body as text; "" where it was left out."""
     data: JsonValue = None
+    """Body as a value, where it is JSON; else None."""
     left_out: str = ""
+    """Why the body was not kept; "" where it was."""
 
 
 def _target(args: Mapping[str, JsonValue]) -> Target | None:

@@ -19,14 +19,18 @@ class Forgotten(BaseModel):
     """A memory that is gone; what it said is not told again."""
 
     id: str
+    """Id of the memory that is gone."""
     forgotten: bool = True
+    """Always true: no call returns otherwise."""
 
 
 class Found(BaseModel):
     """Memories, best match first."""
 
     matches: list[Memory]
+    """Memories that match."""
     count: int
+    """Number of those memories."""
 
 
 @capability(

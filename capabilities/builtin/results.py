@@ -17,8 +17,11 @@ class Piece(BaseModel):
     """A part of a result; `next` is where the following one starts, None at the end."""
 
     text: str
+    """This part of the result."""
     total: int
+    """Length of the whole result, in characters."""
     next: int | None
+    """Where the following part starts, in characters; None at the end."""
 
 
 @capability(

@@ -32,17 +32,24 @@ class Rows(BaseModel):
     """Rows by column name; `truncated` when there were more."""
 
     rows: list[dict[str, JsonValue]]
+    """The rows, each by column name."""
     columns: list[str]
+    """Names of the columns, in order."""
     count: int
+    """Number of the rows returned."""
     truncated: bool
+    """Whether there were more rows than the limit."""
 
 
 class Changed(BaseModel):
     """How many rows a statement changed, and those it returned."""
 
     changed: int
+    """Number of the rows that changed."""
     rows: list[dict[str, JsonValue]]
+    """Rows that the statement returned, each by column name."""
     count: int
+    """Number of the rows returned."""
 
 
 def _known(args: Mapping[str, JsonValue], call: CallContext) -> None:

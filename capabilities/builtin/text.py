@@ -41,14 +41,18 @@ class Extracted(BaseModel):
     """The value most likely meant, and all that were found, in order."""
 
     value: str
+    """The value most likely meant."""
     values: list[str]
+    """All values found, in the order of the text."""
     kind: Kind
+    """What was looked for."""
 
 
 class Summary(BaseModel):
     """Sentences of the text itself."""
 
     summary: str
+    """The chosen sentences in their order, with spaces between."""
 
 
 @capability(

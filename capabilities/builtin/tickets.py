@@ -29,18 +29,26 @@ class Ticket(BaseModel):
     """One ticket."""
 
     id: int
+    """Number of the ticket."""
     title: str
+    """What it is about, in one line."""
     body: str = ""
+    """Details; "" for none."""
     amount: str | None = None
+    """Sum of money that it is about, with its currency; None for none."""
     status: str = "open"
+    """`open` or `closed`."""
     created_at: str = ""
+    """When it was created, in ISO 8601."""
 
 
 class Tickets(BaseModel):
     """Tickets, newest first."""
 
     tickets: list[Ticket]
+    """The tickets, newest first."""
     count: int
+    """Number of those tickets."""
 
 
 @capability(

@@ -101,7 +101,9 @@ class _Row:
     """What is known of the calls of a chain before they are made."""
 
     chain: Chain
+    """Definition of the chain."""
     parts: Sequence[Capability]
+    """Capabilities that its calls call, in order."""
 
     def calls(self, args: Mapping[str, JsonValue] | None) -> list[PartCall]:
         return [

@@ -41,8 +41,11 @@ class Told:
     """Who is told of what happens between a call and its result."""
 
     may_retry: MayRetry
+    """Told of a failed attempt; says whether another may follow."""
     looked_up: LookedUp
+    """Told what a lookup of an effect brought."""
     kept: Kept = untold
+    """Told that nothing is called, because an earlier effect counts."""
 
 
 class Attempts:

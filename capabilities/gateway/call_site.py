@@ -25,13 +25,21 @@ class Site:
     """
 
     lease: Lease
+    """Right to write for the run that makes the call."""
     plan_hash: str
+    """Hash of the plan, or of the calls of a reply, that it stands in."""
     checked: CheckedStep
+    """The call as verified."""
     profile: Profile
+    """What is in force for the run."""
     words: str = ""
+    """What the user wrote on the thread."""
     ask_from: Risk | None = None
+    """Lowest risk from which a part of a chain asks; None for other calls."""
     attempt: int = 1
+    """Number of the attempt that is named by the idempotency key, counted from 1."""
     lanes: tuple[LaneBudget, ...] = ()
+    """Limits of the lanes that it is made in, from the outermost."""
 
 
 def effect_call(found: Capability, args: dict[str, JsonValue], site: Site) -> EffectCall:

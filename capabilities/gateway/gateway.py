@@ -57,9 +57,13 @@ class Admitted(NamedTuple):
     """
 
     capability: Capability
+    """Capability, narrowed to its arguments."""
     args: dict[str, JsonValue]
+    """Arguments of the call, checked."""
     asked: bool
+    """Whether a person decided over it."""
     beside: frozenset[str]
+    """Uids of the steps of its plan."""
 
 
 class Gateway:

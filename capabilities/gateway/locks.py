@@ -19,9 +19,13 @@ class _Asking:
     """A call that asked for resources; `held` from the moment they are its own."""
 
     keys: frozenset[str]
+    """Resources that the call asks for."""
     loop: asyncio.AbstractEventLoop
+    """Event loop that the call waits in."""
     turn: asyncio.Future[None]
+    """Done when the resources are the call's own."""
     held: bool = False
+    """Whether they are its own by now."""
 
 
 class ResourceLocks:

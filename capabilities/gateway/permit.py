@@ -16,7 +16,9 @@ class Permit(NamedTuple):
     """That a call may be made: whether a person decided over it, and whether over doing it `again`."""
 
     asked: bool
+    """Whether a person decided over the call."""
     again: bool = False
+    """Whether a person decided that it is done again."""
 
 
 def says_again(gate: Gate, checked: CheckedStep) -> bool:

@@ -26,13 +26,21 @@ class Entry(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
     type: Literal["stdio", "http", "streamable-http", "streamableHttp", "streamable_http"] | None = None
+    """How it is reached; None to tell by `command` or `url`."""
     command: str | None = None
+    """Program that is started; None for a server that is reached by `url`."""
     args: list[str] = []
+    """Arguments of that program."""
     env: dict[str, str] = {}
+    """Variables of the environment that the program gets besides."""
     cwd: str | None = None
+    """Folder that it is started in, from the workspace; None for the workspace."""
     url: str | None = None
+    """Address of the server; None for one that is started."""
     headers: dict[str, str] = {}
+    """Headers sent to that address."""
     disabled: bool = False
+    """Whether the server is switched off in the file."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +48,11 @@ class Listed:
     """A server of the file: its name, what stands there, and where."""
 
     name: str
+    """Name of the server in the file."""
     entry: Entry
+    """What stands there, with variables by their names."""
     file: ServerFile
+    """The file it stands in."""
 
     def fingerprint(self, hashes: Mapping[str, str]) -> str:
         """Hash what stands there, variables by their names, the workspace, and the files its command names.
@@ -111,7 +122,9 @@ class ServerFile:
     """The file as text, for saying where something stands in it."""
 
     path: Path
+    """Path of the file."""
     text: str
+    """Its whole text."""
 
     def where(self, *path: str | int) -> str:
         """Name file and line of a value; of the nearest that is there around it."""

@@ -16,9 +16,13 @@ class Hints(NamedTuple):
     """The claims of a tool; None where it makes none."""
 
     read_only: bool | None = None
+    """Whether it changes nothing, as the server claims; None for no claim."""
     destructive: bool | None = None
+    """Whether it may destroy something, as the server claims; None for no claim."""
     idempotent: bool | None = None
+    """Whether doing it twice is as doing it once, as the server claims; None for no claim."""
     open_world: bool | None = None
+    """Whether it reaches what is outside, as the server claims; None for no claim."""
 
     @property
     def mode(self) -> Mode | None:

@@ -30,15 +30,25 @@ class Standing:
     """
 
     listed: Listed
+    """The server as the file lists it."""
     entry: Entry
+    """Its entry with variables filled in."""
     settings: McpServer
+    """What the settings say of it."""
     prefix: str
+    """What the names of its capabilities begin with."""
     state: State
+    """How it stands: switched off, not trusted, trusted, ready or failed."""
     cause: str = ""
+    """Why it stands so; "" where that is plain."""
     next_step: str = ""
+    """What a person can do about it; "" for nothing."""
     tools: Mapping[str, Capability] = field(default_factory=dict)
+    """Its capabilities, by the names that the server calls them."""
     left_out: Mapping[str, str] = field(default_factory=dict)
+    """Why tools are no capabilities, by the names that the server calls them."""
     files: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of the files that its command names, by path."""
 
     @property
     def name(self) -> str:

@@ -30,10 +30,15 @@ class Tool:
     """A tool as its server lists it; two that are equal may be called the same way."""
 
     name: str
+    """Name that the server calls it."""
     description: str
+    """What the tool does, in the words of the server."""
     input_schema: dict[str, Any]
+    """JSON schema of its arguments."""
     output_schema: dict[str, Any] | None
+    """JSON schema of its result; None where the server states none."""
     hints: Hints
+    """What the server claims of it."""
 
 
 def read_tool(told: Mapping[str, Any]) -> Tool:

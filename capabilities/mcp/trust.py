@@ -24,9 +24,13 @@ class Given(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     starts: str
+    """What the server starts or connects to, as a person saw it."""
     entry_hash: str
+    """Hash of entry and named files, which trust is bound to."""
     given_by: str
+    """Who gave the trust."""
     given_at: str
+    """When it was given, in ISO 8601."""
 
 
 _FILE = TypeAdapter(dict[str, Given])

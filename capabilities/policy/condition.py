@@ -25,8 +25,11 @@ class Condition:
     """A compiled expression; `keys` are the arguments it reads, None when it may read any."""
 
     expression: Expression
+    """The compiled expression."""
     names: frozenset[str]
+    """Names that it uses."""
     keys: frozenset[str] | None
+    """Arguments that it reads; None when it may read any."""
 
     def judge(self, facts: Values, unknown: Collection[str] | None) -> tuple[Verdict, str]:
         """Evaluate over the facts of a call, and say why where it is neither yes nor no.

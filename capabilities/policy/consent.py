@@ -38,10 +38,15 @@ class Judgement:
     """
 
     ruling: Ruling
+    """What the policy answers."""
     asks: bool
+    """Whether a person has to decide."""
     own_gate: bool
+    """Whether no approved plan covers it, so that it asks at a gate of its own."""
     reason: str
+    """Why it asks; "" where it does not."""
     undecided: bool = False
+    """Whether it asks only because a value is not known yet."""
 
     @property
     def denied(self) -> bool:
@@ -91,8 +96,11 @@ class _ByRisk:
     """What risk and taint alone say of a call."""
 
     asks: bool
+    """Whether a person has to decide."""
     own_gate: bool = False
+    """Whether no approved plan covers it."""
     reason: str = ""
+    """Why it asks; "" where it does not."""
 
 
 _FREE = _ByRisk(asks=False)

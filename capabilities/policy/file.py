@@ -40,9 +40,13 @@ class Match(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     capability: Globs = None
+    """Names or globs of capabilities; None for all."""
     mode: Modes = None
+    """Modes of capabilities; None for all."""
     risk: Risks = None
+    """Risks of calls; None for all."""
     tenant: Globs = None
+    """Names or globs of tenants; None for all."""
 
     def declared(self, name: str, mode: Mode, risk: Risk | None) -> bool:
         """Say whether a capability is one of those the rule is about; `risk` None where it may be any."""
@@ -72,11 +76,17 @@ class _Entry(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     match: Match = Match()
+    """Which calls the rule is about."""
     when: Annotated[str, StringConstraints(min_length=1, max_length=LONGEST)] | None = None
+    """Expression that has to hold; None where nothing more has to."""
     decide: Answer
+    """What the rule answers."""
     reason: str = ""
+    """Why, for people; "" for nothing."""
     approvers: Annotated[tuple[Text, ...], BeforeValidator(listed)] = ()
+    """Who may approve; empty for anybody."""
     quorum: int = Field(1, ge=1)
+    """How many different people have to approve."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +94,19 @@ class Rule:
     """One rule, and where it stands, as `policy.toml:12`."""
 
     where: str
+    """Where the rule stands, as `policy.toml:12`."""
     match: Match
+    """Which calls it is about."""
     condition: Condition | None
+    """What has to hold for the arguments; None where nothing more has to."""
     decide: Answer
+    """What it answers."""
     reason: str
+    """Why, for people; "" for nothing."""
     approvers: tuple[str, ...]
+    """Who may approve; empty for anybody."""
     quorum: int
+    """How many different people have to approve."""
 
     @property
     def catch_all(self) -> bool:
@@ -102,8 +119,11 @@ class Policy:
     """Ordered rules, the last of them a catch-all; the hash covers what they say, not how it is laid out."""
 
     path: Path
+    """File that the rules stand in."""
     rules: tuple[Rule, ...]
+    """The rules in order: every deny comes first, then the first that matches; the last one matches all."""
     hash: str
+    """Hash of what the rules say, however they are laid out."""
     gates: Mapping[str, NamedGate] = field(default_factory=dict)
     """The gates that plans can name."""
 

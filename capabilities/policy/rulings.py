@@ -20,13 +20,21 @@ class Ruling:
     """
 
     answer: Answer
+    """What the policy answers."""
     reason: str
+    """Why, in words."""
     rule: str = ""
+    """Where the rule stands, as `policy.toml:12`; "" when the mode decided."""
     approvers: tuple[str, ...] = ()
+    """Who may approve; empty for anybody."""
     quorum: int = 1
+    """How many different people have to approve."""
     undecided: bool = False
+    """Whether it asks only because an argument is not known yet."""
     named: bool = False
+    """Whether a rule allows the capability by its very name."""
     delegated: bool = False
+    """Whether a person has delegated such calls, and nothing else stands against this one."""
 
     @property
     def why(self) -> str:
@@ -39,8 +47,11 @@ class Look:
     """One rule that was looked at, and whether it matched; `note` says why where that is not plain."""
 
     rule: Rule
+    """The rule that was looked at."""
     verdict: Verdict
+    """Whether it matched: `yes`, `no`, `unknown` (an argument is not known yet) or `error`."""
     note: str = ""
+    """Why, where that is not plain; else ""."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +59,11 @@ class Explanation:
     """A ruling, the rules that were looked at on the way, and what the mode alone would have said."""
 
     ruling: Ruling
+    """What the policy answers in the end."""
     looks: tuple[Look, ...]
+    """The rules that were looked at on the way, in order."""
     floor: Ruling
+    """What the mode alone would have answered."""
 
 
 def stricter(ruled: Ruling, floor: Ruling) -> Ruling:

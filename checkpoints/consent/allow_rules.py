@@ -27,16 +27,27 @@ class AllowRule(Line):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     id: str
+    """Name of the rule, as commands take it."""
     capability: str
+    """Name of the capability that the rule allows."""
     args: dict[str, ArgumentRule]
+    """What each argument may be, by name."""
     max_risk: Risk
+    """Gravest risk of a call that it allows."""
     scope: RememberScope
+    """How long it holds: for the run, the thread, or always."""
     tenant: str
+    """Whose calls it allows."""
     run_id: str
+    """Id of the run in which it was given; it binds a rule of scope run."""
     thread_id: str
+    """Id of the thread in which it was given; it binds a rule of scope session."""
     given_by: str
+    """Who gave it."""
     given_at: str
+    """When it was given, in ISO 8601."""
     definition: str = ""
+    """Hash of the chain that it allows, 64 hex digits; "" for what is no chain."""
 
     def covers(self, gate: Gate, shown: Mapping[str, JsonValue]) -> bool:
         """Say whether a call that a gate shows is one that this rule allows. Never a destructive one."""

@@ -18,8 +18,11 @@ class ArgumentRule(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     equals: JsonValue = None
+    """Value that the argument has to have."""
     glob: str | None = None
+    """Pattern that the text has to fit; None for no pattern."""
     any: Literal[True] | None = None
+    """True where it may be anything; None else."""
 
     @model_validator(mode="after")
     def _one_form(self) -> ArgumentRule:
@@ -46,7 +49,9 @@ class Remember(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     scope: RememberScope
+    """How long it holds: for the run, the thread, or always."""
     args: dict[str, ArgumentRule] = {}
+    """Which arguments may differ, and how, by name."""
 
 
 def free_in(call: Mapping[str, JsonValue]) -> tuple[str, ...]:

@@ -18,9 +18,13 @@ class Approval(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     by: str
+    """Who approved."""
     channel: str
+    """Door that the approval came through."""
     at: datetime
+    """When it was given, in UTC."""
     card: str = ""
+    """Hash of the card that it was given to; "" in rows of older versions."""
 
 
 def approvers_of(shown: Mapping[str, JsonValue]) -> tuple[str, ...]:

@@ -27,32 +27,49 @@ _OVER_DOUBTS: dict[int, tuple[Answer, ...]] = {0: ("reject",), 1: ("approve", "r
 
 
 class Gate(BaseModel):
-    """One decision a person is asked for; `shown` is its card, and `card_hash` the hash of all of that.
-
-    `shown_hash` is the hash that an answer may name: that of the plan, or of the card of a call.
-    """
+    """One decision a person is asked for."""
 
     model_config = ConfigDict(frozen=True)
     gate_id: str
+    """Id made of run, kind and subject, so that it is the same after a crash."""
     thread_id: str
+    """Thread of the run, on which its answer resumes it."""
     run_id: str
+    """Run that waits for the answer."""
     tenant: str
+    """Tenant of the run: nobody else's people see the gate."""
     kind: GateKind
+    """What is asked: a plan, a step, a question (`info`), or what becomes of a run."""
     step_uid: str | None
+    """Uid of the step that it asks about, or of what asks for several; None for other kinds."""
     shown_hash: str
+    """Hash that an answer may name: of the plan, or of the card of a call."""
     shown: dict[str, JsonValue]
+    """The card: all that a person is shown."""
     card_hash: str | None = None
+    """SHA-256 of the card, written when the gate opens; None in rows of older versions."""
     requested_at: datetime
+    """When it was opened, in UTC."""
     expires_at: datetime
+    """When it closes by itself, in UTC."""
     status: GateStatus
+    """How it stands: open, or what ended it."""
     decided_at: datetime | None = None
+    """When it was decided or closed by itself, in UTC; None while it is open."""
     decided_by: str | None = None
+    """Who decided; None while it is open."""
     channel: str | None = None
+    """Door that the run came through; once it is decided, that of the decision."""
     reason: str | None = None
+    """Words of the decision, or the answer to a question; None while it is open."""
     edited: Plan | None = None
+    """Plan that an edit put in the place of the shown one; None for other answers."""
     remembered: Remember | None = None
+    """How widely its approval holds; None where it holds once."""
     approvals: tuple[Approval, ...] = ()
+    """The approvals so far, where several people have to approve."""
     effects: tuple[EffectAnswer, ...] = ()
+    """What a person said of each effect in doubt."""
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
@@ -100,17 +117,25 @@ class Gate(BaseModel):
 
 
 class Decision(BaseModel):
-    """An answer to one gate; `plan` is the next revision, when the answer is an edit."""
+    """An answer to one gate."""
 
     model_config = ConfigDict(frozen=True)
     answer: Answer
+    """What the person answers."""
     decided_by: str
+    """Who answers: a person by a token, a login name, or the name a caller gives."""
     channel: str
+    """Door that the answer came through, such as `cli` or `server`."""
     reason: str = ""
+    """Words that go with it: why not, feedback on a plan, or the answer to a question."""
     shown_hash: str | None = None
+    """Hash of what the person looked at; None where the answer does not name it."""
     plan: Plan | None = None
+    """Next revision of the plan, where the answer is an edit."""
     remember: Remember | None = None
+    """How widely the approval is to hold; None for this once."""
     effects: tuple[EffectAnswer, ...] = ()
+    """What became of each effect in doubt, where the gate asks about them."""
 
 
 def gate_id(run_id: str, kind: GateKind, subject: str) -> str:

@@ -22,6 +22,7 @@ class Line(BaseModel):
     """What a line of such a file holds."""
 
     id: str
+    """Name of the line, as commands take it."""
 
 
 Kind = TypeVar("Kind", bound=Line)

@@ -19,9 +19,13 @@ class DoneBefore:
     """An effect of an earlier run, with the `same` arguments or others; `certain` when it surely happened."""
 
     run_id: str
+    """Id of the run that had the effect."""
     capability: str
+    """Name of the capability that had it."""
     same: bool
+    """Whether its arguments were the same."""
     certain: bool
+    """Whether it surely happened."""
 
     @property
     def reason(self) -> str:

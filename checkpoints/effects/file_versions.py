@@ -18,10 +18,15 @@ class Change:
     """What a call makes of a file: the path, and the version after it."""
 
     key: str
+    """Idempotency key of the call that changes the file."""
     tenant: str
+    """Whose call it is."""
     run_id: str
+    """Id of the run that makes the call."""
     path: str
+    """Path of the file in the workspace."""
     after: str
+    """SHA-256 of what the file holds after it; "" where it is gone."""
 
 
 class FileVersions:

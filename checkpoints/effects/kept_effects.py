@@ -35,13 +35,21 @@ class Call:
     """
 
     thread_id: str
+    """Id of the thread of the run."""
     run_id: str
+    """Id of the run that makes the call."""
     uid: str
+    """Uid of the call."""
     capability: str
+    """Name of the capability that is called."""
     args_hash: str
+    """SHA-256 of its arguments."""
     own_key: str
+    """Idempotency key of its own effect."""
     within: str = ""
+    """Uid of the step, chain or agent that makes it; "" where that is on record."""
     kept: str = ""
+    """Key of the effect that verification chose for it; "" for none."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +61,13 @@ class Past:
     """
 
     key: str = ""
+    """Key of the effect whose record counts; "" where there is none."""
     uid: str = ""
+    """Uid of the step or call that had it."""
     result: JsonValue = None
+    """What it returned; None where it returned nothing."""
     again: bool = False
+    """Whether the like was done, and every record of it counts for another call."""
 
 
 NEW = Past()
@@ -66,9 +78,13 @@ class Lineage:
     """Which step, agent and chain each call of a run belongs to, and which steps its newest plan has."""
 
     parents: dict[str, str] = field(default_factory=dict)
+    """Uid of the step, agent or chain above each call, by uid."""
     current: set[str] = field(default_factory=set)
+    """Uids of the steps of the newest plan."""
     tries: dict[str, str] = field(default_factory=dict)
+    """Uid of the step that an alternative was tried for, by the uid of the alternative."""
     promised: dict[str, str] = field(default_factory=dict)
+    """What verification chose to count for a step, by uid: a key, or its own uid."""
 
     def path(self, uid: str) -> list[str]:
         """Go from a call up to the step of the plan that it belongs to."""

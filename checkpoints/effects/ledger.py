@@ -35,27 +35,34 @@ Status = Literal["intent", "done", "failed", "in_doubt"]
 
 @dataclass(frozen=True)
 class EffectCall:
-    """One capability call that changes something, by all that makes it this call and no other.
-
-    `lease`: the run it is made in. `unasked`: no person decided over it in this run, because its risk is low,
-    or a rule allows it. `undo_key` and `first_key` are keys under which the receiver may know it already.
-    `within` and `kept` are those of a call that is looked for among what is done (`kept_effects`). `again`: a
-    person has approved that it is done again.
-    """
+    """One capability call that changes something, by all that makes it this call and no other."""
 
     lease: Lease
+    """Right to write for the run that the call is made in."""
     step_uid: str
+    """Uid of the step or call that has the effect."""
     capability: str
+    """Name of the capability that is called."""
     effect: Effect
+    """Effect class of the call."""
     args: dict[str, JsonValue]
+    """Arguments of the call; the same key with others is a conflict."""
     attempt: int = 1
+    """Number of the attempt, part of the key; counted from 1."""
     ordinal: int = 1
+    """Number of the effect within its attempt, part of the key; counted from 1."""
     undo_key: str | None = None
+    """Key of the undoing of an effect, which the receiver may know from an earlier run; else None."""
     first_key: str | None = None
+    """Key under which the same call was sent before and never answered; None for no such call."""
     unasked: bool = False
+    """Whether no person decided over it in this run: its risk is low, or a rule allows it."""
     within: str = ""
+    """Uid of the step, chain or agent that makes it, to look for it among what is done; "" if on record."""
     kept: str = ""
+    """Key of the effect that verification chose to count for it; "" for none."""
     again: bool = False
+    """Whether a person has approved that it is done again."""
 
     @cached_property
     def key(self) -> str:
@@ -84,18 +91,20 @@ class EffectCall:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What the ledger already knows of a call; `fresh` when it was written down just now.
-
-    `sender` names another process that began it and still lives: it may be sending it at this moment.
-    `code` says of a call that failed what kind of failure it was.
-    """
+    """What the ledger already knows of a call."""
 
     status: Status
+    """How the effect stands."""
     fresh: bool
+    """Whether it was written down just now."""
     result: JsonValue = None
+    """What the call returned; None where it returned nothing or has not ended."""
     error: str = ""
+    """Why it failed, in words; "" for a call that did not fail."""
     sender: str = ""
+    """Another process that began it and still lives, so that it may be sending it; "" for none."""
     code: str = ""
+    """What kind of failure it was; "" for a call that did not fail."""
 
 
 class Ledger:
@@ -242,16 +251,8 @@ def _intend(connection: sqlite3.Connection, call: EffectCall, at: datetime, limi
             " effect, args_hash, args, status, intended_at, unasked, owner, first_key)"
             " VALUES (?,?,?,?,?,?,?,?,?,?,?,'intent',?,?,?,?)",
             (call.key, call.lease.tenant, call.lease.thread_id, call.lease.run_id, call.step_uid)
-            + (
-                call.attempt,
-                call.ordinal,
-                call.capability,
-                call.effect,
-                call.args_hash,
-                canonical_json(call.args),
-                at.isoformat(),
-            )
-            + (call.unasked, call.lease.owner, call.first_key),
+            + (call.attempt, call.ordinal, call.capability, call.effect, call.args_hash)
+            + (canonical_json(call.args), at.isoformat(), call.unasked, call.lease.owner, call.first_key),
         )
         return Recorded("intent", fresh=True)
     if row["args_hash"] != call.args_hash:

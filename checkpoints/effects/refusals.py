@@ -26,10 +26,15 @@ class Refusal:
     """One call that was not made, and who said so; nobody where its time ran out."""
 
     capability: str
+    """Name of the capability that was not called."""
     effect: str
+    """Effect class of the call."""
     status: Literal["rejected", "expired"]
+    """Whether a person said no, or nobody answered in time."""
     by: str = ""
+    """Who said no; "" where the time ran out."""
     reason: str = ""
+    """Why, in that person's words; "" for none."""
 
     def __str__(self) -> str:
         if self.status == "expired":

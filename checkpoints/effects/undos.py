@@ -28,16 +28,27 @@ class PastEffect:
     """
 
     key: str
+    """Idempotency key of the effect."""
     capability: str
+    """Name of the capability that had it."""
     args: dict[str, JsonValue]
+    """Arguments of the call, as recorded."""
     certain: bool
+    """Whether it surely happened."""
     result: JsonValue
+    """What the call returned; None where nobody knows."""
     began: str
+    """When its intent was written down, in ISO 8601."""
     ended: str
+    """When it ended, in ISO 8601; when it began where it has no end."""
     step: CheckedStep | None
+    """Step or call that had it; None where that is not on record."""
     planned: bool
+    """Whether that is a step of a plan."""
     undone: Undone = ""
+    """What became of undoing it; "" where nobody tried."""
     undone_by: str = ""
+    """Id of the run that undid it; "" for none."""
 
 
 class Undos:

@@ -31,16 +31,27 @@ class RecordedCall:
     """One verified step or call: its name, whose part it is, and whether somebody had to be asked."""
 
     uid: str
+    """Uid of the step or call."""
     id: str
+    """Its id in the plan; for a call of a model `lane.turn.index`."""
     capability: str
+    """Name of the capability; "" for a step that a model does."""
     effect: Effect
+    """Effect class of the call."""
     risk: Risk
+    """Risk of the call."""
     needed: bool
+    """Whether somebody had to be asked."""
     tainted: bool
+    """Whether its arguments may hold what others wrote."""
     gated: bool
+    """Whether it had a gate of its own."""
     gate_subject: str
+    """What its gate is about: its uid, or the reply that asked for several."""
     above: str
+    """Lane, chain or step that it belongs to, by uid; "" for a step of the plan."""
     approved: bool
+    """Whether a plan that shows it was approved."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +59,11 @@ class RunWork:
     """All calls and effects of a run, as they are on record."""
 
     calls: Mapping[str, RecordedCall] = field(default_factory=dict)
+    """All verified steps and calls, by uid."""
     effects: tuple[EffectRecord, ...] = ()
+    """All effects, in the order in which they were begun."""
     rejected: frozenset[str] = frozenset()
+    """What a person said no to, or nobody answered in time, by the subject of the gate."""
 
     def under(self, uid: str) -> tuple[EffectRecord, ...]:
         """List the effects of a step or lane: its own, and those of its calls, chains and sub-agents."""

@@ -15,8 +15,11 @@ Beat = Callable[[], bool]
 @dataclass
 class _Entry:
     interval_s: float
+    """Seconds between two beats."""
     beat: Beat
+    """Makes one beat; says whether another is to follow."""
     due: float = field(default=0.0)
+    """When the next one is due, on the monotonic clock in seconds."""
 
 
 class Heartbeat:

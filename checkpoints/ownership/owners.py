@@ -26,11 +26,17 @@ class Owner(NamedTuple):
     """A process that holds runs; `nonce` names its lock, and tells two agents of one process apart."""
 
     host: str
+    """Name of the machine; "" in rows from before there were locks."""
     boot: str
+    """Id of the boot of that machine."""
     namespace: str
+    """PID namespace of the process."""
     pid: str
+    """Its process id, as text."""
     started: str
+    """When it started, in clock ticks since the boot, as text: it tells a process id used again apart."""
     nonce: str
+    """Name of its lock file, made at random."""
 
     def __str__(self) -> str:
         return ":".join(self)

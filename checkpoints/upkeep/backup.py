@@ -30,8 +30,11 @@ class SavedFile(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     size: int
+    """Size in bytes."""
     sha256: str
+    """SHA-256 of the file, 64 hex digits."""
     version: int
+    """Version of its tables: the number of migrations applied."""
 
 
 class Manifest(BaseModel):
@@ -39,8 +42,11 @@ class Manifest(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     taken_at: datetime
+    """When the backup was taken, in UTC."""
     files: dict[str, SavedFile]
+    """The databases by file name."""
     blobs: int
+    """Number of the blobs that are in it."""
 
 
 def back_up(folder: Path, destination: Path, at: datetime, busy_timeout_s: float = 30) -> Manifest:

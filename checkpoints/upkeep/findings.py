@@ -14,9 +14,13 @@ class Finding:
     """One thing in one file, and what to do about it. A `note` says what is so, and is no fault."""
 
     file: str
+    """Name of the file that it is about."""
     what: str
+    """What is found, in words."""
     next_step: str
+    """What to do about it, in words; "" for nothing."""
     note: bool = False
+    """Whether it only says what is so, and is no fault."""
 
 
 def several(names: Sequence[object]) -> str:

@@ -34,7 +34,9 @@ class Restored:
     """What was put in place, and where the store from before is; None where there was none."""
 
     manifest: Manifest
+    """What the backup holds."""
     kept: Path | None
+    """Folder that the store from before is in; None where there was none."""
 
 
 def restore(backup: Path, folder: Path, at: datetime) -> Restored:

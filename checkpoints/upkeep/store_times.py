@@ -19,10 +19,15 @@ class Checkpointed:
     """What the newest checkpoint of a thread knows: its run, the steps and gates of that, and its end."""
 
     thread_id: str
+    """Id of the thread."""
     run_id: str | None = None
+    """Id of its run; None where there is none yet."""
     ended: bool = False
+    """Whether the checkpoint knows of the end of that run."""
     steps: frozenset[str] = frozenset()
+    """Uids of the steps that it knows to have ended."""
     gates: frozenset[str] = frozenset()
+    """Ids of the gates that it knows."""
 
 
 async def refuse_two_times(database: Database, checkpointed: Checkpointed) -> None:

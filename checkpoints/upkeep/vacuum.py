@@ -17,8 +17,11 @@ class Vacuumed:
     """One file, and its size in bytes before and after."""
 
     file: str
+    """Name of the file."""
     before: int
+    """Its size in bytes before."""
     after: int
+    """Its size in bytes after."""
 
 
 def vacuum(folder: Path, busy_timeout_s: float = 30) -> list[Vacuumed]:

@@ -42,10 +42,15 @@ class Page:
     """How lines are laid out: `short` in few rows each, `whole` with nothing left out."""
 
     now: float
+    """The present moment, in seconds of the clock that lines are timed by."""
     width: int
+    """Columns of the terminal."""
     columns: tuple[int, int]
+    """Widths of the columns for id and capability."""
     short: bool = False
+    """Whether each line takes few rows."""
     whole: bool = False
+    """Whether nothing is left out."""
 
 
 def frame(board: Board, now: float, width: int, height: int, limits: RunBudget) -> RenderableType:

@@ -21,17 +21,29 @@ class Line:
     """One step of a plan, or one call of a model's; `since` and `seconds` say how long it takes."""
 
     id: str
+    """Id of the step; "" for a call of a model."""
     capability: str
+    """Name of what is called; `agent` for a step that a model does."""
     args: str = ""
+    """Arguments on one line, with nothing that could act on a terminal."""
     risk: Risk = "None"
+    """Risk of the call."""
     grave: bool = False
+    """Whether its mode is grave or it has a gate of its own."""
     state: State = "pending"
+    """How it stands."""
     since: float = 0
+    """When it began, in seconds of the clock of the screen; 0 while it has not."""
     seconds: float | None = None
+    """How long it took; None while it has not ended."""
     tries: int = 1
+    """How often it was tried."""
     said: str = ""
+    """What is to be said of it, such as an error; "" for nothing."""
     uid: str = ""
+    """Uid of the step or call; "" until it begins."""
     calls: tuple[Line, ...] = ()
+    """Calls that were made within it."""
 
     @property
     def risky(self) -> bool:
@@ -49,16 +61,27 @@ class Board:
     """All that is known of a run so far: its lines, its open gates, and what it has used."""
 
     lines: tuple[Line, ...] = ()
+    """Steps, or calls of a loop, in order."""
     phase: str = "starting"
+    """What the run is doing, in words."""
     began: float = 0
+    """When the screen began with the run, in seconds of its clock."""
     gates: Mapping[str, str] = field(default_factory=dict)
+    """What open gates ask about, in words, by the id of the gate."""
     model_calls: int = 0
+    """Number of model calls so far."""
     tokens: int = 0
+    """Tokens of those calls, sent and returned together."""
     cost: int = 0
+    """Cost of those that have a price, in micro-cents."""
     unpriced: int = 0
+    """Number of those without a price."""
     tool_calls: int = 0
+    """Number of calls of capabilities so far."""
     answer: str = ""
+    """Answer as far as it was heard; "" when it stands in the transcript."""
     answer_id: str = ""
+    """Id of the message that the answer is heard from."""
 
     @property
     def usage(self) -> dict[str, int]:

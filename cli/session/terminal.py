@@ -37,8 +37,11 @@ class Terminal:
     """Where progress goes (stderr), and whether anybody is there to ask."""
 
     as_json: bool
+    """Whether output is JSON, for programs."""
     no_input: bool
+    """Whether nobody is to be asked."""
     screen: Console = field(default_factory=lambda: views.console(stderr=True))
+    """Console that progress is written to."""
 
     @property
     def interactive(self) -> bool:

@@ -10,7 +10,9 @@ class Page:
     """One page of `limit` rows; the first has the number 1."""
 
     number: int = 1
+    """Number of the page, counted from 1."""
     limit: int = 200
+    """Most rows of a page."""
 
     @property
     def skipped(self) -> int:

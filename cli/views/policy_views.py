@@ -59,10 +59,15 @@ class Question:
     """The call that is asked about: by name, with its arguments as JSON, and whose it is."""
 
     name: str
+    """Name of the capability."""
     args: str | None
+    """Arguments as JSON text; None where none are given."""
     tenant: str
+    """Whose call it is."""
     agent: str | None
+    """Name of the agent that makes it; None for none."""
     tainted: bool = False
+    """Whether what others wrote was read before it."""
 
 
 def explain_call(workspace: Path, asked: Question, as_json: bool) -> int:

@@ -65,7 +65,9 @@ class Hanging:
     """A text whose rows but the first are indented: none of them can pass for a line of ours."""
 
     text: Text
+    """The text."""
     indent: int
+    """Columns by which every row but the first is indented."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         first, *rest = self.text.wrap(console, options.max_width - self.indent, overflow="fold") or [Text()]

@@ -40,8 +40,11 @@ class Left:
     """What a failed call has left: keys that do not rest, retries, and seconds until its deadline."""
 
     rested_key: bool
+    """Whether there is a key that neither rests nor was tried."""
     retries: int
+    """How often the provider may be asked again."""
     seconds: float
+    """Seconds until the deadline of the call."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,11 @@ class Turn:
     """Whom to ask next, with which key, and who is asked if that fails."""
 
     route: ModelRoute
+    """Provider and model to ask."""
     key: Key
+    """Key to begin with."""
     onward: ModelRoute | None
+    """Provider and model that are asked if that fails; None for nobody."""
 
 
 class Failover:

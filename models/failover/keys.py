@@ -14,10 +14,15 @@ class Key:
     """One key. Until `rests_until` others go first; `not_before` is what the provider asked for."""
 
     position: int
+    """Place of the key among those of its provider, counted from 0."""
     breaker: CircuitBreaker
+    """Opens after failures in a row."""
     refused: bool = False
+    """Whether the provider has refused it for good."""
     rests_until: float = 0
+    """Until when others go first, in seconds of the failover's clock."""
     not_before: float = 0
+    """Until when the provider asked not to be asked, in seconds of the same clock."""
 
     def usable(self, now: float) -> bool:
         """Say whether it may be sent with at all."""

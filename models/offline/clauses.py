@@ -67,11 +67,17 @@ class Clause:
     """
 
     text: str
+    """The piece as it stands, without politeness."""
     verb: str
+    """Verb that it begins with, in lower case; "" for none."""
     action: str | None
+    """What that verb means to the planner; None where it means nothing to it."""
     rest: str
+    """What follows the verb."""
     question: bool = False
+    """Whether the piece is a question."""
     then: bool = False
+    """Whether the request wants it done after the clause before it."""
 
 
 def split(request: str) -> list[Clause]:

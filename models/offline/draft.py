@@ -40,8 +40,11 @@ class Source:
     """A text that other steps may use: the step it comes from, and where in its output it is."""
 
     step: str
+    """Id of the step that the text comes from."""
     path: str
+    """Where in the output of that step it is; "" for the whole."""
     label: str = ""
+    """What it is, in words, to know it again when it is spoken of."""
 
     @property
     def reference(self) -> str:
@@ -54,15 +57,25 @@ class Draft:
     """Steps so far; `topic` is the text spoken of, `focus` what `it` means, `made` the last thing created."""
 
     capabilities: dict[str, dict[str, Any]]
+    """What the planner may use, by name, as its prompt spells them."""
     steps: list[dict[str, Any]] = field(default_factory=list)
+    """Steps so far, as a plan spells them."""
     topic: Source | None = None
+    """Text that is spoken of; None before one."""
     focus: Source | None = None
+    """What `it` means; None before anything was named."""
     made: Source | None = None
+    """Last thing that was created; None before one."""
     summary: Source | None = None
+    """Summary of the topic; None before one was made."""
     facts: dict[str, Source] = field(default_factory=dict)
+    """Values extracted from the topic, by their kind."""
     several: list[Source] = field(default_factory=list)
+    """Texts that `them` means; empty where only one is spoken of."""
     said: str = ""
+    """Words that were written last, for a later clause that repeats them; "" for none."""
     last_of_clause: str | None = None
+    """Id of the last step of the clause before, which a step with an effect follows; else None."""
 
     def add(self, capability: str, description: str, **params: Any) -> str:
         """Append a step and return its id. Raises CannotPlan when the capability is not at hand."""

@@ -27,6 +27,7 @@ class OfflineModel(BaseChatModel):
     """Plan and answer deterministically, offline; refuse everything else."""
 
     model_name: str = NAME
+    """Name that runs record of the model."""
 
     @property
     def _llm_type(self) -> str:

@@ -34,8 +34,11 @@ class Ability:
     """Whether an endpoint answers at all, or can do one thing; `why` it cannot."""
 
     name: str
+    """What was tried: `answers`, or a capability of models."""
     can: bool
+    """Whether it worked."""
     why: str = ""
+    """What was wrong with the reply; "" where it worked."""
 
 
 class Probe:

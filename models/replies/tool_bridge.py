@@ -31,10 +31,15 @@ class Block:
     """One block of a reply: where it stands, and the call it makes or what is wrong with it."""
 
     start: int
+    """Where it begins in the reply, in characters."""
     end: int
+    """Where it ends in the reply, in characters."""
     name: str = ""
+    """Name of the tool that it calls; "" where it calls none."""
     arguments: Mapping[str, Any] | None = None
+    """Arguments of the call; None where they cannot be read."""
     error: str = ""
+    """What is wrong with the block; "" where nothing is."""
 
 
 def new_nonce() -> str:

@@ -26,9 +26,13 @@ class Trip:
     """One pattern that was found: how grave it is, and the call it is about."""
 
     pattern: Pattern
+    """Which pattern was found."""
     severity: Severity
+    """Whether the model is warned, the call refused, or the loop ended."""
     signature: str
+    """Tool and arguments of the call that it is about."""
     times: int
+    """How often the call was made; 2 for a change between two calls."""
 
     @property
     def key(self) -> str:

@@ -44,7 +44,9 @@ class Proposal:
     """What the model answered: a plan, questions, or the reason why there is none."""
 
     plan: Plan | None = None
+    """The plan; None where the model made none."""
     cannot: str = ""
+    """Why there is no plan, in words; "" where there is one."""
     repaired: bool = False
     """Whether it was written otherwise than a plan is spelled."""
     read_as: tuple[str, ...] = ()

@@ -56,10 +56,15 @@ class _Run:
     """One call of a chain in one invocation."""
 
     runner: StepRunner
+    """Makes calls and records how they end."""
     gates: CallGates
+    """Opens and reads the gates of calls."""
     stores: Stores
+    """Where the run is recorded."""
     task: ChainTask
+    """The call of the chain."""
     invocation: Invocation
+    """What this invocation carries beside the state."""
 
     async def onward(self) -> Update:
         """Call what has not been called. Returns the result of the chain, or the gate it stops at."""

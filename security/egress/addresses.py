@@ -20,9 +20,13 @@ class Block(NamedTuple):
     """A block of addresses: reachable by anybody, by a listed host only, or never by a name."""
 
     network: IPv4Network | IPv6Network
+    """The addresses of the block."""
     reach: Reach
+    """Whether anybody may be reached there, only a listed host, or nobody by a name."""
     what: str
+    """What the block is for, in words."""
     source: str
+    """Document that sets the block apart."""
 
 
 def read_table(name: str) -> Iterator[dict[str, str]]:

@@ -25,7 +25,9 @@ class Body:
     """The text of a reply, or why it was left out."""
 
     text: str = ""
+    """Text of the reply; "" where it was left out."""
     left_out: str = ""
+    """Why it was left out; "" where it was not."""
 
 
 async def read_body(reply: httpx.Response, egress: Egress) -> Body:

@@ -21,9 +21,13 @@ class Answer:
     """The last reply of a chain, and the URL it came from."""
 
     url: str
+    """Address that the last reply came from."""
     status: int
+    """HTTP status of that reply."""
     headers: httpx.Headers
+    """All headers of that reply."""
     body: Body
+    """Its text, or why it was left out."""
 
 
 async def exchange(transport: GuardedTransport, approved: ApprovedRequest, egress: Egress) -> Answer:

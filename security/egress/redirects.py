@@ -24,9 +24,13 @@ class Hop:
     """One request of a chain; header names are lower case."""
 
     method: str
+    """HTTP method."""
     url: httpx.URL
+    """Address that is asked."""
     headers: Mapping[str, str]
+    """Headers by name in lower case."""
     content: bytes | None = None
+    """Body that is sent; None for none."""
 
     @property
     def safe(self) -> bool:

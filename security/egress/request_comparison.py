@@ -31,9 +31,13 @@ class ApprovedRequest:
     """What a request was approved to be; header names are lower case."""
 
     method: str
+    """HTTP method that was approved."""
     url: str
+    """Address that was approved."""
     headers: Mapping[str, str]
+    """Headers that were approved, by name in lower case."""
     content: bytes = b""
+    """Body that was approved; empty for none."""
 
 
 def compare(request: httpx.Request, approved: ApprovedRequest) -> None:

@@ -25,9 +25,13 @@ class Target:
     """Where a request goes: the host as DNS, TLS and the Host header have it, and the port."""
 
     scheme: str
+    """`http` or `https`."""
     host: str
+    """Host name as DNS and TLS have it, or an address."""
     port: int
+    """Port of the host."""
     address: Address | None = None
+    """The host as an address; None where it is a name."""
 
     @property
     def place(self) -> str:

@@ -33,6 +33,7 @@ class RedactedConnection(sqlite3.Connection):
     """A connection that looks through whatever is written."""
 
     redactor: Redactor
+    """Hides known secrets in what is written."""
 
     def cursor(self, factory: Any = RedactedCursor) -> Any:
         """Open a cursor that looks through its parameters."""

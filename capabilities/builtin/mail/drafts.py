@@ -22,9 +22,13 @@ class Draft(BaseModel):
     """Where a draft lies, below the maildir."""
 
     path: str
+    """Path of the draft below the maildir."""
     to: list[str]
+    """Addresses that it would go to."""
     subject: str
+    """Subject of the draft."""
     message_id: str
+    """Its Message-ID."""
 
 
 @capability(

@@ -25,18 +25,26 @@ class Mail(BaseModel):
     """One message; `text` is its body as plain text."""
 
     id: str
+    """Message-ID of the message, or the name of its file where it has none."""
     sender: str
+    """Who sent it, as its header says."""
     subject: str
+    """Subject of the message."""
     date: str
+    """When it was sent, in ISO 8601; in 1970 where its header does not say."""
     text: str
+    """Body as plain text."""
 
 
 class Mails(BaseModel):
     """Messages, best match first, the newest first among equals."""
 
     messages: list[Mail]
+    """Messages that match, up to the limit asked for."""
     count: int
+    """Number of all messages that match."""
     unreadable: list[str] = []
+    """Messages that could not be read."""
 
 
 @capability(

@@ -29,11 +29,17 @@ class ApprovedMail:
     """What a mail was approved to say; attachments are names and contents."""
 
     sender: str
+    """Address that the mail comes from."""
     to: Sequence[str]
+    """Addresses that it goes to."""
     cc: Sequence[str]
+    """Addresses that get a copy."""
     subject: str
+    """Subject as approved."""
     text: str
+    """Body as approved."""
     attachments: Sequence[tuple[str, bytes]]
+    """Names and contents of the files."""
 
 
 def compare(wire: bytes, line_end: bytes, approved: ApprovedMail) -> None:

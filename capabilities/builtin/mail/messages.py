@@ -46,7 +46,9 @@ class BuiltMail:
     """A mail as the bytes that leave, and its Message-ID."""
 
     message_id: str
+    """Its Message-ID."""
     wire: bytes
+    """The whole mail as the bytes that leave."""
 
 
 def build(

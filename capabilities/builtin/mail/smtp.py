@@ -42,17 +42,24 @@ class Refusal(BaseModel):
     """A recipient the server did not take, and what it said."""
 
     address: str
+    """Address that the server did not take."""
     code: int
+    """SMTP code of the refusal."""
     said: str
+    """What the server said."""
 
 
 class Sent(BaseModel):
     """A message the server took: for whom, and for whom not."""
 
     accepted: list[str]
+    """Addresses that the server took the mail for."""
     refused: list[Refusal]
+    """Addresses that it did not take the mail for."""
     message_id: str
+    """Message-ID of the mail."""
     said: str
+    """What the server said when it took the mail."""
 
 
 def _sendable(args: Mapping[str, JsonValue], call: CallContext) -> None:
