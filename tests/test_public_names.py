@@ -18,6 +18,27 @@ def test_the_public_names_of_graph_load_on_first_use() -> None:
         assert callable(getattr(planwright.graph, name))
 
 
+def test_a_module_of_capabilities_needs_one_import_and_the_former_paths_work() -> None:
+    program = (
+        "from planwright.capabilities import CallContext, Compensation, capability as now\n"
+        "from planwright.capabilities.call_context import CallContext as context\n"
+        "from planwright.capabilities.capability import capability as former\n"
+        "from planwright.graph.plan import Compensation as compensation\n"
+        "from planwright.capabilities import capability as later\n"
+        "assert (context, former, compensation) == (CallContext, now, Compensation)\n"
+        "for declare in (now, later):\n"
+        "    @declare('door.open', mode='read_only')\n"
+        "    def look(name: str) -> str:\n"
+        "        'Look at a door.'\n"
+        "        return name\n"
+        "    print(look.name, look.mode)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    )
+    assert done.stdout.splitlines() == ["door.open read_only"] * 2
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nope'"):
         _ = planwright.graph.nope
