@@ -29,11 +29,11 @@ test: setup  ## Run the tests
 test-whole: setup  ## Run every case of the long lists, too
 	$(BIN)/pytest -n 4 --dist worksteal --whole
 
-check: setup  ## Lint, format, types, layers
+check: setup  ## Lint, format, types, rooms, descriptions of fields
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	MYPYPATH=.typing $(BIN)/mypy
-	$(BIN)/pytest tests/test_layers.py tests/test_public_names.py
+	$(BIN)/pytest tests/test_layers.py tests/test_public_names.py tests/house
 
 bench: setup  ## Makespan over critical path, and beside LangChain's create_agent -> bench.json
 	$(BIN)/python -m benchmarks.makespan
