@@ -114,7 +114,7 @@ class Registry:
         return tuple(str(match[2]) for match in found)
 
     def rank(self, text: str, limit: int, fits: Callable[[Capability], bool] = lambda _: True) -> list[str]:
-        """Name the capabilities that fit a text best (S1 tool filter), of those that `fits` lets pass.
+        """Name the capabilities that fit a text best, of those that `fits` lets pass.
 
         A tag that occurs in the text counts 1.0, a word of the description 0.5; ties go by
         name. `datetime.now` and `memory.search` are always among them, and never what is offered

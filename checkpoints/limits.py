@@ -50,7 +50,7 @@ class Limit:
 
     @property
     def near(self) -> bool:
-        """Whether 80 % is used (SPEC §8)."""
+        """Whether 80 % is used."""
         return self.used > 0 and 10 * self.used >= 8 * self.most
 
     @property

@@ -1,4 +1,4 @@
-"""What becomes of a step whose dependencies did not all succeed (S1 "smart cascade", S2 strict)."""
+"""What becomes of a step whose dependencies did not all succeed."""
 
 from __future__ import annotations
 

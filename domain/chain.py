@@ -1,4 +1,4 @@
-"""A chain: calls put in a row under one name, for the run that made it (S2 "dynamic tool chains", SPEC 5)."""
+"""A chain: calls put in a row under one name, for the run that made it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a step needs of the model that does it (SPEC §2 `capability_routing`, S1 and S2: model hints)."""
+"""What a step needs of the model that does it."""
 
 from __future__ import annotations
 

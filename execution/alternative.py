@@ -1,4 +1,4 @@
-"""alternative: one other call instead of one that failed, within what was approved (S0, S2).
+"""alternative: one other call instead of one that failed, within what was approved.
 
 A model suggests it; the rules of a plan verify it. What needs a person is not made: the step fails,
 and the critic may have a new plan made and asked for.

@@ -1,4 +1,4 @@
-"""Undoing a run: a new run of what its effects declare to be undone by, in reverse order (SPEC §9).
+"""Undoing a run: a new run of what its effects declare to be undone by, in reverse order.
 
 Only a person asks for it. The new run passes verification, its gate, the gateway and the ledger like any
 other; no model has a say in what it does.

@@ -1,4 +1,4 @@
-"""Warn before a limit is reached: once a run for each limit, when 80 % of it is used (SPEC §8)."""
+"""Warn before a limit is reached: once a run for each limit, when 80 % of it is used."""
 
 from __future__ import annotations
 

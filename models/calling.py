@@ -160,7 +160,7 @@ class Models:
         return await self._serve(call, route, invocation, key)
 
     async def persist(self, ask: Callable[[int], Awaitable[T]]) -> T:
-        """Ask again with backoff while no provider serves; `ask` is told how often it was (S3)."""
+        """Ask again with backoff while no provider serves; `ask` is told how often it was."""
         failures = 0
         while True:
             try:

@@ -1,4 +1,4 @@
-"""What a plan will use, as far as that is known before it runs: the estimate on its card (SPEC §8).
+"""What a plan will use, as far as that is known before it runs: the estimate on its card.
 
 A direct step is one call, a chain as many as it has steps. A step left to a model asks it at least once,
 and nobody knows how often it asks and calls. The answer at the end is one more call of a model. Of what

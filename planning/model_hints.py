@@ -1,4 +1,4 @@
-"""Which model does a step: routed by its hint, and told in the journal (SPEC §2, capability_routing)."""
+"""Which model does a step: routed by its hint, and told in the journal."""
 
 from __future__ import annotations
 

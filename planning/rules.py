@@ -1,4 +1,4 @@
-"""The rules a plan has to pass. Each finding names a code, the step and a fix (SPEC 3.4)."""
+"""The rules a plan has to pass. Each finding names a code, the step and a fix."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def examine(
 
 
 def close_plan(plan: Plan) -> tuple[Plan, bool]:
-    """Give a plan that does not end with words a `respond` step (S3)."""
+    """Give a plan that does not end with words a `respond` step."""
     if plan.steps and plan.steps[-1].closing:
         return plan, False
     taken = {step.id for step in plan.steps}

@@ -1,4 +1,4 @@
-"""The settings of the context window (S1: compact at 80 %, the oldest 60 %, truncate to 70 %)."""
+"""The settings of the context window (compact at 80 %, the oldest 60 %, truncate to 70 %)."""
 
 from __future__ import annotations
 

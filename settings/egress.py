@@ -1,4 +1,4 @@
-"""Where calls may go on the network, and how much may come back (SPEC 5)."""
+"""Where calls may go on the network, and how much may come back."""
 
 from __future__ import annotations
 

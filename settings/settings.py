@@ -48,7 +48,7 @@ class _Section(BaseModel):
 
 
 class Planning(_Section):
-    """When and how far to plan (S0, S1)."""
+    """When and how far to plan."""
 
     mode: PlanningMode = "auto"
     threshold: int = 3
@@ -62,7 +62,7 @@ class Planning(_Section):
 
 
 class Planner(_Section):
-    """How long and how often to ask for a plan (S3: 4 attempts, 2.0 backoff)."""
+    """How long and how often to ask for a plan (4 attempts, 2.0 backoff)."""
 
     attempts: int = Field(4, ge=1)
     """How often a provider that does not serve is asked for a plan."""
@@ -91,7 +91,7 @@ class Execution(_Section):
 
 
 class Alternative(_Section):
-    """What a model may suggest instead of a call that failed (S2: one a step, 256 tokens)."""
+    """What a model may suggest instead of a call that failed (one a step, 256 tokens)."""
 
     enabled: bool = True
     max_tokens: int = Field(256, ge=1)
@@ -99,7 +99,7 @@ class Alternative(_Section):
 
 
 class LoopGuard(_Section):
-    """When a model goes round in circles (S1): calls of the window, then the counts of each pattern."""
+    """When a model goes round in circles: calls of the window, then the counts of each pattern."""
 
     window: int = Field(30, ge=1)
     repeat: tuple[int, int, int] = (10, 20, 30)

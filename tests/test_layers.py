@@ -114,6 +114,11 @@ def test_every_file_of_nodes_is_a_node_and_every_node_has_its_file() -> None:
     assert files == nodes
 
 
+def test_no_text_refers_to_a_document_that_is_not_here() -> None:
+    absent = re.compile(r"\b(?:SPEC|DESIGN|S[0-4])\b")
+    assert [name for name, path in SOURCES.items() if absent.search(path.read_text("utf-8"))] == []
+
+
 def test_only_settings_reads_the_environment() -> None:
     readers = [
         module

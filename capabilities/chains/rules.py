@@ -1,4 +1,4 @@
-"""What a chain has to keep to before it is made: its name, its calls, and what they refer to (SPEC 5)."""
+"""What a chain has to keep to before it is made: its name, its calls, and what they refer to."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The `when` of a policy rule: one CEL expression about a call, compiled once.
 
 It answers yes, no, unknown (it needs an argument that is not known yet) or error, and only the
-first two are ever taken at their word (SPEC 4.5).
+first two are ever taken at their word.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The policy: a pure function from a call to allow, ask or deny, by ordered rules (SPEC 4.5).
+"""The policy: a pure function from a call to allow, ask or deny, by ordered rules.
 
 Every `deny` is looked at first, and any that matches wins over all else. Then the first other rule that
 matches decides, and the catch-all where none does. The mode of the capability is the floor below that:
-no rule makes a call freer than its declaration (SPEC 4.2). A rule that cannot be evaluated never allows.
+no rule makes a call freer than its declaration. A rule that cannot be evaluated never allows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`policy.toml`: ordered rules, read once and refused at start with file and line (SPEC 4.5)."""
+"""`policy.toml`: ordered rules, read once and refused at start with file and line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sort a provider's failure by what to do next (SPEC §7)."""
+"""Sort a provider's failure by what to do next."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Providers are tried by priority. Within one, a key that failed rests and the next is tried at once;
 when all rest, the call is made again after a backoff. What a provider refuses for good is not tried
-anywhere else (SPEC §7; the breaker is Nygard's, "Release It!").
+anywhere else (the breaker is Nygard's, "Release It!").
 """
 
 from __future__ import annotations

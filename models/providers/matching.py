@@ -1,4 +1,4 @@
-"""Which of the configured models serve a step that needs something of them (SPEC §2, capability_routing)."""
+"""Which of the configured models serve a step that needs something of them."""
 
 from __future__ import annotations
 

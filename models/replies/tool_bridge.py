@@ -1,4 +1,4 @@
-"""Tool calls in words, for models without function calling (SPEC §2, prompt_tool_bridge).
+"""Tool calls in words, for models without function calling.
 
 The tools stand in the system prompt, and the model writes each call as a tagged block of JSON. The tag
 carries a nonce of this one turn, so text from elsewhere cannot hold a valid block; a block that is not

@@ -1,4 +1,4 @@
-"""planning: decide whether a request is complex (S0, S1: the heuristic complexity classifier)."""
+"""planning: decide whether a request is complex (the heuristic complexity classifier)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def votes(decision: PlanningDecision, threshold: int, has_fast: bool) -> bool:
 
 
 async def _vote(models: Models, state: AgentState, invocation: Invocation) -> bool | None:
-    """Ask the model whether a plan is needed; None when it gives no clear answer (S3)."""
+    """Ask the model whether a plan is needed; None when it gives no clear answer."""
     asked = state["request"]
     prompt = Prompt("planning", render("planning"), asked, timeout_s=VOTE_S, max_tokens=3, temperature=0)
     try:

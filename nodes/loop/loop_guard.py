@@ -1,4 +1,4 @@
-"""loop_guard: notice a model that goes round in circles, steer it, and stop it in the end (S1).
+"""loop_guard: notice a model that goes round in circles, steer it, and stop it in the end.
 
 `generic_repeat`: the same call often in the window; `poll_no_progress`: the same call again and
 again; `ping_pong`: two calls in turn. A trip is never silent.

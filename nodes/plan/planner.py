@@ -226,7 +226,7 @@ def _as_steps(draft: Plan | None) -> dict[str, Any]:
 
 
 def _timeout(score: int, classes: tuple[float, float, float]) -> float:
-    """Pick the time limit of a task class: score ≤ 2, 3–4, ≥ 5 (S4: 5 to 30 s)."""
+    """Pick the time limit of a task class: score ≤ 2, 3–4, ≥ 5 (5 to 30 s)."""
     return classes[0] if score <= 2 else classes[1] if score <= 4 else classes[2]
 
 

@@ -1,4 +1,4 @@
-"""task_extraction: turn the conversation into one self-contained task (S3)."""
+"""task_extraction: turn the conversation into one self-contained task."""
 
 from __future__ import annotations
 

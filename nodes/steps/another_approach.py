@@ -1,4 +1,4 @@
-"""another_approach: how an agent may do a step that it has not done, suggested by a model (S0, S2).
+"""another_approach: how an agent may do a step that it has not done, suggested by a model.
 
 It changes words alone: the tools of the step, and what a person approved, stay as they are.
 """

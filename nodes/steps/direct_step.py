@@ -11,7 +11,7 @@ from planwright.state.node import Node, Update
 
 
 def direct_step(runner: StepRunner) -> Node[StepTask]:
-    """Run an ungated step; a lane of several nodes would cost a superstep each (DESIGN §4)."""
+    """Run an ungated step; a lane of several nodes would cost a superstep each."""
 
     async def direct_step(state: StepTask, config: RunnableConfig) -> Update:
         invocation = invocation_of(config)

@@ -60,7 +60,7 @@ def sends(state: AgentState, execution: Execution) -> list[Send]:
 
 
 def _barriers(checked: list[CheckedStep]) -> dict[str, tuple[str, ...]]:
-    """In waves (S0), a step waits for every step of the waves before its own."""
+    """In waves, a step waits for every step of the waves before its own."""
     earlier: tuple[str, ...] = ()
     barriers: dict[str, tuple[str, ...]] = {}
     for wave in waves({entry.uid: before(entry) for entry in checked}):

@@ -1,4 +1,4 @@
-"""The transport of every client a call gets: what it lets through goes only where it may (SPEC 5)."""
+"""The transport of every client a call gets: what it lets through goes only where it may."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read a URL once and strictly, and say whether what it names may be reached at all (SPEC 5)."""
+"""Read a URL once and strictly, and say whether what it names may be reached at all."""
 
 from __future__ import annotations
 
