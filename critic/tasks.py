@@ -22,7 +22,7 @@ _ACTS = frozenset(
 _MAKES = frozenset("create write draft make add open record note file log prepare close build put".split())
 _LOOKS = frozenset("search find read list fetch look get retrieve query check browse lookup".split())
 _LEADS = frozenset("then also please finally first next and afterwards now to you should must will".split())
-# What people call the thing that a capability of a domain makes, by the first part of its name.
+# What people call the thing that a capability of a domain makes, by a part of its name before the last.
 _THINGS: Mapping[str, str] = {
     "files": "file",
     "documents": "document report page",
@@ -77,11 +77,11 @@ def _acts(words: list[str], acts: Mapping[str, Offer]) -> bool:
         return words[:2] not in (["update", "me"], ["update", "us"], ["send", "me"], ["send", "us"])
     if words[0] not in _MAKES:
         return False
-    verb, own = words[0], (name.partition(".") for name in acts)
-    if any(domain not in _THINGS and verb in action.split("_") for domain, _, action in own):
+    verb, names = words[0], [name.split(".") for name in acts]
+    if any(verb in re.split("[_-]", action) and not _THINGS.keys() & within for *within, action in names):
         return True
     near = {word.rstrip(".").removesuffix("s") for word in words[1:4]}
-    domains = {name.partition(".")[0] for name in acts}
+    domains = {domain for *within, _ in names for domain in within}
     named = {thing for domain in domains for thing in _THINGS.get(domain, domain.removesuffix("s")).split()}
     return bool(near & named) or bool(_FILE.search(" ".join(words)) and domains & {"files", "documents"})
 

@@ -42,3 +42,11 @@ def test_a_lane_is_accepted_where_its_record_bears_its_words_out(lane: dict[str,
         assert judged.flaw in ("no_effect", "no_evidence")
     else:
         assert judged.flaw == "refused_in_words"
+
+
+@pytest.mark.parametrize(
+    "tool", ["mcp.github.create_issue", "own.tickets.create", "crm.create-deal", "own.create"]
+)
+def test_a_tool_is_known_by_the_last_part_of_its_name_and_its_domain_by_those_before(tool: str) -> None:
+    envelope = LaneEnvelope(result="Ticket T-17 is there.", offered={tool: "blind", "mail.search": "pure"})
+    assert judge_lane("Find the mail and create a ticket", envelope, 1).flaw == "no_effect"
