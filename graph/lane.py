@@ -19,15 +19,15 @@ from planwright.nodes.steps.gated_call import gated_call
 from planwright.nodes.steps.named_gate import named_gate
 from planwright.nodes.steps.request_gate import request_gate
 from planwright.nodes.steps.wait_gate import wait_gate
-from planwright.state.lane_state import LaneInput, LaneOutput, LaneState
+from planwright.state.lane_state import LaneInput, LaneOutput, LaneState, LaneUpdate
 from planwright.state.node import Node, describe
 
 
 def build_lane(
     runner: StepRunner,
     gates: CallGates,
-    by_agent: Node[LaneState],
-    approach: Node[LaneState],
+    by_agent: Node[LaneState, LaneUpdate],
+    approach: Node[LaneState, LaneUpdate],
     run_chain: RunChain,
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Wire await_inputs → request_gate → wait_gate → gated_call, or await_inputs → agentic_step.

@@ -13,7 +13,7 @@ from typing import Any, get_args, get_type_hints
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import StateGraph
 
-from planwright.state.node import Node, Update
+from planwright.state.node import Node
 
 Graph = StateGraph[Any, Any, Any, Any]
 
@@ -21,10 +21,10 @@ Graph = StateGraph[Any, Any, Any, Any]
 class _Node:
     """A node that runs no subgraph."""
 
-    def __init__(self, node: Node[Any]) -> None:
+    def __init__(self, node: Node[Any, Any]) -> None:
         self._node = node
 
-    async def __call__(self, state: Any, config: RunnableConfig) -> Update:
+    async def __call__(self, state: Any, config: RunnableConfig) -> Any:
         return await self._node(state, config)
 
 
@@ -39,7 +39,7 @@ class _Branch:
         return await self._choose(state)
 
 
-def add_node(graph: Graph, name: str, node: Node[Any], input_schema: type[Any] | None = None) -> None:
+def add_node(graph: Graph, name: str, node: Node[Any, Any], input_schema: type[Any] | None = None) -> None:
     """Add a node that runs no subgraph. Its input is the state of the graph, unless a schema is given."""
     graph.add_node(name, _Node(node), input_schema=input_schema or graph.state_schema)
 

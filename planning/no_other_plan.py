@@ -6,16 +6,16 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.domain.plan import CheckedStep
 from planwright.domain.results import StepResult
-from planwright.state.agent_state import AgentState
-from planwright.state.node import Node, Update
+from planwright.state.agent_state import AgentState, AgentUpdate
+from planwright.state.node import Node
 
 WITHOUT_PLAN = ("failed", "refused")
 
 
-def asks_where_acted(node: Node[AgentState]) -> Node[AgentState]:
+def asks_where_acted(node: Node[AgentState, AgentUpdate]) -> Node[AgentState, AgentUpdate]:
     """Turn the end of a run that gets no other plan into a question, where something has been done."""
 
-    async def guarded(state: AgentState, config: RunnableConfig) -> Update:
+    async def guarded(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         update = await node(state, config)
         return no_other_plan(state, update) or update
 
@@ -23,7 +23,7 @@ def asks_where_acted(node: Node[AgentState]) -> Node[AgentState]:
     return guarded
 
 
-def no_other_plan(state: AgentState, update: Update) -> Update | None:
+def no_other_plan(state: AgentState, update: AgentUpdate) -> AgentUpdate | None:
     """Go back to the plan that was carried out, and escalate it; None where nothing of it was done."""
     verdict, plan, results = state.get("verdict"), state.get("executed"), state.get("results", {})
     if update.get("status") not in WITHOUT_PLAN or plan is None or verdict is None:

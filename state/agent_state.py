@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
@@ -195,6 +195,9 @@ class AgentState(TypedDict, total=False):
     """How the run stands; set by the node that ends it, or makes it wait."""
     answer: str
     """The words that the run ends with; empty until a node has them."""
+
+
+AgentUpdate: TypeAlias = AgentState  # what a node changes: every key may be left out
 
 
 class StepTask(TypedDict):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from pydantic import BaseModel, ConfigDict, JsonValue
 from typing_extensions import TypedDict
 
@@ -58,3 +60,6 @@ class ChainState(TypedDict, total=False):
     """Id of the open gate of one of its parts."""
     result: StepResult
     """How the call of the chain ended; it stands there only at the end."""
+
+
+ChainUpdate: TypeAlias = ChainState  # what a node changes: every key may be left out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from typing_extensions import TypedDict
 
@@ -30,6 +30,9 @@ class LaneState(TypedDict, total=False):
     """How a step that is run again may be done instead; set by `another_approach`."""
     results: Annotated[dict[str, StepResult], merge_results]
     """The result of this one step, by its uid."""
+
+
+LaneUpdate: TypeAlias = LaneState  # what a node changes: every key may be left out
 
 
 class LaneOutput(TypedDict, total=False):

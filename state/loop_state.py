@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired, TypeAlias
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
@@ -177,6 +177,9 @@ class LoopState(TypedDict, total=False):
     """Calls of which nobody knows whether they happened, by the id of the call."""
     outcome: LoopOutcome
     """How the loop ended; it stands there only at the end."""
+
+
+LoopUpdate: TypeAlias = LoopState  # what a node changes: every key may be left out
 
 
 def in_doubt(state: LoopState) -> dict[str, CallDoubt]:

@@ -11,19 +11,19 @@ from langgraph.graph._node import StateNodeSpec
 
 from planwright.domain.errors import FeedbackUnheard, LimitExceeded, PlanwrightError, RunStopped, TimeLimit
 from planwright.domain.results import RunStatus
-from planwright.state.agent_state import AgentState
+from planwright.state.agent_state import AgentState, AgentUpdate
 
-Update = dict[str, Any]
 StateT = TypeVar("StateT", contravariant=True)
+UpdateT = TypeVar("UpdateT", covariant=True)
 
 
-class Node(Protocol[StateT]):
-    """An async function from state to a partial update of it."""
+class Node(Protocol[StateT, UpdateT]):
+    """An async function from what it is sent to the part of its graph's state that it changes."""
 
-    def __call__(self, state: StateT, config: RunnableConfig) -> Awaitable[Update]: ...
+    def __call__(self, state: StateT, config: RunnableConfig) -> Awaitable[UpdateT]: ...
 
 
-def ending(status: RunStatus, error: PlanwrightError) -> Update:
+def ending(status: RunStatus, error: PlanwrightError) -> AgentUpdate:
     """End a run with an answer that names cause and next step."""
     return {"status": status, "answer": str(error)}
 
@@ -39,13 +39,13 @@ def describe(nodes: Mapping[str, StateNodeSpec[Any, Any]], factories: Mapping[st
         node.metadata = {"description": inspect.getdoc(factories[name])}
 
 
-def ends_run(node: Node[AgentState]) -> Node[AgentState]:
+def ends_run(node: Node[AgentState, AgentUpdate]) -> Node[AgentState, AgentUpdate]:
     """Turn an error of ours into the end of the run. Interrupts and foreign errors pass through.
 
     So do FeedbackUnheard, where the run waits for a model, and RunStopped: it is as after a crash.
     """
 
-    async def guarded(state: AgentState, config: RunnableConfig) -> Update:
+    async def guarded(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         try:
             return await node(state, config)
         except (FeedbackUnheard, RunStopped):

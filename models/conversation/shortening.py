@@ -13,11 +13,11 @@ from planwright.domain.errors import ContextOverflow, LimitExceeded, ModelError,
 from planwright.models.calling import Models, Prompt
 from planwright.prompts import as_data, render
 from planwright.settings.context import Context
-from planwright.state.agent_state import AgentState, ModelRoute
+from planwright.state.agent_state import AgentState, AgentUpdate, ModelRoute
 from planwright.state.compaction import SUMMARY_ID, Compaction, within
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.lane_budget import LaneBudget
-from planwright.state.node import Node, Update
+from planwright.state.node import Node
 
 SUMMARY_TOKENS = 1024
 
@@ -29,10 +29,10 @@ class Shortening:
         self._models = models
         self._limits = limits
 
-    def once(self, node: Node[AgentState]) -> Node[AgentState]:
+    def once(self, node: Node[AgentState, AgentUpdate]) -> Node[AgentState, AgentUpdate]:
         """Run a node again, with a shorter conversation, whose model says that it was asked too much."""
 
-        async def shortened(state: AgentState, config: RunnableConfig) -> Update:
+        async def shortened(state: AgentState, config: RunnableConfig) -> AgentUpdate:
             try:
                 return await node(state, config)
             except ContextOverflow:

@@ -8,17 +8,17 @@ from pydantic import JsonValue
 from planwright.checkpoints.stores import Stores
 from planwright.models.offline.answering import answer
 from planwright.nodes.closing.respond import DONE, how_it_ended, told_results
-from planwright.state.agent_state import AgentState
+from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
-from planwright.state.node import Node, Update
+from planwright.state.node import Node
 
 SAY_IT_ALL = "(The embedded planner does not put two messages together: answer with the whole request.)"
 
 
-def clarify(stores: Stores) -> Node[AgentState]:
+def clarify(stores: Stores) -> Node[AgentState, AgentUpdate]:
     """Tell what was done before, if anything was, and ask what is meant."""
 
-    async def clarify(state: AgentState, config: RunnableConfig) -> Update:
+    async def clarify(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         plan = state["plan"]
         assert plan is not None
         told = await told_results(state, stores)

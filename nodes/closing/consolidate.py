@@ -13,9 +13,9 @@ from planwright.execution.memory_proposals import Proposing
 from planwright.models.calling import Models
 from planwright.models.conversation.title import title_by
 from planwright.settings.memory import MemoryProposals
-from planwright.state.agent_state import AgentState, ModelRoute
+from planwright.state.agent_state import AgentState, AgentUpdate, ModelRoute
 from planwright.state.invocation import Invocation, invocation_of
-from planwright.state.node import Node, Update
+from planwright.state.node import Node
 
 # How a run has ended whose user was heard: no person, limit or policy stood against it.
 HEARD = frozenset(("completed", "completed_with_skips", "failed", "needs_input"))
@@ -29,12 +29,12 @@ def consolidate(
     remembering: Remembering,
     registry: Registry,
     settings: MemoryProposals,
-) -> Node[AgentState]:
+) -> Node[AgentState, AgentUpdate]:
     """Name the thread after its first request; propose what the user said that could be remembered."""
 
     proposes = settings.proposals != "off" and registry.get(WRITE) is not None
 
-    async def consolidate(state: AgentState, config: RunnableConfig) -> Update:
+    async def consolidate(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, request = invocation_of(config), state["request"]
         if not await runs.has_title(invocation.thread_id):
             name = await title_by(models, namer(state), request, invocation)

@@ -9,25 +9,25 @@ from planwright.checkpoints.consent.gate import Gate
 from planwright.checkpoints.stores import Stores
 from planwright.critic.gathering import retried
 from planwright.domain.results import Finding, Verdict
-from planwright.state.agent_state import AgentState, Attempts
+from planwright.state.agent_state import AgentState, AgentUpdate, Attempts
 from planwright.state.invocation import Invocation, invocation_of
-from planwright.state.node import Node, Update
+from planwright.state.node import Node
 
 
-def escalation(stores: Stores) -> Node[AgentState]:
+def escalation(stores: Stores) -> Node[AgentState, AgentUpdate]:
     """Accept, run again, go on with what happened, plan again, or end: never without the person's word.
 
     What they said of effects in doubt is on record since they said it; here only the steps are read again.
     """
 
-    async def escalation(state: AgentState, config: RunnableConfig) -> Update:
+    async def escalation(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation = invocation_of(config)
         gate = await wait_for_decision(stores.gates, state["gate_id"], invocation)
         settled = {result.uid: result for result in await stores.ledger.settled_steps(invocation.run_id)}
         invocation.board.learn(settled.values())
         settled |= retried(await stores.verdicts.of_run(invocation.run_id), settled)
         known = {uid: result for uid, result in settled.items() if uid in state["results"]}
-        update: Update = {"results": known, "approved": False, "escalates": False}
+        update: AgentUpdate = {"results": known, "approved": False, "escalates": False}
         if gate.status == "approved" and gate.shown.get("approve") == "accept":
             return {**update, "verdict": await _accept(gate, state, invocation)}
         return {**rule(gate, state.get("attempts", Attempts())), **update}
@@ -48,7 +48,7 @@ def escalation(stores: Stores) -> Node[AgentState]:
     return escalation
 
 
-def rule(gate: Gate, attempts: Attempts) -> Update:
+def rule(gate: Gate, attempts: Attempts) -> AgentUpdate:
     """Turn a decision into what happens next: verify the same plan again, make another, or end."""
     tried = attempts.model_copy(update={"escalations": attempts.escalations + 1})
     if gate.status == "approved" or (gate.status == "responded" and gate.effects):

@@ -19,18 +19,18 @@ from planwright.domain.hashing import sha256
 from planwright.domain.plan import CheckedStep
 from planwright.domain.results import StepResult, Verdict
 from planwright.settings.settings import Settings
-from planwright.state.agent_state import AgentState, Attempts
+from planwright.state.agent_state import AgentState, AgentUpdate, Attempts
 from planwright.state.invocation import invocation_of
-from planwright.state.node import Node, Update
+from planwright.state.node import Node
 
 ENDED = frozenset(("budget_exceeded", "timeout", "cancelled", UNDECIDED))
 DECIDED = frozenset(("rejected", "forbidden", *ENDED))
 
 
-def escalation_gate(stores: Stores, settings: Settings, registry: Registry) -> Node[AgentState]:
+def escalation_gate(stores: Stores, settings: Settings, registry: Registry) -> Node[AgentState, AgentUpdate]:
     """Open the gate of a run that the critic did not accept, and say what could be undone of it."""
 
-    async def escalation_gate(state: AgentState, config: RunnableConfig) -> Update:
+    async def escalation_gate(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, plan, verdict = invocation_of(config), state["plan"], state["verdict"]
         assert plan is not None
         assert verdict is not None

@@ -18,22 +18,22 @@ from planwright.models.conversation.final_text import NOTHING, part
 from planwright.models.offline.answering import answer
 from planwright.nodes.closing.score import final_status
 from planwright.prompts import as_data, render
-from planwright.state.agent_state import AgentState
+from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
-from planwright.state.node import Node, Update, ended_by
+from planwright.state.node import Node, ended_by
 
 CLIP_TEXT, CLIP_LIST = 1500, 20
 BRIEFLY = (200, 5)
 DONE = ("completed", "completed_with_skips")
 
 
-def respond(models: Models, stores: Stores) -> Node[AgentState]:
+def respond(models: Models, stores: Stores) -> Node[AgentState, AgentUpdate]:
     """Write the answer with one model call; when that fails or is cut off, the results speak for themselves.
 
     Where there are none, a run without a whole answer has failed.
     """
 
-    async def respond(state: AgentState, config: RunnableConfig) -> Update:
+    async def respond(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation = invocation_of(config)
         told = await told_results(state, stores)
         status, refused = await how_it_ended(state, stores, told, invocation.run_id)

@@ -23,16 +23,16 @@ from planwright.execution.fact_reader import FactReader
 from planwright.nodes.closing.escalation_gate import needs_person
 from planwright.nodes.plan.plan_approval import asked_again
 from planwright.settings.settings import Settings
-from planwright.state.agent_state import AgentState, Attempts
+from planwright.state.agent_state import AgentState, AgentUpdate, Attempts
 from planwright.state.invocation import Invocation, invocation_of
-from planwright.state.node import Node, Update, ending
+from planwright.state.node import Node, ending
 
 
-def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentState]:
+def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentState, AgentUpdate]:
     """Score the steps of a plan and decide: accept, run steps again, plan again, or escalate."""
     reader = FactReader(stores, settings, rubrics)
 
-    async def score(state: AgentState, config: RunnableConfig) -> Update:
+    async def score(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, plan = invocation_of(config), state["plan"]
         assert plan is not None
         attempts, checked = state.get("attempts", Attempts()), state["checked"]
@@ -108,10 +108,10 @@ def _after(
     spent: BudgetExceeded | None,
     *,
     cancelled: bool,
-) -> Update:
+) -> AgentUpdate:
     """Turn a verdict into what happens next."""
     attempts, results = state.get("attempts", Attempts()), [one.result for one in facts]
-    update: Update = {"verdict": verdict, "results": dict(settled)}
+    update: AgentUpdate = {"verdict": verdict, "results": dict(settled)}
     if spent is not None:
         return {**update, **ending("budget_exceeded", spent)}
     if verdict.verdict == "retry":
@@ -121,9 +121,8 @@ def _after(
         return {**update, "findings": [], "attempts": tried, "approved": False}
     if verdict.verdict == "replan":
         tried = attempts.model_copy(update={"replans": attempts.replans + 1})
-        findings = failures(results, verdict.step_scores)
-        again = {"findings": findings, "attempts": tried, "approved": False}
-        return {**update, **again, "executed": state["plan"], "escalates": False}
+        update |= {"findings": failures(results, verdict.step_scores), "attempts": tried}
+        return {**update, "approved": False, "executed": state["plan"], "escalates": False}
     can_plan = not (state["route"].embedded or attempts.fixed)
     acted = any(one.acted for one in facts) and not attempts.fixed  # an undoing is begun again by its command
     asks = not cancelled and needs_person(state["checked"], settled, verdict, acted=acted, can_plan=can_plan)

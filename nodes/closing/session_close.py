@@ -8,15 +8,15 @@ from langchain_core.runnables import RunnableConfig
 from planwright.approvals.gate import tell_decision
 from planwright.checkpoints.stores import Stores
 from planwright.domain.results import answer_id
-from planwright.state.agent_state import AgentState
+from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
-from planwright.state.node import Node, Update
+from planwright.state.node import Node
 
 
-def session_close(stores: Stores) -> Node[AgentState]:
+def session_close(stores: Stores) -> Node[AgentState, AgentUpdate]:
     """Record the agent's message and how the run ended."""
 
-    async def session_close(state: AgentState, config: RunnableConfig) -> Update:
+    async def session_close(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation = invocation_of(config)
         answer, status = state.get("answer", ""), state.get("status", "failed")
         run = await stores.runs.named(invocation.run_id)

@@ -11,15 +11,15 @@ from planwright.checkpoints.limits import Limit, say, standing, waiting
 from planwright.domain.errors import BudgetExceeded
 from planwright.models.budget_warnings import warning
 from planwright.models.providers.router import Router
-from planwright.state.agent_state import AgentState
+from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
-from planwright.state.node import Node, Update, ending
+from planwright.state.node import Node, ending
 
 
-def budget(budgets: Budgets, router: Router) -> Node[AgentState]:
+def budget(budgets: Budgets, router: Router) -> Node[AgentState, AgentUpdate]:
     """End the run with a `budget_exceeded` answer when a limit is reached that no provider gets around."""
 
-    async def budget(state: AgentState, config: RunnableConfig) -> Update:
+    async def budget(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation = invocation_of(config)
         invocation.check_time()
         now, tenant = invocation.clock(), invocation.context.tenant

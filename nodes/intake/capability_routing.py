@@ -10,18 +10,18 @@ from langchain_core.runnables import RunnableConfig
 from planwright.domain.model_hint import ModelHint
 from planwright.models.providers.router import Router
 from planwright.planning.model_hints import tell
-from planwright.state.agent_state import AgentState
+from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.compaction import within
 from planwright.state.invocation import invocation_of
-from planwright.state.node import Node, Update
+from planwright.state.node import Node
 
 IMAGES = frozenset(("image", "image_url", "input_image"))
 
 
-def capability_routing(router: Router) -> Node[AgentState]:
+def capability_routing(router: Router) -> Node[AgentState, AgentUpdate]:
     """Route by the choice of the request or its agent, else by priority among the providers that can."""
 
-    async def capability_routing(state: AgentState, config: RunnableConfig) -> Update:
+    async def capability_routing(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation = invocation_of(config)
         hint = asked_by(within(state["messages"], state.get("compacted")))
         route = router.route(invocation.profile.model, hint, state.get("benched", ()))

@@ -11,9 +11,9 @@ from planwright.domain.run_context import PlanningMode
 from planwright.models.calling import Models, Prompt
 from planwright.prompts import render
 from planwright.settings.settings import Planning
-from planwright.state.agent_state import AgentState, PlanningDecision
+from planwright.state.agent_state import AgentState, AgentUpdate, PlanningDecision
 from planwright.state.invocation import Invocation, invocation_of
-from planwright.state.node import Node, Update
+from planwright.state.node import Node
 
 VOTE_S = 10
 GIVEN = "the plan is given"
@@ -26,10 +26,10 @@ _MULTI_STEP = re.compile(r"\b(step by step|steps|plan|sequence)\b", re.IGNORECAS
 _CLAUSE = re.compile(r"\s*(?:,\s*and\b|,|;|\band\b)\s*", re.IGNORECASE)
 
 
-def planning(settings: Planning, models: Models) -> Node[AgentState]:
+def planning(settings: Planning, models: Models) -> Node[AgentState, AgentUpdate]:
     """Score the request and choose the way: planned at length, planned briefly, or a loop with tools."""
 
-    async def planning(state: AgentState, config: RunnableConfig) -> Update:
+    async def planning(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation = invocation_of(config)
         mode = invocation.profile.planning
         if state.get("plan") is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
@@ -11,28 +13,28 @@ from planwright.checkpoints.effects.ledger import Ledger
 from planwright.checkpoints.forks import Fork, Forks
 from planwright.domain.hashing import sha256
 from planwright.domain.results import StepResult
-from planwright.state.agent_state import AgentState, Attempts, Task
+from planwright.state.agent_state import AgentState, AgentUpdate, Attempts, Task
 from planwright.state.invocation import invocation_of
-from planwright.state.node import Node, Update
+from planwright.state.node import Node
 
 
-def session_event(forks: Forks, ledger: Ledger) -> Node[AgentState]:
+def session_event(forks: Forks, ledger: Ledger) -> Node[AgentState, AgentUpdate]:
     """Record the user's message before anything is done about it; a fork takes over plan and results."""
 
-    async def session_event(state: AgentState, config: RunnableConfig) -> Update:
+    async def session_event(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation = invocation_of(config)
         request = newest_request(state["messages"])
         context = invocation.context
         fork = await forks.of(invocation.run_id)
-        kept = await ledger.settled_steps(invocation.run_id) if fork else []
-        about = {"tenant": context.tenant, "channel": context.channel}
-        about |= {"agent": context.agent} if context.agent else {}
-        invocation.emit("run_start", about | (described(fork, kept) if fork else {}), "run")
+        retained = await ledger.settled_steps(invocation.run_id) if fork else []
+        caller = {"tenant": context.tenant, "channel": context.channel}
+        caller |= {"agent": context.agent} if context.agent else {}
+        invocation.emit("run_start", caller | (origin(fork, retained) if fork else {}), "run")
         invocation.emit("user_message", {"content": request}, "run")
-        taken = taken_over(fork, kept) if fork else {}
-        if plan := taken.get("plan"):
+        inherited = taken_over(fork, retained) if fork else {}
+        if plan := inherited.get("plan"):
             data = {"plan_id": plan.plan_id, "goal": plan.goal, "steps": len(plan.steps), "repaired": False}
-            invocation.emit("plan_created", {**data, "context_hash": taken["context_hash"]}, "0")
+            invocation.emit("plan_created", {**data, "context_hash": inherited["context_hash"]}, "0")
         return {
             "run_id": invocation.run_id,
             "request": request,
@@ -47,12 +49,12 @@ def session_event(forks: Forks, ledger: Ledger) -> Node[AgentState]:
             "gate_id": "",
             "estimate": {},
             "shortlist": [],
-            "results": Overwrite({}),
+            "results": instead_of_all({}),
             "verdict": None,
             "escalates": False,
             "executed": None,
             "answer": "",
-            **taken,
+            **inherited,
         }
 
     return session_event
@@ -64,7 +66,7 @@ def newest_request(messages: list[AnyMessage]) -> str:
     return human[-1].text if human else ""
 
 
-def described(fork: Fork, kept: list[StepResult]) -> dict[str, JsonValue]:
+def origin(fork: Fork, retained: list[StepResult]) -> dict[str, JsonValue]:
     """Tell where a run comes from, and what it does not do again."""
     if fork.undo:
         return {"undoes": fork.source_run}
@@ -72,22 +74,27 @@ def described(fork: Fork, kept: list[StepResult]) -> dict[str, JsonValue]:
         "forked_from": fork.source_run,
         "checkpoint_id": fork.checkpoint_id,
         "planned": fork.plan is not None,
-        "kept": [result.step_id for result in kept],
+        "kept": [result.step_id for result in retained],
         "again": list(fork.again),
     }
 
 
-def taken_over(fork: Fork, kept: list[StepResult]) -> Update:
+def taken_over(fork: Fork, retained: list[StepResult]) -> AgentUpdate:
     """Begin with the plan and the results of a fork; it has to be verified and approved like any other."""
     if fork.plan is None:
         return {}
     plan_id = "plan_" + sha256([fork.run_id, fork.plan.plan_hash])[:12]
     plan = fork.plan.model_copy(update={"plan_id": plan_id, "revision": 1})
-    results = {result.uid: result for result in kept}
+    results = {result.uid: result for result in retained}
     return {
         "plan": plan,
         "attempts": Attempts(plans=1, fixed=fork.undo),
-        "results": Overwrite(results),
+        "results": instead_of_all(results),
         "task": Task.model_validate(fork.task),
         "context_hash": fork.context_hash,
     }
+
+
+def instead_of_all(results: dict[str, StepResult]) -> dict[str, StepResult]:
+    """Take the place of all results of the thread, where an update would be joined with them."""
+    return cast("dict[str, StepResult]", Overwrite(results))  # LangGraph takes it for any channel

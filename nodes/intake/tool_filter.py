@@ -8,9 +8,9 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.registry import Registry
-from planwright.state.agent_state import AgentState
+from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
-from planwright.state.node import Node, Update
+from planwright.state.node import Node
 
 _POLITE = re.compile(r"^(?:(?:please|hi|hello|hey|ok|so|(?:can|could|would|will) you(?: please)?)\b[\s,]*)+")
 _CLAUSE = re.compile(r"[.;!?,]+\s|\band\b|\bthen\b")
@@ -29,13 +29,13 @@ _ACTS = frozenset(
 )
 
 
-def tool_filter(registry: Registry, top_k: int) -> Node[AgentState]:
+def tool_filter(registry: Registry, top_k: int) -> Node[AgentState, AgentUpdate]:
     """Keep the `top_k` best capabilities, `datetime.now` and `memory.search` among them.
 
     A question is offered nothing that only changes something.
     """
 
-    async def tool_filter(state: AgentState, config: RunnableConfig) -> Update:
+    async def tool_filter(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         surface = registry.within(invocation_of(config).profile)
         request = state["request"]
         if not only_asks(request):

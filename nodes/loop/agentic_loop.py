@@ -10,23 +10,23 @@ from planwright.domain.plan import CLOSING
 from planwright.execution.loop_ends import Loop, how_it_ended, supersteps
 from planwright.models.roles import serving
 from planwright.settings.settings import Settings
-from planwright.state.agent_state import AgentState
+from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
 from planwright.state.loop_state import (
     LoopInput,
     LoopTask,
 )
-from planwright.state.node import Node, Update
+from planwright.state.node import Node
 
 
-def agentic_loop(subgraph: Loop, stores: Stores, settings: Settings) -> Node[AgentState]:
+def agentic_loop(subgraph: Loop, stores: Stores, settings: Settings) -> Node[AgentState, AgentUpdate]:
     """Answer a simple request by a model with tools; its last words are the answer.
 
     A run whose every effect was refused ends so, whatever the model says of it.
     """
     limit = supersteps(settings)
 
-    async def agentic_loop(state: AgentState, config: RunnableConfig) -> Update:
+    async def agentic_loop(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation = invocation_of(config)
         invocation.speak_from_here()
         invocation.answer_from_here(config)

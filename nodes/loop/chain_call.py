@@ -12,17 +12,17 @@ from planwright.nodes.steps.chain_step import RunChain
 from planwright.settings.settings import Settings
 from planwright.state.chain_state import ChainTask
 from planwright.state.invocation import invocation_of
-from planwright.state.loop_state import CallDoubt, CallTask
-from planwright.state.node import Node, Update
+from planwright.state.loop_state import CallDoubt, CallTask, LoopUpdate
+from planwright.state.node import Node
 
 
-def chain_call(run_chain: RunChain, runner: StepRunner, settings: Settings) -> Node[CallTask]:
+def chain_call(run_chain: RunChain, runner: StepRunner, settings: Settings) -> Node[CallTask, LoopUpdate]:
     """Run the chain, or answer from the record when it was run before a crash.
 
     Where nobody knows whether a part of it happened, the model is not told before a person has been asked.
     """
 
-    async def chain_call(state: CallTask, config: RunnableConfig) -> Update:
+    async def chain_call(state: CallTask, config: RunnableConfig) -> LoopUpdate:
         invocation, call, loop = invocation_of(config), state["call"], state["loop"]
         assert call.checked is not None
         checked, step = call.checked, call.checked.step

@@ -6,14 +6,14 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.models.conversation.shortening import Shortening
 from planwright.state.invocation import invocation_of
-from planwright.state.loop_state import LoopState
-from planwright.state.node import Node, Update
+from planwright.state.loop_state import LoopState, LoopUpdate
+from planwright.state.node import Node
 
 
-def compaction(shortening: Shortening) -> Node[LoopState]:
+def compaction(shortening: Shortening) -> Node[LoopState, LoopUpdate]:
     """Do what `context_window` does, when a loop has grown too long or its model said so."""
 
-    async def compaction(state: LoopState, config: RunnableConfig) -> Update:
+    async def compaction(state: LoopState, config: RunnableConfig) -> LoopUpdate:
         loop, turn = state["loop"], state.get("turn", 0) + 1
         found = await shortening.of(
             state["conversation"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import AnyMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Send
 
@@ -22,17 +22,25 @@ from planwright.nodes.loop.tool_execution import shown_output
 from planwright.prompts.fence import OURS
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation, invocation_of
-from planwright.state.loop_state import CallDoubt, CallTask, LoopState, LoopTask, ToolCall, in_doubt
-from planwright.state.node import Node, Update
+from planwright.state.loop_state import (
+    CallDoubt,
+    CallTask,
+    LoopState,
+    LoopTask,
+    LoopUpdate,
+    ToolCall,
+    in_doubt,
+)
+from planwright.state.node import Node
 
 
-def doubt_gate(stores: Stores, runner: StepRunner, settings: Settings) -> Node[LoopState]:
+def doubt_gate(stores: Stores, runner: StepRunner, settings: Settings) -> Node[LoopState, LoopUpdate]:
     """Open one gate for all effects in doubt of a reply, and tell the model what the person said of each.
 
     A chain is told nothing yet: it goes on behind its part that happened, or makes it again.
     """
 
-    async def doubt_gate(state: LoopState, config: RunnableConfig) -> Update:
+    async def doubt_gate(state: LoopState, config: RunnableConfig) -> LoopUpdate:
         invocation, waiting = invocation_of(config), in_doubt(state)
         if invocation.cancelled_by:
             return _left_by_cancelling(waiting.values(), invocation.cancelled_by)
@@ -43,7 +51,7 @@ def doubt_gate(stores: Stores, runner: StepRunner, settings: Settings) -> Node[L
         settled = {result.uid: result for result in await stores.ledger.settled_steps(invocation.run_id)}
         invocation.board.learn(settled.values())
         update: dict[str, CallDoubt] = {}
-        told: list[ToolMessage] = []
+        told: list[AnyMessage] = []
         for uid, doubt in waiting.items():
             left = settled[uid].code == "in_doubt"
             update[doubt.call_id] = doubt.model_copy(update={"status": "left" if left else "decided"})
@@ -54,12 +62,11 @@ def doubt_gate(stores: Stores, runner: StepRunner, settings: Settings) -> Node[L
     return doubt_gate
 
 
-def _left_by_cancelling(doubts: Iterable[CallDoubt], by: str) -> Update:
+def _left_by_cancelling(doubts: Iterable[CallDoubt], by: str) -> LoopUpdate:
     """Ask nobody in a run that was cancelled; what is in doubt stays so."""
     left = [doubt.model_copy(update={"status": "left"}) for doubt in doubts]
-    told = [
-        _message(doubt.call_id, f"nobody knows whether it happened (cancelled by {by})") for doubt in left
-    ]
+    why = f"nobody knows whether it happened (cancelled by {by})"
+    told: list[AnyMessage] = [_message(doubt.call_id, why) for doubt in left]
     return {"doubts": {doubt.call_id: doubt for doubt in left}, "conversation": told}
 
 

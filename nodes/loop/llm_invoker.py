@@ -22,18 +22,18 @@ from planwright.planning.taint import Taint
 from planwright.prompts import instructed
 from planwright.state.compaction import within
 from planwright.state.invocation import Invocation, invocation_of
-from planwright.state.loop_state import LoopOutcome, LoopState, LoopTask, ToolCall, in_doubt
-from planwright.state.node import Node, Update, ended_by
+from planwright.state.loop_state import LoopOutcome, LoopState, LoopTask, LoopUpdate, ToolCall, in_doubt
+from planwright.state.node import Node, ended_by
 
 PROGRESS_EVERY = 10
 
 
 def llm_invoker(
     models: Models, reader: CallReader, grants: Grants, taint: Taint, stores: Stores, shortening: Shortening
-) -> Node[LoopState]:
+) -> Node[LoopState, LoopUpdate]:
     """Ask the model, verify the calls of its reply, and put them on record."""
 
-    async def llm_invoker(state: LoopState, config: RunnableConfig) -> Update:
+    async def llm_invoker(state: LoopState, config: RunnableConfig) -> LoopUpdate:
         invocation, loop = invocation_of(config), state["loop"]
         if in_doubt(state):
             return {}  # a person is asked first

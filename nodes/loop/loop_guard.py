@@ -14,8 +14,8 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.settings.settings import LoopGuard
 from planwright.state.invocation import invocation_of
-from planwright.state.loop_state import LoopOutcome, LoopState
-from planwright.state.node import Node, Update
+from planwright.state.loop_state import LoopOutcome, LoopState, LoopUpdate
+from planwright.state.node import Node
 
 Pattern = Literal["generic_repeat", "poll_no_progress", "ping_pong"]
 Severity = Literal["warning", "critical", "break"]
@@ -56,10 +56,10 @@ class Trip:
                 return f"stopped: {self.pattern}, {self.times} times: {call}"
 
 
-def loop_guard(settings: LoopGuard) -> Node[LoopState]:
+def loop_guard(settings: LoopGuard) -> Node[LoopState, LoopUpdate]:
     """Steer at a warning, refuse a call at a critical trip, end the loop when the breaker opens."""
 
-    async def loop_guard(state: LoopState, config: RunnableConfig) -> Update:
+    async def loop_guard(state: LoopState, config: RunnableConfig) -> LoopUpdate:
         trips = new_trips(state, settings)
         lane, turn = state["loop"].lane, state["turn"]
         for trip in trips:

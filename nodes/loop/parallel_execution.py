@@ -13,16 +13,16 @@ from planwright.domain.memory_proposal import Candidate
 from planwright.domain.plan import DELEGATE
 from planwright.prompts.fence import OURS
 from planwright.state.invocation import Invocation, invocation_of
-from planwright.state.loop_state import CallTask, LoopState, ToolCall
-from planwright.state.node import Node, Update
+from planwright.state.loop_state import CallTask, LoopState, LoopUpdate, ToolCall
+from planwright.state.node import Node
 
 WHY = "a model wants to remember it, and you did not say it in these words"
 
 
-def parallel_execution(gates: CallGates, proposals: Proposals) -> Node[LoopState]:
+def parallel_execution(gates: CallGates, proposals: Proposals) -> Node[LoopState, LoopUpdate]:
     """Read how the gates were decided, and answer every call that will not be made with the reason."""
 
-    async def parallel_execution(state: LoopState, config: RunnableConfig) -> Update:
+    async def parallel_execution(state: LoopState, config: RunnableConfig) -> LoopUpdate:
         invocation = invocation_of(config)
         calls = []
         for call in state["calls"]:

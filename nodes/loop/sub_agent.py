@@ -19,19 +19,21 @@ from planwright.prompts import as_data, render
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.lane_budget import LaneBudget
-from planwright.state.loop_state import CallDoubt, CallTask, LoopInput, LoopOutcome, LoopTask
-from planwright.state.node import Node, Update
+from planwright.state.loop_state import CallDoubt, CallTask, LoopInput, LoopOutcome, LoopTask, LoopUpdate
+from planwright.state.node import Node
 
 OpenLane = Callable[[LoopInput, RunnableConfig], Awaitable[tuple[LoopOutcome, LaneEnvelope]]]
 
 
-def sub_agent(open_lane: OpenLane, runner: StepRunner, stores: Stores, settings: Settings) -> Node[CallTask]:
+def sub_agent(
+    open_lane: OpenLane, runner: StepRunner, stores: Stores, settings: Settings
+) -> Node[CallTask, LoopUpdate]:
     """Open a lane with fewer tools, a budget carved from its parent's, and one level less to go.
 
     What it hands over is judged by its record: what that does not bear out reaches the model as an error.
     """
 
-    async def sub_agent(state: CallTask, config: RunnableConfig) -> Update:
+    async def sub_agent(state: CallTask, config: RunnableConfig) -> LoopUpdate:
         invocation, call = invocation_of(config), state["call"]
         assert call.checked is not None
         checked, parent = call.checked, state["loop"]

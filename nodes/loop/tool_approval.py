@@ -15,14 +15,14 @@ from planwright.domain.plan import CheckedStep
 from planwright.domain.risk import EFFECTS, MODES, highest_risk
 from planwright.execution.chain_parts import shown_parts
 from planwright.state.invocation import Invocation, invocation_of
-from planwright.state.loop_state import ApprovalTask, LoopTask, ToolCall, calls_of
-from planwright.state.node import Node, Update
+from planwright.state.loop_state import ApprovalTask, LoopTask, LoopUpdate, ToolCall, calls_of
+from planwright.state.node import Node
 
 
-def tool_approval(gates: CallGates, gateway: Gateway) -> Node[ApprovalTask]:
+def tool_approval(gates: CallGates, gateway: Gateway) -> Node[ApprovalTask, LoopUpdate]:
     """Open one gate for the calls that share it, and wait; all gates of a reply are open at once."""
 
-    async def tool_approval(state: ApprovalTask, config: RunnableConfig) -> Update:
+    async def tool_approval(state: ApprovalTask, config: RunnableConfig) -> LoopUpdate:
         invocation, loop = invocation_of(config), state["loop"]
         calls = calls_of(state)
         cards = [_card(call, loop, state["batch"], gateway, invocation) for call in calls]

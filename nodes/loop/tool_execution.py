@@ -13,17 +13,17 @@ from planwright.execution.step_runner import StepRunner
 from planwright.models.conversation.truncation import shorten
 from planwright.nodes.loop.parallel_execution import said
 from planwright.state.invocation import invocation_of
-from planwright.state.loop_state import CallDoubt, CallTask
-from planwright.state.node import Node, Update
+from planwright.state.loop_state import CallDoubt, CallTask, LoopUpdate
+from planwright.state.node import Node
 
 
-def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask]:
+def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask, LoopUpdate]:
     """Make the call, or answer from the record when it was made before a crash.
 
     Where nobody knows whether it happened, the model is not told before a person has been asked.
     """
 
-    async def tool_execution(state: CallTask, config: RunnableConfig) -> Update:
+    async def tool_execution(state: CallTask, config: RunnableConfig) -> LoopUpdate:
         invocation, call = invocation_of(config), state["call"]
         assert call.checked is not None
         uid, step = call.checked.uid, call.checked.step

@@ -17,9 +17,9 @@ from planwright.domain.results import Finding
 from planwright.models.calling import Models, Prompt
 from planwright.models.json_reply import read_json
 from planwright.prompts import as_data, render
-from planwright.state.agent_state import AgentState, Attempts
+from planwright.state.agent_state import AgentState, AgentUpdate, Attempts
 from planwright.state.invocation import Invocation, invocation_of
-from planwright.state.node import Node, Update
+from planwright.state.node import Node
 
 SHORTLIST = 32  # all that is built in, and room for some that are not
 CHOOSE_S = 15
@@ -31,10 +31,10 @@ REPLY = {
 }
 
 
-def classification(registry: Registry, models: Models) -> Node[AgentState]:
+def classification(registry: Registry, models: Models) -> Node[AgentState, AgentUpdate]:
     """Draw up the planner's shortlist; a second look takes the reason of the failure into account."""
 
-    async def classification(state: AgentState, config: RunnableConfig) -> Update:
+    async def classification(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation = invocation_of(config)
         surface = registry.within(invocation.profile)
         rounds, findings = state.get("attempts", Attempts()).reclassifications, state.get("findings", [])

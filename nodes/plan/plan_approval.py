@@ -13,17 +13,17 @@ from planwright.checkpoints.plans import Plans
 from planwright.domain.plan import Plan
 from planwright.domain.plan_diff import changes
 from planwright.domain.results import Finding
-from planwright.state.agent_state import AgentState, Attempts
+from planwright.state.agent_state import AgentState, AgentUpdate, Attempts
 from planwright.state.invocation import Invocation, invocation_of
-from planwright.state.node import Node, Update
+from planwright.state.node import Node
 
 
 def plan_approval(
     gates: Gates, plans: Plans, registry: Registry, policy_hash: str, replan_budget: int
-) -> Node[AgentState]:
+) -> Node[AgentState, AgentUpdate]:
     """Interrupt while the gate is open; then approve, verify again, plan again, or end the run."""
 
-    async def plan_approval(state: AgentState, config: RunnableConfig) -> Update:
+    async def plan_approval(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, plan = invocation_of(config), state["plan"]
         assert plan is not None
         gate = await wait_for_decision(gates, state["gate_id"], invocation)
@@ -41,13 +41,15 @@ def plan_approval(
     return plan_approval
 
 
-def asked_again(attempts: Attempts, changed: list[str]) -> Update:
+def asked_again(attempts: Attempts, changed: list[str]) -> AgentUpdate:
     """Verify a plan once more, and ask for it again, because what it calls has changed since it was shown."""
     tried = attempts.model_copy(update={"edits": attempts.edits + 1})
     return {"changes": changed, "checked": [], "findings": [], "attempts": tried, "approved": False}
 
 
-def rule(gate: Gate, plan: Plan, attempts: Attempts, replan_budget: int, *, begun: bool = False) -> Update:
+def rule(
+    gate: Gate, plan: Plan, attempts: Attempts, replan_budget: int, *, begun: bool = False
+) -> AgentUpdate:
     """Turn a decision into what happens next. Nothing but an approval leads to execution.
 
     A run has `begun` when steps of an earlier plan were run.
@@ -56,9 +58,7 @@ def rule(gate: Gate, plan: Plan, attempts: Attempts, replan_budget: int, *, begu
     if gate.status == "approved":
         return {"approved": True, "draft": None}
     if gate.status == "edited" and gate.edited is not None:
-        tried = attempts.model_copy(update={"edits": attempts.edits + 1})
-        revised = {"plan": gate.edited, "changes": changes(plan, gate.edited), "checked": [], "findings": []}
-        return {**revised, "attempts": tried, "approved": False}
+        return {"plan": gate.edited, **asked_again(attempts, changes(plan, gate.edited))}
     if gate.status == "expired":
         when = f"{gate.expires_at:%Y-%m-%d %H:%M:%S} UTC"
         return {"status": "expired", "answer": f"Nobody decided before {when}; {nothing}."}
@@ -75,7 +75,7 @@ def rule(gate: Gate, plan: Plan, attempts: Attempts, replan_budget: int, *, begu
     }
 
 
-def _again(gate: Gate, plan: Plan, attempts: Attempts, reason: str) -> Update:
+def _again(gate: Gate, plan: Plan, attempts: Attempts, reason: str) -> AgentUpdate:
     """Tell the planner what the person said, and about which plan."""
     rejected = gate.status == "rejected"
     finding = Finding(
@@ -83,9 +83,9 @@ def _again(gate: Gate, plan: Plan, attempts: Attempts, reason: str) -> Update:
         message=f"by {gate.decided_by}: {reason}" if rejected else reason,
         fix="plan what the person wants instead" if rejected else "change the draft as the person says",
     )
-    tried = {"replans": attempts.replans + 1, "responses": attempts.responses + (not rejected)}
-    update = {"plan": None, "draft": plan, "findings": [finding], "approved": False}
-    return {**update, "attempts": attempts.model_copy(update=tried)}
+    counts = {"replans": attempts.replans + 1, "responses": attempts.responses + (not rejected)}
+    tried = attempts.model_copy(update=counts)
+    return {"plan": None, "draft": plan, "findings": [finding], "approved": False, "attempts": tried}
 
 
 def _tell(invocation: Invocation, gate: Gate, edited: Plan, changed: list[str]) -> None:

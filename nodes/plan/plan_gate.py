@@ -8,15 +8,15 @@ from planwright.approvals.gate import open_gate
 from planwright.checkpoints.consent.gates import Gates
 from planwright.checkpoints.plans import Plans
 from planwright.settings.settings import Settings
-from planwright.state.agent_state import AgentState
+from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
-from planwright.state.node import Node, Update
+from planwright.state.node import Node
 
 
-def plan_gate(gates: Gates, plans: Plans, settings: Settings) -> Node[AgentState]:
+def plan_gate(gates: Gates, plans: Plans, settings: Settings) -> Node[AgentState, AgentUpdate]:
     """Open the plan's gate, once, with the card of the plan on record; the state is not trusted."""
 
-    async def plan_gate(state: AgentState, config: RunnableConfig) -> Update:
+    async def plan_gate(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation = invocation_of(config)
         plan_hash, card = await plans.card(invocation.run_id, state["gate_id"])
         gate = open_gate(invocation, settings, state["gate_id"], plan_hash, card)

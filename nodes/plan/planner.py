@@ -28,10 +28,10 @@ from planwright.planning.reply_schema import PLAN_FORM
 from planwright.prompts import as_data, instructed, prompts_hash, render
 from planwright.settings.profile import Profile
 from planwright.settings.settings import Settings
-from planwright.state.agent_state import AgentState, Attempts
+from planwright.state.agent_state import AgentState, AgentUpdate, Attempts
 from planwright.state.compaction import within
 from planwright.state.invocation import Invocation, invocation_of
-from planwright.state.node import Node, Update
+from planwright.state.node import Node
 
 NOT_TASKS = frozenset((*CLOSING, DELEGATE, WHOLE))  # what nobody asks for by itself
 
@@ -55,10 +55,10 @@ class Proposal:
 
 def planner(
     models: Models, registry: Registry, blobs: Blobs, settings: Settings, world: CallContext
-) -> Node[AgentState]:
+) -> Node[AgentState, AgentUpdate]:
     """Freeze the compiled context, ask for a plan, and read the reply."""
 
-    async def planner(state: AgentState, config: RunnableConfig) -> Update:
+    async def planner(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation = invocation_of(config)
         if invocation.cancelled_by:
             return {"status": "cancelled", "answer": f"Cancelled by {invocation.cancelled_by}."}
@@ -79,13 +79,13 @@ def planner(
             proposal = await _ask(models, state, prompt, invocation, settings, attempts.plans)
         except ModelError as error:
             raise _unheard(state, error, invocation) from error
-        update = {
+        update: AgentUpdate = {
             "attempts": attempts.model_copy(update={"plans": attempts.plans + 1}),
             "context_hash": await asyncio.to_thread(blobs.put, canonical_json(context)),
             "changes": [],
         }
         if proposal.plan is None:
-            return update | _refusal(state, proposal.cannot, allowed)
+            return {**update, **_refusal(state, proposal.cannot, allowed)}
         plan = proposal.plan.model_copy(
             update={"plan_id": f"plan_{uuid.uuid4().hex[:12]}", "revision": attempts.revision + 1}
         )
@@ -99,7 +99,7 @@ def planner(
             "repaired": proposal.repaired,
         }
         invocation.emit("plan_created", {**data, "context_hash": update["context_hash"]}, str(attempts.plans))
-        return update | {"plan": plan}
+        return {**update, "plan": plan}
 
     return planner
 
@@ -230,7 +230,7 @@ def _timeout(score: int, classes: tuple[float, float, float]) -> float:
     return classes[0] if score <= 2 else classes[1] if score <= 4 else classes[2]
 
 
-def _refusal(state: AgentState, reason: str, registry: Registry) -> Update:
+def _refusal(state: AgentState, reason: str, registry: Registry) -> AgentUpdate:
     rejected = next((f.message for f in state.get("findings", []) if f.code == "rejected"), None)
     if rejected is not None:
         said = f"The plan was rejected {rejected}. Nothing of it was run, and there is no other plan."

@@ -11,10 +11,10 @@ from planwright.checkpoints.memories import Memories
 from planwright.models.calling import Models, Prompt
 from planwright.models.json_reply import read_json
 from planwright.prompts import as_data, render
-from planwright.state.agent_state import AgentState, Task
+from planwright.state.agent_state import AgentState, AgentUpdate, Task
 from planwright.state.compaction import within
 from planwright.state.invocation import Invocation, invocation_of
-from planwright.state.node import Node, Update
+from planwright.state.node import Node
 
 SOURCES_TIMEOUT_S = 30
 ANSWER = {
@@ -24,10 +24,10 @@ ANSWER = {
 }
 
 
-def task_extraction(models: Models, memories: Memories) -> Node[AgentState]:
+def task_extraction(models: Models, memories: Memories) -> Node[AgentState, AgentUpdate]:
     """Resolve what the newest message refers to; a first message needs no model call."""
 
-    async def task_extraction(state: AgentState, config: RunnableConfig) -> Update:
+    async def task_extraction(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation = invocation_of(config)
         may = invocation.profile.permits("memory.search", "read_only")
         remembered = await recall(memories, state["request"], invocation) if may else ()

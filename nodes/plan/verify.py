@@ -32,9 +32,9 @@ from planwright.planning.step_gates import dropped
 from planwright.planning.taint import Taint
 from planwright.planning.verification import Rules, close_plan, examine, needs_approval, pinned
 from planwright.settings.settings import Approval, Settings
-from planwright.state.agent_state import AgentState, Attempts, ModelRoute, Task
+from planwright.state.agent_state import AgentState, AgentUpdate, Attempts, ModelRoute, Task
 from planwright.state.invocation import Invocation, invocation_of
-from planwright.state.node import Node, Update
+from planwright.state.node import Node
 
 Outcome = Literal["ok", "reclassify", "replan", "reject"]
 SAID_BY_A_PERSON = frozenset(("rejected", "feedback"))
@@ -42,10 +42,10 @@ SAID_BY_A_PERSON = frozenset(("rejected", "feedback"))
 
 def verify(
     registry: Registry, stores: Stores, settings: Settings, world: CallContext, taint: Taint, rubrics: Rubrics
-) -> Node[AgentState]:
+) -> Node[AgentState, AgentUpdate]:
     """Check a plan, name its steps for good, and keep it, with its card, where gate and gateway look."""
 
-    async def verify(state: AgentState, config: RunnableConfig) -> Update:
+    async def verify(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, proposed = invocation_of(config), state["plan"]
         assert proposed is not None
         if invocation.cancelled_by:
@@ -79,10 +79,10 @@ def verify(
         data |= {"findings": [], "order": order_added(shown), "plan": shown}
         invocation.emit("plan_verified", data, str(attempts.revision))
         gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval)
-        update: Update = {"plan": plan, "checked": checked, "gate_id": gate or "", "findings": []}
+        update: AgentUpdate = {"plan": plan, "checked": checked, "gate_id": gate or "", "findings": []}
         if invocation.context.dry_run:
-            told = {"status": "planned", "answer": "This is the plan; nothing was run."}
-            return {**update, "estimate": known, **told}
+            update |= {"status": "planned", "answer": "This is the plan; nothing was run."}
+            return {**update, "estimate": known}
         card = gate_card(shown, attempts, state["route"], settings) if gate else None
         recorded = RecordedPlan(plan=plan, checked=checked, gate_id=gate, card=card)
         await stores.plans.record(invocation.lease, recorded, invocation.clock())
@@ -171,7 +171,7 @@ def gate_card(
 
 def _again(
     outcome: Outcome, findings: list[Finding], attempts: Attempts, before: Sequence[Finding]
-) -> Update:
+) -> AgentUpdate:
     if outcome == "reject":
         listed = "\n".join(f"- {finding}" for finding in findings[:5])
         spent = any(finding.code == "budget_exceeded" for finding in findings)

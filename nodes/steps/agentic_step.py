@@ -15,20 +15,20 @@ from planwright.nodes.steps.another_approach import refused_before
 from planwright.planning.model_hints import routed, unmet
 from planwright.settings.settings import Settings
 from planwright.state.invocation import invocation_of
-from planwright.state.lane_state import LaneState
-from planwright.state.node import Node, Update
+from planwright.state.lane_state import LaneState, LaneUpdate
+from planwright.state.node import Node
 
 
 def agentic_step(
     subgraph: Loop, runner: StepRunner, router: Router, envelopes: Envelopes, settings: Settings
-) -> Node[LaneState]:
+) -> Node[LaneState, LaneUpdate]:
     """Do a step of a plan that names tools instead of one call, by the model its hint asks for.
 
     The last words of the model are the output of the step, where its calls bear them out.
     """
     limit = supersteps(settings)
 
-    async def agentic_step(state: LaneState, config: RunnableConfig) -> Update:
+    async def agentic_step(state: LaneState, config: RunnableConfig) -> LaneUpdate:
         invocation, task = invocation_of(config), state["step_task"]
         results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
         if again := await runner.turn(task, invocation):

@@ -18,19 +18,19 @@ from planwright.prompts import as_data, render
 from planwright.settings.settings import Alternative, Settings
 from planwright.state.agent_state import StepTask
 from planwright.state.invocation import Invocation, invocation_of
-from planwright.state.lane_state import LaneState
-from planwright.state.node import Node, Update
+from planwright.state.lane_state import LaneState, LaneUpdate
+from planwright.state.node import Node
 
 MOST_CHARACTERS = 2000
 
 
-def another_approach(models: Models, runner: StepRunner, settings: Settings) -> Node[LaneState]:
+def another_approach(models: Models, runner: StepRunner, settings: Settings) -> Node[LaneState, LaneUpdate]:
     """Ask for another approach before a step is run again; without one it fails as it did before.
 
     Where nobody can be asked, it is run again with nothing but the reason.
     """
 
-    async def another_approach(state: LaneState, config: RunnableConfig) -> Update:
+    async def another_approach(state: LaneState, config: RunnableConfig) -> LaneUpdate:
         invocation, task = invocation_of(config), state["step_task"]
         last = refused_before(task["checked"], invocation)
         if last is None or not settings.alternative.enabled:

@@ -29,15 +29,15 @@ from planwright.execution.chain_parts import parts_of, parts_plan
 from planwright.execution.repeated_calls import AGAIN
 from planwright.execution.step_runner import StepRunner, site_of
 from planwright.nodes.steps.gated_call import refused
-from planwright.state.chain_state import ChainState, ChainTask
+from planwright.state.chain_state import ChainState, ChainTask, ChainUpdate
 from planwright.state.invocation import Invocation, invocation_of
-from planwright.state.node import Node, Update
+from planwright.state.node import Node
 
 
-def chain_parts(runner: StepRunner, gates: CallGates, stores: Stores) -> Node[ChainState]:
+def chain_parts(runner: StepRunner, gates: CallGates, stores: Stores) -> Node[ChainState, ChainUpdate]:
     """Go through a chain from its first step; those that were made answer from the record."""
 
-    async def chain_parts(state: ChainState, config: RunnableConfig) -> Update:
+    async def chain_parts(state: ChainState, config: RunnableConfig) -> ChainUpdate:
         run = _Run(runner, gates, stores, state["task"], invocation_of(config))
         try:
             return await run.onward()
@@ -66,7 +66,7 @@ class _Run:
     invocation: Invocation
     """What this invocation carries beside the state."""
 
-    async def onward(self) -> Update:
+    async def onward(self) -> ChainUpdate:
         """Call what has not been called. Returns the result of the chain, or the gate it stops at."""
         task, board = self.task, self.invocation.board
         chain = task.checked.chain

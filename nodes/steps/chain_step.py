@@ -16,16 +16,16 @@ from planwright.nodes.steps.gated_call import refused
 from planwright.nodes.steps.request_gate import checked_call
 from planwright.state.chain_state import ChainTask
 from planwright.state.invocation import invocation_of
-from planwright.state.lane_state import LaneState
-from planwright.state.node import Node, Update
+from planwright.state.lane_state import LaneState, LaneUpdate
+from planwright.state.node import Node
 
 RunChain = Callable[[ChainTask, RunnableConfig], Awaitable[StepResult]]
 
 
-def chain_step(run_chain: RunChain, runner: StepRunner, gates: CallGates) -> Node[LaneState]:
+def chain_step(run_chain: RunChain, runner: StepRunner, gates: CallGates) -> Node[LaneState, LaneUpdate]:
     """Run the chain once its inputs are there and its own gate, if it has one, is approved."""
 
-    async def chain_step(state: LaneState, config: RunnableConfig) -> Update:
+    async def chain_step(state: LaneState, config: RunnableConfig) -> LaneUpdate:
         invocation, task = invocation_of(config), state["step_task"]
         checked, gate_id = task["checked"], state.get("gate_id", "")
         if settled := invocation.board.settled(checked.uid):

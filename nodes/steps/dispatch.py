@@ -10,16 +10,16 @@ from planwright.domain.plan import CheckedStep
 from planwright.domain.schedule import waves
 from planwright.planning.write_conflicts import before
 from planwright.settings.settings import Execution
-from planwright.state.agent_state import AgentState, StepTask
+from planwright.state.agent_state import AgentState, AgentUpdate, StepTask
 from planwright.state.invocation import invocation_of
 from planwright.state.lane_state import LaneInput
-from planwright.state.node import Node, Update
+from planwright.state.node import Node
 
 
-def dispatch(gateway: Gateway) -> Node[AgentState]:
+def dispatch(gateway: Gateway) -> Node[AgentState, AgentUpdate]:
     """Read the approved plan, then announce its start; the edge behind this node sends its steps."""
 
-    async def dispatch(state: AgentState, config: RunnableConfig) -> Update:
+    async def dispatch(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         plan, invocation = state["plan"], invocation_of(config)
         assert plan is not None
         await gateway.runnable_plan(invocation.lease, plan.plan_hash)

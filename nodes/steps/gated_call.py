@@ -11,14 +11,14 @@ from planwright.domain.results import StepResult, StepStatus
 from planwright.domain.step_ends import ended
 from planwright.execution.step_runner import StepRunner
 from planwright.state.invocation import invocation_of
-from planwright.state.lane_state import LaneState
-from planwright.state.node import Node, Update
+from planwright.state.lane_state import LaneState, LaneUpdate
+from planwright.state.node import Node
 
 
-def gated_call(runner: StepRunner, gates: CallGates) -> Node[LaneState]:
+def gated_call(runner: StepRunner, gates: CallGates) -> Node[LaneState, LaneUpdate]:
     """Act on the decision row of this lane's own gate."""
 
-    async def gated_call(state: LaneState, config: RunnableConfig) -> Update:
+    async def gated_call(state: LaneState, config: RunnableConfig) -> LaneUpdate:
         invocation, task = invocation_of(config), state["step_task"]
         gate = await gates.read(state["gate_id"])
         if settled := invocation.board.settled(task["checked"].uid):

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
+from planwright.state.agent_state import AgentUpdate
 from planwright.state.invocation import invocation_of
 from planwright.state.lane_state import LaneInput
-from planwright.state.node import Node, Update
+from planwright.state.node import Node
 
 
-def lane(subgraph: CompiledStateGraph[Any, Any, Any, Any]) -> Node[LaneInput]:
+def lane(subgraph: CompiledStateGraph[Any, Any, Any, Any]) -> Node[LaneInput, AgentUpdate]:
     """Run a step in a lane of its own, with the lane's events on the outer stream."""
 
-    async def lane(state: LaneInput, config: RunnableConfig) -> Update:
+    async def lane(state: LaneInput, config: RunnableConfig) -> AgentUpdate:
         invocation_of(config).speak_from_here()
-        ended: Update = await subgraph.ainvoke(state, config)
-        return ended
+        return cast("AgentUpdate", await subgraph.ainvoke(state, config))
 
     return lane

@@ -18,14 +18,14 @@ from planwright.nodes.steps.request_gate import checked_call
 from planwright.planning.step_gates import agent_args
 from planwright.state.agent_state import StepTask
 from planwright.state.invocation import Invocation, invocation_of
-from planwright.state.lane_state import LaneState
-from planwright.state.node import Node, Update
+from planwright.state.lane_state import LaneState, LaneUpdate
+from planwright.state.node import Node
 
 
-def named_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState]:
+def named_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState, LaneUpdate]:
     """Open the first gate of a step that is not open yet; end the lane where one was refused."""
 
-    async def named_gate(state: LaneState, config: RunnableConfig) -> Update:
+    async def named_gate(state: LaneState, config: RunnableConfig) -> LaneUpdate:
         invocation, task = invocation_of(config), state["step_task"]
         checked = task["checked"]
         if settled := invocation.board.settled(checked.uid):

@@ -27,14 +27,14 @@ from planwright.execution.repeated_calls import AGAIN
 from planwright.execution.step_runner import StepRunner, site_of
 from planwright.state.agent_state import StepTask
 from planwright.state.invocation import Invocation, invocation_of
-from planwright.state.lane_state import LaneState
-from planwright.state.node import Node, Update
+from planwright.state.lane_state import LaneState, LaneUpdate
+from planwright.state.node import Node
 
 
-def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState]:
+def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState, LaneUpdate]:
     """Open the gate of a step once its arguments are known; bad arguments end the lane instead."""
 
-    async def request_gate(state: LaneState, config: RunnableConfig) -> Update:
+    async def request_gate(state: LaneState, config: RunnableConfig) -> LaneUpdate:
         invocation, task = invocation_of(config), state["step_task"]
         results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
         try:

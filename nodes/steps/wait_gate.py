@@ -7,14 +7,14 @@ from langgraph.errors import GraphInterrupt
 
 from planwright.approvals.call_gate import CallGates
 from planwright.state.invocation import invocation_of
-from planwright.state.lane_state import LaneState
-from planwright.state.node import Node, Update
+from planwright.state.lane_state import LaneState, LaneUpdate
+from planwright.state.node import Node
 
 
-def wait_gate(gates: CallGates) -> Node[LaneState]:
+def wait_gate(gates: CallGates) -> Node[LaneState, LaneUpdate]:
     """Interrupt while the gate is open, and tell the board so that dependents park."""
 
-    async def wait_gate(state: LaneState, config: RunnableConfig) -> Update:
+    async def wait_gate(state: LaneState, config: RunnableConfig) -> LaneUpdate:
         invocation = invocation_of(config)
         try:
             await gates.wait(state["gate_id"], invocation)

@@ -62,9 +62,12 @@ def public_names(path: Path) -> Iterator[Name]:
     """List the classes of a file that have a public name, and its functions where code names them."""
     named_by_people = str(path.relative_to(ROOT)).startswith(NAMED_BY_PEOPLE)
     for node in ast.parse(path.read_text("utf-8")).body:
-        function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not named_by_people
-        if (function or isinstance(node, ast.ClassDef)) and not node.name.startswith("_"):
-            yield Name(path.relative_to(ROOT), node.lineno, node.name)
+        match node:
+            case ast.ClassDef(name=text) if not text.startswith("_"):
+                yield Name(path.relative_to(ROOT), node.lineno, text)
+            case ast.FunctionDef(name=text) | ast.AsyncFunctionDef(name=text):
+                if not text.startswith("_") and not named_by_people:
+                    yield Name(path.relative_to(ROOT), node.lineno, text)
 
 
 def product_files() -> list[Path]:
