@@ -21,7 +21,7 @@ from planwright.models.providers.router import Router
 from planwright.settings.profile import in_force
 from planwright.settings.settings import load
 from planwright.state.invocation import Invocation
-from planwright.state.step_board import Board
+from planwright.state.step_board import StepBoard
 
 NAMES = ("a", "b", "c")
 TOOL = {
@@ -99,7 +99,7 @@ async def desk_at(
         lease=await records.leases.take(RUN, 3600),
         context=RunContext(),
         profile=in_force(settings, RunContext()),
-        board=Board({}, 8),
+        board=StepBoard({}, 8),
         record=lambda event, key: None,
         writer=lambda event: None,
     )

@@ -169,7 +169,7 @@ async def cancel(call: CallContext, invocation: Invocation, agent: Agent) -> Non
 def planted(mutation: Planted) -> Iterator[None]:
     """Plant a mistake in the product, which the oracle has to see."""
     if mutation == "cascade":
-        where, what = "planwright.execution.step_runner.fate", _turned_round()
+        where, what = "planwright.execution.step_runner.cascade_decision", _turned_round()
         with mock.patch(where, what):
             yield
     elif mutation == "repeat":
@@ -184,9 +184,11 @@ def planted(mutation: Planted) -> Iterator[None]:
 
 
 def _turned_round() -> Callable[..., Any]:
-    from planwright.domain.cascade import fate
+    from planwright.domain.cascade import cascade_decision
 
-    return lambda needs, results, cascade: fate(needs, results, "partial" if cascade == "skip" else "skip")
+    return lambda needs, results, cascade: cascade_decision(
+        needs, results, "partial" if cascade == "skip" else "skip"
+    )
 
 
 async def _nothing(*_: Any) -> Any:

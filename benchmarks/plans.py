@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks.plan_validator import lost, why_wrong
 from planwright.domain.errors import ModelOutputInvalid, PlanInvalid
 from planwright.domain.plan import Plan
-from planwright.nodes.plan.planner import read_proposal
+from planwright.nodes.plan.planner import proposal_of
 from tests.nodes.plan_world import judged
 
 MANY, SEED = 50_000, 11
@@ -136,7 +136,7 @@ def play(many: int, seed: int, told: Callable[[str], None] = lambda _: None) -> 
 def _judge(report: Report, text: str, given: dict[str, Any], *, whole: bool, spoiled: bool) -> None:
     report.plans += 1
     try:
-        plan = read_proposal(text).plan
+        plan = proposal_of(text).plan
         codes = judged(plan)
     except (PlanInvalid, ModelOutputInvalid) as error:
         report.asked_again += 1

@@ -28,7 +28,7 @@ from planwright.graph.building import build_graph
 from planwright.models.conversation.history import normalise, repair
 from planwright.models.scripted import ScriptedModel
 from planwright.nodes.loop.llm_invoker import call_ids
-from planwright.nodes.loop.parallel_execution import runnable, said
+from planwright.nodes.loop.parallel_execution import answer_message, runnable
 from planwright.settings.settings import load
 from planwright.state.agent_state import ModelRoute
 from planwright.state.loop_state import LoopState, LoopTask, ToolCall
@@ -149,7 +149,7 @@ class Player:
         running = _sent(state, "tool_execution")
         ran = [call for call in running if call.checked is not None]
         names = {tool.name: wire for wire, tool in self._tools.items()}
-        results = [said(call if call.error else _answered(call)) for call in calls]
+        results = [answer_message(call if call.error else _answered(call)) for call in calls]
         gone = set(lost)
         kept = [result for place, result in enumerate(reversed(results)) if place not in gone]
         added: list[Any] = [clean, *kept]

@@ -22,7 +22,7 @@ from planwright.domain.lease import Lease
 from planwright.domain.windows import Window, day_of, month_of, utc_text
 from planwright.settings.agents import RunBudget
 from planwright.settings.provider_budget import ProviderBudget
-from planwright.state.lane_budget import LaneBudget, carve
+from planwright.state.loop_budget import LoopBudget, carve
 
 AHEAD = timedelta(days=7)
 AFTER_ALL = math.inf  # when every reservation has expired, and only what is settled counts
@@ -73,7 +73,7 @@ class Budgets:
         limits: RunBudget,
         at: datetime,
         id_: str | None = None,
-        lanes: Sequence[LaneBudget] = (),
+        lanes: Sequence[LoopBudget] = (),
         within: ProviderBudget | None = None,
         lasts_s: float = 0,
         lease: Lease | None = None,
@@ -168,12 +168,12 @@ class Budgets:
         return [limit for limit in await self._database.run("read", job) if limit.near]
 
     async def carve(
-        self, run_id: str, wanted: LaneBudget, above: Sequence[LaneBudget], limits: RunBudget, at: datetime
-    ) -> LaneBudget:
+        self, run_id: str, wanted: LoopBudget, above: Sequence[LoopBudget], limits: RunBudget, at: datetime
+    ) -> LoopBudget:
         """Cut a lane's budget down to what the lane that opens it, or else the run, has left."""
 
-        def job(connection: sqlite3.Connection) -> LaneBudget:
-            parent = above[-1] if above else LaneBudget(lane="", **limits.model_dump(exclude={"cost"}))
+        def job(connection: sqlite3.Connection) -> LoopBudget:
+            parent = above[-1] if above else LoopBudget(lane="", **limits.model_dump(exclude={"cost"}))
             spent = _sum(connection, run_id, at.timestamp(), parent.lane)
             tokens, calls = _left(parent.tokens, spent.tokens), _left(parent.tool_calls, spent.calls)
             cut = {"tokens": carve(wanted.tokens, tokens), "tool_calls": carve(wanted.tool_calls, calls)}
@@ -279,7 +279,7 @@ def _refuse_unpriced(provider: str, amount: Amount, limits: RunBudget, within: P
         raise unpriced(provider, limits.setting("cost"))
 
 
-def _refuse_in_lane(spent: Spent, amount: Amount, lane: LaneBudget) -> None:
+def _refuse_in_lane(spent: Spent, amount: Amount, lane: LoopBudget) -> None:
     asked = (
         Limit("lane.tokens", "tokens", spent.tokens, lane.tokens) if lane.tokens is not None else None,
         Limit("lane.tool_calls", "tool_calls", spent.calls, lane.tool_calls)

@@ -39,4 +39,4 @@ class StepFacts(BaseModel):
 
 def facts_hash(facts: Sequence[StepFacts]) -> str:
     """Hash what a verdict follows from, as 64 hex digits."""
-    return sha256([one.model_dump(mode="json") for one in facts])
+    return sha256([step.model_dump(mode="json") for step in facts])

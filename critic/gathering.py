@@ -18,7 +18,9 @@ NOT_ACCEPTED = "criteria_not_met"
 
 def retried(verdicts: Mapping[str, Verdict], settled: Mapping[str, StepResult]) -> dict[str, StepResult]:
     """Make failures of the completed steps that some verdicts have run again."""
-    scores = [score for one in verdicts.values() if one.verdict == "retry" for score in one.step_scores]
+    scores = [
+        score for verdict in verdicts.values() if verdict.verdict == "retry" for score in verdict.step_scores
+    ]
     pairs = [
         (score, settled[score.uid]) for score in scores if score.verdict == "retry" and score.uid in settled
     ]
@@ -41,7 +43,7 @@ def facts_of(
     limit_s: float,
 ) -> list[StepFacts]:
     """Put together what is known of each step; `outputs` and `rubrics` are by uid."""
-    acted = {step.uid for step in checked if any(one.begun for one in work.under(step.uid))}
+    acted = {step.uid for step in checked if any(verdict.begun for verdict in work.under(step.uid))}
     return [
         StepFacts(
             checked=step,
@@ -59,19 +61,21 @@ def facts_of(
 
 def retries_of(step_id: str, verdicts: Mapping[str, Verdict]) -> int:
     """Count how often the critic had a step run again."""
-    rounds = [one for one in verdicts.values() if one.verdict == "retry"]
+    rounds = [verdict for verdict in verdicts.values() if verdict.verdict == "retry"]
     return sum(
-        score.verdict == "retry" and score.step_id == step_id for one in rounds for score in one.step_scores
+        score.verdict == "retry" and score.step_id == step_id
+        for verdict in rounds
+        for score in verdict.step_scores
     )
 
 
 def needing(uid: str, checked: Sequence[CheckedStep]) -> set[str]:
     """Name the steps that build on one, over any number of steps between; `checked` is in order of needs."""
-    found = {uid}
+    reached = {uid}
     for step in checked:
-        if found.intersection(step.needs):
-            found.add(step.uid)
-    return found - {uid}
+        if reached.intersection(step.needs):
+            reached.add(step.uid)
+    return reached - {uid}
 
 
 def _kept_effects(result: StepResult) -> tuple[EffectRecord, ...]:

@@ -40,15 +40,15 @@ def judge_lane(task: str, envelope: LaneEnvelope, inputs: int) -> LaneJudgement:
         return LaneJudgement(remark="nothing was done: a person said no, or did not answer in time")
     if "proposed" in ended:
         return LaneJudgement(remark="nothing was done yet: it was proposed to a person")
-    said, looked = envelope.result, inputs + sum(map(_a_look, envelope.calls))
+    reply, looks = envelope.result, inputs + sum(map(_a_look, envelope.calls))
     if _expects(task, envelope):
-        return _without_effect(task, envelope, looked)
-    if words.given_up(said):
-        return LaneJudgement("refused_in_words", f"it did nothing and gave up: {_quoted(said)}")
-    if words.not_able(said) and not (looked and words.searched_in_vain(said)) and not _looked_well(envelope):
-        return LaneJudgement("refused_in_words", f"it did nothing and could not: {_quoted(said)}")
-    if not looked and tasks.expects_look(task, envelope.offered):
-        return LaneJudgement("no_evidence", f"it has looked at nothing, and says: {_quoted(said)}")
+        return _without_effect(task, envelope, looks)
+    if words.given_up(reply):
+        return LaneJudgement("refused_in_words", f"it did nothing and gave up: {_quoted(reply)}")
+    if words.not_able(reply) and not (looks and words.searched_in_vain(reply)) and not _looked_well(envelope):
+        return LaneJudgement("refused_in_words", f"it did nothing and could not: {_quoted(reply)}")
+    if not looks and tasks.expects_look(task, envelope.offered):
+        return LaneJudgement("no_evidence", f"it has looked at nothing, and says: {_quoted(reply)}")
     return ACCEPTED
 
 
@@ -58,17 +58,17 @@ def _expects(task: str, envelope: LaneEnvelope) -> bool:
     return claimed or tasks.expects_effect(task, envelope.offered)
 
 
-def _without_effect(task: str, envelope: LaneEnvelope, looked: int) -> LaneJudgement:
+def _without_effect(task: str, envelope: LaneEnvelope, looks: int) -> LaneJudgement:
     """Judge a lane that should have had an effect and had none."""
-    said = envelope.result
+    reply = envelope.result
     tried = any(call.effect != "pure" for call in envelope.calls)
-    unable = words.not_able(said) and not words.searched_in_vain(said)
-    if looked and not tried and not unable and tasks.conditional(task) and words.nothing_to_do(said):
+    unable = words.not_able(reply) and not words.searched_in_vain(reply)
+    if looks and not tried and not unable and tasks.conditional(task) and words.nothing_to_do(reply):
         return LaneJudgement(remark="its condition did not hold: nothing was done")
-    if words.given_up(said) or words.not_able(said):
-        return LaneJudgement("refused_in_words", f"nothing was done: {_quoted(said)}")
+    if words.given_up(reply) or words.not_able(reply):
+        return LaneJudgement("refused_in_words", f"nothing was done: {_quoted(reply)}")
     tools = ", ".join(tasks.acting(envelope.offered))
-    return LaneJudgement("no_effect", f"no call of {tools} is done, and it says: {_quoted(said)}")
+    return LaneJudgement("no_effect", f"no call of {tools} is done, and it says: {_quoted(reply)}")
 
 
 def _a_look(call: LaneCall) -> bool:
@@ -78,10 +78,10 @@ def _a_look(call: LaneCall) -> bool:
 
 def _looked_well(envelope: LaneEnvelope) -> bool:
     """Say whether a lane has looked at something, and every look it tried came off in the end."""
-    made = [call for call in envelope.calls if call.capability not in NO_WORK]
-    return bool(made) and made[-1].ended == "completed"
+    work_calls = [call for call in envelope.calls if call.capability not in NO_WORK]
+    return bool(work_calls) and work_calls[-1].ended == "completed"
 
 
-def _quoted(said: str) -> str:
-    short = " ".join(said.split())
+def _quoted(reply: str) -> str:
+    short = " ".join(reply.split())
     return f'"{short if len(short) <= 160 else short[:159] + "…"}"'

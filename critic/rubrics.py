@@ -44,7 +44,7 @@ class Rubrics:
             return None
         text = as_data(output)
         short = text if len(text) <= LONGEST else f"{text[:LONGEST]} […]"
-        asked = render(
+        question = render(
             "critic_output",
             task=as_data(checked.step.description),
             expected=as_data(checked.step.expected_output),
@@ -52,7 +52,7 @@ class Rubrics:
             output=short,
         )
         prompt = Prompt(
-            "critic", render("critic"), asked, SCHEMA, timeout_s=JUDGE_S, max_tokens=REASON, temperature=0
+            "critic", render("critic"), question, SCHEMA, timeout_s=JUDGE_S, max_tokens=REASON, temperature=0
         )
         try:
             reply = await self._models.complete(critic, prompt, invocation, f"critic:{checked.uid}")

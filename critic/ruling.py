@@ -42,14 +42,14 @@ class Means:
 def score_step(facts: StepFacts, means: Means) -> StepScore:
     """Mark one step by all evaluators, and rule over it."""
     evaluations = tuple(evaluate(facts) for evaluate in EVALUATORS)
-    marks = {one.evaluator: one.mark for one in evaluations}
-    found = dict.fromkeys(note for one in evaluations for note in one.findings)
+    marks = {evaluation.evaluator: evaluation.mark for evaluation in evaluations}
+    notes = dict.fromkeys(note for evaluation in evaluations for note in evaluation.findings)
     criterion = facts.checked.step.success_criteria
     open_ = facts.result.status == "completed" and facts.rubric is None
     score = StepScore(
         step_id=facts.result.step_id,
         **marks,
-        findings=tuple(found),
+        findings=tuple(notes),
         uid=facts.result.uid,
         evaluations=evaluations,
         not_judged=criterion.rubric or "" if criterion and open_ else "",
@@ -78,7 +78,9 @@ def rule_step(facts: StepFacts, score: StepScore, means: Means) -> StepRuling:
 
 def unmet(score: StepScore) -> bool:
     """Say whether a step did not bring what it was for."""
-    return any(one.evaluator == "utility" and one.grade == "fail" for one in score.evaluations)
+    return any(
+        evaluation.evaluator == "utility" and evaluation.grade == "fail" for evaluation in score.evaluations
+    )
 
 
 def _again(facts: StepFacts, means: Means) -> StepRuling:
@@ -91,15 +93,15 @@ def _anew(means: Means) -> StepRuling:
     return "replan" if means.replans > 0 else "escalate"
 
 
-def rule(results: Sequence[StepResult], scores: Sequence[StepScore]) -> tuple[Ruling, str]:
+def run_verdict(results: Sequence[StepResult], scores: Sequence[StepScore]) -> tuple[Ruling, str]:
     """Rule over the run, with the reason in words: the gravest verdict of its steps counts."""
     verdicts = {score.verdict for score in scores}
     if verdicts <= {"ok"}:
         left_out = [result.step_id for result in results if result.status != "completed"]
         not_judged = [score.step_id for score in scores if score.not_judged]
-        said = [f"left out: {', '.join(left_out)}"] if left_out else []
-        said += [f"not judged: {', '.join(not_judged)}"] if not_judged else []
-        return "accept", "; ".join(said) or "every step succeeded"
+        remarks = [f"left out: {', '.join(left_out)}"] if left_out else []
+        remarks += [f"not judged: {', '.join(not_judged)}"] if not_judged else []
+        return "accept", "; ".join(remarks) or "every step succeeded"
     pairs = [(result, score) for result, score in zip(results, scores, strict=True) if score.verdict != "ok"]
     reason = "; ".join(f"{result.step_id}: {why(result, score)}" for result, score in pairs)
     gravest: Ruling = "escalate" if "escalate" in verdicts else "replan" if "replan" in verdicts else "retry"
@@ -110,7 +112,9 @@ def why(result: StepResult, score: StepScore) -> str:
     """Say why a step is not accepted."""
     if result.status == "failed":
         return result.error
-    failed = (note for one in score.evaluations if one.grade == "fail" for note in one.findings)
+    failed = (
+        note for evaluation in score.evaluations if evaluation.grade == "fail" for note in evaluation.findings
+    )
     return next(failed, f"nobody judged whether it is met: {score.not_judged[:200]}")
 
 

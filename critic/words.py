@@ -90,16 +90,16 @@ def nothing_to_do(text: str) -> bool:
 
 def claims(text: str) -> bool:
     """Say whether a text claims that something was done, by whomever."""
-    return any(_CLAIM.search(one) and not _NEGATED.search(one) for one in _sentences(text))
+    return any(_CLAIM.search(part) and not _NEGATED.search(part) for part in _sentences(text))
 
 
 def claims_own(text: str) -> bool:
     """Say whether its writer claims to have done something: "I have sent it"."""
-    return any(_OWN_CLAIM.search(one) and not _NEGATED.search(one) for one in _sentences(text))
+    return any(_OWN_CLAIM.search(part) and not _NEGATED.search(part) for part in _sentences(text))
 
 
 def _sentences(text: str) -> list[str]:
     plain = text.lower()
     for short, full in _SHORT_FORMS:
         plain = plain.replace(short, full)
-    return [one for part in _SENTENCE.split(plain) if (one := part.strip(" \t*_-–—>\"'#"))]
+    return [text for part in _SENTENCE.split(plain) if (text := part.strip(" \t*_-–—>\"'#"))]

@@ -11,7 +11,7 @@ from planwright.domain.results import StepResult
 Fate = Literal["run", "skip"]
 
 
-def fate(
+def cascade_decision(
     needs: Sequence[str], results: Mapping[str, StepResult], cascade: Cascade
 ) -> tuple[Fate, tuple[str, ...]]:
     """Decide whether a step runs, and name the steps whose results it has to do without."""

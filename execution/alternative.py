@@ -44,7 +44,7 @@ from planwright.state.invocation import Invocation
 NONE = "NO_ALTERNATIVE"
 CODES = frozenset((CapabilityRejected.code, CapabilityUnavailable.code))
 SUGGEST_S = 15
-LISTED = 8
+MOST_LISTED = 8
 
 
 class Alternative:
@@ -73,15 +73,17 @@ class Alternative:
         wanted = f"{checked.step.description} {checked.step.capability}"
         allowed = self._registry.within(invocation.profile)
         ranked = (allowed.get(name) for name in allowed.rank(wanted, len(allowed)))
-        listed = candidates(checked, (tool for tool in ranked if tool), self._settings.approval)[:LISTED]
-        if not listed or invocation.cancelled_by:
+        options = candidates(checked, (tool for tool in ranked if tool), self._settings.approval)[
+            :MOST_LISTED
+        ]
+        if not options or invocation.cancelled_by:
             return None
         try:
             reply = await self._models.complete(
-                route, self._prompt(task, args, failed, listed), invocation, f"alternative:{checked.uid}"
+                route, self._prompt(task, args, failed, options), invocation, f"alternative:{checked.uid}"
             )
-            found, params = read(reply, listed)
-            chosen = await self._verified(checked, found, params, args, invocation)
+            capability, params = read_suggestion(reply, options)
+            chosen = await self._verified(checked, capability, params, args, invocation)
         except (ModelError, LimitExceeded, SetupError, CapabilityRejected, ValidationError):
             return None
         plan = Plan(plan_id=plan_id(checked.uid), goal=f"instead of {checked.uid}", steps=(chosen.step,))
@@ -94,17 +96,20 @@ class Alternative:
         task: StepTask,
         args: dict[str, JsonValue],
         failed: StepResult,
-        listed: list[Capability],
+        options: list[Capability],
     ) -> Prompt:
         step, limits = task["checked"].step, self._settings.alternative
-        what: dict[str, object] = {"step": step.description, "expected": step.expected_output}
+        task_fields: dict[str, object] = {"step": step.description, "expected": step.expected_output}
         tried = {"capability": step.capability, "params": args, "error": failed.error}
-        tools = [{"name": t.name, "description": t.description, "params": t.args_schema} for t in listed]
+        tools = [{"name": t.name, "description": t.description, "params": t.args_schema} for t in options]
         return Prompt(
             "alternative",
             render("alternative"),
             render(
-                "alternative_call", step=as_data(what), failed=as_data(tried), capabilities=as_data(tools)
+                "alternative_call",
+                step=as_data(task_fields),
+                failed=as_data(tried),
+                capabilities=as_data(tools),
             ),
             timeout_s=SUGGEST_S,
             max_tokens=limits.max_tokens,
@@ -114,53 +119,53 @@ class Alternative:
     async def _verified(
         self,
         failed: CheckedStep,
-        found: Capability,
+        tool: Capability,
         params: dict[str, JsonValue],
         tried: dict[str, JsonValue],
         invocation: Invocation,
     ) -> CheckedStep:
         """Check a suggestion as a plan is checked. Raises CapabilityRejected or ValidationError."""
-        args = check_arguments(found, params)
+        args = check_arguments(tool, params)
         if flaw := flaw_of(args):
             raise CapabilityRejected(flaw)
-        if found.name == failed.step.capability and args == check_arguments(found, tried):
+        if tool.name == failed.step.capability and args == check_arguments(tool, tried):
             raise CapabilityRejected("it is the call that failed")
-        if found.preflight:
-            await asyncio.to_thread(found.check, args, self._world)
-        found = found.given(args, self._world)
-        whose = (invocation.context.tenant, invocation.profile.agent, invocation.words)
+        if tool.preflight:
+            await asyncio.to_thread(tool.check, args, self._world)
+        tool = tool.given(args, self._world)
+        requester = (invocation.context.tenant, invocation.profile.agent, invocation.words)
         tainted = failed.tainted or failed.effect == "pure"  # what it failed with may be others' words
-        context = self._world.on_behalf_of(*whose, tainted=tainted)
-        judged = judge(found, args, context, self._settings.approval.of_plan)
+        context = self._world.on_behalf_of(*requester, tainted=tainted)
+        judged = judge(tool, args, context, self._settings.approval.of_plan)
         if judged.denied or judged.asks:
             raise CapabilityRejected(judged.reason)
         step = PlanStep(
-            id=failed.step.id, capability=found.name, params=args, description=failed.step.description
+            id=failed.step.id, capability=tool.name, params=args, description=failed.step.description
         )
         chosen = CheckedStep(
             step=step,
-            uid=f"step_{sha256([invocation.run_id, failed.uid, 'instead', found.name, args])[:16]}",
+            uid=f"step_{sha256([invocation.run_id, failed.uid, 'instead', tool.name, args])[:16]}",
             needs=failed.needs,
-            effect=found.effect,
-            mode=found.mode,
-            risk=found.risk,
+            effect=tool.effect,
+            mode=tool.mode,
+            risk=tool.risk,
             gated=False,
             reason=judged.reason,
             tainted=tainted,
         )
-        await self._check_new(chosen, found, failed.uid, invocation)
+        await self._check_new(chosen, tool, failed.uid, invocation)
         return chosen.model_copy(update={"pin": pin_now(chosen, self._registry, self._world.policy.hash)})
 
     async def _check_new(
-        self, chosen: CheckedStep, found: Capability, instead_of: str, invocation: Invocation
+        self, chosen: CheckedStep, capability: Capability, instead_of: str, invocation: Invocation
     ) -> None:
         """Raise CapabilityRejected for a call that a person said no to, or that would be done again."""
         args, run_id = chosen.step.params, invocation.run_id
-        if await self._stores.refusals.of_call(run_id, found.name, args):
+        if await self._stores.refusals.of_call(run_id, capability.name, args):
             raise CapabilityRejected("it was refused before")
         site = Site(invocation.lease, "", chosen, invocation.profile)
-        call = replace(effect_call(found, args, site), within=instead_of)
-        if found.effect != "pure" and (await self._stores.ledger.keep(call)).again:
+        call = replace(effect_call(capability, args, site), within=instead_of)
+        if capability.effect != "pure" and (await self._stores.ledger.keep(call)).again:
             raise CapabilityRejected("it was done before")
 
 
@@ -170,10 +175,10 @@ def candidates(failed: CheckedStep, tools: Iterable[Capability], approval: Appro
     Reading replaces reading. A call with an effect replaces one only where no person has to see it:
     it is not graver than the step, and below the risk from which plans are approved.
     """
-    return [tool for tool in tools if within(failed, tool, approval)]
+    return [tool for tool in tools if inside_grant(failed, tool, approval)]
 
 
-def within(failed: CheckedStep, tool: Capability, approval: Approval) -> bool:
+def inside_grant(failed: CheckedStep, tool: Capability, approval: Approval) -> bool:
     """Say whether a capability stays inside the grant of a failed step."""
     if tool.name in (*CLOSING, DELEGATE, CREATE_CHAIN) or failed.gated or failed.gates:
         return False
@@ -186,13 +191,13 @@ def within(failed: CheckedStep, tool: Capability, approval: Approval) -> bool:
     return milder and unseen
 
 
-def read(reply: str, listed: list[Capability]) -> tuple[Capability, dict[str, JsonValue]]:
+def read_suggestion(reply: str, options: list[Capability]) -> tuple[Capability, dict[str, JsonValue]]:
     """Read a suggestion. Raises ModelOutputInvalid or CapabilityRejected for none of those listed."""
     if NONE in reply:
         raise CapabilityRejected("there is no alternative")
-    said, _ = read_json(reply)
-    found = next((tool for tool in listed if tool.name == said.get("capability")), None)
-    params = said.get("params")
-    if found is None or not isinstance(params, dict):
+    reply_fields, _ = read_json(reply)
+    capability = next((tool for tool in options if tool.name == reply_fields.get("capability")), None)
+    params = reply_fields.get("params")
+    if capability is None or not isinstance(params, dict):
         raise CapabilityRejected("it is none of the capabilities listed")
-    return found, params
+    return capability, params

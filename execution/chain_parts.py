@@ -38,25 +38,25 @@ def parts_of(
     base = uid_of(run_id, checked.step, checked.needs, 0)
     parts: list[CheckedStep] = []
     for number, call in enumerate(chain.calls, 1):
-        found = gateway.registry.get(call.capability)
-        if found is None:
+        capability = gateway.registry.get(call.capability)
+        if capability is None:
             raise CapabilityRejected(f"{call.capability}, a part of {chain.name}, is no longer there")
-        found = found.given({**found.defaults, **known(call, args)}, gateway.world)
+        capability = capability.given({**capability.defaults, **known(call, args)}, gateway.world)
         uids = [_part_uid(base, chain, number, again) for again in range(attempt + 1)]
         while (last := settled(uids[-1])) and last.code == DENIED:  # made again, under another key
             uids.append(_part_uid(base, chain, number, len(uids)))
         done = (uid for uid in uids if (result := settled(uid)) and result.status == "completed")
         step = PlanStep(
             id=f"{checked.step.id[:60]}.{number}",
-            capability=found.name,
+            capability=capability.name,
             params=call.arguments,
             description=f"Step {number} of the chain {chain.name}.",
             timeout_s=checked.step.timeout_s,
         )
-        pin = pin_of(gateway.registry.get(call.capability) or found, gateway.world.policy.hash)
+        pin = pin_of(gateway.registry.get(call.capability) or capability, gateway.world.policy.hash)
         read = {part.step.capability or "" for part in parts}
         tainted = checked.tainted or untrusted(read, gateway.registry)
-        parts.append(_checked(step, next(done, uids[-1]), found, parts, tainted=tainted, pin=pin))
+        parts.append(_checked(step, next(done, uids[-1]), capability, parts, tainted=tainted, pin=pin))
     return parts
 
 
@@ -86,13 +86,13 @@ def shown_parts(
     steps = []
     parts = parts_of(run_id, checked, args, gateway, settled)
     for call, part in zip(checked.chain.calls, parts, strict=True):
-        found = gateway.registry.get(call.capability)
-        assert found is not None
+        capability = gateway.registry.get(call.capability)
+        assert capability is not None
         whole = is_known(call)
-        given = complete(found, known(call, args)) if whole else known(call, args)
-        shown = {"id": part.step.id, "capability": call.capability, "args": given}
-        shown |= {"risk": part.risk, "mode": part.mode}
-        steps.append({**shown, **({"gate_included": part.uid} if whole else {})})
+        params = complete(capability, known(call, args)) if whole else known(call, args)
+        fields = {"id": part.step.id, "capability": call.capability, "args": params}
+        fields |= {"risk": part.risk, "mode": part.mode}
+        steps.append({**fields, **({"gate_included": part.uid} if whole else {})})
     return {"definition": checked.chain.hash, "steps": steps}
 
 
@@ -101,15 +101,15 @@ def _part_uid(base: str, chain: Chain, number: int, again: int) -> str:
 
 
 def _checked(
-    step: PlanStep, uid: str, found: Capability, before: list[CheckedStep], *, tainted: bool, pin: str
+    step: PlanStep, uid: str, capability: Capability, before: list[CheckedStep], *, tainted: bool, pin: str
 ) -> CheckedStep:
     return CheckedStep(
         step=step,
         uid=uid,
         needs=tuple(part.uid for part in before[-1:]),
-        effect=found.effect,
-        mode=found.mode,
-        risk=found.risk,
+        effect=capability.effect,
+        mode=capability.mode,
+        risk=capability.risk,
         gated=False,
         reason="a part of a chain",
         tainted=tainted,

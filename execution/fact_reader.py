@@ -34,7 +34,7 @@ class FactReader:
         checked, route = state["checked"], state["route"]
         done = [entry for entry in checked if settled[entry.uid].status == "completed"]
         outputs = {entry.uid: await full_output(self._stores, settled[entry.uid]) for entry in done}
-        known = {score.uid: score.rubric for one in verdicts.values() for score in one.step_scores}
+        known = {score.uid: score.rubric for verdict in verdicts.values() for score in verdict.step_scores}
         rubrics = {
             entry.uid: known.get(entry.uid)
             or await self._rubrics.ask(entry, outputs[entry.uid], route, invocation)

@@ -33,14 +33,16 @@ class Grants:
         """
         if loop.lane == "main":
             return () if await self._has_plan(invocation.lease) else loop.tools
-        found = await self._gateway.approved(invocation.lease, loop.plan_hash, loop.lane)
-        if found is None or (found.gated and not await self._decided(found.gate_subject, invocation)):
+        approval = await self._gateway.approved(invocation.lease, loop.plan_hash, loop.lane)
+        if approval is None or (
+            approval.gated and not await self._decided(approval.gate_subject, invocation)
+        ):
             return ()
         try:
-            await check_step_gates(self._gates, invocation.run_id, found, agent_args(found))
+            await check_step_gates(self._gates, invocation.run_id, approval, agent_args(approval))
         except CapabilityForbidden:
             return ()
-        granted = granted_by(found)
+        granted = granted_by(approval)
         return tuple(name for name in loop.tools if name in granted)
 
     async def _decided(self, uid: str, invocation: Invocation) -> bool:

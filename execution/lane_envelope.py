@@ -35,7 +35,7 @@ def envelope(
 ) -> LaneEnvelope:
     """Make the envelope of a loop from its end and from the records of its run."""
     replies = replies_of(loop.lane, ended.get("conversation", ()))
-    calls = list(calls_of(loop.lane, replies, ended.get("conversation", ()), work))
+    calls = list(lane_calls(loop.lane, replies, ended.get("conversation", ()), work))
     usage = LaneUsage(turns=len(replies), calls=len(calls), tokens=sum(map(_tokens, replies)))
     return LaneEnvelope(
         result=ended["outcome"].text,
@@ -65,17 +65,17 @@ def replies_of(lane: str, conversation: Sequence[AnyMessage]) -> list[AIMessage]
     ]
 
 
-def calls_of(
+def lane_calls(
     lane: str, replies: Sequence[AIMessage], conversation: Sequence[AnyMessage], work: RunWork
 ) -> Iterable[LaneCall]:
     """Say of each call of some replies how it ended, by its record and by what the model was told."""
-    answers = {one.tool_call_id: one for one in conversation if isinstance(one, ToolMessage)}
+    answers = {message.tool_call_id: message for message in conversation if isinstance(message, ToolMessage)}
     on_record = work.by_id(lane)
     for reply in replies:
         turn = str(reply.id).removeprefix(f"{lane}_")
         for index, call in enumerate(reply.tool_calls):
             record, answer = on_record.get(f"{lane}.{turn}.{index}"), answers.get(str(call["id"]))
-            ended = how_it_ended(record, answer, work)
+            ended = call_end(record, answer, work)
             yield LaneCall(
                 capability=record.capability if record else call["name"].replace("__", "."),
                 uid=record.uid if record else "",
@@ -85,7 +85,7 @@ def calls_of(
             )
 
 
-def how_it_ended(record: RecordedCall | None, answer: ToolMessage | None, work: RunWork) -> CallEnd:
+def call_end(record: RecordedCall | None, answer: ToolMessage | None, work: RunWork) -> CallEnd:
     """Name the end of one call."""
     completed = answer is not None and answer.status == "success"
     if record is None and completed:

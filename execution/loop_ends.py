@@ -28,7 +28,7 @@ def supersteps(settings: Settings) -> int:
     return 6 * settings.execution.max_tool_iterations_hard_limit + 10
 
 
-def how_it_ended(ended: Mapping[str, Any]) -> LoopOutcome:
+def loop_outcome(ended: Mapping[str, Any]) -> LoopOutcome:
     """Read how a loop ended; nothing is complete while a person left open whether a call happened."""
     return with_doubts(ended["outcome"], ended.get("doubts", {}).values())
 

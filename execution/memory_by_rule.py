@@ -57,22 +57,22 @@ class Remembering:
 
     def _allowed(self, proposal: Proposal, invocation: Invocation) -> CheckedStep | None:
         """Make the step that writes a proposal; None where a person is asked. Raises CapabilityError."""
-        found, approval = self._gateway.registry.get(WRITE), self._settings.approval
-        if found is None or approval.plan == "always":
+        capability, approval = self._gateway.registry.get(WRITE), self._settings.approval
+        if capability is None or approval.plan == "always":
             return None
         args: dict[str, JsonValue] = {"text": proposal.text, "tags": list(proposal.tags)}
         world = self._gateway.world
-        whose = (invocation.context.tenant, invocation.profile.agent, invocation.words)
-        judged = judge(found, args, world.on_behalf_of(*whose), approval.of_tool)
+        requester = (invocation.context.tenant, invocation.profile.agent, invocation.words)
+        judged = judge(capability, args, world.on_behalf_of(*requester), approval.of_tool)
         if judged.asks or judged.denied or not names_memory(world.policy, judged.ruling.rule):
             return None
         checked = CheckedStep(
             step=PlanStep(id="remember", capability=WRITE, params=args, description="Remember what was said"),
             uid=f"step_{sha256([invocation.run_id, 'remember', proposal.id])[:16]}",
             needs=(),
-            effect=found.effect,
-            mode=found.mode,
-            risk=found.risk,
+            effect=capability.effect,
+            mode=capability.mode,
+            risk=capability.risk,
             gated=False,
             reason=judged.reason,
         )

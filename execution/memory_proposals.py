@@ -41,19 +41,19 @@ class Proposing:
         self, request: str, answer: str, route: ModelRoute | None, invocation: Invocation
     ) -> list[Candidate]:
         """List candidates, by rule where there is no model, or where it fails, which is told."""
-        found = spoken(request)
+        candidates = spoken(request)
         if route is not None and speaks_of_user(request):
             try:
                 async with asyncio.timeout(self._settings.timeout_s + GRACE_S):
-                    found = await self._asked(request, answer, route, invocation)
+                    candidates = await self._ask(request, answer, route, invocation)
             except (ModelError, LimitExceeded, SetupError) as error:
                 invocation.emit("memory_failed", {"cause": error.cause}, "run")
             except TimeoutError:
                 cause = f"no model answered within {self._settings.timeout_s:g} s"
                 invocation.emit("memory_failed", {"cause": cause}, "run")
-        return sound(found, request, invocation.redactor, self._settings.most)
+        return sound(candidates, request, invocation.redactor, self._settings.most)
 
-    async def _asked(
+    async def _ask(
         self, request: str, answer: str, route: ModelRoute, invocation: Invocation
     ) -> list[Candidate]:
         own = own_words(request)[:REQUEST]
@@ -73,54 +73,58 @@ class Proposing:
             temperature=0,
         )
         reply = await self._models.complete(route, prompt, invocation, "consolidate")
-        return read(reply, self._settings.most)
+        return read_candidates(reply, self._settings.most)
 
 
 def reply_schema(most: int) -> dict[str, Any]:
     """Say what a model answers with."""
     text = {"type": "string"}
     fields = {"said": text, "text": text, "why": text}
-    one = {"type": "object", "properties": fields, "required": ["said", "text"]}
+    memory = {"type": "object", "properties": fields, "required": ["said", "text"]}
     return {
         "type": "object",
-        "properties": {"memories": {"type": "array", "items": one, "maxItems": most}},
+        "properties": {"memories": {"type": "array", "items": memory, "maxItems": most}},
         "required": ["memories"],
     }
 
 
-def read(reply: str, most: int) -> list[Candidate]:
+def read_candidates(reply: str, most: int) -> list[Candidate]:
     """Read the first that a model proposes; an entry that is none is left out. Raises ModelOutputInvalid.
 
     Its tags are dropped: they lean on nothing the user said, and would be remembered along with the text.
     """
-    listed = read_json(reply)[0].get("memories")
-    if not isinstance(listed, list):
+    entries = read_json(reply)[0].get("memories")
+    if not isinstance(entries, list):
         raise ModelOutputInvalid("the reply has no list of memories", "answer as the schema says")
-    return [candidate for entry in listed[:most] if (candidate := _candidate(entry))]
+    return [candidate for entry in entries[:most] if (candidate := _candidate(entry))]
 
 
-def sound(found: list[Candidate], request: str, redactor: Redactor, most: int) -> list[Candidate]:
+def sound(candidates: list[Candidate], request: str, redactor: Redactor, most: int) -> list[Candidate]:
     """Keep the first that lean on the user's own words, and speak of no secret.
 
     Numbers, dates and addresses have to be the user's, too: they are what an answer could smuggle in.
     """
     own = own_words(request)
-    kept = (one for one in found if _leans_on(own, one) and not redactor.held_in([one.text, one.said]))
-    return list(islice(kept, most))
+    acceptable = (
+        candidate
+        for candidate in candidates
+        if _leans_on(own, candidate) and not redactor.held_in([candidate.text, candidate.said])
+    )
+    return list(islice(acceptable, most))
 
 
-def _leans_on(own: str, one: Candidate) -> bool:
-    quoted = may_be_kept(one.text) and may_be_kept(one.said) and holds(own, one.said)
-    return quoted and all(holds(own, word) for word in exact_words(one.text))
+def _leans_on(own: str, candidate: Candidate) -> bool:
+    quoted = may_be_kept(candidate.text) and may_be_kept(candidate.said) and holds(own, candidate.said)
+    return quoted and all(holds(own, word) for word in exact_words(candidate.text))
 
 
 def _candidate(entry: object) -> Candidate | None:
     try:
-        one = Candidate.model_validate(entry)
+        candidate = Candidate.model_validate(entry)
     except ValidationError:
         return None
-    said, text = _line(one.said), _line(one.text)
-    return Candidate(said=said, text=text, why=_line(one.why)[:WHY]) if said and text else None
+    quote, text = _line(candidate.said), _line(candidate.text)
+    return Candidate(said=quote, text=text, why=_line(candidate.why)[:WHY]) if quote and text else None
 
 
 def _line(text: str) -> str:

@@ -25,7 +25,7 @@ async def completed(
 
     The arguments are kept where neither the plan nor the ledger has them: of reads that use earlier results.
     """
-    said, blob = await _fitted(output, blobs, limit)
+    inline, blob = await _fitted(output, blobs, limit)
     known, args_blob = None, None
     if checked.effect == "pure" and checked.step.references:
         known, args_blob = await _fitted(dict(args), blobs, limit)
@@ -34,7 +34,7 @@ async def completed(
         step_id=checked.step.id,
         capability=checked.step.capability or "",
         status="completed",
-        output=said,
+        output=inline,
         blob=blob,
         args=known if isinstance(known, dict) else None,
         args_blob=args_blob,

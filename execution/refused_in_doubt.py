@@ -51,9 +51,9 @@ async def _refusals(
     checked: Sequence[CheckedStep], doubts: Doubts, thread_id: str, registry: Registry
 ) -> dict[str, str]:
     """Say by uid why steps are refused."""
-    made = [(entry.uid, call) for entry in checked for call in _calls(entry, registry)]
-    refused = await doubts.same_as(thread_id, [call for _, call in made])
-    return {uid: str(refused[call]) for uid, call in made if call in refused}
+    uid_calls = [(entry.uid, call) for entry in checked for call in _calls(entry, registry)]
+    refused = await doubts.same_as(thread_id, [call for _, call in uid_calls])
+    return {uid: str(refused[call]) for uid, call in uid_calls if call in refused}
 
 
 def _calls(checked: CheckedStep, registry: Registry) -> list[tuple[str, str]]:
@@ -70,12 +70,12 @@ def _calls(checked: CheckedStep, registry: Registry) -> list[tuple[str, str]]:
     return [call for name, args in parts for call in _whole(name, args, registry)]
 
 
-def _whole(name: str, given: dict[str, JsonValue], registry: Registry) -> list[tuple[str, str]]:
+def _whole(name: str, args: dict[str, JsonValue], registry: Registry) -> list[tuple[str, str]]:
     """Name a call as the ledger does, its defaults filled in; nothing for one that would not be made."""
-    found = registry.get(name)
-    if found is None or found.effect == "pure":
+    capability = registry.get(name)
+    if capability is None or capability.effect == "pure":
         return []
     try:
-        return [(name, sha256(complete(found, given)))]
+        return [(name, sha256(complete(capability, args)))]
     except CapabilityRejected:
         return []

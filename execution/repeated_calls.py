@@ -55,8 +55,8 @@ async def gated_again(checked: CheckedStep, stores: Stores, run_id: str) -> Chec
     if checked.kept or checked.done_before or name == CREATE_CHAIN:
         return checked
     parts = checked.chain.calls if checked.chain else ()
-    made = [(part.capability, part.arguments) for part in parts] or [(name, checked.step.params)]
-    for capability, args in made:
+    all_calls = [(part.capability, part.arguments) for part in parts] or [(name, checked.step.params)]
+    for capability, args in all_calls:
         if checked.effect != "pure" and (past := await stores.forks.done_before(run_id, capability, args)):
             why = {"gated": True, "asks": True, "reason": past.reason, "done_before": past.run_id}
             return checked.model_copy(update=why)
@@ -102,15 +102,15 @@ def kept_step(
 
     One whose arguments are not known yet is decided over when they are, in front of its call.
     """
-    name, found = checked.step.capability or "", registry.get(checked.step.capability or "")
-    if found is None or checked.effect == "pure" or checked.step.agentic or checked.chain:
+    name, tool = checked.step.capability or "", registry.get(checked.step.capability or "")
+    if tool is None or checked.effect == "pure" or checked.step.agentic or checked.chain:
         return checked
     if checked.step.references:
         if checked.gated or not any(capability == name for capability, _ in left):
             return checked
         undecided = PolicyEvidence(rule="", version=policy, undecided=True)
         return checked.model_copy(update={"gated": True, "policy": undecided, "reason": MAY_REPEAT})
-    keys = left.get((name, _hash(found, checked.step.params)))
+    keys = left.get((name, _hash(tool, checked.step.params)))
     if keys is None:
         return checked
     if keys:
@@ -129,10 +129,10 @@ async def _kept_call(
     checked: CheckedStep, stores: Stores, invocation: Invocation, registry: Registry
 ) -> CheckedStep:
     """Let the record of what was done count for a call of a model, or gate what would be one more."""
-    found = registry.get(checked.step.capability or "")
-    if found is None or checked.effect == "pure" or checked.chain or found.name == DELEGATE:
+    tool = registry.get(checked.step.capability or "")
+    if tool is None or checked.effect == "pure" or checked.chain or tool.name == DELEGATE:
         return checked
-    call = effect_call(found, checked.step.params, site_of(checked, "", invocation))
+    call = effect_call(tool, checked.step.params, site_of(checked, "", invocation))
     past = await stores.ledger.keep(call)
     if past.key:
         return checked.model_copy(update={"kept": past.key, "gated": False, "asks": False, "reason": AGAIN})
@@ -142,9 +142,9 @@ async def _kept_call(
     return checked
 
 
-def _hash(found: Capability, params: dict[str, JsonValue]) -> str:
+def _hash(tool: Capability, params: dict[str, JsonValue]) -> str:
     """Hash all the arguments of a call; empty for one that would not be made."""
     try:
-        return sha256(complete(found, params))
+        return sha256(complete(tool, params))
     except CapabilityRejected:
         return ""

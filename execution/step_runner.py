@@ -10,7 +10,7 @@ from planwright.capabilities.gateway.attempts import Told
 from planwright.capabilities.gateway.call_site import Site
 from planwright.capabilities.gateway.gateway import Gateway
 from planwright.checkpoints.stores import Stores
-from planwright.domain.cascade import fate
+from planwright.domain.cascade import cascade_decision
 from planwright.domain.errors import (
     CapabilityChanged,
     CapabilityError,
@@ -30,7 +30,7 @@ from planwright.models.budget_warnings import warn
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import StepTask
 from planwright.state.invocation import Invocation
-from planwright.state.lane_budget import LaneBudget
+from planwright.state.loop_budget import LoopBudget
 from planwright.state.node import ended_by
 
 PREVIEW = 200
@@ -59,7 +59,7 @@ class StepRunner:
                 await self._tell_end(task, settled, invocation)
             return settled, {}
         results = await invocation.board.inputs(task["awaits"], checked.uid)
-        decision, missing = fate(checked.needs, results, checked.cascade)
+        decision, missing = cascade_decision(checked.needs, results, checked.cascade)
         if invocation.cancelled_by:
             return await self.settle(task, await self.cancelled(checked, invocation), invocation), {}
         if again := await self._asked_again(task, results.values(), invocation):
@@ -123,7 +123,7 @@ class StepRunner:
                 task["checked"],
                 task["plan_hash"],
                 lambda: self.arguments(task, results, invocation),
-                self._about(task),
+                self._fields(task),
                 invocation,
             )
             if result.status == "failed":
@@ -135,8 +135,8 @@ class StepRunner:
     ) -> tuple[str, ...]:
         """Tell that a step starts, and return which of the steps it needs brought nothing."""
         checked = task["checked"]
-        _, missing = fate(checked.needs, results, checked.cascade)
-        invocation.emit("plan_step_start", {**self._about(task), "missing": list(missing)}, checked.uid)
+        _, missing = cascade_decision(checked.needs, results, checked.cascade)
+        invocation.emit("plan_step_start", {**self._fields(task), "missing": list(missing)}, checked.uid)
         return missing
 
     async def _instead(
@@ -147,17 +147,17 @@ class StepRunner:
             args = await self.arguments(task, results, invocation)
         except CapabilityError:
             return failed
-        found = await self._alternative.instead_of(task, args, failed, invocation)
-        if found is None:
+        suggestion = await self._alternative.instead_of(task, args, failed, invocation)
+        if suggestion is None:
             return failed
-        (plan, chosen), about = found, self._about(task)
+        (plan, chosen), fields = suggestion, self._fields(task)
         other: dict[str, JsonValue] = {"capability": chosen.step.capability, "params": chosen.step.params}
         self.tell_retry(task, failed, other, invocation)
 
         async def literal() -> dict[str, JsonValue]:
             return chosen.step.params
 
-        tried = await self.attempt(chosen, plan.plan_hash, literal, about, invocation)
+        tried = await self.attempt(chosen, plan.plan_hash, literal, fields, invocation)
         attempts = failed.attempts + tried.attempts
         if tried.status != "completed":
             error = f"{failed.error}; then {chosen.step.capability} instead: {tried.error}"
@@ -170,7 +170,7 @@ class StepRunner:
         self, task: StepTask, failed: StepResult, other: dict[str, JsonValue], invocation: Invocation
     ) -> None:
         """Tell that something else is tried than what failed."""
-        data = {**self._about(task), "attempt": failed.attempts, "error": failed.error, "alternative": other}
+        data = self._fields(task) | {"attempt": failed.attempts, "error": failed.error, "alternative": other}
         invocation.emit("plan_step_retry", data, f"{failed.uid}:alternative")
 
     async def attempt(
@@ -178,29 +178,29 @@ class StepRunner:
         checked: CheckedStep,
         plan_hash: str,
         arguments: Callable[[], Awaitable[dict[str, JsonValue]]],
-        about: dict[str, JsonValue],
+        fields: dict[str, JsonValue],
         invocation: Invocation,
-        lanes: tuple[LaneBudget, ...] = (),
+        lanes: tuple[LoopBudget, ...] = (),
         ask_from: Risk | None = None,
     ) -> StepResult:
         """Make a call, with its retries, and say how it ended; nothing is settled yet."""
-        tries, started, kept = [1], invocation.seconds(), list[str]()
+        tries, started, kept_from = [1], invocation.seconds(), list[str]()
 
         def may_retry(attempt: int, cause: str, key: str) -> bool:
-            if invocation.cancelled_by or invocation.told_of("plan_step_retry") >= self._run_retries:
+            if invocation.cancelled_by or invocation.sent_count("plan_step_retry") >= self._run_retries:
                 return False
             tries[0] = attempt + 1
-            data = {**about, "attempt": attempt, "error": cause, "idempotency_key": key}
+            data = {**fields, "attempt": attempt, "error": cause, "idempotency_key": key}
             invocation.emit("plan_step_retry", data, f"{checked.uid}:{attempt}")
             return True
 
         def looked_up(times: int, outcome: str, cause: str, key: str) -> None:
-            data = {**about, "outcome": outcome, "error": cause, "idempotency_key": key}
+            data = {**fields, "outcome": outcome, "error": cause, "idempotency_key": key}
             invocation.emit("effect_lookup", data, f"{checked.uid}:{invocation.lease.token}:{times}")
 
         def keep(key: str, uid: str) -> None:
-            kept.append(invocation.run_id)
-            data = {**about, "idempotency_key": key, "done_by": uid}
+            kept_from.append(invocation.run_id)
+            data = {**fields, "idempotency_key": key, "done_by": uid}
             invocation.emit("effect_kept", data, checked.uid)
 
         site, name = site_of(checked, plan_hash, invocation, lanes, ask_from), checked.step.capability or ""
@@ -220,7 +220,7 @@ class StepRunner:
             result = ended(checked, "failed", code="failed", error=error.cause)
         await warn(self._stores.budgets, invocation)
         seconds = round(invocation.seconds() - started, 3)
-        how = {"attempts": tries[0], "seconds": seconds, "kept_from": "".join(kept)}
+        how = {"attempts": tries[0], "seconds": seconds, "kept_from": "".join(kept_from)}
         return result.model_copy(update=how)
 
     async def settle(self, task: StepTask, result: StepResult, invocation: Invocation) -> StepResult:
@@ -232,7 +232,7 @@ class StepRunner:
 
     async def _tell_end(self, task: StepTask, result: StepResult, invocation: Invocation) -> None:
         """Tell how a step ended, once."""
-        data = {**self._about(task), "status": result.status, "attempts": result.attempts}
+        data = {**self._fields(task), "status": result.status, "attempts": result.attempts}
         if result.status == "completed":
             preview = spelled(await self.output(result))[:PREVIEW]
             data |= {"preview": preview, "seconds": result.seconds}
@@ -248,8 +248,8 @@ class StepRunner:
         stopped = ended(checked, "skipped", code=CANCELLED, error=why)
         if (result := await self._by_record(checked, stopped, invocation)) != stopped:
             return result
-        found = await self._stores.alternatives.of(invocation.run_id, checked.uid)
-        if found is None or (result := await self._by_record(found[1], stopped, invocation)) == stopped:
+        other = await self._stores.alternatives.of(invocation.run_id, checked.uid)
+        if other is None or (result := await self._by_record(other[1], stopped, invocation)) == stopped:
             return stopped
         return result.model_copy(update={"uid": checked.uid, "instead_of": checked.step.capability or ""})
 
@@ -268,18 +268,22 @@ class StepRunner:
         """Read a result's whole output."""
         return await full_output(self._stores, result)
 
-    def _about(self, task: StepTask) -> dict[str, JsonValue]:
+    def _fields(self, task: StepTask) -> dict[str, JsonValue]:
         step = task["checked"].step
-        about: dict[str, JsonValue] = {"plan_id": task["plan_id"], "goal": task["goal"], "step_id": step.id}
-        about |= {"step_index": task["index"], "total": task["total"], "capability": step.shown_name}
-        return about | {"description": step.description, "uid": task["checked"].uid}
+        fields: dict[str, JsonValue] = {
+            "plan_id": task["plan_id"],
+            "goal": task["goal"],
+            "step_id": step.id,
+        }
+        fields |= {"step_index": task["index"], "total": task["total"], "capability": step.shown_name}
+        return fields | {"description": step.description, "uid": task["checked"].uid}
 
 
 def site_of(
     checked: CheckedStep,
     plan_hash: str,
     invocation: Invocation,
-    lanes: tuple[LaneBudget, ...] = (),
+    lanes: tuple[LoopBudget, ...] = (),
     ask_from: Risk | None = None,
 ) -> Site:
     """Say where a call stands."""

@@ -39,8 +39,8 @@ def wire_name(name: str) -> str:
 
 def tools_of(names: Sequence[str], registry: Registry) -> dict[str, Capability]:
     """Look up a lane's tools by the name the model knows them by."""
-    found = (registry.get(name) for name in names if name != "respond")
-    return {wire_name(tool.name): tool for tool in found if tool is not None}
+    capabilities = (registry.get(name) for name in names if name != "respond")
+    return {wire_name(tool.name): tool for tool in capabilities if tool is not None}
 
 
 def schemas(tools: Mapping[str, Capability]) -> list[dict[str, Any]]:
@@ -65,14 +65,14 @@ class CallReader:
     async def tools(self, granted: Sequence[str], run_id: str, profile: Profile) -> dict[str, Capability]:
         """Look up what a lane is granted, and the chains of its run that need nothing else."""
         surface = await surface_in_run(self.registry, self._world.chains, run_id, profile)
-        chains = (found for name in surface.chains if (found := surface.get(name)) and found.chain)
-        whole = [found.name for found in chains if found.chain and found.chain.needs <= {*granted}]
-        return tools_of(list(dict.fromkeys([*granted, *whole])), surface)
+        chains = (chain for name in surface.chains if (chain := surface.get(name)) and chain.chain)
+        runnable = [chain.name for chain in chains if chain.chain and chain.chain.needs <= {*granted}]
+        return tools_of(list(dict.fromkeys([*granted, *runnable])), surface)
 
     def asking(self, invocation: Invocation, *, tainted: bool) -> CallContext:
         """Bind the context of the calls of a reply: whose they are, what the user wrote, what was read."""
-        whose = (invocation.context.tenant, invocation.profile.agent, invocation.words)
-        context = self._world.on_behalf_of(*whose, tainted=tainted)
+        requester = (invocation.context.tenant, invocation.profile.agent, invocation.words)
+        context = self._world.on_behalf_of(*requester, tainted=tainted)
         return context.for_call(context.tenant, invocation.run_id, "")
 
     async def read(
@@ -86,7 +86,7 @@ class CallReader:
         """Verify every call of a reply; `turn` names the reply within its run, `wrong` what cannot be."""
         calls = []
         for index, call in enumerate(reply.tool_calls):
-            made = {"call_id": str(call["id"]), "index": index, "name": call["name"]}
+            identity = {"call_id": str(call["id"]), "index": index, "name": call["name"]}
             step, error, proposed = None, wrong.get(index, ""), ""
             if not error:
                 try:
@@ -95,7 +95,7 @@ class CallReader:
                     error = str(refused)
             if step is not None and (proposed := to_propose(step, context)):
                 step = None
-            calls.append(ToolCall(**made, checked=step, error=error, proposed=proposed))
+            calls.append(ToolCall(**identity, checked=step, error=error, proposed=proposed))
         return calls
 
     async def _verify(
@@ -106,38 +106,40 @@ class CallReader:
         id_: str,
         context: CallContext,
     ) -> CheckedStep:
-        found = tools.get(name)
-        if found is None:
+        capability = tools.get(name)
+        if capability is None:
             near = [wire_name(other) for other in self.registry.near(name)]
             offered = [other for other in near if other in tools] or sorted(tools)
             raise CapabilityRejected(f"there is no tool {name}", f"use one of: {', '.join(offered[:10])}")
         try:
-            checked = check_arguments(found, args)
+            checked = check_arguments(capability, args)
         except ValidationError as error:
             raise CapabilityRejected(f"bad arguments: {explain(error)}", "mend them") from error
         except Exception as error:
-            cause = f"the arguments of {found.name} cannot be checked: {type(error).__name__}: {error}"
+            cause = f"the arguments of {capability.name} cannot be checked: {type(error).__name__}: {error}"
             raise CapabilityRejected(cause, "mend them") from error
         if flaw := flaw_of(checked):
             raise CapabilityRejected(flaw, "mend them")
-        refuse_secrets(found, checked, context.redactor)
-        if found.name == CREATE_CHAIN:
+        refuse_secrets(capability, checked, context.redactor)
+        if capability.name == CREATE_CHAIN:
             mine = Registry(tools.values())
             await asyncio.to_thread(compose, checked, mine, self.registry, context)
-        if found.preflight and found.name != DELEGATE:  # that of a delegation refuses steps of a plan
-            await asyncio.to_thread(found.check, checked, context)
-        found = found.given(checked, context)
-        judged = judge(found, checked, context, self._ask_from)
+        if (
+            capability.preflight and capability.name != DELEGATE
+        ):  # that of a delegation refuses steps of a plan
+            await asyncio.to_thread(capability.check, checked, context)
+        capability = capability.given(checked, context)
+        judged = judge(capability, checked, context, self._ask_from)
         if judged.denied:
-            raise CapabilityRejected(f"the policy denies {found.name}: {judged.ruling.why}")
-        surface = Surface(found.effect, found.mode, found.risk)
-        if found.name == DELEGATE:
+            raise CapabilityRejected(f"the policy denies {capability.name}: {judged.ruling.why}")
+        surface = Surface(capability.effect, capability.mode, capability.risk)
+        if capability.name == DELEGATE:
             checked, surface = self._delegation(checked, tools)
-        return self._step(found, id_, checked, surface, judged, context)
+        return self._step(capability, id_, checked, surface, judged, context)
 
     def _step(
         self,
-        found: Capability,
+        capability: Capability,
         id_: str,
         args: dict[str, JsonValue],
         surface: Surface,
@@ -146,8 +148,10 @@ class CallReader:
     ) -> CheckedStep:
         """Name a call for good, by its place in the run and its arguments."""
         checked = CheckedStep(
-            step=PlanStep(id=id_, capability=found.name, params=args, description=found.description),
-            uid=f"step_{sha256([context.run_id, id_, found.name, args])[:16]}",
+            step=PlanStep(
+                id=id_, capability=capability.name, params=args, description=capability.description
+            ),
+            uid=f"step_{sha256([context.run_id, id_, capability.name, args])[:16]}",
             needs=(),
             effect=surface.effect,
             mode=surface.mode,
@@ -156,7 +160,7 @@ class CallReader:
             asks=judged.asks,
             reason=judged.reason,
             policy=policy.evidence(judged.ruling, context) if judged.asks else None,
-            chain=found.chain,
+            chain=capability.chain,
             tainted=context.tainted,
         )
         return checked.model_copy(update={"pin": pin_now(checked, self.registry, context.policy.hash)})

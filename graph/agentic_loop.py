@@ -14,7 +14,7 @@ from planwright.checkpoints.stores import Stores
 from planwright.domain.envelope import LaneEnvelope
 from planwright.execution.grants import Grants
 from planwright.execution.lane_envelope import Envelopes
-from planwright.execution.loop_ends import Loop, how_it_ended, supersteps
+from planwright.execution.loop_ends import Loop, loop_outcome, supersteps
 from planwright.execution.step_runner import StepRunner
 from planwright.execution.tool_calls import CallReader
 from planwright.graph.wiring import add_branch, add_node
@@ -41,7 +41,7 @@ from planwright.state.loop_state import (
     LoopOutput,
     LoopState,
     ToolCall,
-    in_doubt,
+    calls_in_doubt,
 )
 from planwright.state.node import describe
 
@@ -73,7 +73,7 @@ def build_loop(
     async def open_lane(opening: LoopInput, config: RunnableConfig) -> tuple[LoopOutcome, LaneEnvelope]:
         ended = await compiled.ainvoke(opening, {**config, "recursion_limit": supersteps(settings)})
         run_id = invocation_of(config).run_id
-        return how_it_ended(ended), await envelopes.of(opening["loop"], ended, run_id)
+        return loop_outcome(ended), await envelopes.of(opening["loop"], ended, run_id)
 
     add_node(graph, "doubt_gate", doubt_gate(stores, runner, settings))
     add_node(graph, "sub_agent", sub_agent(open_lane, runner, stores, settings), input_schema=CallTask)
@@ -91,7 +91,7 @@ def _connect(graph: StateGraph[Any, Any, Any, Any], settings: Settings) -> None:
     async def after_reply(state: LoopState) -> list[Send] | str:
         if state.get("outcome"):
             return END
-        if in_doubt(state):
+        if calls_in_doubt(state):
             return "doubt_gate"
         if state.get("crowded"):
             return "compaction"

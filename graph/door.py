@@ -46,7 +46,7 @@ from planwright.security.redaction.redactor import Redactor
 from planwright.settings.profile import Profile
 from planwright.settings.settings import Settings
 from planwright.state.invocation import CONFIG_KEY, Clock, Invocation, utc_now
-from planwright.state.step_board import Board
+from planwright.state.step_board import StepBoard
 
 LOOK_S = 1.0
 
@@ -244,7 +244,7 @@ class Door:
             lease=lease,
             context=context,
             profile=profile,
-            board=Board(
+            board=StepBoard(
                 await self.stores.ledger.settled_steps(run.run_id), self.settings.execution.max_parallel_steps
             ),
             record=lambda event, key: self.stores.journal.append(event, key, lease),
@@ -255,7 +255,7 @@ class Door:
             seconds=self._timer.seconds,
             cancelled_by=run.cancelled_by or "",
             seq=itertools.count(await self.stores.journal.last_seq(run.run_id) + 1),
-            told=await self.stores.journal.keys(run.run_id),
+            emitted_keys=await self.stores.journal.keys(run.run_id),
             worked_before_s=await self.stores.work_times.of(run.run_id),
             redactor=self.redactor,
         )

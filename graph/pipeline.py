@@ -59,7 +59,7 @@ from planwright.planning.no_other_plan import asks_where_acted
 from planwright.planning.taint import Taint
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, InputState, OutputState, StepTask
-from planwright.state.compaction import within
+from planwright.state.compaction import visible_messages
 from planwright.state.node import describe, ends_run
 
 Pipeline = StateGraph[AgentState, RunContext, InputState, OutputState]
@@ -108,7 +108,7 @@ def _add_outer_zone(graph: Pipeline, parts: Parts, shortening: Shortening) -> No
     async def after_routing(state: AgentState) -> Literal["context_window", "tool_filter", "consolidate"]:
         if routes.ended(state):
             return "consolidate"
-        seen = within(state["messages"], state.get("compacted"))
+        seen = visible_messages(state["messages"], state.get("compacted"))
         return "context_window" if shortening.needed(seen, state["route"]) else "tool_filter"
 
     add_node(graph, "session_event", session_event(parts.stores.forks, parts.stores.ledger))

@@ -38,7 +38,7 @@ from planwright.prompts.fence import Fences
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import ModelRoute
 from planwright.state.invocation import Invocation
-from planwright.state.lane_budget import LaneBudget
+from planwright.state.loop_budget import LoopBudget
 
 T = TypeVar("T")
 MAX_TOKENS = 4096
@@ -83,7 +83,7 @@ class _Call:
     temperature: float | None = None
     tools: Sequence[dict[str, Any]] = ()
     """Tools that the model may call, as the provider spells them; empty for none."""
-    lanes: Sequence[LaneBudget] = ()
+    lanes: Sequence[LoopBudget] = ()
     """Limits of the lanes that the call is made in, from the outermost."""
     place: Mapping[str, Any] | None = None
     """Node as whose words the reply is streamed; None for the present one."""
@@ -114,7 +114,7 @@ class Models:
         prompt: Prompt,
         invocation: Invocation,
         key: str,
-        lanes: Sequence[LaneBudget] = (),
+        lanes: Sequence[LoopBudget] = (),
     ) -> str:
         """Ask a model and return its text.
 
@@ -147,7 +147,7 @@ class Models:
         *,
         role: str,
         tools: Sequence[dict[str, Any]] = (),
-        lanes: Sequence[LaneBudget] = (),
+        lanes: Sequence[LoopBudget] = (),
         timeout_s: float = 120,
         place: Mapping[str, Any] | None = None,
     ) -> AIMessage:

@@ -75,7 +75,7 @@ def estimate(
     costs = [_price(providers, by, count) for by, count in by_route.items()]
     rooms = [_room(providers, by) for by, _ in sent if by]
     return Estimate(
-        tool_calls=sum(calls_of(entry) for entry in todo if not entry.step.agentic),
+        tool_calls=sum(call_count(entry) for entry in todo if not entry.step.agentic),
         model_calls=len(sent),
         tokens=sum(count for _, count in sent),
         cost=None if None in costs else sum(filter(None, costs)),
@@ -95,15 +95,15 @@ def _room(providers: Providers, route: ModelRoute) -> int | None:
     return worst_price(route, 0, MAX_TOKENS, prices_of(providers, route))
 
 
-def calls_of(entry: CheckedStep) -> int:
+def call_count(entry: CheckedStep) -> int:
     """Count the calls of a step that is no agent's: those of a chain are known."""
     return len(entry.chain.calls) if entry.chain else 1
 
 
 def in_all(needed: Estimate, spent: Spent) -> dict[str, JsonValue]:
     """Put what a plan needs, what its run has used before it, and both together, as plain data."""
-    said: dict[str, JsonValue] = {name: getattr(needed, name) for name in ("tool_calls", "at_least")}
-    return said | {
+    text: dict[str, JsonValue] = {name: getattr(needed, name) for name in ("tool_calls", "at_least")}
+    return text | {
         "model_calls": needed.model_calls,
         "tokens": needed.tokens,
         "cost": needed.cost,
@@ -117,21 +117,21 @@ def in_all(needed: Estimate, spent: Spent) -> dict[str, JsonValue]:
 
 def over_budget(needed: Estimate, spent: Spent, limits: Limits) -> list[Finding]:
     """Find the limits of a run of which less is left than a plan needs."""
-    found = []
+    findings = []
     more = "at least " if needed.at_least else ""
     if limits.tool_calls is not None and needed.tool_calls > (left := limits.tool_calls - spent.calls):
-        said = f"{more}{needed.tool_calls} calls planned, {max(left, 0)} left of"
-        found.append(_finding(said, limits.setting("tool_calls")))
+        text = f"{more}{needed.tool_calls} calls planned, {max(left, 0)} left of"
+        findings.append(_finding(text, limits.setting("tool_calls")))
     costs: tuple[tuple[Unit, int | None, int, int, int], ...] = (
         ("tokens", limits.tokens, needed.tokens, needed.room_tokens, spent.tokens),
         ("cost", _most(limits), needed.cost or 0, needed.room_cost or 0, spent.cost),
     )
     for unit, most, sent, room, used in costs:
         if most is not None and sent + room > most - used:
-            found.append(
+            findings.append(
                 _finding(_words(unit, needed, sent, room, max(most - used, 0)), limits.setting(unit))
             )
-    return found
+    return findings
 
 
 def _most(limits: Limits) -> int | None:
@@ -146,8 +146,8 @@ def _words(unit: Unit, needed: Estimate, sent: int, room: int, left: int) -> str
     )
 
 
-def _finding(said: str, setting: str) -> Finding:
-    return Finding(code="budget_exceeded", message=f"{said} {setting}", fix=f"raise {setting}")
+def _finding(text: str, setting: str) -> Finding:
+    return Finding(code="budget_exceeded", message=f"{text} {setting}", fix=f"raise {setting}")
 
 
 def _step_prompt(entry: CheckedStep, registry: Registry, profile: Profile) -> tuple[str, str]:
@@ -157,6 +157,6 @@ def _step_prompt(entry: CheckedStep, registry: Registry, profile: Profile) -> tu
     return instructed("agent", profile.instructions), f"{step.description} {step.expected_output} {offered}"
 
 
-def _count(system: str, said: str) -> int:
-    messages: list[AnyMessage] = [SystemMessage(system), HumanMessage(said)]
+def _count(system: str, message: str) -> int:
+    messages: list[AnyMessage] = [SystemMessage(system), HumanMessage(message)]
     return count_tokens_approximately(messages)

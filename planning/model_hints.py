@@ -17,7 +17,7 @@ from planwright.state.invocation import Invocation
 UNMET = "unmet_model_hint"
 
 
-def routed(router: Router, task: StepTask, invocation: Invocation) -> ModelRoute:
+def route_of_step(router: Router, task: StepTask, invocation: Invocation) -> ModelRoute:
     """Choose the model of a step and tell of it, with what it lacks of the step's hint.
 
     Raises SetupError when no configured model has what is required.
@@ -26,22 +26,22 @@ def routed(router: Router, task: StepTask, invocation: Invocation) -> ModelRoute
     route = router.for_step(task["route"], step.routed_by)
     if step.routed_by is None:
         return route
-    tell(router, route, step.routed_by, {"step_id": step.id, "uid": uid}, invocation)
+    tell_route(router, route, step.routed_by, {"step_id": step.id, "uid": uid}, invocation)
     return route
 
 
-def tell(
-    router: Router, route: ModelRoute, hint: ModelHint, whose: Mapping[str, str], invocation: Invocation
+def tell_route(
+    router: Router, route: ModelRoute, hint: ModelHint, place: Mapping[str, str], invocation: Invocation
 ) -> None:
     """Tell which model serves a step, or the run, under a hint, and what it lacks of it."""
     lacking = missing(router.providers, route, hint)
     why = "chosen" if not open_to_hints(route) else "fallback" if lacking else "fits"
-    data = {**whose, "provider": route.provider, "model": route.model, "why": why, "lacks": list(lacking)}
-    about = {**data, "hint": hint.model_dump(mode="json")}
-    invocation.emit("model_routed", about, f"{whose['uid']}:{route.provider}/{route.model}")
+    data = {**place, "provider": route.provider, "model": route.model, "why": why, "lacks": list(lacking)}
+    event_fields = {**data, "hint": hint.model_dump(mode="json")}
+    invocation.emit("model_routed", event_fields, f"{place['uid']}:{route.provider}/{route.model}")
 
 
-def unmet(checked: CheckedStep, error: SetupError) -> StepResult:
+def unmet_result(checked: CheckedStep, error: SetupError) -> StepResult:
     """Settle a step that nobody can do: settings have changed since its plan was verified."""
     return ended(checked, "failed", code=UNMET, error=str(error))
 

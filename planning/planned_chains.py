@@ -23,19 +23,19 @@ def with_planned_chains(plan: Plan, registry: Registry, world: CallContext) -> t
     findings = []
     surface = registry
     for step in plan.steps:
-        found = registry.get(CREATE_CHAIN) if step.capability == CREATE_CHAIN else None
-        if found is None:
+        capability = registry.get(CREATE_CHAIN) if step.capability == CREATE_CHAIN else None
+        if capability is None:
             continue
         try:
-            made = compose(check_arguments(found, step.params), surface, surface, world)
+            chain = compose(check_arguments(capability, step.params), surface, surface, world)
         except ValidationError:
             continue  # the rules of arguments say what is wrong
         except CapabilityRejected as error:
             findings.append(_flawed(step.id, error))
             continue
-        if made.name not in surface:
-            makers[made.name] = step.id
-            surface = surface.beside([made])
+        if chain.name not in surface:
+            makers[chain.name] = step.id
+            surface = surface.beside([chain])
     return surface, [*findings, *_unordered(plan, makers)]
 
 

@@ -23,8 +23,8 @@ Flaw = tuple[str, str]  # what is wrong, and how to mend it
 def reference_flaws(plan: Plan, step: PlanStep, registry: Registry) -> Iterator[Flaw]:
     """Find references of a step that lead nowhere, bring a wrong type, or are spelled as no reference."""
     outputs = {other.id: schema for other in plan.steps if (schema := _output(other, registry)) is not None}
-    found = registry.get(step.capability or "")
-    schema = found.args_schema if found else {}
+    capability = registry.get(step.capability or "")
+    schema = capability.args_schema if capability else {}
     yield from _walk(dict(step.params), whole(schema) if schema else None, "", outputs)
     yield from _strays(step, [other.id for other in plan.steps])
 
@@ -33,8 +33,8 @@ def _output(step: PlanStep, registry: Registry) -> Mapping[str, Any] | None:
     """Find the schema of what a step returns; None where it is not known."""
     if step.agentic:
         return _OF_AGENT
-    found = registry.get(step.capability or "")
-    return found.result_schema if found and found.result_schema else None
+    capability = registry.get(step.capability or "")
+    return capability.result_schema if capability and capability.result_schema else None
 
 
 def _walk(
@@ -44,8 +44,8 @@ def _walk(
         yield from _text(value, wanted, name, outputs)
     elif isinstance(value, dict | list):
         inner = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, one in inner:
-            yield from _walk(one, _argument(wanted, str(key)), f"{name}.{key}".lstrip("."), outputs)
+        for key, item in inner:
+            yield from _walk(item, _argument(wanted, str(key)), f"{name}.{key}".lstrip("."), outputs)
 
 
 def _argument(wanted: Place | None, key: str) -> Place | None:

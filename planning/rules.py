@@ -51,14 +51,14 @@ def check(
     findings += idle_fields(plan, registry)
     for step in plan.steps:
         findings += _gates(step, world.policy)
-        asked = replace(world, tainted=step.id in tainted)
+        call_context = replace(world, tainted=step.id in tainted)
         if step.agentic:
-            findings += _agentic(step, registry, asked, can_call)
+            findings += _agentic(step, registry, call_context, can_call)
         else:
-            findings += _step(plan, step, registry, asked)
-        for said in step_flaws(step, registry):
+            findings += _step(plan, step, registry, call_context)
+        for flaw in step_flaws(step, registry):
             fix = "leave `compensation` out"
-            findings.append(Finding(code="bad_arguments", step_id=step.id, message=said, fix=fix))
+            findings.append(Finding(code="bad_arguments", step_id=step.id, message=flaw, fix=fix))
     return findings
 
 
@@ -75,13 +75,13 @@ def _gates(step: PlanStep, policy: Policy) -> Iterator[Finding]:
 
 def _agentic(step: PlanStep, registry: Registry, world: CallContext, can_call: bool) -> Iterator[Finding]:
     for name in step.tool_hints:
-        if (found := registry.get(name)) is None:
+        if (tool := registry.get(name)) is None:
             yield _absent(step, name, registry)
         elif name in CLOSING:
             message = f"{name} is no tool of a step"
             yield Finding(code="not_permitted", step_id=step.id, message=message, fix="leave it out")
         else:
-            yield from _denied(step, found, decide(found, None, world))
+            yield from _denied(step, tool, decide(tool, None, world))
     if not can_call:
         message = "the model of this run cannot call tools"
         fix = "give the step a capability and params"
@@ -103,15 +103,15 @@ def _absent(step: PlanStep, name: str | None, registry: Registry) -> Finding:
     return Finding(code="unknown_capability", step_id=step.id, message=message, fix=f"nearest: {near}")
 
 
-def ruling_of(found: Capability, step: PlanStep, world: CallContext) -> Ruling:
+def ruling_of(capability: Capability, step: PlanStep, world: CallContext) -> Ruling:
     """Ask the policy about a step's arguments as far as they are known."""
-    return decide(found, step.params, world, references=not step.literal)
+    return decide(capability, step.params, world, references=not step.literal)
 
 
-def _denied(step: PlanStep, found: Capability, ruling: Ruling) -> Iterator[Finding]:
+def _denied(step: PlanStep, capability: Capability, ruling: Ruling) -> Iterator[Finding]:
     """Find a call that no person can approve, instead of asking one."""
     if ruling.answer == "deny":
-        message = f"the policy denies {found.name}: {ruling.why}"
+        message = f"the policy denies {capability.name}: {ruling.why}"
         yield Finding(code="policy_conflict", step_id=step.id, message=message, fix="leave it out")
 
 
@@ -136,17 +136,17 @@ def _secrets(plan: Plan, registry: Registry, world: CallContext) -> Iterator[Fin
     if name := world.redactor.held_in([plan.goal, plan.intent]):
         yield Finding(code="not_permitted", message=f"the goal holds the secret {name}", fix="leave it out")
     for step in plan.steps if world.redactor else ():
-        found = registry.get(step.capability or "")
+        tool = registry.get(step.capability or "")
         name = world.redactor.held_in(step.model_dump(mode="json"))
-        said = (
+        flaw = (
             f"it holds the secret {name}"
             if name
-            else why_not(found, step.params, world.redactor)
-            if found
+            else why_not(tool, step.params, world.redactor)
+            if tool
             else ""
         )
-        if said:
-            yield Finding(code="not_permitted", step_id=step.id, message=said, fix="leave it out")
+        if flaw:
+            yield Finding(code="not_permitted", step_id=step.id, message=flaw, fix="leave it out")
 
 
 def _graph(plan: Plan) -> Iterator[Finding]:
@@ -188,36 +188,36 @@ def _graph(plan: Plan) -> Iterator[Finding]:
 
 
 def _step(plan: Plan, step: PlanStep, registry: Registry, world: CallContext) -> Iterator[Finding]:
-    found = registry.get(step.capability or "")
-    if found is None:
+    tool = registry.get(step.capability or "")
+    if tool is None:
         yield _absent(step, step.capability, registry)
         return
-    yield from _arguments(plan, step, found, registry)
-    if step.approval_mode and looser(step.approval_mode, found.mode):
-        message = f"it declares {step.approval_mode}, {found.name} is {found.mode}"
+    yield from _arguments(plan, step, tool, registry)
+    if step.approval_mode and looser(step.approval_mode, tool.mode):
+        message = f"it declares {step.approval_mode}, {tool.name} is {tool.mode}"
         yield Finding(
-            code="approval_mode_mismatch", step_id=step.id, message=message, fix=f"declare {found.mode}"
+            code="approval_mode_mismatch", step_id=step.id, message=message, fix=f"declare {tool.mode}"
         )
     try:
-        found.check(step.params, world)
-        found.given(step.params, world)
-        ruling = ruling_of(found, step, world)
+        tool.check(step.params, world)
+        tool.given(step.params, world)
+        ruling = ruling_of(tool, step, world)
     except CapabilityRejected as error:
         yield Finding(code="not_permitted", step_id=step.id, message=error.cause, fix=error.next_step)
         return
-    yield from _denied(step, found, ruling)
+    yield from _denied(step, tool, ruling)
     if step.success_criteria and step.success_criteria.cel:
         yield from _criterion(step, step.success_criteria.cel)
 
 
-def _arguments(plan: Plan, step: PlanStep, found: Capability, registry: Registry) -> Iterator[Finding]:
+def _arguments(plan: Plan, step: PlanStep, capability: Capability, registry: Registry) -> Iterator[Finding]:
     for text in () if step.literal else malformed_references(step.params)[:MOST_ALIKE]:
         message = f"{text[:200]} is no reference"
         yield Finding(
             code="bad_arguments", step_id=step.id, message=message, fix="write {{steps.<id>.output.<path>}}"
         )
-    known = ", ".join(found.args_schema.get("properties", {}))
-    for message in misfits(found, step.params, literal=step.literal):
+    known = ", ".join(capability.args_schema.get("properties", {}))
+    for message in misfits(capability, step.params, literal=step.literal):
         yield Finding(code="bad_arguments", step_id=step.id, message=message, fix=f"it takes: {known}")
     if not step.literal:
         for message, fix in islice(reference_flaws(plan, step, registry), MOST_ALIKE):

@@ -61,8 +61,8 @@ def dropped(
         decisions = [name for old in before for name in old.decisions if name not in entry.decisions]
         for code, names in (("missing_gate", gates), ("violates_decision_spec", decisions)):
             if names:
-                listed = ", ".join(dict.fromkeys(names))
-                message = f"an earlier plan of this run put {listed} before {entry.step.shown_name}"
+                gate_names = ", ".join(dict.fromkeys(names))
+                message = f"an earlier plan of this run put {gate_names} before {entry.step.shown_name}"
                 fix = "keep its `requires`, and the `decision_checkpoints` before it"
                 yield Finding(code=code, step_id=entry.step.id, message=message, fix=fix)
 
@@ -80,10 +80,10 @@ def _guarded(entry: CheckedStep, registry: Registry) -> set[str]:
 
 
 def _all_needs(id_: str, needs: Mapping[str, Sequence[str]]) -> set[str]:
-    found: set[str] = set()
+    needed: set[str] = set()
     pending = list(needs[id_])
     while pending:
-        if (one := pending.pop()) not in found:
-            found.add(one)
-            pending += needs[one]
-    return found
+        if (step_id := pending.pop()) not in needed:
+            needed.add(step_id)
+            pending += needs[step_id]
+    return needed

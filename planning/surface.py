@@ -22,8 +22,10 @@ class Surface(NamedTuple):
 
 def surface_of(tools: Iterable[Capability]) -> Surface:
     """Find the gravest effect, mode and risk of some tools; those of reading for none."""
-    listed = list(tools)
-    pure = all(tool.effect == "pure" for tool in listed)
-    modes: list[Mode] = [tool.mode for tool in listed] or ["read_only"]
+    capabilities = list(tools)
+    pure = all(tool.effect == "pure" for tool in capabilities)
+    modes: list[Mode] = [tool.mode for tool in capabilities] or ["read_only"]
     mode = max(modes, key=MODES.index)
-    return Surface("pure" if pure else "idempotent", mode, highest_risk(*(tool.risk for tool in listed)))
+    return Surface(
+        "pure" if pure else "idempotent", mode, highest_risk(*(tool.risk for tool in capabilities))
+    )

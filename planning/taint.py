@@ -63,7 +63,7 @@ def untrusted(names: Iterable[str], registry: Registry) -> bool:
     An agent returns what its own calls did, and they are on record beside it.
     """
     read = (registry.get(name) for name in names if name not in (AGENT, DELEGATE))
-    return any(found is None or not found.trusted_result for found in read)
+    return any(capability is None or not capability.trusted_result for capability in read)
 
 
 def tainted_steps(plan: Plan, registry: Registry, opening: bool) -> frozenset[str]:

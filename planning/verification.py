@@ -121,9 +121,9 @@ def check_steps(
         general = (plan.on_failed_dependency, settings.execution.on_failed_dependency)
         cascade = step.on_failed_dependency or ("skip" if "skip" in general else "partial")
         fixed = {"step": step, "uid": uids[id_], "needs": needed, "cascade": cascade}
-        asked = replace(world, tainted=step.id in tainted)
+        call_context = replace(world, tainted=step.id in tainted)
         consent = _surface if step.agentic else _call
-        judged = consent(step, registry, asked, settings.approval)
+        judged = consent(step, registry, call_context, settings.approval)
         entry = CheckedStep.model_validate({**fixed, **judged, "decisions": decisions[id_]})
         gates = gates_of(step, entry.effect, entry.decisions, world.policy)
         checked.append(entry.model_copy(update={"gates": gates}))
@@ -132,26 +132,26 @@ def check_steps(
 
 def _call(step: PlanStep, registry: Registry, world: CallContext, approval: Approval) -> dict[str, object]:
     """Judge a step that is one call: its declaration, the planner's estimate, the policy, and consent."""
-    found = registry.get(step.capability or "")
-    assert found is not None
-    found, references = found.given(step.params, world), not step.literal
-    risk = highest_risk(step.estimated_risk, found.risk)
-    judged = judge(found, step.params, world, approval.of_plan, risk=risk, references=references)
-    destructive = "destructive" in (found.mode, step.approval_mode)
+    capability = registry.get(step.capability or "")
+    assert capability is not None
+    capability, references = capability.given(step.params, world), not step.literal
+    risk = highest_risk(step.estimated_risk, capability.risk)
+    judged = judge(capability, step.params, world, approval.of_plan, risk=risk, references=references)
+    destructive = "destructive" in (capability.mode, step.approval_mode)
     never_shown = approval.plan == "never" and judged.asks
     gated = judged.own_gate or destructive or never_shown
-    stricter = step.approval_mode is not None and looser(found.mode, step.approval_mode)
+    stricter = step.approval_mode is not None and looser(capability.mode, step.approval_mode)
     ruling = replace(judged.ruling, undecided=judged.undecided and not destructive)
     return {
         "policy": evidence(ruling, world) if gated else None,
-        "effect": found.effect,
-        "mode": found.mode,
+        "effect": capability.effect,
+        "mode": capability.mode,
         "risk": risk,
         "gated": gated,
         "asks": judged.asks or gated or stricter,
         "tainted": world.tainted,
         "reason": judged.reason,
-        "chain": found.chain,
+        "chain": capability.chain,
     }
 
 

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from planwright.domain.plan import CheckedStep
 from planwright.domain.results import StepResult
 from planwright.domain.risk import Risk
-from planwright.state.lane_budget import LaneBudget
+from planwright.state.loop_budget import LoopBudget
 
 
 class ChainTask(BaseModel):
@@ -33,7 +33,7 @@ class ChainTask(BaseModel):
     """Id of the gate of its plan; "" where no person had to approve that."""
     ask_from: Risk | None = None
     """Lowest risk from which its parts ask a person; None where the threshold asks for none."""
-    budgets: tuple[LaneBudget, ...] = ()
+    budgets: tuple[LoopBudget, ...] = ()
     """Limits of the lanes that it is called in, from the outermost."""
 
 

@@ -27,12 +27,14 @@ class Compaction(BaseModel):
     """How many messages are left out by now, over all shortenings."""
 
 
-def within(messages: Sequence[AnyMessage], compacted: Compaction | None) -> list[AnyMessage]:
+def visible_messages(messages: Sequence[AnyMessage], compacted: Compaction | None) -> list[AnyMessage]:
     """List what a model sees of a conversation: the summary, the request if it is among the old, the rest."""
     ids = [message.id for message in messages]
     if compacted is None or compacted.upto not in ids:
         return list(messages)
     start = ids.index(compacted.upto) + 1
-    told = compacted.summary or f"{compacted.left_out} earlier messages are left out here."
-    summary = HumanMessage(f"[Summary of the conversation so far] {told}", id=f"{SUMMARY_ID}{compacted.upto}")
+    summary_text = compacted.summary or f"{compacted.left_out} earlier messages are left out here."
+    summary = HumanMessage(
+        f"[Summary of the conversation so far] {summary_text}", id=f"{SUMMARY_ID}{compacted.upto}"
+    )
     return [summary, *(m for m in messages[:start] if m.id == compacted.kept), *messages[start:]]

@@ -23,7 +23,7 @@ from planwright.domain.lease import Lease
 from planwright.domain.run_context import RunContext
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.profile import Profile
-from planwright.state.step_board import Board
+from planwright.state.step_board import StepBoard
 
 CONFIG_KEY = "__planwright_invocation"
 
@@ -46,7 +46,7 @@ class Invocation:
     """Options that the caller sent along with the request."""
     profile: Profile
     """What is in force for the run: agent, planning mode, tools, modes and limits."""
-    board: Board
+    board: StepBoard
     """Where steps of the run wait for each other's results."""
     record: Record
     """Writes an event, under its name, to the journal."""
@@ -64,7 +64,7 @@ class Invocation:
     """Gives the numbers of events, one after another within the run."""
     cancelled_by: str = ""
     """Who asked for the end of the run; "" while nobody has."""
-    told: set[str] = field(default_factory=set)
+    emitted_keys: set[str] = field(default_factory=set)
     """Names of the events that the run has sent, in every invocation, so that none is sent twice."""
     calls: defaultdict[str, Iterator[int]] = field(default_factory=lambda: defaultdict(itertools.count))
     """Counters of the model calls made under one key, so that each gets a name of its own."""
@@ -123,9 +123,9 @@ class Invocation:
         same plan, does not tell its story twice.
         """
         name = f"{type_}:{key}"
-        if name in self.told:
+        if name in self.emitted_keys:
             return
-        self.told.add(name)
+        self.emitted_keys.add(name)
         event = Event(
             v=1,
             seq=next(self.seq),
@@ -138,9 +138,9 @@ class Invocation:
         self.record(event, name)
         (self.writer or get_stream_writer())(event)
 
-    def told_of(self, type_: EventType) -> int:
+    def sent_count(self, type_: EventType) -> int:
         """Count the events of a type that the run has sent so far, in every invocation."""
-        return sum(name.startswith(f"{type_}:") for name in self.told)
+        return sum(name.startswith(f"{type_}:") for name in self.emitted_keys)
 
     def speak_from_here(self) -> None:
         """Keep the custom stream of this node for the subgraph below it, which has none of its own."""
@@ -148,12 +148,12 @@ class Invocation:
 
     def answer_from_here(self, config: RunnableConfig) -> None:
         """Let the model in the subgraph below this node stream its words as those of this node."""
-        about = config.get("metadata", {})
-        self.front = {name: about[name] for name in _PLACE if name in about}
+        metadata = config.get("metadata", {})
+        self.front = {name: metadata[name] for name in _PLACE if name in metadata}
 
 
 def invocation_of(config: RunnableConfig) -> Invocation:
     """Find the invocation a node runs in."""
-    found = config["configurable"][CONFIG_KEY]
-    assert isinstance(found, Invocation)
-    return found
+    invocation = config["configurable"][CONFIG_KEY]
+    assert isinstance(invocation, Invocation)
+    return invocation

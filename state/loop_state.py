@@ -14,7 +14,7 @@ from planwright.domain.hashing import canonical_json, sha256
 from planwright.domain.plan import CheckedStep
 from planwright.state.agent_state import ModelRoute
 from planwright.state.compaction import Compaction
-from planwright.state.lane_budget import LaneBudget
+from planwright.state.loop_budget import LoopBudget
 
 
 class LoopTask(BaseModel):
@@ -38,7 +38,7 @@ class LoopTask(BaseModel):
     """How many agents are above it; 0 for the main loop and for a step of a plan."""
     max_turns: int | None = None
     """Most turns it may take; None for as many as its agent may."""
-    budgets: tuple[LaneBudget, ...] = ()
+    budgets: tuple[LoopBudget, ...] = ()
     """Limits of its own lane and of those above it, from the outermost."""
 
 
@@ -65,25 +65,25 @@ class ToolCall(BaseModel):
     """Text that is proposed as a memory instead of being remembered; else ""."""
 
     @property
-    def made(self) -> str:
+    def capability(self) -> str:
         """The capability that is called; empty when none will be."""
         return (self.checked.step.capability or "") if self.checked and not self.error else ""
 
     @property
     def asks(self) -> bool:
         """Whether the call is a question to a person instead of an action."""
-        return self.made == "clarify"
+        return self.capability == "clarify"
 
     @property
     def waits(self) -> bool:
         """Whether a person has to decide over the call, or answer it, first."""
-        return bool(self.made) and (self.asks or (self.checked is not None and self.checked.gated))
+        return bool(self.capability) and (self.asks or (self.checked is not None and self.checked.gated))
 
     @property
     def signature(self) -> str:
         """The tool and its arguments, as one text that is the same for the same call."""
-        said = canonical_json(self.checked.step.params) if self.checked else self.error or self.proposed
-        short = said if len(said) <= 300 else f"{said[:200]}… {sha256(said)[:16]}"
+        content = canonical_json(self.checked.step.params) if self.checked else self.error or self.proposed
+        short = content if len(content) <= 300 else f"{content[:200]}… {sha256(content)[:16]}"
         return f"{self.name}({short})"
 
 
@@ -182,7 +182,7 @@ class LoopState(TypedDict, total=False):
 LoopUpdate: TypeAlias = LoopState  # what a node changes: every key may be left out
 
 
-def in_doubt(state: LoopState) -> dict[str, CallDoubt]:
+def calls_in_doubt(state: LoopState) -> dict[str, CallDoubt]:
     """Map the uids of effects that wait for a person's word to their calls."""
     return {doubt.uid: doubt for doubt in state.get("doubts", {}).values() if doubt.status == "open"}
 
@@ -211,7 +211,7 @@ class ApprovalTask(TypedDict):
     """Signatures of the other calls of the same reply, for the card."""
 
 
-def calls_of(task: ApprovalTask) -> list[ToolCall]:
+def calls_to_approve(task: ApprovalTask) -> list[ToolCall]:
     """List the calls that a gate asks about; a checkpoint of November 2026 names one `call` instead."""
     older: Mapping[str, Any] = task
     return task["calls"] if "calls" in task else [older["call"]]

@@ -15,7 +15,7 @@ from planwright.domain.results import StepResult
 from planwright.state.lane_places import LanePlaces
 
 
-class Board:
+class StepBoard:
     """One future a step, by uid, on the event loop of the invocation."""
 
     def __init__(self, settled: Iterable[StepResult], parallel: int) -> None:

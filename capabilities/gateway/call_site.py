@@ -13,7 +13,7 @@ from planwright.domain.lease import Lease
 from planwright.domain.plan import CheckedStep
 from planwright.domain.risk import Risk
 from planwright.settings.profile import Profile
-from planwright.state.lane_budget import LaneBudget
+from planwright.state.loop_budget import LoopBudget
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Site:
     """Lowest risk from which a part of a chain asks; None for other calls."""
     attempt: int = 1
     """Number of the attempt that is named by the idempotency key, counted from 1."""
-    lanes: tuple[LaneBudget, ...] = ()
+    lanes: tuple[LoopBudget, ...] = ()
     """Limits of the lanes that it is made in, from the outermost."""
 
 

@@ -14,9 +14,9 @@ from planwright.models.calling import Models, Prompt
 from planwright.prompts import as_data, render
 from planwright.settings.context import Context
 from planwright.state.agent_state import AgentState, AgentUpdate, ModelRoute
-from planwright.state.compaction import SUMMARY_ID, Compaction, within
+from planwright.state.compaction import SUMMARY_ID, Compaction, visible_messages
 from planwright.state.invocation import Invocation, invocation_of
-from planwright.state.lane_budget import LaneBudget
+from planwright.state.loop_budget import LoopBudget
 from planwright.state.node import Node
 
 SUMMARY_TOKENS = 1024
@@ -60,23 +60,23 @@ class Shortening:
         route: ModelRoute,
         invocation: Invocation,
         key: str,
-        lanes: Sequence[LaneBudget] = (),
+        lanes: Sequence[LoopBudget] = (),
     ) -> Compaction | None:
         """Leave out the oldest part: a model sums it up, or, should it fail, it goes without.
 
         Returns what was given when there is nothing that may go.
         """
-        seen = within(messages, compacted)
+        seen = visible_messages(messages, compacted)
         before = count_tokens_approximately(seen)
         found = await self._summed_up(seen, compacted, route, invocation, key, lanes)
         overflowed = before <= self._limits.compact_at * route.context  # the model holds less than is said
         most = int(self._limits.truncate_to * (before if overflowed else route.context))
-        if found is None or count_tokens_approximately(within(messages, found)) > most:
+        if found is None or count_tokens_approximately(visible_messages(messages, found)) > most:
             found = cut_off(messages, compacted, found, most)
         if found is None or found == compacted:
             return compacted
         data = {"by": "model" if found.summary else "truncation", "left_out": found.left_out}
-        after = count_tokens_approximately(within(messages, found))
+        after = count_tokens_approximately(visible_messages(messages, found))
         invocation.emit("context_compacted", {**data, "tokens_before": before, "tokens_after": after}, key)
         return found
 
@@ -87,7 +87,7 @@ class Shortening:
         route: ModelRoute,
         invocation: Invocation,
         key: str,
-        lanes: Sequence[LaneBudget],
+        lanes: Sequence[LoopBudget],
     ) -> Compaction | None:
         """Let a model sum up the oldest part; None when it cannot, or when nothing may go."""
         at = boundary(seen, self._limits.compact_oldest)
@@ -124,10 +124,10 @@ def cut_off(
 ) -> Compaction | None:
     """Leave out as little as makes the rest fit, and in the end all but the newest exchange."""
     newest = summed or compacted
-    seen, found = within(messages, newest), newest
+    seen, found = visible_messages(messages, newest), newest
     for at in places_to_cut(seen):
         found = leaving_out(seen, at, newest, newest.summary if newest else "")
-        if count_tokens_approximately(within(messages, found)) <= most:
+        if count_tokens_approximately(visible_messages(messages, found)) <= most:
             break
     return found
 

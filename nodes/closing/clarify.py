@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from planwright.checkpoints.stores import Stores
 from planwright.models.offline.answering import answer
-from planwright.nodes.closing.respond import DONE, how_it_ended, told_results
+from planwright.nodes.closing.respond import DONE, described_results, run_outcome
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
 from planwright.state.node import Node
@@ -21,17 +21,17 @@ def clarify(stores: Stores) -> Node[AgentState, AgentUpdate]:
     async def clarify(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         plan = state["plan"]
         assert plan is not None
-        told = await told_results(state, stores)
-        status, _ = await how_it_ended(state, stores, told, invocation_of(config).run_id)
+        results = await described_results(state, stores)
+        status, _ = await run_outcome(state, stores, results, invocation_of(config).run_id)
         questions = phrase(plan.steps[-1].params.get("questions"))
-        lines = [answer(told), questions, SAY_IT_ALL if state["route"].embedded else ""]
-        asked = "needs_input" if status in DONE else status
-        return {"answer": "\n".join(line for line in lines if line), "status": asked}
+        lines = [answer(results), questions, SAY_IT_ALL if state["route"].embedded else ""]
+        new_status = "needs_input" if status in DONE else status
+        return {"answer": "\n".join(line for line in lines if line), "status": new_status}
 
     return clarify
 
 
 def phrase(questions: JsonValue) -> str:
     """Put one to four questions on lines of their own."""
-    asked = [str(question) for question in questions] if isinstance(questions, list) else []
-    return "\n".join(asked) or "What do you mean?"
+    lines = [str(question) for question in questions] if isinstance(questions, list) else []
+    return "\n".join(lines) or "What do you mean?"

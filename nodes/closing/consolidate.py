@@ -57,10 +57,10 @@ def consolidate(
         if known or dealt_with:
             return known
         words = (state["request"], state.get("answer", ""))
-        found = await proposing.find(*words, model_of(state), invocation)
-        if not found:
+        candidates = await proposing.find(*words, model_of(state), invocation)
+        if not candidates:
             return []
-        return await proposals.propose(invocation.lease, found, invocation.clock())
+        return await proposals.propose(invocation.lease, candidates, invocation.clock())
 
     return consolidate
 

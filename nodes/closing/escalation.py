@@ -30,7 +30,7 @@ def escalation(stores: Stores) -> Node[AgentState, AgentUpdate]:
         update: AgentUpdate = {"results": known, "approved": False, "escalates": False}
         if gate.status == "approved" and gate.shown.get("approve") == "accept":
             return {**update, "verdict": await _accept(gate, state, invocation)}
-        return {**rule(gate, state.get("attempts", Attempts())), **update}
+        return {**apply_escalation(gate, state.get("attempts", Attempts())), **update}
 
     async def _accept(gate: Gate, state: AgentState, invocation: Invocation) -> Verdict:
         """Put it on record that a person accepts what the critic did not."""
@@ -41,20 +41,25 @@ def escalation(stores: Stores) -> Node[AgentState, AgentUpdate]:
         reason = f"accepted as it is by {by}: {refused.reason}"
         verdict = refused.model_copy(update={"verdict": "accept", "reason": reason, "decided_by": by})
         await stores.verdicts.add(invocation.lease, gate.gate_id, plan, verdict, invocation.clock())
-        about = {"plan_id": plan.plan_id, "verdict": "accept", "reason": reason, "decided_by": by}
-        invocation.emit("verdict", {**about, "not_judged": list(verdict.not_judged)}, gate.gate_id)
+        event_fields = {"plan_id": plan.plan_id, "verdict": "accept", "reason": reason, "decided_by": by}
+        invocation.emit("verdict", {**event_fields, "not_judged": list(verdict.not_judged)}, gate.gate_id)
         return verdict
 
     return escalation
 
 
-def rule(gate: Gate, attempts: Attempts) -> AgentUpdate:
+def apply_escalation(gate: Gate, attempts: Attempts) -> AgentUpdate:
     """Turn a decision into what happens next: verify the same plan again, make another, or end."""
     tried = attempts.model_copy(update={"escalations": attempts.escalations + 1})
     if gate.status == "approved" or (gate.status == "responded" and gate.effects):
         return {"verdict": None, "attempts": tried, "findings": []}
     if gate.status == "responded":
-        said = Finding(code="feedback", message=gate.reason or "", fix="plan what the person says")
+        finding = Finding(code="feedback", message=gate.reason or "", fix="plan what the person says")
         again = {"replans": tried.replans + 1, "responses": tried.responses + 1}
-        return {"verdict": None, "attempts": tried.model_copy(update=again), "findings": [said], "plan": None}
+        return {
+            "verdict": None,
+            "attempts": tried.model_copy(update=again),
+            "findings": [finding],
+            "plan": None,
+        }
     return {}

@@ -40,13 +40,13 @@ def escalation_gate(stores: Stores, settings: Settings, registry: Registry) -> N
         fork = await stores.forks.of(invocation.run_id)
         effects = [] if fork and fork.undo else await stores.undos.effects_of(invocation.run_id)
         undo, known = undoable(effects, registry), (state["checked"], state["results"], verdict)
-        shown = escalation_card(plan.goal, *known, max(left, 0), doubts, undo)
+        card = escalation_card(plan.goal, *known, max(left, 0), doubts, undo)
         subject = f"{plan.plan_hash}:{attempts.escalations}"
         subject += f":r{attempts.retries}" if attempts.retries else ""
         id_ = gate_id(invocation.run_id, "escalation", subject)
-        gate = open_gate(invocation, settings, id_, sha256(shown), shown, kind="escalation")
+        gate = open_gate(invocation, settings, id_, sha256(card), card, kind="escalation")
         await stores.gates.open(gate, invocation.lease)
-        data = {"gate_id": id_, "kind": "escalation", "step_id": shown["step_id"]}
+        data = {"gate_id": id_, "kind": "escalation", "step_id": card["step_id"]}
         expires = gate.expires_at.isoformat()
         invocation.emit(
             "approval_requested", {**data, "plan_hash": plan.plan_hash, "expires_at": expires}, id_
@@ -86,4 +86,7 @@ def undoable(effects: Sequence[PastEffect], registry: Registry) -> list[str]:
     declared = [
         effect for effect in effects if not effect.undone and compensation_of(effect, registry) is not None
     ]
-    return [f"{one.capability} ({one.step.step.id})" if one.step else one.capability for one in declared]
+    return [
+        f"{remedy.capability} ({remedy.step.step.id})" if remedy.step else remedy.capability
+        for remedy in declared
+    ]

@@ -35,39 +35,40 @@ def respond(models: Models, stores: Stores) -> Node[AgentState, AgentUpdate]:
 
     async def respond(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation = invocation_of(config)
-        told = await told_results(state, stores)
-        status, refused = await how_it_ended(state, stores, told, invocation.run_id)
+        described = await described_results(state, stores)
+        status, refused = await run_outcome(state, stores, described, invocation.run_id)
         if status == "cancelled":
-            return {"answer": f"Cancelled by {invocation.cancelled_by}.\n{answer(told)}", "status": status}
+            return {
+                "answer": f"Cancelled by {invocation.cancelled_by}.\n{answer(described)}",
+                "status": status,
+            }
 
         async def ask(results: list[dict[str, Any]]) -> str:
-            results_told = render(
-                "respond_results", request=as_data(state["request"]), results=as_data(results)
-            )
-            prompt = Prompt(role="respond", system=render("respond"), user=results_told, aloud=True)
+            message = render("respond_results", request=as_data(state["request"]), results=as_data(results))
+            prompt = Prompt(role="respond", system=render("respond"), user=message, aloud=True)
             return await models.complete(state["route"], prompt, invocation, "respond")
 
         async def words() -> str:
             try:
-                return await ask(told)
+                return await ask(described)
             except ContextOverflow:
-                return await ask([entry | {"output": clip(entry["output"], *BRIEFLY)} for entry in told])
+                return await ask([entry | {"output": clip(entry["output"], *BRIEFLY)} for entry in described])
 
         try:
             text = await words()
         except ModelError as error:
-            if not told:
+            if not described:
                 return {"answer": without_words(error), "status": "failed"}
-            text = f"{answer(told)}\n(The model could not put this into words: {error.cause})"
+            text = f"{answer(described)}\n(The model could not put this into words: {error.cause})"
         except LimitExceeded as error:
-            if not told:
+            if not described:
                 raise
-            return {"answer": f"{error}\n{answer(told)}", "status": ended_by(error)}
-        if not text.strip() and not told:
+            return {"answer": f"{error}\n{answer(described)}", "status": ended_by(error)}
+        if not text.strip() and not described:
             return {"answer": NOTHING, "status": "failed"}
-        text = text if text.strip() else answer(told)
+        text = text if text.strip() else answer(described)
         if not state["route"].embedded:  # that one tells of every result by itself
-            rejected = answer([entry for entry in told if entry["status"] == "rejected"])
+            rejected = answer([entry for entry in described if entry["status"] == "rejected"])
             text = "\n".join(filter(None, [*(map(str, refused) if refused else [rejected]), text]))
         return {"answer": text, "status": status}
 
@@ -79,21 +80,23 @@ def without_words(error: ModelError) -> str:
     return part(error.partial, error.cause) if isinstance(error, ModelInterrupted) else str(error)
 
 
-async def told_results(state: AgentState, stores: Stores) -> list[dict[str, Any]]:
+async def described_results(state: AgentState, stores: Stores) -> list[dict[str, Any]]:
     """Describe the results of a run's plan, in the order of its steps."""
-    checked, found = state.get("checked", []), state.get("results", {})
-    pairs = [(entry, found[entry.uid]) for entry in checked if entry.uid in found]
+    checked, results = state.get("checked", []), state.get("results", {})
+    pairs = [(entry, results[entry.uid]) for entry in checked if entry.uid in results]
     return [tell(entry, result, checked, await full_output(stores, result)) for entry, result in pairs]
 
 
-async def how_it_ended(
-    state: AgentState, stores: Stores, told: list[dict[str, Any]], run_id: str
+async def run_outcome(
+    state: AgentState, stores: Stores, described: list[dict[str, Any]], run_id: str
 ) -> tuple[RunStatus, list[Refusal]]:
     """Name how a run ends, and list what was refused where nothing else but reading was done."""
-    if not (state["decision"].planned or told):
+    if not (state["decision"].planned or described):
         return "completed", []
-    found = state.get("results", {})
-    results = {entry.uid: found[entry.uid] for entry in state.get("checked", []) if entry.uid in found}
+    all_results = state.get("results", {})
+    results = {
+        entry.uid: all_results[entry.uid] for entry in state.get("checked", []) if entry.uid in all_results
+    }
     status = final_status(results, state.get("verdict"))
     refused = await stores.refusals.of_all_effects(run_id) if status in DONE else []
     return (ends_with(refused), refused) if refused else (status, [])

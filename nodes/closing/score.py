@@ -13,7 +13,7 @@ from planwright.critic.evaluators import UNKNOWN
 from planwright.critic.facts import StepFacts, facts_hash
 from planwright.critic.gathering import retried
 from planwright.critic.rubrics import Rubrics
-from planwright.critic.ruling import Means, failures, rule, score_step
+from planwright.critic.ruling import Means, failures, run_verdict, score_step
 from planwright.domain.errors import BudgetExceeded, CapabilityChanged, RunError
 from planwright.domain.events import EventType
 from planwright.domain.hashing import sha256
@@ -56,7 +56,7 @@ def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentSta
         if verdict is None:
             means = means_of(settings, state, cancelled=bool(invocation.cancelled_by))
             verdict = await asyncio.to_thread(  # criteria are programs of others; the loop goes on meanwhile
-                judge, facts, means, invocation.run_id, plan, attempts
+                judge_run, facts, means, invocation.run_id, plan, attempts
             )
             await stores.verdicts.add(invocation.lease, row, plan, verdict, invocation.clock())
         _tell_verdict(invocation, verdict, key)
@@ -84,10 +84,12 @@ def means_of(settings: Settings, state: AgentState, *, cancelled: bool) -> Means
     )
 
 
-def judge(facts: Sequence[StepFacts], means: Means, run_id: str, plan: Plan, attempts: Attempts) -> Verdict:
+def judge_run(
+    facts: Sequence[StepFacts], means: Means, run_id: str, plan: Plan, attempts: Attempts
+) -> Verdict:
     """Score every step and rule over the run: a pure function of what is on record."""
-    scores = [score_step(one, means) for one in facts]
-    ruling, reason = rule([one.result for one in facts], scores)
+    scores = [score_step(step_facts, means) for step_facts in facts]
+    ruling, reason = run_verdict([step_facts.result for step_facts in facts], scores)
     return Verdict(
         run_id=run_id,
         plan_id=plan.plan_id,
@@ -110,7 +112,7 @@ def _after(
     cancelled: bool,
 ) -> AgentUpdate:
     """Turn a verdict into what happens next."""
-    attempts, results = state.get("attempts", Attempts()), [one.result for one in facts]
+    attempts, results = state.get("attempts", Attempts()), [fact.result for fact in facts]
     update: AgentUpdate = {"verdict": verdict, "results": dict(settled)}
     if spent is not None:
         return {**update, **ending("budget_exceeded", spent)}
@@ -124,7 +126,9 @@ def _after(
         update |= {"findings": failures(results, verdict.step_scores), "attempts": tried}
         return {**update, "approved": False, "executed": state["plan"], "escalates": False}
     can_plan = not (state["route"].embedded or attempts.fixed)
-    acted = any(one.acted for one in facts) and not attempts.fixed  # an undoing is begun again by its command
+    acted = (
+        any(fact.acted for fact in facts) and not attempts.fixed
+    )  # an undoing is begun again by its command
     asks = not cancelled and needs_person(state["checked"], settled, verdict, acted=acted, can_plan=can_plan)
     return {**update, "status": "running", "escalates": asks}
 
@@ -174,5 +178,5 @@ def _tell_end(invocation: Invocation, plan: Plan, results: list[StepResult], key
 def _tell_verdict(invocation: Invocation, verdict: Verdict, key: str) -> None:
     for mark in verdict.step_scores:
         invocation.emit("step_scored", mark.model_dump(mode="json"), f"{key}:{mark.step_id}")
-    about = {"plan_id": verdict.plan_id, "verdict": verdict.verdict, "reason": verdict.reason}
-    invocation.emit("verdict", {**about, "not_judged": list(verdict.not_judged)}, key)
+    event_fields = {"plan_id": verdict.plan_id, "verdict": verdict.verdict, "reason": verdict.reason}
+    invocation.emit("verdict", {**event_fields, "not_judged": list(verdict.not_judged)}, key)

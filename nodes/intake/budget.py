@@ -24,7 +24,7 @@ def budget(budgets: Budgets, router: Router) -> Node[AgentState, AgentUpdate]:
         invocation.check_time()
         now, tenant = invocation.clock(), invocation.context.tenant
         limits = await budgets.of_run(invocation.run_id, invocation.profile.limits, now)
-        if (limit := reached(limits)) is not None:
+        if (limit := reached_limit(limits)) is not None:
             return ending("budget_exceeded", spent(limit))
         candidates = router.candidates(invocation.profile.model)
         stand = {
@@ -33,8 +33,8 @@ def budget(budgets: Budgets, router: Router) -> Node[AgentState, AgentUpdate]:
         }
         benched = over(stand)
         for limit in benched.values():
-            told = {**warning(limit), "benched": limit.provider}
-            invocation.emit("budget_update", told, f"benched:{limit.key}")
+            event_fields = {**warning(limit), "benched": limit.provider}
+            invocation.emit("budget_update", event_fields, f"benched:{limit.key}")
         if candidates and benched.keys() == candidates.keys():
             return ending("budget_exceeded", nobody_left(list(benched.values())))
         return {"benched": list(benched)}
@@ -42,15 +42,15 @@ def budget(budgets: Budgets, router: Router) -> Node[AgentState, AgentUpdate]:
     return budget
 
 
-def reached(limits: Iterable[Limit]) -> Limit | None:
+def reached_limit(limits: Iterable[Limit]) -> Limit | None:
     """Find the first limit of a run that leaves nothing for a model; one of tool calls does."""
     return next((limit for limit in limits if limit.unit in ("tokens", "cost") and limit.reached), None)
 
 
 def over(stand: Mapping[str, Iterable[Limit]]) -> dict[str, Limit]:
     """Name the providers that are over a limit of theirs, and the first such limit."""
-    found = {name: [limit for limit in limits if limit.reached] for name, limits in stand.items()}
-    return {name: limits[0] for name, limits in found.items() if limits}
+    reached_limits = {name: [limit for limit in limits if limit.reached] for name, limits in stand.items()}
+    return {name: limits[0] for name, limits in reached_limits.items() if limits}
 
 
 def spent(limit: Limit) -> BudgetExceeded:
@@ -65,9 +65,9 @@ def spent(limit: Limit) -> BudgetExceeded:
 
 def nobody_left(limits: list[Limit]) -> BudgetExceeded:
     """Say that every provider is over its limit, and which one that is."""
-    listed = "; ".join(standing(limit) for limit in limits)
+    standings = "; ".join(standing(limit) for limit in limits)
     return BudgetExceeded(
         limits[0].setting,
-        f"{', '.join(limit.setting for limit in limits)} reached; no model was called. {listed}",
+        f"{', '.join(limit.setting for limit in limits)} reached; no model was called. {standings}",
         f"{waiting(limits[0])}, then run again",
     )

@@ -9,9 +9,9 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.domain.model_hint import ModelHint
 from planwright.models.providers.router import Router
-from planwright.planning.model_hints import tell
+from planwright.planning.model_hints import tell_route
 from planwright.state.agent_state import AgentState, AgentUpdate
-from planwright.state.compaction import within
+from planwright.state.compaction import visible_messages
 from planwright.state.invocation import invocation_of
 from planwright.state.node import Node
 
@@ -23,10 +23,10 @@ def capability_routing(router: Router) -> Node[AgentState, AgentUpdate]:
 
     async def capability_routing(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation = invocation_of(config)
-        hint = asked_by(within(state["messages"], state.get("compacted")))
+        hint = asked_by(visible_messages(state["messages"], state.get("compacted")))
         route = router.route(invocation.profile.model, hint, state.get("benched", ()))
         if hint:
-            tell(router, route, hint, {"step_id": "", "uid": invocation.run_id}, invocation)
+            tell_route(router, route, hint, {"step_id": "", "uid": invocation.run_id}, invocation)
         return {"route": route}
 
     return capability_routing

@@ -15,7 +15,9 @@ def context_window(shortening: Shortening) -> Node[AgentState, AgentUpdate]:
 
     async def context_window(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, before = invocation_of(config), state.get("compacted")
-        found = await shortening.of(state["messages"], before, state["route"], invocation, "context_window")
-        return {"compacted": found}
+        shortened = await shortening.of(
+            state["messages"], before, state["route"], invocation, "context_window"
+        )
+        return {"compacted": shortened}
 
     return context_window

@@ -16,7 +16,7 @@ from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node
 
 VOTE_S = 10
-GIVEN = "the plan is given"
+PLAN_IN_REQUEST = "the plan is given"
 VERBS = frozenset(
     "search find create send write compare analyze check draft build email research read list summarize"
     " update schedule fetch review post file save extract remember notify look make add open show".split()
@@ -33,11 +33,13 @@ def planning(settings: Planning, models: Models) -> Node[AgentState, AgentUpdate
         invocation = invocation_of(config)
         mode = invocation.profile.planning
         if state.get("plan") is not None:
-            decision = PlanningDecision(mode=mode, score=0, planned=True, complex=True, signals=(GIVEN,))
+            decision = PlanningDecision(
+                mode=mode, score=0, planned=True, complex=True, signals=(PLAN_IN_REQUEST,)
+            )
             invocation.emit("planning_decision", decision.model_dump(mode="json"), "run")
             return {"decision": decision}
         can_call = state["route"].can_call and not invocation.context.dry_run
-        decision = decide(state["request"], mode, settings.threshold, can_call)
+        decision = decide_planning(state["request"], mode, settings.threshold, can_call)
         has_fast = models.router.role("fast", state["route"]) is not None
         if votes(decision, settings.threshold, has_fast) and not state["route"].embedded:
             vote = await _vote(models, state, invocation)
@@ -59,8 +61,8 @@ def votes(decision: PlanningDecision, threshold: int, has_fast: bool) -> bool:
 
 async def _vote(models: Models, state: AgentState, invocation: Invocation) -> bool | None:
     """Ask the model whether a plan is needed; None when it gives no clear answer."""
-    asked = state["request"]
-    prompt = Prompt("planning", render("planning"), asked, timeout_s=VOTE_S, max_tokens=3, temperature=0)
+    request = state["request"]
+    prompt = Prompt("planning", render("planning"), request, timeout_s=VOTE_S, max_tokens=3, temperature=0)
     try:
         reply = await models.complete(state["route"], prompt, invocation, "planning")
     except (ModelError, LimitExceeded, SetupError):
@@ -72,13 +74,15 @@ async def _vote(models: Models, state: AgentState, invocation: Invocation) -> bo
 def voted(decision: PlanningDecision, vote: bool, can_call: bool) -> PlanningDecision:
     """Replace the score's decision with the model's."""
     agentic = can_call and not vote
-    said = (*decision.signals, f"the model says {'yes' if vote else 'no'}")
+    signals = (*decision.signals, f"the model says {'yes' if vote else 'no'}")
     return decision.model_copy(
-        update={"planned": not agentic, "complex": vote, "agentic": agentic, "signals": said}
+        update={"planned": not agentic, "complex": vote, "agentic": agentic, "signals": signals}
     )
 
 
-def decide(request: str, mode: PlanningMode, threshold: int = 3, can_call: bool = False) -> PlanningDecision:
+def decide_planning(
+    request: str, mode: PlanningMode, threshold: int = 3, can_call: bool = False
+) -> PlanningDecision:
     """Decide by mode, and by score where the mode is `auto`.
 
     What is not complex is left to a loop when the model can call tools; else it is planned, too.
@@ -100,10 +104,10 @@ def complexity(request: str) -> tuple[int, tuple[str, ...]]:
     """Score a request and name the signals: length, sequence, multi-step language, action verbs."""
     words = re.findall(r"[a-z]+", request.lower())
     heads = [part.split()[0].lower().strip(".") for part in _CLAUSE.split(request) if part.split()]
-    found = (
+    checks = (
         (1, "longer than 100 characters", len(request) > 100),
         (2, "a sequence", bool(_SEQUENCE.search(request)) or sum(head in VERBS for head in heads) >= 3),
         (2, "multi-step language", bool(_MULTI_STEP.search(request))),
         (1, "two or more action verbs", len(VERBS.intersection(words)) >= 2),
     )
-    return sum(points for points, _, hit in found if hit), tuple(name for _, name, hit in found if hit)
+    return sum(points for points, _, hit in checks if hit), tuple(name for _, name, hit in checks if hit)

@@ -40,7 +40,7 @@ def tool_filter(registry: Registry, top_k: int) -> Node[AgentState, AgentUpdate]
         request = state["request"]
         if not only_asks(request):
             return {"tools": surface.rank(request, top_k)}
-        return {"tools": surface.rank(request, top_k, lambda found: not only_changes(found))}
+        return {"tools": surface.rank(request, top_k, lambda tool: not only_changes(tool))}
 
     return tool_filter
 

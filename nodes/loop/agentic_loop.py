@@ -7,7 +7,7 @@ from langchain_core.runnables import RunnableConfig
 from planwright.checkpoints.effects.refusals import ends_with
 from planwright.checkpoints.stores import Stores
 from planwright.domain.plan import CLOSING
-from planwright.execution.loop_ends import Loop, how_it_ended, supersteps
+from planwright.execution.loop_ends import Loop, loop_outcome, supersteps
 from planwright.models.roles import serving
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, AgentUpdate
@@ -35,7 +35,7 @@ def agentic_loop(subgraph: Loop, stores: Stores, settings: Settings) -> Node[Age
         loop = LoopTask(lane="main", goal=state["request"], route=route, tools=tools)
         opening = LoopInput(loop=loop, conversation=state["messages"], compacted=state.get("compacted"))
         ended = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
-        outcome = how_it_ended(ended)
+        outcome = loop_outcome(ended)
         completed = outcome.status == "completed"
         if completed and await stores.doubts.of_run(invocation.run_id):
             return {"answer": outcome.text, "status": "escalated"}  # by the record, whatever the state says

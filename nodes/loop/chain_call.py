@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from planwright.checkpoints.consent.gate import gate_id
 from planwright.execution.step_runner import StepRunner
-from planwright.nodes.loop.tool_execution import answer
+from planwright.nodes.loop.tool_execution import call_answer
 from planwright.nodes.steps.chain_step import RunChain
 from planwright.settings.settings import Settings
 from planwright.state.chain_state import ChainTask
@@ -26,9 +26,14 @@ def chain_call(run_chain: RunChain, runner: StepRunner, settings: Settings) -> N
         invocation, call, loop = invocation_of(config), state["call"], state["loop"]
         assert call.checked is not None
         checked, step = call.checked, call.checked.step
-        about: dict[str, JsonValue] = {"lane": loop.lane, "capability": step.capability}
-        about |= {"step_id": step.id, "uid": checked.uid, "call_id": call.call_id, "risk": checked.risk}
-        invocation.emit("tool_call_start", {**about, "args": step.params}, checked.uid)
+        event_fields: dict[str, JsonValue] = {"lane": loop.lane, "capability": step.capability}
+        event_fields |= {
+            "step_id": step.id,
+            "uid": checked.uid,
+            "call_id": call.call_id,
+            "risk": checked.risk,
+        }
+        invocation.emit("tool_call_start", {**event_fields, "args": step.params}, checked.uid)
         result = invocation.board.settled(checked.uid)
         if result is None:
             opening = ChainTask(
@@ -44,7 +49,9 @@ def chain_call(run_chain: RunChain, runner: StepRunner, settings: Settings) -> N
                 return {"doubts": {call.call_id: CallDoubt(call_id=call.call_id, uid=result.part)}}
             await runner.record(result, invocation)
         how = {"status": result.status, "seconds": result.seconds, "error": result.error}
-        invocation.emit("tool_call_end", {**about, **how}, checked.uid)
-        return {"conversation": [await answer(call.call_id, result, runner, settings.tools.result_limit)]}
+        invocation.emit("tool_call_end", {**event_fields, **how}, checked.uid)
+        return {
+            "conversation": [await call_answer(call.call_id, result, runner, settings.tools.result_limit)]
+        }
 
     return chain_call

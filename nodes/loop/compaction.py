@@ -15,7 +15,7 @@ def compaction(shortening: Shortening) -> Node[LoopState, LoopUpdate]:
 
     async def compaction(state: LoopState, config: RunnableConfig) -> LoopUpdate:
         loop, turn = state["loop"], state.get("turn", 0) + 1
-        found = await shortening.of(
+        shortened = await shortening.of(
             state["conversation"],
             state.get("compacted"),
             loop.route,
@@ -23,6 +23,6 @@ def compaction(shortening: Shortening) -> Node[LoopState, LoopUpdate]:
             f"{loop.lane}.{turn}.context",
             loop.budgets,
         )
-        return {"compacted": found, "crowded": False, "fitted": turn}
+        return {"compacted": shortened, "crowded": False, "fitted": turn}
 
     return compaction

@@ -29,7 +29,7 @@ from planwright.state.loop_state import (
     LoopTask,
     LoopUpdate,
     ToolCall,
-    in_doubt,
+    calls_in_doubt,
 )
 from planwright.state.node import Node
 
@@ -41,23 +41,25 @@ def doubt_gate(stores: Stores, runner: StepRunner, settings: Settings) -> Node[L
     """
 
     async def doubt_gate(state: LoopState, config: RunnableConfig) -> LoopUpdate:
-        invocation, waiting = invocation_of(config), in_doubt(state)
+        invocation, waiting = invocation_of(config), calls_in_doubt(state)
         if invocation.cancelled_by:
             return _left_by_cancelling(waiting.values(), invocation.cancelled_by)
         doubts = [d for d in await stores.doubts.of_run(invocation.run_id) if d.uid in waiting]
         calls = {call.call_id: call for call in state["calls"]}
-        asked = [calls[doubt.call_id] for doubt in waiting.values()]
-        gate = await _decided(state["loop"], sorted(waiting), doubts, asked, stores, settings, invocation)
+        open_calls = [calls[doubt.call_id] for doubt in waiting.values()]
+        gate = await _decided(
+            state["loop"], sorted(waiting), doubts, open_calls, stores, settings, invocation
+        )
         settled = {result.uid: result for result in await stores.ledger.settled_steps(invocation.run_id)}
         invocation.board.learn(settled.values())
         update: dict[str, CallDoubt] = {}
-        told: list[AnyMessage] = []
+        answers: list[AnyMessage] = []
         for uid, doubt in waiting.items():
             left = settled[uid].code == "in_doubt"
             update[doubt.call_id] = doubt.model_copy(update={"status": "left" if left else "decided"})
             if left or not is_chain(calls[doubt.call_id]):
-                told.append(await _told(doubt.call_id, settled[uid], gate, runner, settings))
-        return {"doubts": update, "conversation": told}
+                answers.append(await _answer(doubt.call_id, settled[uid], gate, runner, settings))
+        return {"doubts": update, "conversation": answers}
 
     return doubt_gate
 
@@ -66,24 +68,24 @@ def _left_by_cancelling(doubts: Iterable[CallDoubt], by: str) -> LoopUpdate:
     """Ask nobody in a run that was cancelled; what is in doubt stays so."""
     left = [doubt.model_copy(update={"status": "left"}) for doubt in doubts]
     why = f"nobody knows whether it happened (cancelled by {by})"
-    told: list[AnyMessage] = [_message(doubt.call_id, why) for doubt in left]
-    return {"doubts": {doubt.call_id: doubt for doubt in left}, "conversation": told}
+    answers: list[AnyMessage] = [_message(doubt.call_id, why) for doubt in left]
+    return {"doubts": {doubt.call_id: doubt for doubt in left}, "conversation": answers}
 
 
 async def _decided(
     loop: LoopTask,
     uids: Sequence[str],
     doubts: Sequence[Doubt],
-    asked: Sequence[ToolCall],
+    calls: Sequence[ToolCall],
     stores: Stores,
     settings: Settings,
     invocation: Invocation,
 ) -> Gate:
     """Open the gate, once, and wait for its decision."""
     id_ = gate_id(invocation.run_id, "escalation", sha256(list(uids)))
-    shown = doubt_card(loop.goal, doubts, asked)
-    asked_for = open_gate(invocation, settings, id_, sha256(shown), shown, kind="escalation")
-    gate = await stores.gates.open(asked_for, invocation.lease)
+    card = doubt_card(loop.goal, doubts, calls)
+    request = open_gate(invocation, settings, id_, sha256(card), card, kind="escalation")
+    gate = await stores.gates.open(request, invocation.lease)
     data = {"gate_id": id_, "kind": "escalation", "step_id": gate.shown["step_id"]}
     invocation.emit("approval_requested", {**data, "expires_at": gate.expires_at.isoformat()}, id_)
     return await wait_for_decision(stores.gates, id_, invocation)
@@ -91,8 +93,8 @@ async def _decided(
 
 def doubt_card(goal: str, doubts: Sequence[Doubt], calls: Sequence[ToolCall]) -> dict[str, Any]:
     """Show every effect in doubt of a reply with its arguments, and what the answers would do."""
-    what = "it happened" if len(doubts) == 1 else "each of them happened"
-    asks = f"Say whether {what}. Reject: leave it open; the same call is refused until it is decided."
+    statement = "it happened" if len(doubts) == 1 else "each of them happened"
+    asks = f"Say whether {statement}. Reject: leave it open; the same call is refused until it is decided."
     return {
         "capability": "escalation",
         "step_id": ", ".join(doubt.step_id for doubt in doubts),
@@ -106,7 +108,7 @@ def doubt_card(goal: str, doubts: Sequence[Doubt], calls: Sequence[ToolCall]) ->
     }
 
 
-async def _told(
+async def _answer(
     call_id: str, result: StepResult, gate: Gate, runner: StepRunner, settings: Settings
 ) -> ToolMessage:
     """Answer a call with what a person said of it, or with the doubt that they left."""

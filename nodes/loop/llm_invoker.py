@@ -20,9 +20,9 @@ from planwright.models.conversation.shortening import Shortening
 from planwright.models.conversation.truncation import offered_whole
 from planwright.planning.taint import Taint
 from planwright.prompts import instructed
-from planwright.state.compaction import within
+from planwright.state.compaction import visible_messages
 from planwright.state.invocation import Invocation, invocation_of
-from planwright.state.loop_state import LoopOutcome, LoopState, LoopTask, LoopUpdate, ToolCall, in_doubt
+from planwright.state.loop_state import LoopOutcome, LoopState, LoopTask, LoopUpdate, ToolCall, calls_in_doubt
 from planwright.state.node import Node, ended_by
 
 PROGRESS_EVERY = 10
@@ -35,7 +35,7 @@ def llm_invoker(
 
     async def llm_invoker(state: LoopState, config: RunnableConfig) -> LoopUpdate:
         invocation, loop = invocation_of(config), state["loop"]
-        if in_doubt(state):
+        if calls_in_doubt(state):
             return {}  # a person is asked first
         turn, profile = state.get("turn", 0) + 1, invocation.profile
         most = min(profile.max_tool_iterations, loop.max_turns or profile.max_tool_iterations)
@@ -45,16 +45,16 @@ def llm_invoker(
         granted = (*await grants.tools(loop, invocation), *offered_whole(state["conversation"]))
         tools = await reader.tools(granted, invocation.run_id, profile)
         steering = _steering(state, turn)
-        seen = repair([*within(state["conversation"], state.get("compacted")), *steering])
-        asked = [SystemMessage(instructed("agent", profile.instructions)), *seen]
+        seen = repair([*visible_messages(state["conversation"], state.get("compacted")), *steering])
+        prompt = [SystemMessage(instructed("agent", profile.instructions)), *seen]
         key, wire = f"{loop.lane}.{turn}", schemas(tools)
         fitted = state.get("fitted") == turn
-        if not fitted and shortening.needed(asked, loop.route, wire):
+        if not fitted and shortening.needed(prompt, loop.route, wire):
             return {"crowded": True}
         place = invocation.front if loop.lane == "main" else None
         try:
             reply = await models.chat(
-                loop.route, asked, invocation, key, role="agent", tools=wire, lanes=loop.budgets, place=place
+                loop.route, prompt, invocation, key, role="agent", tools=wire, lanes=loop.budgets, place=place
             )
         except ContextOverflow as error:
             return {"outcome": without_reply(error)} if fitted else {"crowded": True}

@@ -35,16 +35,19 @@ def parallel_execution(gates: CallGates, proposals: Proposals) -> Node[LoopState
             kind: GateKind = "info" if call.asks else "step"
             gate = await gates.read(gate_id(invocation.run_id, kind, call.checked.gate_subject))
             calls.append(call.model_copy(update=outcome(gate)))
-        return {"calls": calls, "conversation": [said(call) for call in calls if call.error or call.answer]}
+        return {
+            "calls": calls,
+            "conversation": [answer_message(call) for call in calls if call.error or call.answer],
+        }
 
     return parallel_execution
 
 
 async def _proposed(call: ToolCall, proposals: Proposals, invocation: Invocation) -> ToolCall:
     """Propose what a model would remember by itself: nothing is kept before a person accepts it."""
-    one = Candidate(said=call.proposed, text=call.proposed, why=WHY)
-    id_ = await proposals.add(invocation.lease, one, invocation.clock())
-    data = {**one.model_dump(mode="json", include={"text", "said", "tags", "why"}), "id": id_}
+    candidate = Candidate(said=call.proposed, text=call.proposed, why=WHY)
+    id_ = await proposals.add(invocation.lease, candidate, invocation.clock())
+    data = {**candidate.model_dump(mode="json", include={"text", "said", "tags", "why"}), "id": id_}
     invocation.emit("memory_proposed", data, id_)
     return call.model_copy(update={"answer": f"not remembered yet: proposed to the user as {id_}"})
 
@@ -53,10 +56,10 @@ def outcome(gate: Gate) -> dict[str, str]:
     """Say what became of a call that waited: nothing yet, a person's answer, or why it is not made."""
     if gate.kind == "info" and gate.status == "responded":
         return {"answer": gate.reason or ""}
-    return {"error": why_not(gate)}
+    return {"error": why_not_called(gate)}
 
 
-def why_not(gate: Gate) -> str:
+def why_not_called(gate: Gate) -> str:
     """Say why a call must not be made; nothing but an approval opens the way."""
     if gate.status == "approved":
         return ""
@@ -66,7 +69,7 @@ def why_not(gate: Gate) -> str:
     return f"not made: {gate.status} by {gate.decided_by}{reason}"
 
 
-def said(call: ToolCall) -> ToolMessage:
+def answer_message(call: ToolCall) -> ToolMessage:
     """Answer a call that is not made: with the reason, or with what a person said."""
     return ToolMessage(
         call.error or call.answer,
@@ -83,12 +86,12 @@ def runnable(state: LoopState) -> list[Send]:
     return [
         Send(maker_of(call), CallTask(loop=loop, batch=batch, call=call))
         for call in state["calls"]
-        if call.made and not call.asks
+        if call.capability and not call.asks
     ]
 
 
 def maker_of(call: ToolCall) -> str:
     """Name the node that makes a call."""
-    if call.made == DELEGATE:
+    if call.capability == DELEGATE:
         return "sub_agent"
     return "chain_call" if call.checked and call.checked.chain else "tool_execution"

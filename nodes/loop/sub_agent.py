@@ -14,11 +14,11 @@ from planwright.domain.envelope import LaneEnvelope
 from planwright.domain.plan import DELEGATE, CheckedStep
 from planwright.execution.loop_ends import step_result
 from planwright.execution.step_runner import StepRunner
-from planwright.nodes.loop.tool_execution import answer
+from planwright.nodes.loop.tool_execution import call_answer
 from planwright.prompts import as_data, render
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation, invocation_of
-from planwright.state.lane_budget import LaneBudget
+from planwright.state.loop_budget import LoopBudget
 from planwright.state.loop_state import CallDoubt, CallTask, LoopInput, LoopOutcome, LoopTask, LoopUpdate
 from planwright.state.node import Node
 
@@ -37,9 +37,13 @@ def sub_agent(
         invocation, call = invocation_of(config), state["call"]
         assert call.checked is not None
         checked, parent = call.checked, state["loop"]
-        about: dict[str, JsonValue] = {"lane": parent.lane, "capability": DELEGATE, "call_id": call.call_id}
-        about |= {"step_id": checked.step.id, "uid": checked.uid, "risk": checked.risk}
-        invocation.emit("tool_call_start", {**about, "args": checked.step.params}, checked.uid)
+        event_fields: dict[str, JsonValue] = {
+            "lane": parent.lane,
+            "capability": DELEGATE,
+            "call_id": call.call_id,
+        }
+        event_fields |= {"step_id": checked.step.id, "uid": checked.uid, "risk": checked.risk}
+        invocation.emit("tool_call_start", {**event_fields, "args": checked.step.params}, checked.uid)
         result, began = invocation.board.settled(checked.uid), invocation.seconds()
         if result is None:
             async with invocation.board.lanes.hold(checked.uid, parent.lane):
@@ -51,8 +55,8 @@ def sub_agent(
             result = result.model_copy(update={"seconds": seconds})
             await runner.record(result, invocation)
         how = {"status": result.status, "seconds": result.seconds, "error": result.error}
-        invocation.emit("tool_call_end", {**about, **how}, checked.uid)
-        message = await answer(call.call_id, result, runner, settings.tools.result_limit)
+        invocation.emit("tool_call_end", {**event_fields, **how}, checked.uid)
+        message = await call_answer(call.call_id, result, runner, settings.tools.result_limit)
         left = CallDoubt(call_id=call.call_id, uid=checked.uid, status="left")
         doubts = {call.call_id: left} if result.code == UNDECIDED else {}
         return {"conversation": [message], "doubts": doubts}
@@ -61,7 +65,7 @@ def sub_agent(
 
 
 def lane_opening(
-    parent: LoopTask, batch: str, checked: CheckedStep, budget: LaneBudget, max_depth: int
+    parent: LoopTask, batch: str, checked: CheckedStep, budget: LoopBudget, max_depth: int
 ) -> LoopInput:
     """Open the child's loop: its task alone, its tools, and `agent.delegate` only above the deepest level."""
     args, depth = checked.step.params, parent.depth + 1
@@ -85,10 +89,10 @@ def lane_opening(
 
 async def _carved(
     parent: LoopTask, checked: CheckedStep, stores: Stores, settings: Settings, invocation: Invocation
-) -> LaneBudget:
+) -> LoopBudget:
     above, args = parent.budgets, checked.step.params
     path = f"{above[-1].lane if above else parent.lane}/{checked.uid}"
-    wanted = LaneBudget.model_validate(
+    wanted = LoopBudget.model_validate(
         {"lane": path, "tokens": args["tokens"], "tool_calls": args["tool_calls"]}
     )
     limits = invocation.profile.limits

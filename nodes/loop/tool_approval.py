@@ -15,7 +15,7 @@ from planwright.domain.plan import CheckedStep
 from planwright.domain.risk import EFFECTS, MODES, highest_risk
 from planwright.execution.chain_parts import shown_parts
 from planwright.state.invocation import Invocation, invocation_of
-from planwright.state.loop_state import ApprovalTask, LoopTask, LoopUpdate, ToolCall, calls_of
+from planwright.state.loop_state import ApprovalTask, LoopTask, LoopUpdate, ToolCall, calls_to_approve
 from planwright.state.node import Node
 
 
@@ -24,7 +24,7 @@ def tool_approval(gates: CallGates, gateway: Gateway) -> Node[ApprovalTask, Loop
 
     async def tool_approval(state: ApprovalTask, config: RunnableConfig) -> LoopUpdate:
         invocation, loop = invocation_of(config), state["loop"]
-        calls = calls_of(state)
+        calls = calls_to_approve(state)
         cards = [_card(call, loop, state["batch"], gateway, invocation) for call in calls]
         card = cards[0] if len(cards) == 1 else reply_card(cards, loop.goal, state["batch"])
         if others := state.get("others"):
@@ -43,16 +43,16 @@ def _card(
 ) -> dict[str, Any]:
     checked = call.checked
     assert checked is not None
-    shown = call_card(checked, loop.goal, batch)
+    card = call_card(checked, loop.goal, batch)
     if call.asks:
-        return shown
+        return card
     try:
         args, settled = checked.step.params, invocation.board.settled
-        shown |= shown_parts(invocation.run_id, checked, args, gateway, settled)
+        card |= shown_parts(invocation.run_id, checked, args, gateway, settled)
     except CapabilityError as error:  # a part is gone since it was verified: nothing will be called
-        shown |= {"steps": [], "reason": error.cause}
-    found = gateway.registry.get(checked.step.capability or "")
-    return shown if found is None else shown | {"width": width_of(found, checked.step.params)}
+        card |= {"steps": [], "reason": error.cause}
+    capability = gateway.registry.get(checked.step.capability or "")
+    return card if capability is None else card | {"width": width_of(capability, checked.step.params)}
 
 
 def call_card(checked: CheckedStep, goal: str, batch: str) -> dict[str, Any]:

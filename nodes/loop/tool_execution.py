@@ -11,7 +11,7 @@ from planwright.domain.results import StepResult
 from planwright.domain.step_ends import CANCELLED
 from planwright.execution.step_runner import StepRunner
 from planwright.models.conversation.truncation import shorten
-from planwright.nodes.loop.parallel_execution import said
+from planwright.nodes.loop.parallel_execution import answer_message
 from planwright.state.invocation import invocation_of
 from planwright.state.loop_state import CallDoubt, CallTask, LoopUpdate
 from planwright.state.node import Node
@@ -32,32 +32,34 @@ def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask, LoopUpdate]
             result = await runner.cancelled(call.checked, invocation)
             if result.code == CANCELLED:
                 return {
-                    "conversation": [said(call.model_copy(update={"error": f"not made: {result.error}"}))]
+                    "conversation": [
+                        answer_message(call.model_copy(update={"error": f"not made: {result.error}"}))
+                    ]
                 }
             await runner.record(result, invocation)
-        about: dict[str, JsonValue] = {"lane": state["loop"].lane, "capability": step.capability}
-        about |= {"step_id": step.id, "uid": uid, "call_id": call.call_id, "risk": call.checked.risk}
+        event_fields: dict[str, JsonValue] = {"lane": state["loop"].lane, "capability": step.capability}
+        event_fields |= {"step_id": step.id, "uid": uid, "call_id": call.call_id, "risk": call.checked.risk}
 
         async def arguments() -> dict[str, JsonValue]:
             return step.params
 
-        invocation.emit("tool_call_start", {**about, "args": step.params}, uid)
+        invocation.emit("tool_call_start", {**event_fields, "args": step.params}, uid)
         if result is None:
             async with invocation.board.slots:
                 result = await runner.attempt(
-                    call.checked, state["batch"], arguments, about, invocation, state["loop"].budgets
+                    call.checked, state["batch"], arguments, event_fields, invocation, state["loop"].budgets
                 )
             await runner.record(result, invocation)
         how = {"status": result.status, "seconds": result.seconds, "error": result.error}
-        invocation.emit("tool_call_end", {**about, **how}, uid)
+        invocation.emit("tool_call_end", {**event_fields, **how}, uid)
         if result.code == "in_doubt":
             return {"doubts": {call.call_id: CallDoubt(call_id=call.call_id, uid=uid)}}
-        return {"conversation": [await answer(call.call_id, result, runner, limit)]}
+        return {"conversation": [await call_answer(call.call_id, result, runner, limit)]}
 
     return tool_execution
 
 
-async def answer(call_id: str, result: StepResult, runner: StepRunner, limit: int) -> ToolMessage:
+async def call_answer(call_id: str, result: StepResult, runner: StepRunner, limit: int) -> ToolMessage:
     """Phrase a result for the model: shortened, or the error it can react to."""
     ok = result.status == "completed"
     text = await shown_output(result, runner, limit) if ok else f"{result.code}: {result.error}"

@@ -42,9 +42,9 @@ def classification(registry: Registry, models: Models) -> Node[AgentState, Agent
         names = list(dict.fromkeys([*state["tools"], *ranked]))
         if models.router.role("fast", state["route"]) is None:
             return {"shortlist": names}
-        open_, kept = to_classify(capability for name in names if (capability := surface.get(name)))
+        open_, active = to_classify(capability for name in names if (capability := surface.get(name)))
         chosen = await _choose(models, state, open_, findings, invocation, rounds) if open_ else None
-        return {"shortlist": names if chosen is None else narrowed(names, kept, chosen)}
+        return {"shortlist": names if chosen is None else narrowed(names, active, chosen)}
 
     return classification
 
@@ -56,39 +56,39 @@ def shortlist(registry: Registry, task: str, findings: list[Finding], rounds: in
     """
     reasons = " ".join(finding.message for finding in findings)
     ranked = registry.rank(f"{task} {reasons}", SHORTLIST * 2**rounds)
-    always = [found.name for found in registry if found.guide.always_active]
+    always = [tool.name for tool in registry if tool.guide.always_active]
     closing = [name for name in CLOSING if name in registry]
     return list(dict.fromkeys([*ranked, *always, *closing]))
 
 
-def to_classify(listed: Iterable[Capability]) -> tuple[list[Capability], set[str]]:
+def to_classify(capabilities: Iterable[Capability]) -> tuple[list[Capability], set[str]]:
     """Split a shortlist: what a model is asked about, and the names of what stays on it in any case."""
-    kept, asked = set[str](), list[Capability]()
-    for capability in listed:
+    active, candidates = set[str](), list[Capability]()
+    for capability in capabilities:
         if capability.guide.always_active or capability.name in (*CLOSING, *ALWAYS):
-            kept.add(capability.name)
+            active.add(capability.name)
         else:
-            asked.append(capability)
-    return asked, kept
+            candidates.append(capability)
+    return candidates, active
 
 
-def narrowed(names: list[str], kept: set[str], chosen: set[str]) -> list[str]:
+def narrowed(names: list[str], active: set[str], chosen: set[str]) -> list[str]:
     """Keep of a shortlist what a model chose and what is always active; all of it where it chose nothing."""
-    return [name for name in names if name in kept or name in chosen] if chosen else names
+    return [name for name in names if name in active or name in chosen] if chosen else names
 
 
 async def _choose(
     models: Models,
     state: AgentState,
-    asked: list[Capability],
+    candidates: list[Capability],
     findings: list[Finding],
     invocation: Invocation,
     rounds: int,
 ) -> set[str] | None:
     """Ask the model of the role `fast` which capabilities could serve; None when it gives no answer."""
-    listed = [
-        {"name": one.name, "description": one.description, "examples": list(one.guide.examples)}
-        for one in asked
+    described = [
+        {"name": tool.name, "description": tool.description, "examples": list(tool.guide.examples)}
+        for tool in candidates
     ]
     prompt = Prompt(
         role="classification",
@@ -96,7 +96,7 @@ async def _choose(
         user=render(
             "classification_task",
             task=as_data(state["task"].task),
-            capabilities=as_data(listed),
+            capabilities=as_data(described),
             findings=as_data([str(finding) for finding in findings]),
         ),
         schema=REPLY,
@@ -106,12 +106,14 @@ async def _choose(
     )
     try:
         reply = await models.complete(state["route"], prompt, invocation, f"classification:{rounds}")
-        return read(reply, {one.name for one in asked})
+        return read_choice(reply, {tool.name for tool in candidates})
     except (ModelError, LimitExceeded, SetupError):
         return None
 
 
-def read(reply: str, asked: set[str]) -> set[str]:
+def read_choice(reply: str, candidates: set[str]) -> set[str]:
     """Read the names that a model chose; what was not asked about is left out. Raises ModelOutputInvalid."""
     names = read_json(reply)[0].get("capabilities")
-    return {name for name in names if isinstance(name, str)} & asked if isinstance(names, list) else set()
+    return (
+        {name for name in names if isinstance(name, str)} & candidates if isinstance(names, list) else set()
+    )

@@ -33,7 +33,7 @@ def plan_approval(
             done = (uid for uid in steps if invocation.board.settled(uid))
             if changed := changed_since(steps, registry, policy_hash, done):
                 return asked_again(attempts, changed)
-        update = rule(gate, plan, attempts, replan_budget, begun=bool(state.get("results")))
+        update = apply_decision(gate, plan, attempts, replan_budget, begun=bool(state.get("results")))
         if gate.edited is not None:
             _tell(invocation, gate, gate.edited, update["changes"])
         return update
@@ -47,7 +47,7 @@ def asked_again(attempts: Attempts, changed: list[str]) -> AgentUpdate:
     return {"changes": changed, "checked": [], "findings": [], "attempts": tried, "approved": False}
 
 
-def rule(
+def apply_decision(
     gate: Gate, plan: Plan, attempts: Attempts, replan_budget: int, *, begun: bool = False
 ) -> AgentUpdate:
     """Turn a decision into what happens next. Nothing but an approval leads to execution.
@@ -68,10 +68,10 @@ def rule(
     if reason and attempts.replans_left(replan_budget):
         return _again(gate, plan, attempts, reason)
     because = f": {reason}" if reason else ""
-    what = "sent back" if gate.status == "responded" else "rejected"
+    outcome = "sent back" if gate.status == "responded" else "rejected"
     return {
         "status": "rejected",
-        "answer": f"The plan was {what} by {gate.decided_by}{because}; {nothing}.",
+        "answer": f"The plan was {outcome} by {gate.decided_by}{because}; {nothing}.",
     }
 
 

@@ -29,18 +29,18 @@ from planwright.prompts import as_data, instructed, prompts_hash, render
 from planwright.settings.profile import Profile
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, AgentUpdate, Attempts
-from planwright.state.compaction import within
+from planwright.state.compaction import visible_messages
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node
 
 NOT_TASKS = frozenset((*CLOSING, DELEGATE, WHOLE))  # what nobody asks for by itself
 
 
-MOST_TOLD = 50  # of what was read as something else
+MOST_SYNONYMS = 50  # of what was read as something else
 
 
 @dataclass(frozen=True)
-class Proposal:
+class PlanProposal:
     """What the model answered: a plan, questions, or the reason why there is none."""
 
     plan: Plan | None = None
@@ -65,7 +65,7 @@ def planner(
         attempts = state.get("attempts", Attempts())
         allowed = await surface_in_run(registry, world.chains, invocation.run_id, invocation.profile)
         names = dict.fromkeys([*state["shortlist"], *allowed.chains])
-        surface = [found for name in names if (found := allowed.get(name))]
+        surface = [capability for name in names if (capability := allowed.get(name))]
         context = compiled_context(state, surface, allowed, invocation.profile, world.policy)
         context["models"] = on_offer(settings.providers, state["route"])
         prompt = Prompt(
@@ -90,8 +90,8 @@ def planner(
             update={"plan_id": f"plan_{uuid.uuid4().hex[:12]}", "revision": attempts.revision + 1}
         )
         if proposal.read_as:
-            told = {"read_as": list(proposal.read_as[:MOST_TOLD])}
-            invocation.emit("plan_repaired", told, f"{attempts.plans}:read")
+            event_fields = {"read_as": list(proposal.read_as[:MOST_SYNONYMS])}
+            invocation.emit("plan_repaired", event_fields, f"{attempts.plans}:read")
         data = {
             "plan_id": plan.plan_id,
             "goal": plan.goal,
@@ -108,7 +108,7 @@ def compiled_context(
     state: AgentState, surface: list[Capability], registry: Registry, profile: Profile, policy: Policy
 ) -> dict[str, Any]:
     """Gather everything the planner may see, and the versions it was made under."""
-    task, seen = state["task"], within(state["messages"], state.get("compacted"))
+    task, seen = state["task"], visible_messages(state["messages"], state.get("compacted"))
     done = {
         result.step_id: {"capability": result.capability, "status": result.status}
         for result in state.get("results", {}).values()
@@ -119,7 +119,7 @@ def compiled_context(
         "history": history(seen) if task.depends_on_chat_history else [],
         "memories": list(task.memories),
         "capabilities": [
-            describe(found) for found in sorted(surface, key=lambda c: (c.guide.priority, c.name))
+            describe_capability(tool) for tool in sorted(surface, key=lambda c: (c.guide.priority, c.name))
         ],
         "done": done,
         "draft": _as_steps(state.get("draft")),
@@ -135,30 +135,30 @@ def compiled_context(
     }
 
 
-def describe(found: Capability) -> dict[str, Any]:
+def describe_capability(capability: Capability) -> dict[str, Any]:
     """Describe one capability to a model: what it does, takes, returns and risks."""
-    schema = found.args_schema
+    schema = capability.args_schema
     return {
-        "name": found.name,
-        "description": found.description,
-        "guide": found.guide.instructions,
-        "examples": list(found.guide.examples),
+        "name": capability.name,
+        "description": capability.description,
+        "guide": capability.guide.instructions,
+        "examples": list(capability.guide.examples),
         "args": {"properties": schema.get("properties", {}), "required": schema.get("required", [])},
-        "result": sorted(found.result_schema.get("properties", {})),
-        "mode": found.mode,
-        "risk": found.risk,
-        "tags": list(found.tags),
+        "result": sorted(capability.result_schema.get("properties", {})),
+        "mode": capability.mode,
+        "risk": capability.risk,
+        "tags": list(capability.tags),
     }
 
 
-def read_proposal(text: str) -> Proposal:
+def proposal_of(text: str) -> PlanProposal:
     """Read a planner's reply. Raises ModelOutputInvalid or PlanInvalid, saying what is wrong."""
     value, repaired = read_value(text)
-    said = value if isinstance(value, dict) else {}
-    if said.get("cannot"):
-        return Proposal(cannot=str(said["cannot"]), repaired=repaired)
-    if said.get("clarify"):
-        value = _asking(said["clarify"])
+    fields = value if isinstance(value, dict) else {}
+    if fields.get("cannot"):
+        return PlanProposal(cannot=str(fields["cannot"]), repaired=repaired)
+    if fields.get("clarify"):
+        value = _asking(fields["clarify"])
     try:
         plan, read_as = read_plan(value)
         storable(plan.model_dump(mode="json"))
@@ -166,7 +166,7 @@ def read_proposal(text: str) -> Proposal:
         raise PlanInvalid(
             f"the plan holds what cannot be stored: {error}", "use plain text and numbers"
         ) from error
-    return Proposal(plan, repaired=repaired or bool(read_as), read_as=read_as)
+    return PlanProposal(plan, repaired=repaired or bool(read_as), read_as=read_as)
 
 
 def _asking(clarify: object) -> dict[str, Any]:
@@ -179,24 +179,24 @@ def _asking(clarify: object) -> dict[str, Any]:
 
 async def _ask(
     models: Models, state: AgentState, prompt: Prompt, invocation: Invocation, settings: Settings, round_: int
-) -> Proposal:
+) -> PlanProposal:
     """Ask until the reply can be read: transport errors with backoff, unreadable replies with the error."""
-    repairs, asked = 0, prompt
+    repairs, request = 0, prompt
 
     async def ask(failures: int) -> str:
         key = f"planner:{round_}:{repairs}:{failures}"
-        return await models.complete(state["route"], asked, invocation, key)
+        return await models.complete(state["route"], request, invocation, key)
 
     while True:
         try:
-            return read_proposal(await models.persist(ask))
+            return proposal_of(await models.persist(ask))
         except (ModelOutputInvalid, PlanInvalid) as error:
             repairs += 1
             if repairs > settings.planner.repairs:
                 cause = f"the planner's reply could not be read after {repairs} tries: {error.cause}"
                 raise ModelOutputInvalid(cause, "try again, or choose a stronger model") from error
             invocation.emit("plan_repaired", {"error": error.cause, "try": repairs}, f"{round_}:{repairs}")
-            asked = Prompt(
+            request = Prompt(
                 prompt.role,
                 prompt.system,
                 f"{prompt.user}\nYour last reply was refused: {error}\n",
@@ -233,13 +233,13 @@ def _timeout(score: int, classes: tuple[float, float, float]) -> float:
 def _refusal(state: AgentState, reason: str, registry: Registry) -> AgentUpdate:
     rejected = next((f.message for f in state.get("findings", []) if f.code == "rejected"), None)
     if rejected is not None:
-        said = f"The plan was rejected {rejected}. Nothing of it was run, and there is no other plan."
-        return {"status": "rejected", "answer": said}
+        answer = f"The plan was rejected {rejected}. Nothing of it was run, and there is no other plan."
+        return {"status": "rejected", "answer": answer}
     if feedback := next((f.message for f in state.get("findings", []) if f.code == "feedback"), None):
-        said = f"I have no plan that follows what you said ({feedback}): {reason}."
-        return {"status": "rejected", "answer": said}
+        answer = f"I have no plan that follows what you said ({feedback}): {reason}."
+        return {"status": "rejected", "answer": answer}
     if state.get("findings"):
-        listed = "\n".join(f"- {finding}" for finding in state["findings"])
-        return {"status": "failed", "answer": f"It did not work, and there is no other plan:\n{listed}"}
-    able = ", ".join(found.name for found in registry if found.name not in NOT_TASKS)
+        lines = "\n".join(f"- {finding}" for finding in state["findings"])
+        return {"status": "failed", "answer": f"It did not work, and there is no other plan:\n{lines}"}
+    able = ", ".join(capability.name for capability in registry if capability.name not in NOT_TASKS)
     return {"status": "failed", "answer": f"I cannot do that: {reason}.\nWhat I can do: {able}."}

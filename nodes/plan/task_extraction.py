@@ -12,7 +12,7 @@ from planwright.models.calling import Models, Prompt
 from planwright.models.json_reply import read_json
 from planwright.prompts import as_data, render
 from planwright.state.agent_state import AgentState, AgentUpdate, Task
-from planwright.state.compaction import within
+from planwright.state.compaction import visible_messages
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node
 
@@ -30,8 +30,8 @@ def task_extraction(models: Models, memories: Memories) -> Node[AgentState, Agen
     async def task_extraction(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation = invocation_of(config)
         may = invocation.profile.permits("memory.search", "read_only")
-        remembered = await recall(memories, state["request"], invocation) if may else ()
-        earlier = history(within(state["messages"], state.get("compacted")))
+        remembered = await recall_memories(memories, state["request"], invocation) if may else ()
+        earlier = history(visible_messages(state["messages"], state.get("compacted")))
         if not earlier:
             return {
                 "task": Task(task=state["request"], memories=remembered, depends_on_memory=bool(remembered))
@@ -56,14 +56,14 @@ def task_extraction(models: Models, memories: Memories) -> Node[AgentState, Agen
     return task_extraction
 
 
-async def recall(memories: Memories, request: str, invocation: Invocation) -> tuple[str, ...]:
+async def recall_memories(memories: Memories, request: str, invocation: Invocation) -> tuple[str, ...]:
     """Read what is remembered about a request; too slow a store means without."""
     try:
         async with asyncio.timeout(SOURCES_TIMEOUT_S):
-            found = await memories.search(request, invocation.context.tenant, 5)
+            memories_by_rank = await memories.search(request, invocation.context.tenant, 5)
     except TimeoutError:
         return ()
-    return tuple(memory.text for memory in found)
+    return tuple(memory.text for memory in memories_by_rank)
 
 
 def history(messages: list[AnyMessage], limit: int = 20) -> list[dict[str, str]]:

@@ -37,7 +37,7 @@ from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node
 
 Outcome = Literal["ok", "reclassify", "replan", "reject"]
-SAID_BY_A_PERSON = frozenset(("rejected", "feedback"))
+FROM_A_PERSON = frozenset(("rejected", "feedback"))
 
 
 def verify(
@@ -61,11 +61,11 @@ def verify(
         findings += dropped(checked, await stores.plans.steps_of_run(invocation.run_id), registry)
         findings += await doubted_steps(checked, stores.doubts, invocation.thread_id, registry)
         spent_all = spent.calls == rules.calls
-        outcome: Outcome = "reject" if findings and spent_all else judge(findings, attempts, settings)
+        outcome: Outcome = "reject" if findings and spent_all else outcome_of(findings, attempts, settings)
         data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended, "policy": world.policy.hash}
         if outcome != "ok":
-            listed = [finding.model_dump(mode="json") for finding in findings]
-            invocation.emit("plan_verified", {**data, "findings": listed}, str(attempts.revision))
+            finding_list = [finding.model_dump(mode="json") for finding in findings]
+            invocation.emit("plan_verified", {**data, "findings": finding_list}, str(attempts.revision))
             return _again(outcome, findings, attempts, state.get("findings", []))
         checked = pinned(checked, registry, world.policy.hash)
         checked = await not_done_again(
@@ -74,17 +74,17 @@ def verify(
         deep, known = settings.approval.depth == "plan_and_gates", in_all(needed, spent)
         values = await known_values(checked, results, invocation.request, stores)
         changed = state.get("changes", [])
-        shown = plan_card(plan, checked, changed, results, estimate=known, with_gates=deep, values=values)
-        shown = with_criteria(shown, checked, judged=rubrics.judged(state["route"]))
-        data |= {"findings": [], "order": order_added(shown), "plan": shown}
+        card = plan_card(plan, checked, changed, results, estimate=known, with_gates=deep, values=values)
+        card = with_criteria(card, checked, judged=rubrics.judged(state["route"]))
+        data |= {"findings": [], "order": order_added(card), "plan": card}
         invocation.emit("plan_verified", data, str(attempts.revision))
         gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval)
         update: AgentUpdate = {"plan": plan, "checked": checked, "gate_id": gate or "", "findings": []}
         if invocation.context.dry_run:
             update |= {"status": "planned", "answer": "This is the plan; nothing was run."}
             return {**update, "estimate": known}
-        card = gate_card(shown, attempts, state["route"], settings) if gate else None
-        recorded = RecordedPlan(plan=plan, checked=checked, gate_id=gate, card=card)
+        to_ask = gate_card(card, attempts, state["route"], settings) if gate else None
+        recorded = RecordedPlan(plan=plan, checked=checked, gate_id=gate, card=to_ask)
         await stores.plans.record(invocation.lease, recorded, invocation.clock())
         return {**update, "estimate": known}
 
@@ -100,12 +100,12 @@ async def rules_for(
     taint: Taint,
 ) -> Rules:
     """Put together what the plan of a run is measured by."""
-    whose = (invocation.context.tenant, invocation.profile.agent, invocation.words)
+    requester = (invocation.context.tenant, invocation.profile.agent, invocation.words)
     opening = bool(state.get("task", Task(task="")).memories) or await taint.of_plan(invocation)
-    asked = world.on_behalf_of(*whose, tainted=opening)
+    call_context = world.on_behalf_of(*requester, tainted=opening)
     surface = await surface_in_run(registry, world.chains, invocation.run_id, invocation.profile)
     fixed = _attempts(state).fixed
-    return Rules(surface, settings, asked, state["route"], invocation.profile, fixed)
+    return Rules(surface, settings, call_context, state["route"], invocation.profile, fixed)
 
 
 async def gate_of_plan(
@@ -149,7 +149,7 @@ def subject(plan: Plan, attempts: Attempts, checked: Sequence[CheckedStep]) -> s
     return f"{plan.plan_hash}:{attempts.edits + attempts.responses}:{pins}"
 
 
-def judge(findings: list[Finding], attempts: Attempts, settings: Settings) -> Outcome:
+def outcome_of(findings: list[Finding], attempts: Attempts, settings: Settings) -> Outcome:
     """Decide what follows from the findings, within the budgets for trying again."""
     if not findings:
         return "ok"
@@ -162,26 +162,26 @@ def judge(findings: list[Finding], attempts: Attempts, settings: Settings) -> Ou
 
 
 def gate_card(
-    shown: dict[str, Any], attempts: Attempts, route: ModelRoute, settings: Settings
+    card: dict[str, Any], attempts: Attempts, route: ModelRoute, settings: Settings
 ) -> dict[str, Any]:
     """Add to the card of a plan what decides which answers its gate takes: feedback needs a model."""
     left = 0 if route.embedded else attempts.replans_left(settings.planning.replan_budget)
-    return {**shown, "replans_left": left, **({"fixed": True} if attempts.fixed else {})}
+    return {**card, "replans_left": left, **({"fixed": True} if attempts.fixed else {})}
 
 
 def _again(
     outcome: Outcome, findings: list[Finding], attempts: Attempts, before: Sequence[Finding]
 ) -> AgentUpdate:
     if outcome == "reject":
-        listed = "\n".join(f"- {finding}" for finding in findings[:5])
+        lines = "\n".join(f"- {finding}" for finding in findings[:5])
         spent = any(finding.code == "budget_exceeded" for finding in findings)
         return {
             "status": "budget_exceeded" if spent else "refused",
             "findings": findings,
-            "answer": f"The plan was refused:\n{listed}",
+            "answer": f"The plan was refused:\n{lines}",
         }
     tried = {"replans": attempts.replans + 1}
     if outcome == "reclassify":
         tried["reclassifications"] = attempts.reclassifications + 1
-    said = [finding for finding in before if finding.code in SAID_BY_A_PERSON]
-    return {"findings": said + findings, "plan": None, "attempts": attempts.model_copy(update=tried)}
+    from_a_person = [finding for finding in before if finding.code in FROM_A_PERSON]
+    return {"findings": from_a_person + findings, "plan": None, "attempts": attempts.model_copy(update=tried)}

@@ -8,11 +8,11 @@ from langgraph.errors import GraphInterrupt
 from planwright.domain.errors import CapabilityChanged, SetupError
 from planwright.domain.step_ends import ended
 from planwright.execution.lane_envelope import Envelopes
-from planwright.execution.loop_ends import Loop, how_it_ended, step_opening, step_result, supersteps
+from planwright.execution.loop_ends import Loop, loop_outcome, step_opening, step_result, supersteps
 from planwright.execution.step_runner import StepRunner
 from planwright.models.providers.router import Router
 from planwright.nodes.steps.another_approach import refused_before
-from planwright.planning.model_hints import routed, unmet
+from planwright.planning.model_hints import route_of_step, unmet_result
 from planwright.settings.settings import Settings
 from planwright.state.invocation import invocation_of
 from planwright.state.lane_state import LaneState, LaneUpdate
@@ -36,9 +36,9 @@ def agentic_step(
         missing = runner.begin(task, results, invocation)
         try:
             runner.gateway.check_pin(task["checked"])
-            route = routed(router, task, invocation)
+            route = route_of_step(router, task, invocation)
         except SetupError as error:
-            failed = unmet(task["checked"], error)
+            failed = unmet_result(task["checked"], error)
             return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
         except CapabilityChanged as error:
             failed = ended(task["checked"], "failed", code=error.code, error=error.cause)
@@ -54,7 +54,7 @@ def agentic_step(
             invocation.board.wait_on_gate(task["checked"].uid)
             raise
         envelope = await envelopes.of(opening["loop"], closed, invocation.run_id)
-        goal, outcome = task["checked"].step.description, how_it_ended(closed)
+        goal, outcome = task["checked"].step.description, loop_outcome(closed)
         result = step_result(task["checked"], outcome, envelope, goal, len(inputs))
         result = result.model_copy(update={"missing": missing})
         return {"results": {result.uid: await runner.settle(task, result, invocation)}}

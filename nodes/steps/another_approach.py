@@ -60,13 +60,13 @@ async def _suggested(
     models: Models, task: StepTask, failed: StepResult, limits: Alternative, invocation: Invocation
 ) -> str | None:
     step = task["checked"].step
-    what = {"step": step.description, "expected": step.expected_output, "tools": list(step.tool_hints)}
-    made = [call.capability for call in failed.envelope.calls] if failed.envelope else []
-    tried = {"calls": made, "error": failed.error}
+    task_fields = {"step": step.description, "expected": step.expected_output, "tools": list(step.tool_hints)}
+    capabilities = [call.capability for call in failed.envelope.calls] if failed.envelope else []
+    tried = {"calls": capabilities, "error": failed.error}
     prompt = Prompt(
         "approach",
         render("approach"),
-        render("approach_call", step=as_data(what), failed=as_data(tried)),
+        render("approach_call", step=as_data(task_fields), failed=as_data(tried)),
         timeout_s=SUGGEST_S,
         max_tokens=limits.max_tokens,
         temperature=limits.temperature,

@@ -116,13 +116,13 @@ class _Run:
         if invocation.cancelled_by:
             result = await self.runner.cancelled(part, invocation)
             return result if result.code == CANCELLED else await self._settle(result)
-        found = registry.get(part.step.capability or "")
-        assert found is not None
+        capability = registry.get(part.step.capability or "")
+        assert capability is not None
         try:
             resolved = resolve(dict(part.step.params), scope)
             assert isinstance(resolved, dict)
-            args = complete(found, resolved)
-            gate_id = await self._gate(found, part, args, plan_hash, known)
+            args = complete(capability, resolved)
+            gate_id = await self._gate(capability, part, args, plan_hash, known)
         except CapabilityError as error:
             return await self._settle(failed(part, error))
         if gate_id:
@@ -135,48 +135,53 @@ class _Run:
         return await self._settle(await self._called(part, args, plan_hash))
 
     async def _gate(
-        self, found: Capability, part: CheckedStep, args: dict[str, JsonValue], plan_hash: str, known: bool
+        self,
+        capability: Capability,
+        part: CheckedStep,
+        args: dict[str, JsonValue],
+        plan_hash: str,
+        known: bool,
     ) -> str:
         """Open the gate of a part that needs a person; approving the chain included it where it was shown.
 
         Returns its id; empty when nobody has to be asked. Raises CapabilityRejected.
         """
         gateway, invocation, task = self.runner.gateway, self.invocation, self.task
-        found = found.given(args, gateway.world)
+        capability = capability.given(args, gateway.world)
         site = site_of(part, plan_hash, invocation, task.budgets, task.ask_from)
-        past = await gateway.past(found, args, site)
+        past = await gateway.past(capability, args, site)
         if past.key:
             return ""
-        await gateway.refuse_again(found, args, site, sources=False)
-        judged = gateway.judge(found, args, site, "chain")
+        await gateway.refuse_again(capability, args, site, sources=False)
+        judged = gateway.judge(capability, args, site, "chain")
         if not (judged.asks or past.again):
             return ""
-        refuse_secrets(found, args, gateway.world.redactor)  # what could never be called is not put
-        if found.preflight:  # before a person
-            await asyncio.to_thread(found.check, args, gateway.world)
+        refuse_secrets(capability, args, gateway.world.redactor)  # what could never be called is not put
+        if capability.preflight:  # before a person
+            await asyncio.to_thread(capability.check, args, gateway.world)
         chain = task.checked.chain
         assert chain is not None
-        shown = {
-            "capability": found.name,
+        card = {
+            "capability": capability.name,
             "step_id": part.step.id,
             "description": f"{part.step.description} {task.checked.step.description}".strip(),
             "args": args,
-            "risk": found.risk,
-            "mode": found.mode,
-            "effect": found.effect,
+            "risk": capability.risk,
+            "mode": capability.mode,
+            "effect": capability.effect,
             "reason": judged.reason,
             "plan_hash": plan_hash,
             "chain": chain.hash,
             "policy": evidence(judged.ruling, gateway.world).model_dump(mode="json"),
             "pin": part.pin,
-            "width": width_of(found, args),
+            "width": width_of(capability, args),
             **marked(args),
         }
         if past.again:
-            shown |= {"reason": AGAIN, "done_before": invocation.run_id}
-            return await self.gates.open(part, shown, invocation)
+            card |= {"reason": AGAIN, "done_before": invocation.run_id}
+            return await self.gates.open(part, card, invocation)
         with_plan = None if judged.own_gate else await self._with_plan(chain)
-        return await self.gates.open(part, shown, invocation, task.gate_id if known else "", with_plan)
+        return await self.gates.open(part, card, invocation, task.gate_id if known else "", with_plan)
 
     async def _with_plan(self, chain: Chain) -> Decision | None:
         """Approve a part with the plan that shows its chain, where a person approved that plan."""
@@ -189,19 +194,22 @@ class _Run:
 
     async def _called(self, part: CheckedStep, args: dict[str, JsonValue], plan_hash: str) -> StepResult:
         invocation = self.invocation
-        about: dict[str, JsonValue] = {"lane": self.task.checked.uid, "capability": part.step.capability}
-        about |= {"step_id": part.step.id, "uid": part.uid, "risk": part.risk}
+        event_fields: dict[str, JsonValue] = {
+            "lane": self.task.checked.uid,
+            "capability": part.step.capability,
+        }
+        event_fields |= {"step_id": part.step.id, "uid": part.uid, "risk": part.risk}
 
         async def arguments() -> dict[str, JsonValue]:
             return args
 
-        invocation.emit("tool_call_start", {**about, "args": args}, part.uid)
+        invocation.emit("tool_call_start", {**event_fields, "args": args}, part.uid)
         async with invocation.board.slots:
             result = await self.runner.attempt(
-                part, plan_hash, arguments, about, invocation, self.task.budgets, self.task.ask_from
+                part, plan_hash, arguments, event_fields, invocation, self.task.budgets, self.task.ask_from
             )
         how = {"status": result.status, "seconds": result.seconds, "error": result.error}
-        invocation.emit("tool_call_end", {**about, **how}, part.uid)
+        invocation.emit("tool_call_end", {**event_fields, **how}, part.uid)
         return result
 
     async def _settle(self, result: StepResult) -> StepResult:
@@ -228,6 +236,6 @@ def finished(checked: CheckedStep, done: list[StepResult]) -> StepResult:
 def stopped(checked: CheckedStep, done: list[StepResult]) -> StepResult:
     """Make the result of a chain that did not come to its end: how its last part ended, and what was done."""
     last, before = done[-1], [f"{result.step_id} {result.capability}" for result in done[:-1]]
-    said = f"{last.step_id} {last.capability}: {last.error}"
-    error = f"{said} (done before it: {', '.join(before)})" if before else said
+    reason = f"{last.step_id} {last.capability}: {last.error}"
+    error = f"{reason} (done before it: {', '.join(before)})" if before else reason
     return ended(checked, last.status, code=last.code, error=error).model_copy(update={"part": last.uid})

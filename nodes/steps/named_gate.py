@@ -38,8 +38,8 @@ def named_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState, LaneUpda
             return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
         opened = ""
         for gate in checked.gates:
-            shown = card | _who(gate, runner.gateway.world.policy.hash)
-            row = await gates.open_named(gate, checked, shown, invocation)
+            gate_fields = card | _who(gate, runner.gateway.world.policy.hash)
+            row = await gates.open_named(gate, checked, gate_fields, invocation)
             opened = row.gate_id
             if row.status == "open":
                 return {"gate_id": opened, "waits": True}
@@ -58,8 +58,8 @@ async def _card(
     runner.gateway.check_pin(checked)
     if checked.step.agentic:
         return step_card(task, agent_args(checked), policy, "")
-    given = await runner.arguments(task, results, invocation)
-    _, args = await checked_call(runner, task, given, invocation)
+    params = await runner.arguments(task, results, invocation)
+    _, args = await checked_call(runner, task, params, invocation)
     parts = shown_parts(invocation.run_id, checked, args, runner.gateway, invocation.board.settled)
     return step_card(task, args, policy, "") | parts
 

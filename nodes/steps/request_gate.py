@@ -38,17 +38,17 @@ def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState, LaneUp
         invocation, task = invocation_of(config), state["step_task"]
         results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
         try:
-            given = await runner.arguments(task, results, invocation)
+            raw_args = await runner.arguments(task, results, invocation)
             runner.gateway.check_pin(task["checked"])
-            found, args = await checked_call(runner, task, given, invocation)
+            capability, args = await checked_call(runner, task, raw_args, invocation)
             site = site_of(task["checked"], task["plan_hash"], invocation)
-            found = found.given(args, runner.gateway.world)
-            past = await runner.gateway.past(found, args, site)
+            capability = capability.given(args, runner.gateway.world)
+            past = await runner.gateway.past(capability, args, site)
             if past.key:  # nothing is called, so nobody is asked
-                kept = await runner.run(task, results, invocation)
-                return {"results": {kept.uid: kept}}
-            await runner.gateway.refuse_again(found, args, site, sources=False)
-            judged = runner.gateway.judge(found, args, site, "plan")
+                recorded = await runner.run(task, results, invocation)
+                return {"results": {recorded.uid: recorded}}
+            await runner.gateway.refuse_again(capability, args, site, sources=False)
+            judged = runner.gateway.judge(capability, args, site, "plan")
             settled = invocation.board.settled
             parts = shown_parts(invocation.run_id, task["checked"], args, runner.gateway, settled)
             named = await gates.passed(task["checked"], args, invocation.run_id)
@@ -57,12 +57,12 @@ def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState, LaneUp
             return {"results": {result.uid: await runner.settle(task, result, invocation)}}
         checked = task["checked"]
         why = judged.reason if judged.asks and not checked.done_before else checked.reason
-        shown = step_card(task, args, evidence(judged.ruling, runner.gateway.world), why) | parts
-        shown |= {"width": width_of(found, args)}
+        card = step_card(task, args, evidence(judged.ruling, runner.gateway.world), why) | parts
+        card |= {"width": width_of(capability, args)}
         if past.again:
-            shown |= {"reason": AGAIN, "done_before": invocation.run_id}
+            card |= {"reason": AGAIN, "done_before": invocation.run_id}
         decided = None if past.again else allowed(checked, judged) or decided_at(named)
-        opened = await gates.open(checked, shown, invocation, task["plan_gate"], decided)
+        opened = await gates.open(checked, card, invocation, task["plan_gate"], decided)
         return {"gate_id": opened}
 
     return request_gate
@@ -90,12 +90,12 @@ async def checked_call(
 ) -> tuple[Capability, dict[str, JsonValue]]:
     """Look a step's capability up and its arguments through. Raises CapabilityError where one cannot be."""
     checked = task["checked"]
-    found = find(runner.gateway.registry, checked.step.capability or "", checked, invocation.profile)
+    capability = find(runner.gateway.registry, checked.step.capability or "", checked, invocation.profile)
     try:
-        args = check_arguments(found, params)
+        args = check_arguments(capability, params)
     except ValidationError as error:
-        raise CapabilityRejected(f"{found.name} was given bad arguments: {explain(error)}") from error
-    refuse_secrets(found, args, runner.gateway.world.redactor)
-    if found.preflight:
-        await asyncio.to_thread(found.check, args, runner.gateway.world)
-    return found, args
+        raise CapabilityRejected(f"{capability.name} was given bad arguments: {explain(error)}") from error
+    refuse_secrets(capability, args, runner.gateway.world.redactor)
+    if capability.preflight:
+        await asyncio.to_thread(capability.check, args, runner.gateway.world)
+    return capability, args

@@ -12,7 +12,7 @@ from benchmarks.plan_validator import lost, why_wrong
 from benchmarks.plans import play
 from planwright.domain.errors import ModelOutputInvalid, PlanInvalid
 from planwright.domain.plan import Plan
-from planwright.nodes.plan.planner import read_proposal
+from planwright.nodes.plan.planner import proposal_of
 from tests.nodes.plan_world import judged
 
 HOSTILE = Path(__file__).with_name("hostile_plans.jsonl").read_text("utf-8").splitlines()
@@ -35,7 +35,7 @@ def test_there_are_enough_written_ones() -> None:
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_no_written_malformed_or_hostile_plan_may_run(text: str) -> None:
     try:
-        plan = read_proposal(text).plan
+        plan = proposal_of(text).plan
     except (PlanInvalid, ModelOutputInvalid):
         return
     assert judged(plan) != []

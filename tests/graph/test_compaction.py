@@ -6,7 +6,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMes
 from langchain_core.messages.utils import count_tokens_approximately
 
 from planwright.models.conversation.shortening import boundary, cut_off, leaving_out, places_to_cut
-from planwright.state.compaction import Compaction, within
+from planwright.state.compaction import Compaction, visible_messages
 
 
 def asks(id_: str, text: str = "go on") -> HumanMessage:
@@ -39,18 +39,18 @@ def ids(messages: list[AnyMessage]) -> list[str]:
 
 
 def test_a_conversation_that_was_not_shortened_is_seen_whole() -> None:
-    assert within(LOOP, None) == LOOP
-    assert within(LOOP, Compaction(upto="gone", summary="s")) == LOOP
+    assert visible_messages(LOOP, None) == LOOP
+    assert visible_messages(LOOP, Compaction(upto="gone", summary="s")) == LOOP
 
 
 def test_a_summary_stands_where_the_oldest_part_was_and_the_request_stays() -> None:
-    seen = within(LOOP, Compaction(upto="of_3", summary="three calls", kept="task", left_out=5))
+    seen = visible_messages(LOOP, Compaction(upto="of_3", summary="three calls", kept="task", left_out=5))
     assert ids(seen) == ["summary_until_of_3", "task", "c", "d", "of_4"]
     assert "three calls" in seen[0].text
 
 
 def test_without_a_summary_it_says_how_much_is_left_out() -> None:
-    seen = within(LOOP, Compaction(upto="of_2", kept="task", left_out=3))
+    seen = visible_messages(LOOP, Compaction(upto="of_2", kept="task", left_out=3))
     assert "3 earlier messages are left out" in seen[0].text
 
 
@@ -65,8 +65,8 @@ def test_a_call_is_never_parted_from_its_results() -> None:
 def test_the_last_exchange_is_never_left_out() -> None:
     found = cut_off(LOOP, None, None, 1)
     assert found is not None
-    assert ids(within(LOOP, found))[-2:] == ["d", "of_4"]
-    assert "task" in ids(within(LOOP, found))
+    assert ids(visible_messages(LOOP, found))[-2:] == ["d", "of_4"]
+    assert "task" in ids(visible_messages(LOOP, found))
 
 
 def test_as_little_as_possible_is_cut_off() -> None:
@@ -74,18 +74,18 @@ def test_as_little_as_possible_is_cut_off() -> None:
     most = count_tokens_approximately(long) // 2
     found = cut_off(long, None, None, most)
     assert found is not None
-    left = count_tokens_approximately(within(long, found))
+    left = count_tokens_approximately(visible_messages(long, found))
     assert most * 0.8 < left <= most
 
 
 def test_what_was_left_out_before_stays_left_out() -> None:
     first = leaving_out(LOOP, 4, None, "first")
     assert first is not None
-    seen = within(LOOP, first)
+    seen = visible_messages(LOOP, first)
     second = leaving_out(seen, 4, first, "second")
     assert second is not None
     assert second.left_out == 5
-    assert ids(within(LOOP, second)) == ["summary_until_of_3", "task", "c", "d", "of_4"]
+    assert ids(visible_messages(LOOP, second)) == ["summary_until_of_3", "task", "c", "d", "of_4"]
 
 
 def test_nothing_changes_when_there_is_nothing_to_leave_out() -> None:

@@ -19,7 +19,7 @@ from langgraph.types import Command
 
 from planwright.capabilities.contract import Capability, capability
 from planwright.checkpoints.stores import Stores, open_stores
-from planwright.domain.cascade import fate
+from planwright.domain.cascade import cascade_decision
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.plan import Cascade
 from planwright.domain.results import TERMINAL, StepResult, StepStatus
@@ -78,7 +78,7 @@ class Dag:
         """Work out, with the rules of domain/cascade.py alone, how every step has to end."""
         results: dict[str, StepResult] = {}
         for step in self.steps:
-            ruling, missing = fate(step.needs, results, step.cascade or self.cascade)
+            ruling, missing = cascade_decision(step.needs, results, step.cascade or self.cascade)
             status: StepStatus = "failed" if step.fails else "completed"
             status = "skipped" if ruling == "skip" else "rejected" if step.id in rejected else status
             shown = missing if status in ("skipped", "completed", "failed") else ()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planwright.domain.cascade import Fate, fate
+from planwright.domain.cascade import Fate, cascade_decision
 from planwright.domain.plan import Cascade
 from planwright.domain.results import StepResult, StepStatus
 from planwright.domain.schedule import find_cycle, topological, waves
@@ -117,4 +117,4 @@ def test_a_step_runs_or_is_skipped(
     statuses: tuple[StepStatus, ...], cascade: Cascade, expected: tuple[Fate, tuple[str, ...]]
 ) -> None:
     results = settled(*statuses)
-    assert fate(tuple(results), results, cascade) == expected
+    assert cascade_decision(tuple(results), results, cascade) == expected

@@ -9,7 +9,7 @@ import pytest
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.models.offline.answering import answer
 from planwright.models.offline.planner import compose
-from planwright.nodes.plan.planner import describe
+from planwright.nodes.plan.planner import describe_capability
 
 TICKETS = {"status": "open"}
 
@@ -17,7 +17,7 @@ TICKETS = {"status": "open"}
 @pytest.fixture(scope="module")
 def capabilities(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     registry: Registry = load_registry(tmp_path_factory.mktemp("workspace"))
-    return [describe(found) for found in registry]
+    return [describe_capability(found) for found in registry]
 
 
 @pytest.mark.parametrize(

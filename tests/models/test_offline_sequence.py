@@ -9,7 +9,7 @@ import pytest
 from planwright.capabilities.registry import load_registry
 from planwright.models.offline.clauses import split
 from planwright.models.offline.planner import compose
-from planwright.nodes.plan.planner import describe
+from planwright.nodes.plan.planner import describe_capability
 
 WRITE, OTHER = 'write "x" to a.txt', 'write "y" to b.txt'
 
@@ -18,7 +18,7 @@ WRITE, OTHER = 'write "x" to a.txt', 'write "y" to b.txt'
 def capabilities(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     hidden = ("results.read", "files.restore")
     registry = load_registry(tmp_path_factory.mktemp("workspace"), prohibit=hidden)
-    return [describe(found) for found in registry]
+    return [describe_capability(found) for found in registry]
 
 
 @pytest.mark.parametrize(

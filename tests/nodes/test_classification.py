@@ -9,7 +9,7 @@ import pytest
 from planwright.capabilities.contract import Guide, capability
 from planwright.capabilities.registry import Registry
 from planwright.domain.errors import ModelOutputInvalid
-from planwright.nodes.plan.classification import narrowed, read, shortlist, to_classify
+from planwright.nodes.plan.classification import narrowed, read_choice, shortlist, to_classify
 
 
 @capability("door.open", mode="read_only", tags=("door",))
@@ -54,7 +54,7 @@ def test_what_a_model_leaves_out_is_off_the_list_and_an_empty_choice_is_none() -
 
 
 def test_only_names_that_were_asked_about_are_read() -> None:
-    assert read('{"capabilities": ["door.open", "bank.rob", 3]}', {"door.open", "x"}) == {"door.open"}
-    assert read('{"capabilities": "all"}', {"door.open"}) == set()
+    assert read_choice('{"capabilities": ["door.open", "bank.rob", 3]}', {"door.open", "x"}) == {"door.open"}
+    assert read_choice('{"capabilities": "all"}', {"door.open"}) == set()
     with pytest.raises(ModelOutputInvalid):
-        read("all of them", {"door.open"})
+        read_choice("all of them", {"door.open"})

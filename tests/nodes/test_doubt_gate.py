@@ -11,7 +11,7 @@ from planwright.domain.plan import CheckedStep, PlanStep
 from planwright.models.conversation.final_text import with_doubts
 from planwright.nodes.loop.doubt_gate import after_doubts, doubt_card
 from planwright.state.agent_state import ModelRoute
-from planwright.state.loop_state import CallDoubt, LoopOutcome, LoopState, LoopTask, ToolCall, in_doubt
+from planwright.state.loop_state import CallDoubt, LoopOutcome, LoopState, LoopTask, ToolCall, calls_in_doubt
 
 LOOP = LoopTask(lane="main", goal="post it", route=ModelRoute(provider="p", model="m"), tools=())
 POST = ChainCall(id="1", capability="work.post", arguments={})
@@ -41,8 +41,8 @@ def said(id_: str, status: str) -> CallDoubt:
 
 
 def test_only_open_doubts_wait_for_a_person() -> None:
-    assert in_doubt(LoopState()) == {}
-    assert in_doubt(state(said("a", "open"), said("b", "left"))).keys() == {"step_a"}
+    assert calls_in_doubt(LoopState()) == {}
+    assert calls_in_doubt(state(said("a", "open"), said("b", "left"))).keys() == {"step_a"}
 
 
 def test_a_chain_goes_on_when_its_part_is_decided_and_the_model_otherwise() -> None:

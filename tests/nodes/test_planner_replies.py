@@ -11,7 +11,7 @@ import pytest
 
 from planwright.domain.errors import ModelOutputInvalid, PlanInvalid
 from planwright.domain.plan import Plan
-from planwright.nodes.plan.planner import read_proposal
+from planwright.nodes.plan.planner import proposal_of
 from tests.nodes.plan_world import judged
 
 TABLE = tomllib.loads(Path(__file__).with_name("planner_replies.toml").read_text("utf-8"))
@@ -31,7 +31,7 @@ def test_there_are_enough_of_them_and_each_says_what_follows() -> None:
 @pytest.mark.parametrize("reply", named("plan"))
 def test_what_can_be_read_is_read_as_exactly_this_plan(reply: dict[str, Any]) -> None:
     meant = Plan.model_validate(json.loads(TABLE["plans"][reply["plan"]]["json"]))
-    plan = read_proposal(reply["text"]).plan
+    plan = proposal_of(reply["text"]).plan
     assert plan == meant
     assert judged(plan) == []
 
@@ -39,12 +39,12 @@ def test_what_can_be_read_is_read_as_exactly_this_plan(reply: dict[str, Any]) ->
 @pytest.mark.parametrize("reply", named("asked"))
 def test_what_cannot_be_read_is_asked_for_again(reply: dict[str, Any]) -> None:
     with pytest.raises((ModelOutputInvalid, PlanInvalid)) as refused:
-        read_proposal(reply["text"])
+        proposal_of(reply["text"])
     assert reply["asked"] in refused.value.cause
 
 
 @pytest.mark.parametrize("reply", named("found"))
 def test_what_can_be_read_and_not_be_done_is_found(reply: dict[str, Any]) -> None:
-    plan = read_proposal(reply["text"]).plan
+    plan = proposal_of(reply["text"]).plan
     assert plan is not None
     assert reply["found"] in judged(plan)

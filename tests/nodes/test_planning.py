@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planwright.domain.run_context import PlanningMode
-from planwright.nodes.intake.planning import decide, voted, votes
+from planwright.nodes.intake.planning import decide_planning, voted, votes
 from planwright.state.agent_state import PlanningDecision
 
 GREY = "Search the mails then the notes"  # a sequence, one kind of verb: 2 points
@@ -35,7 +35,7 @@ def test_a_model_votes_in_the_grey_band_where_one_is_set_for_it(
 
 
 def test_the_vote_decides_over_the_score() -> None:
-    grey = decide(GREY, "auto", can_call=True)
+    grey = decide_planning(GREY, "auto", can_call=True)
     assert (grey.score, grey.agentic) == (2, True)
     planned = voted(grey, True, can_call=True)
     assert (planned.planned, planned.complex, planned.agentic) == (True, True, False)

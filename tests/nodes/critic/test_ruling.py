@@ -9,7 +9,7 @@ import pytest
 from planwright.critic.evaluators import EVALUATORS
 from planwright.critic.facts import StepFacts, facts_hash
 from planwright.critic.gathering import needing, retried, retries_of
-from planwright.critic.ruling import Means, rule, score_step
+from planwright.critic.ruling import Means, run_verdict, score_step
 from planwright.domain.envelope import EffectRecord, LaneCall, LaneEnvelope
 from planwright.domain.plan import CheckedStep, PlanStep
 from planwright.domain.results import RubricAnswer, StepResult, StepScore, Verdict
@@ -67,7 +67,7 @@ def test_a_broken_floor_is_never_accepted_nor_run_again(given: dict[str, Any], e
     marked = score(broken, Means(replans=9, retries=9, step_retries=9))
     assert {one.evaluator for one in marked.evaluations if one.grade == "fail"} == {evaluator}
     assert (marked.floor_broken, marked.verdict) == (True, "escalate")
-    assert rule([broken.result], [marked])[0] == "escalate"
+    assert run_verdict([broken.result], [marked])[0] == "escalate"
 
 
 @pytest.mark.parametrize("code", ["rejected", "forbidden", "in_doubt", "undecided"])
@@ -157,7 +157,7 @@ def test_what_a_model_says_of_a_criterion_in_words_counts() -> None:
     assert score(facts(step=strict, rubric=met)).verdict == "ok"
     marked = score(facts(step=strict, rubric=unmet))
     assert (marked.verdict, marked.not_judged) == ("retry", "")
-    assert "two are missing" in rule([facts().result], [marked])[1]
+    assert "two are missing" in run_verdict([facts().result], [marked])[1]
 
 
 def test_the_gravest_verdict_of_a_step_is_that_of_the_run() -> None:
@@ -170,7 +170,7 @@ def test_the_gravest_verdict_of_a_step_is_that_of_the_run() -> None:
         ([retry, replan], "replan"),
         ([replan, escalate], "escalate"),
     ):
-        assert rule([result, result], scores)[0] == ruling
+        assert run_verdict([result, result], scores)[0] == ruling
 
 
 def test_the_same_facts_have_the_same_hash_and_the_same_score_and_others_another() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 
 
-class LaneBudget(BaseModel):
+class LoopBudget(BaseModel):
     """Limits of one lane; `lane` is its path within the run. Unset means no limit of its own.
 
     What a lane does not spend is never taken from its parent: every call counts in all lanes above it.
@@ -20,7 +20,7 @@ class LaneBudget(BaseModel):
     """Most calls of capabilities that it may make; None for no limit of its own."""
 
 
-def carve(asked: int | None, left: int | None) -> int | None:
+def carve(wanted: int | None, left: int | None) -> int | None:
     """Give a lane what it asks for, and never more than its parent has left."""
-    amounts = [amount for amount in (asked, left) if amount is not None]
+    amounts = [amount for amount in (wanted, left) if amount is not None]
     return max(0, min(amounts)) if amounts else None
