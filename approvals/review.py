@@ -18,8 +18,9 @@ from planwright.domain.plan import Plan
 from planwright.domain.plan_diff import changes
 from planwright.domain.results import Finding
 from planwright.domain.run_context import read_context
+from planwright.planning.rules import Rules
 from planwright.planning.step_gates import dropped
-from planwright.planning.verification import Rules, close_plan, examine
+from planwright.planning.verification import close_plan, examine
 from planwright.settings.profile import in_force
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import ModelRoute

@@ -41,9 +41,11 @@ from planwright.domain.run_context import RunContext
 from planwright.graph.building import build_graph
 from planwright.graph.world import open_world
 from planwright.models.scripted import ScriptedModel
+from planwright.planning.rules import Rules
 from planwright.planning.verification import check_steps
 from planwright.planning.write_conflicts import before, in_order
 from planwright.security.redaction.redactor import Redactor
+from planwright.settings.profile import in_force
 from planwright.settings.settings import Settings, load
 
 CALL_S = 60
@@ -178,8 +180,9 @@ class Loop:
 
     def verified(self, plan: Sequence[Step]) -> list[CheckedStep]:
         """Verify a plan as an agent does."""
-        settings, draft = self.world.settings, Plan.model_validate({"steps": plan})
-        checked = check_steps(draft, self.registry, self.world, "run", {}, settings, ())
+        draft, settings = Plan.model_validate({"steps": plan}), self.world.settings
+        rules = Rules(self.registry, settings, self.world, None, in_force(settings, RunContext()))
+        checked = check_steps(draft, rules, "run", {}, ())
         return in_order(draft, checked, (), self.registry, self.world)[0]
 
 

@@ -78,6 +78,10 @@ class Registry:
         """Look a capability up by its exact name."""
         return self._by_name.get(name)
 
+    def __getitem__(self, name: str) -> Capability:
+        """Read a capability that is there, as `verify` has made sure of. Raises KeyError where it is not."""
+        return self._by_name[name]
+
     def within(self, profile: Profile) -> Registry:
         """Narrow the registry to what a profile permits; made once for the same tools and modes."""
         key = (profile.tools, profile.modes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from pydantic import JsonValue
 
@@ -33,26 +34,35 @@ def retried(verdicts: Mapping[str, Verdict], settled: Mapping[str, StepResult]) 
     }
 
 
-def facts_of(
-    checked: Sequence[CheckedStep],
-    settled: Mapping[str, StepResult],
-    outputs: Mapping[str, JsonValue],
-    rubrics: Mapping[str, RubricAnswer | None],
-    work: RunWork,
-    verdicts: Mapping[str, Verdict],
-    limit_s: float,
-) -> list[StepFacts]:
-    """Put together what is known of each step; `outputs` and `rubrics` are by uid."""
-    acted = {step.uid for step in checked if any(verdict.begun for verdict in work.under(step.uid))}
+@dataclass(frozen=True)
+class RunRecords:
+    """What is on record of a run that a critic looks at."""
+
+    settled: Mapping[str, StepResult]
+    """How steps ended, by the uid of the step."""
+    outputs: Mapping[str, JsonValue]
+    """Whole outputs of the completed steps, by uid."""
+    rubrics: Mapping[str, RubricAnswer | None]
+    """What a model answered to criteria in words, by the uid of the step; None where none was asked."""
+    work: RunWork
+    """Effects and calls of the run."""
+    verdicts: Mapping[str, Verdict]
+    """What the critic ruled before, by the key of the scoring."""
+
+
+def facts_of(checked: Sequence[CheckedStep], records: RunRecords, limit_s: float) -> list[StepFacts]:
+    """Put together what is known of each step; `limit_s` is how long one may take that says nothing of it."""
+    settled, work = records.settled, records.work
+    acted = {step.uid for step in checked if any(effect.begun for effect in work.under(step.uid))}
     return [
         StepFacts(
             checked=step,
             result=settled[step.uid],
-            output=outputs.get(step.uid),
+            output=records.outputs.get(step.uid),
             effects=work.under(step.uid) or _kept_effects(settled[step.uid]),
             limit_s=step.step.timeout_s or limit_s,
-            rubric=rubrics.get(step.uid),
-            retries=retries_of(step.step.id, verdicts),
+            rubric=records.rubrics.get(step.uid),
+            retries=retries_of(step.step.id, records.verdicts),
             built_on=bool(acted & needing(step.uid, checked)),
         )
         for step in checked

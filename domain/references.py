@@ -79,6 +79,12 @@ def resolve(
     return _Resolving(scope, later).value(value)
 
 
+def resolve_params(params: Mapping[str, JsonValue], scope: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Replace every reference in the arguments of a call. Raises as `resolve` does."""
+    resolving = _Resolving(scope, frozenset())
+    return {name: resolving.value(value) for name, value in params.items()}
+
+
 @dataclass
 class _Resolving:
     """Values on their way to be resolved, and how much their references have brought in."""

@@ -13,7 +13,7 @@ from planwright.capabilities.gateway.gateway import Gateway
 from planwright.capabilities.gateway.pins import pin_of
 from planwright.domain.chain import Chain
 from planwright.domain.doubt import DENIED
-from planwright.domain.errors import CapabilityRejected
+from planwright.domain.errors import CapabilityRejected, RunError
 from planwright.domain.hashing import sha256
 from planwright.domain.plan import CheckedStep, Plan, PlanStep
 from planwright.domain.results import StepResult
@@ -24,6 +24,15 @@ MOST_ATTEMPTS = 100
 Settled = Callable[[str], StepResult | None]
 
 
+def chain_of(checked: CheckedStep) -> Chain:
+    """Read the chain that a step calls. Raises RunError for a step that calls none."""
+    if checked.chain is None:
+        raise RunError(
+            f"step {checked.step.id} calls no chain: the state was changed from outside", "run again"
+        )
+    return checked.chain
+
+
 def parts_of(
     run_id: str, checked: CheckedStep, args: dict[str, JsonValue], gateway: Gateway, settled: Settled
 ) -> list[CheckedStep]:
@@ -32,8 +41,7 @@ def parts_of(
     A part that was done in an earlier attempt at the same step keeps its name, and so its result.
     Raises CapabilityRejected for a part that is no longer there.
     """
-    chain = checked.chain
-    assert chain is not None
+    chain = chain_of(checked)
     attempt = attempt_at(run_id, checked)
     base = uid_of(run_id, checked.step, checked.needs, 0)
     parts: list[CheckedStep] = []
@@ -68,8 +76,8 @@ def attempt_at(run_id: str, checked: CheckedStep) -> int:
 
 def parts_plan(checked: CheckedStep, parts: list[CheckedStep]) -> Plan:
     """Put the parts of one call of a chain on record as a plan."""
-    assert checked.chain is not None
-    goal = f"{checked.chain.name} {checked.chain.hash} for {checked.uid}"
+    chain = chain_of(checked)
+    goal = f"{chain.name} {chain.hash} for {checked.uid}"
     return Plan(plan_id=f"chain_{checked.uid}", goal=goal, steps=tuple(part.step for part in parts))
 
 
@@ -86,8 +94,7 @@ def shown_parts(
     steps = []
     parts = parts_of(run_id, checked, args, gateway, settled)
     for call, part in zip(checked.chain.calls, parts, strict=True):
-        capability = gateway.registry.get(call.capability)
-        assert capability is not None
+        capability = gateway.registry[call.capability]
         whole = is_known(call)
         params = complete(capability, known(call, args)) if whole else known(call, args)
         fields = {"id": part.step.id, "capability": call.capability, "args": params}

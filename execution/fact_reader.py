@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from planwright.checkpoints.stores import Stores
 from planwright.critic.facts import StepFacts
-from planwright.critic.gathering import facts_of
+from planwright.critic.gathering import RunRecords, facts_of
 from planwright.critic.rubrics import Rubrics
 from planwright.domain.results import StepResult, Verdict
 from planwright.execution.recorded_result import full_output
@@ -41,4 +41,5 @@ class FactReader:
             for entry in done
         }
         work = await self._stores.work.of_run(invocation.run_id)
-        return facts_of(checked, settled, outputs, rubrics, work, verdicts, self._limit_s)
+        records = RunRecords(settled, outputs, rubrics, work, verdicts)
+        return facts_of(checked, records, self._limit_s)

@@ -20,7 +20,7 @@ from planwright.domain.errors import (
 )
 from planwright.domain.hashing import spelled
 from planwright.domain.plan import CheckedStep
-from planwright.domain.references import resolve
+from planwright.domain.references import resolve_params
 from planwright.domain.results import StepResult
 from planwright.domain.risk import Risk
 from planwright.domain.step_ends import CANCELLED, ended, failed
@@ -98,9 +98,7 @@ class StepRunner:
         step = task["checked"].step
         if step.literal:
             return dict(step.params)
-        resolved = resolve(dict(step.params), scope)
-        assert isinstance(resolved, dict)
-        return resolved
+        return resolve_params(step.params, scope)
 
     async def outputs(self, results: dict[str, StepResult]) -> dict[str, JsonValue]:
         """Read the outputs of completed steps, by step id."""
@@ -120,8 +118,7 @@ class StepRunner:
                 return await self.settle(task, stopped, invocation)
             missing = self.begin(task, results, invocation)
             result = await self.attempt(
-                task["checked"],
-                task["plan_hash"],
+                site_of(task["checked"], task["plan_hash"], invocation),
                 lambda: self.arguments(task, results, invocation),
                 self._fields(task),
                 invocation,
@@ -157,7 +154,8 @@ class StepRunner:
         async def literal() -> dict[str, JsonValue]:
             return chosen.step.params
 
-        tried = await self.attempt(chosen, plan.plan_hash, literal, fields, invocation)
+        site = site_of(chosen, plan.plan_hash, invocation)
+        tried = await self.attempt(site, literal, fields, invocation)
         attempts = failed.attempts + tried.attempts
         if tried.status != "completed":
             error = f"{failed.error}; then {chosen.step.capability} instead: {tried.error}"
@@ -175,15 +173,13 @@ class StepRunner:
 
     async def attempt(
         self,
-        checked: CheckedStep,
-        plan_hash: str,
+        site: Site,
         arguments: Callable[[], Awaitable[dict[str, JsonValue]]],
         fields: dict[str, JsonValue],
         invocation: Invocation,
-        lanes: tuple[LoopBudget, ...] = (),
-        ask_from: Risk | None = None,
     ) -> StepResult:
         """Make a call, with its retries, and say how it ended; nothing is settled yet."""
+        checked = site.checked
         tries, started, kept_from = [1], invocation.seconds(), list[str]()
 
         def may_retry(attempt: int, cause: str, key: str) -> bool:
@@ -203,11 +199,12 @@ class StepRunner:
             data = {**fields, "idempotency_key": key, "done_by": uid}
             invocation.emit("effect_kept", data, checked.uid)
 
-        site, name = site_of(checked, plan_hash, invocation, lanes, ask_from), checked.step.capability or ""
         try:
             invocation.check_time()
             args = await arguments()
-            output = await self.gateway.call(name, args, site, Told(may_retry, looked_up, keep))
+            output = await self.gateway.call(
+                checked.step.capability or "", args, site, Told(may_retry, looked_up, keep)
+            )
             result = await completed(checked, output, args, self._stores.blobs, self._limit)
         except CapabilityError as error:
             result = await self._by_record(checked, failed(checked, error), invocation)

@@ -166,7 +166,7 @@ def _add_execution(graph: Pipeline, parts: Parts, gateway: Gateway) -> None:
     proposing = Proposing(parts.models, stores.memories, settings.memory)
     remembering = Remembering(gateway, stores.plans, settings)
     memory = (proposing, remembering, parts.registry, settings.memory)
-    add_node(graph, "consolidate", consolidate(parts.models, stores.runs, stores.proposals, *memory))
+    add_node(graph, "consolidate", consolidate(parts.models, stores, *memory))
     add_node(graph, "dispatch", dispatch(gateway))
     add_node(graph, "direct_step", direct_step(runner), StepTask)
     envelopes = Envelopes(stores.work, parts.registry)

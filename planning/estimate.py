@@ -22,9 +22,9 @@ from planwright.models.calling import MAX_TOKENS
 from planwright.models.providers.matching import Providers, prices_of, step_route
 from planwright.models.providers.pricing import price, worst_price
 from planwright.models.roles import serving
+from planwright.planning.rules import Rules
 from planwright.prompts import instructed, render
 from planwright.settings.profile import Limits, Profile
-from planwright.settings.settings import Settings
 from planwright.state.agent_state import ModelRoute
 
 
@@ -53,21 +53,16 @@ class Estimate(BaseModel):
 
 
 def estimate(
-    plan: Plan,
-    checked: list[CheckedStep],
-    results: Mapping[str, StepResult],
-    route: ModelRoute | None,
-    registry: Registry,
-    profile: Profile,
-    settings: Settings,
+    plan: Plan, checked: list[CheckedStep], results: Mapping[str, StepResult], rules: Rules
 ) -> Estimate:
     """Estimate what is still open of a plan; steps whose results are kept cost nothing."""
+    route, settings = rules.route, rules.settings
     todo = [entry for entry in checked if entry.uid not in results]
     agentic = [entry for entry in todo if entry.step.agentic]
     providers, sent = settings.providers, list[tuple[ModelRoute | None, int]]()
     for entry in agentic:
         by = step_route(providers, serving(settings, "agent", route), entry.step.routed_by) if route else None
-        sent.append((by, _count(*_step_prompt(entry, registry, profile))))
+        sent.append((by, _count(*_step_prompt(entry, rules.registry, rules.profile))))
     if plan.steps and plan.steps[-1].capability == "respond":
         by = serving(settings, "respond", route) if route else None
         sent.append((by, _count(render("respond"), " ".join(step.description for step in plan.steps))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from planwright.capabilities.arguments import misfits
@@ -25,35 +25,58 @@ from planwright.domain.risk import looser
 from planwright.domain.schedule import find_cycle
 from planwright.planning.idle_fields import idle_fields
 from planwright.planning.reference_rules import reference_flaws
+from planwright.settings.profile import Profile
 from planwright.settings.settings import Settings
+from planwright.state.agent_state import ModelRoute
 
 MOST_ALIKE = 20  # findings of one kind about one step: whoever mends it needs no more
 
 
-def check(
-    plan: Plan,
-    registry: Registry,
-    settings: Settings,
-    world: CallContext,
-    *,
-    can_call: bool = True,
-    fixed: bool = False,
-    tainted: Container[str] = frozenset(),
-) -> list[Finding]:
+@dataclass(frozen=True)
+class Rules:
+    """What a plan is measured by; `registry` is what its run may use, chains it has made among it.
+
+    `route` is the model of its run, None when there is none yet. A `fixed` plan has no limit of steps.
+    """
+
+    registry: Registry
+    """Capabilities that the run may use, with the chains it has made."""
+    settings: Settings
+    """Settings of the workspace."""
+    world: CallContext
+    """What its calls will see, for preflights and the policy."""
+    route: ModelRoute | None
+    """Model of the run; None when there is none yet."""
+    profile: Profile
+    """What is in force for the run."""
+    fixed: bool = False
+    """Whether the plan is no model's, so that it has no limit of steps."""
+
+    @property
+    def calls(self) -> int | None:
+        """How many calls the run may make in all."""
+        return self.profile.limits.tool_calls
+
+    @property
+    def can_call(self) -> bool:
+        """Whether the model of the run can call tools."""
+        return self.route is not None and self.route.can_call
+
+
+def check(plan: Plan, rules: Rules, tainted: Container[str] = frozenset()) -> list[Finding]:
     """Find everything that is wrong with a plan; an empty list means it may run.
 
-    `can_call` says whether the run's model can call tools; if not, it cannot do agentic steps. A plan
-    that is `fixed` was made by no model, and has as many steps as it needs. `tainted` are the ids of steps
-    whose arguments may hold what others wrote.
+    `tainted` are the ids of steps whose arguments may hold what others wrote.
     """
-    most = len(plan.steps) if fixed else settings.planning.max_steps
+    registry, world = rules.registry, rules.world
+    most = len(plan.steps) if rules.fixed else rules.settings.planning.max_steps
     findings = [*_shape(plan, most), *_graph(plan), *_secrets(plan, registry, world)]
     findings += idle_fields(plan, registry)
     for step in plan.steps:
         findings += _gates(step, world.policy)
         call_context = replace(world, tainted=step.id in tainted)
         if step.agentic:
-            findings += _agentic(step, registry, call_context, can_call)
+            findings += _agentic(step, registry, call_context, rules.can_call)
         else:
             findings += _step(plan, step, registry, call_context)
         for flaw in step_flaws(step, registry):

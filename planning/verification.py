@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.gateway.pins import pin_now
@@ -18,62 +18,28 @@ from planwright.domain.schedule import topological
 from planwright.planning.estimate import Estimate, estimate, over_budget
 from planwright.planning.model_hints import unmet_hints
 from planwright.planning.planned_chains import with_planned_chains
-from planwright.planning.rules import check
+from planwright.planning.rules import Rules, check
 from planwright.planning.step_gates import decisions_before, gates_of
 from planwright.planning.step_identity import step_uid
 from planwright.planning.surface import surface_of
 from planwright.planning.taint import tainted_steps
 from planwright.planning.write_conflicts import in_order
-from planwright.settings.profile import Profile
-from planwright.settings.settings import Approval, Settings
-from planwright.state.agent_state import ModelRoute
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What a plan is measured by; `registry` is what its run may use, chains it has made among it.
-
-    `route` is the model of its run, None when there is none yet. A `fixed` plan has no limit of steps.
-    """
-
-    registry: Registry
-    """Capabilities that the run may use, with the chains it has made."""
-    settings: Settings
-    """Settings of the workspace."""
-    world: CallContext
-    """What its calls will see, for preflights and the policy."""
-    route: ModelRoute | None
-    """Model of the run; None when there is none yet."""
-    profile: Profile
-    """What is in force for the run."""
-    fixed: bool = False
-    """Whether the plan is no model's, so that it has no limit of steps."""
-
-    @property
-    def calls(self) -> int | None:
-        """How many calls the run may make in all."""
-        return self.profile.limits.tool_calls
-
-    @property
-    def can_call(self) -> bool:
-        """Whether the model of the run can call tools."""
-        return self.route is not None and self.route.can_call
+from planwright.settings.settings import Approval
 
 
 def examine(
     plan: Plan, rules: Rules, run_id: str, results: Mapping[str, StepResult], spent: Spent
 ) -> tuple[list[CheckedStep], list[Finding], Estimate]:
     """Check a closed plan by all the rules, and fix its steps if it holds, within what its run has left."""
-    settings, world = rules.settings, rules.world
-    registry, findings = with_planned_chains(plan, rules.registry, world)
-    tainted = tainted_steps(plan, registry, world.tainted)
-    models = {"can_call": rules.can_call, "fixed": rules.fixed}
-    findings += check(plan, registry, settings, world, **models, tainted=tainted)
-    findings += unmet_hints(plan, rules.route, settings.providers)
-    checked = [] if findings else check_steps(plan, registry, world, run_id, results, settings, tainted)
-    checked, broken = in_order(plan, checked, results, registry, world)
+    registry, findings = with_planned_chains(plan, rules.registry, rules.world)
+    rules = replace(rules, registry=registry)
+    tainted = tainted_steps(plan, registry, rules.world.tainted)
+    findings += check(plan, rules, tainted)
+    findings += unmet_hints(plan, rules.route, rules.settings.providers)
+    checked = [] if findings else check_steps(plan, rules, run_id, results, tainted)
+    checked, broken = in_order(plan, checked, results, registry, rules.world)
     findings += broken
-    needed = estimate(plan, checked, results, rules.route, registry, rules.profile, settings)
+    needed = estimate(plan, checked, results, rules)
     return checked, findings or over_budget(needed, spent, rules.profile.limits), needed
 
 
@@ -96,20 +62,14 @@ def close_plan(plan: Plan) -> tuple[Plan, bool]:
 
 
 def check_steps(
-    plan: Plan,
-    registry: Registry,
-    world: CallContext,
-    run_id: str,
-    results: Mapping[str, StepResult],
-    settings: Settings,
-    tainted: Container[str],
+    plan: Plan, rules: Rules, run_id: str, results: Mapping[str, StepResult], tainted: Container[str]
 ) -> list[CheckedStep]:
     """Fix uid, needs, mode, risk, consent and gate of every step that does something.
 
     The uid of a step that a re-plan leaves unchanged stays the same, so its result is kept; a
     step that failed before gets a new one.
     """
-    uids: dict[str, str] = {}
+    settings, uids = rules.settings, dict[str, str]()
     checked: list[CheckedStep] = []
     by_id = {step.id: step for step in plan.work}
     needs = {id_: [n for n in plan.dependencies(step) if n in by_id] for id_, step in by_id.items()}
@@ -121,20 +81,18 @@ def check_steps(
         general = (plan.on_failed_dependency, settings.execution.on_failed_dependency)
         cascade = step.on_failed_dependency or ("skip" if "skip" in general else "partial")
         fixed = {"step": step, "uid": uids[id_], "needs": needed, "cascade": cascade}
-        call_context = replace(world, tainted=step.id in tainted)
+        call_context = replace(rules.world, tainted=step.id in tainted)
         consent = _surface if step.agentic else _call
-        judged = consent(step, registry, call_context, settings.approval)
+        judged = consent(step, rules.registry, call_context, settings.approval)
         entry = CheckedStep.model_validate({**fixed, **judged, "decisions": decisions[id_]})
-        gates = gates_of(step, entry.effect, entry.decisions, world.policy)
+        gates = gates_of(step, entry.effect, entry.decisions, rules.world.policy)
         checked.append(entry.model_copy(update={"gates": gates}))
     return checked
 
 
 def _call(step: PlanStep, registry: Registry, world: CallContext, approval: Approval) -> dict[str, object]:
     """Judge a step that is one call: its declaration, the planner's estimate, the policy, and consent."""
-    capability = registry.get(step.capability or "")
-    assert capability is not None
-    capability, references = capability.given(step.params, world), not step.literal
+    capability, references = registry[step.capability or ""].given(step.params, world), not step.literal
     risk = highest_risk(step.estimated_risk, capability.risk)
     judged = judge(capability, step.params, world, approval.of_plan, risk=risk, references=references)
     destructive = "destructive" in (capability.mode, step.approval_mode)

@@ -9,6 +9,7 @@ from langgraph.graph.message import add_messages
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
+from planwright.domain.errors import RunError
 from planwright.domain.model_hint import HintField
 from planwright.domain.plan import CheckedStep, Plan
 from planwright.domain.results import Finding, RunStatus, StepResult, Verdict
@@ -198,6 +199,25 @@ class AgentState(TypedDict, total=False):
 
 
 AgentUpdate: TypeAlias = AgentState  # what a node changes: every key may be left out
+
+
+def plan_of(state: AgentState) -> Plan:
+    """Read the plan of a run that has one. Raises RunError where its state was changed from outside."""
+    if (plan := state["plan"]) is None:
+        raise _changed(state, "plan")
+    return plan
+
+
+def verdict_of(state: AgentState) -> Verdict:
+    """Read the verdict of a run that was scored. Raises RunError where its state was changed from outside."""
+    if (verdict := state["verdict"]) is None:
+        raise _changed(state, "verdict")
+    return verdict
+
+
+def _changed(state: AgentState, name: str) -> RunError:
+    cause = f"run {state['run_id']} has no {name} where it needs one: its state was changed from outside"
+    return RunError(cause, f"end it: planwright cancel {state['run_id']}")
 
 
 class StepTask(TypedDict):

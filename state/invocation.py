@@ -155,5 +155,6 @@ class Invocation:
 def invocation_of(config: RunnableConfig) -> Invocation:
     """Find the invocation a node runs in."""
     invocation = config["configurable"][CONFIG_KEY]
-    assert isinstance(invocation, Invocation)
+    if not isinstance(invocation, Invocation):
+        raise TypeError(f"the configuration holds no invocation but {type(invocation).__name__}")
     return invocation

@@ -10,6 +10,7 @@ from langgraph.graph.message import add_messages
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
+from planwright.domain.errors import RunError
 from planwright.domain.hashing import canonical_json, sha256
 from planwright.domain.plan import CheckedStep
 from planwright.state.agent_state import ModelRoute
@@ -63,6 +64,16 @@ class ToolCall(BaseModel):
     """Reply to a call that is not made: a person's to `clarify`, or that it is proposed; else ""."""
     proposed: str = ""
     """Text that is proposed as a memory instead of being remembered; else ""."""
+
+    @property
+    def step(self) -> CheckedStep:
+        """The verified step of a call that is made. Raises RunError for one that is not."""
+        if self.checked is None:
+            cause = (
+                f"the call {self.call_id} of {self.name} was not verified: the state was changed from outside"
+            )
+            raise RunError(cause, "begin a new run")
+        return self.checked
 
     @property
     def capability(self) -> str:

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from planwright.checkpoints.stores import Stores
 from planwright.models.offline.answering import answer
 from planwright.nodes.closing.respond import DONE, described_results, run_outcome
-from planwright.state.agent_state import AgentState, AgentUpdate
+from planwright.state.agent_state import AgentState, AgentUpdate, plan_of
 from planwright.state.invocation import invocation_of
 from planwright.state.node import Node
 
@@ -19,8 +19,7 @@ def clarify(stores: Stores) -> Node[AgentState, AgentUpdate]:
     """Tell what was done before, if anything was, and ask what is meant."""
 
     async def clarify(state: AgentState, config: RunnableConfig) -> AgentUpdate:
-        plan = state["plan"]
-        assert plan is not None
+        plan = plan_of(state)
         results = await described_results(state, stores)
         status, _ = await run_outcome(state, stores, results, invocation_of(config).run_id)
         questions = phrase(plan.steps[-1].params.get("questions"))

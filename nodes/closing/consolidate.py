@@ -5,8 +5,7 @@ from __future__ import annotations
 from langchain_core.runnables import RunnableConfig
 
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.memory_proposals import Proposals
-from planwright.checkpoints.runs import Runs
+from planwright.checkpoints.stores import Stores
 from planwright.domain.memory_proposal import WRITE, Proposal
 from planwright.execution.memory_by_rule import Remembering
 from planwright.execution.memory_proposals import Proposing
@@ -23,8 +22,7 @@ HEARD = frozenset(("completed", "completed_with_skips", "failed", "needs_input")
 
 def consolidate(
     models: Models,
-    runs: Runs,
-    proposals: Proposals,
+    stores: Stores,
     proposing: Proposing,
     remembering: Remembering,
     registry: Registry,
@@ -32,6 +30,7 @@ def consolidate(
 ) -> Node[AgentState, AgentUpdate]:
     """Name the thread after its first request; propose what the user said that could be remembered."""
 
+    runs, proposals = stores.runs, stores.proposals
     proposes = settings.proposals != "off" and registry.get(WRITE) is not None
 
     async def consolidate(state: AgentState, config: RunnableConfig) -> AgentUpdate:

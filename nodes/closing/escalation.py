@@ -9,7 +9,7 @@ from planwright.checkpoints.consent.gate import Gate
 from planwright.checkpoints.stores import Stores
 from planwright.critic.gathering import retried
 from planwright.domain.results import Finding, Verdict
-from planwright.state.agent_state import AgentState, AgentUpdate, Attempts
+from planwright.state.agent_state import AgentState, AgentUpdate, Attempts, plan_of, verdict_of
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node
 
@@ -34,9 +34,7 @@ def escalation(stores: Stores) -> Node[AgentState, AgentUpdate]:
 
     async def _accept(gate: Gate, state: AgentState, invocation: Invocation) -> Verdict:
         """Put it on record that a person accepts what the critic did not."""
-        plan, refused = state["plan"], state["verdict"]
-        assert plan is not None
-        assert refused is not None
+        plan, refused = plan_of(state), verdict_of(state)
         by = gate.decided_by or ""
         reason = f"accepted as it is by {by}: {refused.reason}"
         verdict = refused.model_copy(update={"verdict": "accept", "reason": reason, "decided_by": by})

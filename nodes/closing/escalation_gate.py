@@ -19,7 +19,7 @@ from planwright.domain.hashing import sha256
 from planwright.domain.plan import CheckedStep
 from planwright.domain.results import StepResult, Verdict
 from planwright.settings.settings import Settings
-from planwright.state.agent_state import AgentState, AgentUpdate, Attempts
+from planwright.state.agent_state import AgentState, AgentUpdate, Attempts, plan_of, verdict_of
 from planwright.state.invocation import invocation_of
 from planwright.state.node import Node
 
@@ -31,9 +31,7 @@ def escalation_gate(stores: Stores, settings: Settings, registry: Registry) -> N
     """Open the gate of a run that the critic did not accept, and say what could be undone of it."""
 
     async def escalation_gate(state: AgentState, config: RunnableConfig) -> AgentUpdate:
-        invocation, plan, verdict = invocation_of(config), state["plan"], state["verdict"]
-        assert plan is not None
-        assert verdict is not None
+        invocation, plan, verdict = invocation_of(config), plan_of(state), verdict_of(state)
         attempts = state.get("attempts", Attempts())
         left = 0 if state["route"].embedded else attempts.replans_left(settings.planning.replan_budget)
         doubts = await stores.doubts.not_left(invocation.run_id)

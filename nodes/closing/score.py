@@ -23,7 +23,7 @@ from planwright.execution.fact_reader import FactReader
 from planwright.nodes.closing.escalation_gate import needs_person
 from planwright.nodes.plan.plan_approval import asked_again
 from planwright.settings.settings import Settings
-from planwright.state.agent_state import AgentState, AgentUpdate, Attempts
+from planwright.state.agent_state import AgentState, AgentUpdate, Attempts, plan_of
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node, ending
 
@@ -33,8 +33,7 @@ def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentSta
     reader = FactReader(stores, settings, rubrics)
 
     async def score(state: AgentState, config: RunnableConfig) -> AgentUpdate:
-        invocation, plan = invocation_of(config), state["plan"]
-        assert plan is not None
+        invocation, plan = invocation_of(config), plan_of(state)
         attempts, checked = state.get("attempts", Attempts()), state["checked"]
         settled = {r.uid: r for r in await stores.ledger.settled_steps(invocation.run_id)}
         if never := [entry.step.id for entry in checked if entry.uid not in settled]:
@@ -124,7 +123,7 @@ def _after(
     if verdict.verdict == "replan":
         tried = attempts.model_copy(update={"replans": attempts.replans + 1})
         update |= {"findings": failures(results, verdict.step_scores), "attempts": tried}
-        return {**update, "approved": False, "executed": state["plan"], "escalates": False}
+        return {**update, "approved": False, "executed": plan_of(state), "escalates": False}
     can_plan = not (state["route"].embedded or attempts.fixed)
     acted = (
         any(fact.acted for fact in facts) and not attempts.fixed

@@ -24,8 +24,7 @@ def chain_call(run_chain: RunChain, runner: StepRunner, settings: Settings) -> N
 
     async def chain_call(state: CallTask, config: RunnableConfig) -> LoopUpdate:
         invocation, call, loop = invocation_of(config), state["call"], state["loop"]
-        assert call.checked is not None
-        checked, step = call.checked, call.checked.step
+        checked, step = call.step, call.step.step
         event_fields: dict[str, JsonValue] = {"lane": loop.lane, "capability": step.capability}
         event_fields |= {
             "step_id": step.id,

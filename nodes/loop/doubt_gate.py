@@ -26,7 +26,6 @@ from planwright.state.loop_state import (
     CallDoubt,
     CallTask,
     LoopState,
-    LoopTask,
     LoopUpdate,
     ToolCall,
     calls_in_doubt,
@@ -47,9 +46,8 @@ def doubt_gate(stores: Stores, runner: StepRunner, settings: Settings) -> Node[L
         doubts = [d for d in await stores.doubts.of_run(invocation.run_id) if d.uid in waiting]
         calls = {call.call_id: call for call in state["calls"]}
         open_calls = [calls[doubt.call_id] for doubt in waiting.values()]
-        gate = await _decided(
-            state["loop"], sorted(waiting), doubts, open_calls, stores, settings, invocation
-        )
+        card = doubt_card(state["loop"].goal, doubts, open_calls)
+        gate = await _decided(card, sorted(waiting), stores, settings, invocation)
         settled = {result.uid: result for result in await stores.ledger.settled_steps(invocation.run_id)}
         invocation.board.learn(settled.values())
         update: dict[str, CallDoubt] = {}
@@ -73,17 +71,10 @@ def _left_by_cancelling(doubts: Iterable[CallDoubt], by: str) -> LoopUpdate:
 
 
 async def _decided(
-    loop: LoopTask,
-    uids: Sequence[str],
-    doubts: Sequence[Doubt],
-    calls: Sequence[ToolCall],
-    stores: Stores,
-    settings: Settings,
-    invocation: Invocation,
+    card: dict[str, Any], uids: Sequence[str], stores: Stores, settings: Settings, invocation: Invocation
 ) -> Gate:
     """Open the gate, once, and wait for its decision."""
     id_ = gate_id(invocation.run_id, "escalation", sha256(list(uids)))
-    card = doubt_card(loop.goal, doubts, calls)
     request = open_gate(invocation, settings, id_, sha256(card), card, kind="escalation")
     gate = await stores.gates.open(request, invocation.lease)
     data = {"gate_id": id_, "kind": "escalation", "step_id": gate.shown["step_id"]}

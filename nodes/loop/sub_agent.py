@@ -35,8 +35,7 @@ def sub_agent(
 
     async def sub_agent(state: CallTask, config: RunnableConfig) -> LoopUpdate:
         invocation, call = invocation_of(config), state["call"]
-        assert call.checked is not None
-        checked, parent = call.checked, state["loop"]
+        checked, parent = call.step, state["loop"]
         event_fields: dict[str, JsonValue] = {
             "lane": parent.lane,
             "capability": DELEGATE,

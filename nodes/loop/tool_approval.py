@@ -30,9 +30,8 @@ def tool_approval(gates: CallGates, gateway: Gateway) -> Node[ApprovalTask, Loop
         if others := state.get("others"):
             card |= {"others": others}
         first = calls[0]
-        assert first.checked is not None
         put = gates.ask if first.asks else gates.open
-        await gates.wait(await put(first.checked, card, invocation), invocation)
+        await gates.wait(await put(first.step, card, invocation), invocation)
         return {}
 
     return tool_approval
@@ -41,8 +40,7 @@ def tool_approval(gates: CallGates, gateway: Gateway) -> Node[ApprovalTask, Loop
 def _card(
     call: ToolCall, loop: LoopTask, batch: str, gateway: Gateway, invocation: Invocation
 ) -> dict[str, Any]:
-    checked = call.checked
-    assert checked is not None
+    checked = call.step
     card = call_card(checked, loop.goal, batch)
     if call.asks:
         return card

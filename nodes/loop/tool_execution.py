@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from planwright.checkpoints.whole_results import ref_of
 from planwright.domain.results import StepResult
 from planwright.domain.step_ends import CANCELLED
-from planwright.execution.step_runner import StepRunner
+from planwright.execution.step_runner import StepRunner, site_of
 from planwright.models.conversation.truncation import shorten
 from planwright.nodes.loop.parallel_execution import answer_message
 from planwright.state.invocation import invocation_of
@@ -25,11 +25,11 @@ def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask, LoopUpdate]
 
     async def tool_execution(state: CallTask, config: RunnableConfig) -> LoopUpdate:
         invocation, call = invocation_of(config), state["call"]
-        assert call.checked is not None
-        uid, step = call.checked.uid, call.checked.step
+        checked = call.step
+        uid, step = checked.uid, checked.step
         result = invocation.board.settled(uid)
         if result is None and invocation.cancelled_by:
-            result = await runner.cancelled(call.checked, invocation)
+            result = await runner.cancelled(checked, invocation)
             if result.code == CANCELLED:
                 return {
                     "conversation": [
@@ -38,7 +38,7 @@ def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask, LoopUpdate]
                 }
             await runner.record(result, invocation)
         event_fields: dict[str, JsonValue] = {"lane": state["loop"].lane, "capability": step.capability}
-        event_fields |= {"step_id": step.id, "uid": uid, "call_id": call.call_id, "risk": call.checked.risk}
+        event_fields |= {"step_id": step.id, "uid": uid, "call_id": call.call_id, "risk": checked.risk}
 
         async def arguments() -> dict[str, JsonValue]:
             return step.params
@@ -46,9 +46,8 @@ def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask, LoopUpdate]
         invocation.emit("tool_call_start", {**event_fields, "args": step.params}, uid)
         if result is None:
             async with invocation.board.slots:
-                result = await runner.attempt(
-                    call.checked, state["batch"], arguments, event_fields, invocation, state["loop"].budgets
-                )
+                site = site_of(checked, state["batch"], invocation, state["loop"].budgets)
+                result = await runner.attempt(site, arguments, event_fields, invocation)
             await runner.record(result, invocation)
         how = {"status": result.status, "seconds": result.seconds, "error": result.error}
         invocation.emit("tool_call_end", {**event_fields, **how}, uid)

@@ -13,7 +13,7 @@ from planwright.checkpoints.plans import Plans
 from planwright.domain.plan import Plan
 from planwright.domain.plan_diff import changes
 from planwright.domain.results import Finding
-from planwright.state.agent_state import AgentState, AgentUpdate, Attempts
+from planwright.state.agent_state import AgentState, AgentUpdate, Attempts, plan_of
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node
 
@@ -24,8 +24,7 @@ def plan_approval(
     """Interrupt while the gate is open; then approve, verify again, plan again, or end the run."""
 
     async def plan_approval(state: AgentState, config: RunnableConfig) -> AgentUpdate:
-        invocation, plan = invocation_of(config), state["plan"]
-        assert plan is not None
+        invocation, plan = invocation_of(config), plan_of(state)
         gate = await wait_for_decision(gates, state["gate_id"], invocation)
         attempts = state.get("attempts", Attempts())
         if gate.status == "approved":

@@ -28,11 +28,12 @@ from planwright.execution.recorded_result import full_output
 from planwright.execution.refused_in_doubt import doubted_steps
 from planwright.execution.repeated_calls import not_done_again
 from planwright.planning.estimate import in_all
+from planwright.planning.rules import Rules
 from planwright.planning.step_gates import dropped
 from planwright.planning.taint import Taint
-from planwright.planning.verification import Rules, close_plan, examine, needs_approval, pinned
+from planwright.planning.verification import close_plan, examine, needs_approval, pinned
 from planwright.settings.settings import Approval, Settings
-from planwright.state.agent_state import AgentState, AgentUpdate, Attempts, ModelRoute, Task
+from planwright.state.agent_state import AgentState, AgentUpdate, Attempts, ModelRoute, Task, plan_of
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node
 
@@ -46,8 +47,7 @@ def verify(
     """Check a plan, name its steps for good, and keep it, with its card, where gate and gateway look."""
 
     async def verify(state: AgentState, config: RunnableConfig) -> AgentUpdate:
-        invocation, proposed = invocation_of(config), state["plan"]
-        assert proposed is not None
+        invocation, proposed = invocation_of(config), plan_of(state)
         if invocation.cancelled_by:
             answer = f"Cancelled by {invocation.cancelled_by}; nothing was run."
             return {"status": "cancelled", "answer": answer}

@@ -22,10 +22,10 @@ from planwright.checkpoints.stores import Stores
 from planwright.domain.chain import Chain
 from planwright.domain.errors import CapabilityError, CapabilityRejected, PlanwrightError, RunStopped
 from planwright.domain.plan import CheckedStep
-from planwright.domain.references import resolve
+from planwright.domain.references import resolve_params
 from planwright.domain.results import StepResult
 from planwright.domain.step_ends import CANCELLED, ended, failed
-from planwright.execution.chain_parts import parts_of, parts_plan
+from planwright.execution.chain_parts import chain_of, parts_of, parts_plan
 from planwright.execution.repeated_calls import AGAIN
 from planwright.execution.step_runner import StepRunner, site_of
 from planwright.nodes.steps.gated_call import refused
@@ -69,12 +69,12 @@ class _Run:
     async def onward(self) -> ChainUpdate:
         """Call what has not been called. Returns the result of the chain, or the gate it stops at."""
         task, board = self.task, self.invocation.board
-        chain = task.checked.chain
-        assert chain is not None
+        chain = chain_of(task.checked)
         args = await self._admitted()
         parts = parts_of(self.invocation.run_id, task.checked, args, self.runner.gateway, board.settled)
         plan_hash = await self._on_record(parts)
-        scope: dict[str, JsonValue] = {"input": args, "steps": {}}
+        steps: dict[str, JsonValue] = {}
+        scope: dict[str, JsonValue] = {"input": args, "steps": steps}
         done: list[StepResult] = []
         for call, part in zip(chain.calls, parts, strict=True):
             result = board.settled(part.uid) or await self._next(part, scope, plan_hash, is_known(call))
@@ -84,17 +84,14 @@ class _Run:
             if result.status != "completed":
                 return {"result": stopped(task.checked, done)}
             output = await self.runner.output(result)
-            named = {call.id: {"output": output}, str(len(done)): {"output": output}}
-            steps = scope["steps"]
-            assert isinstance(steps, dict)
-            scope |= {"steps": {**steps, **named}, "previous_result": output}
+            steps |= {call.id: {"output": output}, str(len(done)): {"output": output}}
+            scope["previous_result"] = output
         return {"result": finished(task.checked, done)}
 
     async def _admitted(self) -> dict[str, JsonValue]:
         """Let the call of the chain itself pass, as any call does. Raises CapabilityRejected."""
         task, gateway = self.task, self.runner.gateway
-        chain = task.checked.chain
-        assert chain is not None
+        chain = chain_of(task.checked)
         site = site_of(task.checked, task.plan_hash, self.invocation, task.budgets)
         args = (await gateway.admit(chain.name, task.args, site)).args
         chains = gateway.world.chains
@@ -116,12 +113,9 @@ class _Run:
         if invocation.cancelled_by:
             result = await self.runner.cancelled(part, invocation)
             return result if result.code == CANCELLED else await self._settle(result)
-        capability = registry.get(part.step.capability or "")
-        assert capability is not None
+        capability = registry[part.step.capability or ""]
         try:
-            resolved = resolve(dict(part.step.params), scope)
-            assert isinstance(resolved, dict)
-            args = complete(capability, resolved)
+            args = complete(capability, resolve_params(part.step.params, scope))
             gate_id = await self._gate(capability, part, args, plan_hash, known)
         except CapabilityError as error:
             return await self._settle(failed(part, error))
@@ -159,8 +153,6 @@ class _Run:
         refuse_secrets(capability, args, gateway.world.redactor)  # what could never be called is not put
         if capability.preflight:  # before a person
             await asyncio.to_thread(capability.check, args, gateway.world)
-        chain = task.checked.chain
-        assert chain is not None
         card = {
             "capability": capability.name,
             "step_id": part.step.id,
@@ -171,7 +163,7 @@ class _Run:
             "effect": capability.effect,
             "reason": judged.reason,
             "plan_hash": plan_hash,
-            "chain": chain.hash,
+            "chain": chain_of(task.checked).hash,
             "policy": evidence(judged.ruling, gateway.world).model_dump(mode="json"),
             "pin": part.pin,
             "width": width_of(capability, args),
@@ -180,7 +172,7 @@ class _Run:
         if past.again:
             card |= {"reason": AGAIN, "done_before": invocation.run_id}
             return await self.gates.open(part, card, invocation)
-        with_plan = None if judged.own_gate else await self._with_plan(chain)
+        with_plan = None if judged.own_gate else await self._with_plan(chain_of(task.checked))
         return await self.gates.open(part, card, invocation, task.gate_id if known else "", with_plan)
 
     async def _with_plan(self, chain: Chain) -> Decision | None:
@@ -205,9 +197,8 @@ class _Run:
 
         invocation.emit("tool_call_start", {**event_fields, "args": args}, part.uid)
         async with invocation.board.slots:
-            result = await self.runner.attempt(
-                part, plan_hash, arguments, event_fields, invocation, self.task.budgets, self.task.ask_from
-            )
+            site = site_of(part, plan_hash, invocation, self.task.budgets, self.task.ask_from)
+            result = await self.runner.attempt(site, arguments, event_fields, invocation)
         how = {"status": result.status, "seconds": result.seconds, "error": result.error}
         invocation.emit("tool_call_end", {**event_fields, **how}, part.uid)
         return result

@@ -10,7 +10,7 @@ from planwright.domain.plan import CheckedStep
 from planwright.domain.schedule import waves
 from planwright.planning.write_conflicts import before
 from planwright.settings.settings import Execution
-from planwright.state.agent_state import AgentState, AgentUpdate, StepTask
+from planwright.state.agent_state import AgentState, AgentUpdate, StepTask, plan_of
 from planwright.state.invocation import invocation_of
 from planwright.state.lane_state import LaneInput
 from planwright.state.node import Node
@@ -20,8 +20,7 @@ def dispatch(gateway: Gateway) -> Node[AgentState, AgentUpdate]:
     """Read the approved plan, then announce its start; the edge behind this node sends its steps."""
 
     async def dispatch(state: AgentState, config: RunnableConfig) -> AgentUpdate:
-        plan, invocation = state["plan"], invocation_of(config)
-        assert plan is not None
+        plan, invocation = plan_of(state), invocation_of(config)
         await gateway.runnable_plan(invocation.lease, plan.plan_hash)
         data = {
             "plan_id": plan.plan_id,
@@ -37,8 +36,7 @@ def dispatch(gateway: Gateway) -> Node[AgentState, AgentUpdate]:
 
 def sends(state: AgentState, execution: Execution) -> list[Send]:
     """One `Send` a step, in topological order: gated, agentic and chains to a lane, others to one node."""
-    plan, checked = state["plan"], state["checked"]
-    assert plan is not None
+    plan, checked = plan_of(state), state["checked"]
     barriers = _barriers(checked) if execution.order == "waves" else {}
     sent = []
     for index, entry in enumerate(checked, 1):

@@ -14,9 +14,12 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import capability
 from planwright.capabilities.registry import Registry
 from planwright.domain.plan import Plan
-from planwright.planning.rules import check
+from planwright.domain.run_context import RunContext
+from planwright.planning.rules import Rules, check
 from planwright.security.jail import Jail
+from planwright.settings.profile import in_force
 from planwright.settings.settings import load
+from planwright.state.agent_state import ModelRoute
 
 
 class Note(BaseModel):
@@ -49,7 +52,14 @@ def world() -> CallContext:
     return CallContext(load(folder), Jail(folder), nothing)
 
 
+@cache
+def rules() -> Rules:
+    """Measure plans by the defaults, for a model that can call tools."""
+    settings, route = world().settings, ModelRoute(provider="scripted", model="m", can_call=True)
+    return Rules(REGISTRY, settings, world(), route, in_force(settings, RunContext()))
+
+
 def judged(plan: Plan | None) -> list[str]:
     """List the codes of what is wrong with a plan."""
     assert plan is not None
-    return [finding.code for finding in check(plan, REGISTRY, world().settings, world())]
+    return [finding.code for finding in check(plan, rules())]
