@@ -21,7 +21,7 @@ from benchmarks.plan_validator import lost, why_wrong
 from planwright.domain.errors import ModelOutputInvalid, PlanInvalid
 from planwright.domain.plan import Plan
 from planwright.nodes.plan.planner import proposal_of
-from tests.nodes.plan_world import judged
+from tests.planning.plan_world import judged
 
 MANY, SEED = 50_000, 11
 HOSTILE: tuple[Any, ...] = (

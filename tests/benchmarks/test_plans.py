@@ -13,7 +13,7 @@ from benchmarks.plans import play
 from planwright.domain.errors import ModelOutputInvalid, PlanInvalid
 from planwright.domain.plan import Plan
 from planwright.nodes.plan.planner import proposal_of
-from tests.nodes.plan_world import judged
+from tests.planning.plan_world import judged
 
 HOSTILE = Path(__file__).with_name("hostile_plans.jsonl").read_text("utf-8").splitlines()
 READ: dict[str, Any] = {"id": "s1", "capability": "notes.read", "params": {"name": "a"}}

@@ -1,4 +1,4 @@
-"""The sixty written lanes (tests/nodes/critic/sixty_lanes.jsonl), each played through the whole graph."""
+"""The sixty written lanes (tests/critic/sixty_lanes.jsonl), each played through the whole graph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from planwright.graph.agent import Agent
     from tests.scenarios.conftest import Scene
 
-WRITTEN = Path(__file__).parents[1] / "nodes" / "critic" / "sixty_lanes.jsonl"
+WRITTEN = Path(__file__).parents[1] / "critic" / "sixty_lanes.jsonl"
 LANES: list[dict[str, Any]] = [json.loads(line) for line in WRITTEN.read_text("utf-8").splitlines()]
 OWN = "own."  # the lanes speak of built-in names, which nothing else may have
 PROPOSED = "memory.write"  # built in: what it would remember unasked is proposed

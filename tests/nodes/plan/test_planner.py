@@ -12,7 +12,7 @@ import pytest
 from planwright.domain.errors import ModelOutputInvalid, PlanInvalid
 from planwright.domain.plan import Plan
 from planwright.nodes.plan.planner import proposal_of
-from tests.nodes.plan_world import judged
+from tests.planning.plan_world import judged
 
 TABLE = tomllib.loads(Path(__file__).with_name("planner_replies.toml").read_text("utf-8"))
 REPLIES: list[dict[str, Any]] = TABLE["reply"]

@@ -17,7 +17,7 @@ from planwright.security.egress.pinned_backend import system_resolver
 from planwright.settings.egress import Egress
 
 if TYPE_CHECKING:
-    from tests.capabilities.egress.conftest import Stage
+    from tests.security.egress.conftest import Stage
 
 MakeStage = Callable[..., "Stage"]
 pytestmark = pytest.mark.enable_socket

@@ -20,7 +20,7 @@ from planwright.domain.errors import (
     CapabilityUnavailable,
     EffectInDoubt,
 )
-from tests.capabilities.test_gateway import open_gate
+from tests.capabilities.gateway.test_gateway import open_gate
 
 MakeWorld = Callable[..., CallContext]
 MakeBench = Callable[..., Awaitable[Any]]
