@@ -8,7 +8,7 @@ from datetime import datetime
 
 from planwright.approvals.edit import read_edit
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.chains.compose import surface_in_run
+from planwright.capabilities.chains.compose import allowed_in_run
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.consent.gate import Gate
 from planwright.checkpoints.serde import storable
@@ -46,7 +46,7 @@ def review(registry: Registry, stores: Stores, settings: Settings, world: CallCo
         profile = in_force(settings, read_context(run.context if run else None))
         spent = await stores.budgets.spent(gate.run_id, at)
         asked = world.on_behalf_of(gate.tenant, profile.agent)
-        surface = await surface_in_run(registry, world.chains, gate.run_id, profile)
+        surface = await allowed_in_run(registry, world.chains, gate.run_id, profile)
         rules = Rules(surface, settings, asked, route, profile)
         checked, findings, _ = await asyncio.to_thread(examine, edited, rules, gate.run_id, results, spent)
         findings += dropped(checked, await stores.plans.steps_of_run(gate.run_id), registry)

@@ -20,7 +20,7 @@ from pydantic import JsonValue
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability, check_arguments
 from planwright.capabilities.gateway.invoke import invoke
-from planwright.capabilities.mcp.standing import look
+from planwright.capabilities.mcp.standing import read_standings
 from planwright.capabilities.mcp.trust import Trust
 from planwright.capabilities.policy import decide as policy
 from planwright.capabilities.policy.file import read_policy
@@ -147,8 +147,8 @@ def mcp_server(folder: Path, answer: str, url: str = "") -> None:
     patience = "[mcp.bomb]\ncall_timeout_s = 3\n"
     put(folder, {".mcp.json": json.dumps({"mcpServers": {"bomb": entry}}), "planwright.toml": patience})
     trust = Trust(load(folder).store_folder)
-    for standing in look(load(folder)):
-        trust.give(standing.listed, standing.files, "kim", utc_now())
+    for standing in read_standings(load(folder)):
+        trust.give(standing.server, standing.files, "kim", utc_now())
 
 
 def spelled(value: object) -> str:

@@ -21,7 +21,7 @@ from benchmarks.consent_model import ModelServer, Script, model_server
 from benchmarks.consent_receivers import Receivers, receivers
 from benchmarks.consent_tools import own_capabilities, own_tools
 from benchmarks.consent_world import World, tool_log
-from planwright.capabilities.mcp.standing import look
+from planwright.capabilities.mcp.standing import read_standings
 from planwright.capabilities.mcp.trust import Trust
 from planwright.demo import mail
 from planwright.demo.workspace import write_workspace
@@ -203,8 +203,8 @@ def _status(out: Any) -> str:
 def _plug(workspace: Path, url: str) -> None:
     (workspace / ".mcp.json").write_text(json.dumps({"mcpServers": {"board": {"url": url}}}), "utf-8")
     settings = load(workspace)
-    for standing in look(settings):
-        Trust(settings.store_folder).give(standing.listed, standing.files, "ada", utc_now())
+    for standing in read_standings(settings):
+        Trust(settings.store_folder).give(standing.server, standing.files, "ada", utc_now())
 
 
 def _write_template(folder: Path, outside: Receivers) -> None:

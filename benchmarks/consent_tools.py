@@ -9,7 +9,8 @@ from typing import Any
 from langchain_core.tools import BaseTool, tool
 
 from benchmarks.consent_world import tool_log
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 
 
 def own_capabilities(workspace: Path) -> list[Capability]:

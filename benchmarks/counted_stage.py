@@ -23,7 +23,8 @@ from benchmarks.consent_cases import DEFAULT_POLICY
 from benchmarks.counted_shapes import Shape
 from benchmarks.counting_receiver import Receiver, receiving
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.checkpoints.database import Boundary
 from planwright.checkpoints.stores import open_stores
 from planwright.domain.errors import CapabilityUnavailable

@@ -26,7 +26,8 @@ from pydantic import PrivateAttr
 
 from benchmarks.played_calls import flaws
 from benchmarks.recorded_runs import ADD, END, RUNS, Recorded, reply
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.domain.errors import PlanwrightError
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph

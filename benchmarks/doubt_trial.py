@@ -24,7 +24,8 @@ from pydantic import BaseModel, PrivateAttr
 from benchmarks.crash_trial import in_child
 from benchmarks.receiver import append
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.checkpoints.stores import open_stores
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph

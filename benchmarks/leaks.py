@@ -13,7 +13,8 @@ from langchain_core.outputs import ChatGenerationChunk
 from langgraph.types import Command
 
 from benchmarks.leak_stage import Stage
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable, PlanwrightError
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel

@@ -26,7 +26,7 @@ from typing import Literal
 from rich.console import Console
 from rich.table import Table
 
-from planwright.capabilities.contract import capability
+from planwright.capabilities.declaration import capability
 from planwright.domain.errors import RunError
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph

@@ -20,7 +20,8 @@ from pydantic import Field
 from benchmarks.oracle_plans import Case
 from benchmarks.plan_oracle import Outcome, Sketch, Step
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.checkpoints.effects.kept_effects import NEW
 from planwright.checkpoints.effects.ledger import Ledger
 from planwright.domain.errors import CapabilityForbidden, CapabilityUnavailable

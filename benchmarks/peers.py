@@ -27,7 +27,7 @@ from pydantic import SecretStr
 from rich.console import Console
 
 from benchmarks.makespan import RESULTS, SCRATCH, join_results
-from planwright.capabilities.contract import capability
+from planwright.capabilities.declaration import capability
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
 from planwright.settings.settings import load

@@ -19,7 +19,8 @@ from pydantic import JsonValue
 
 from planwright.capabilities.builtin.files import inside
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.serde import AllowListedSerializer
 from planwright.execution.tool_calls import CallReader, batch_of, tools_of

@@ -19,7 +19,8 @@ from typing import Literal
 from pydantic import BaseModel, JsonValue
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.domain.errors import CapabilityRejected
 
 Fault = Literal["none", "doubles", "forgets", "refuses", "denies"]

@@ -11,7 +11,8 @@ from pydantic import BaseModel
 
 from benchmarks.simulated_time import Late, SimulatedLoop, World
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable
 
 Fate = Literal["answer", "slow", "refuse", "unavailable", "silent", "broken", "under way", "late"]

@@ -28,8 +28,9 @@ from benchmarks.template_oracle import Refused, expected, left_open, references
 from benchmarks.watched import CANARY, Looked, scope
 from planwright.capabilities.builtin.chain import create_chain
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.chains.compose import compose
-from planwright.capabilities.contract import capability, check_arguments
+from planwright.capabilities.chains.compose import compose_chain
+from planwright.capabilities.contract import check_arguments
+from planwright.capabilities.declaration import capability
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.stores import open_stores
 from planwright.domain.errors import CapabilityRejected, PlanInvalid
@@ -95,7 +96,7 @@ class Workshop:
         given: dict[str, Any] = {"name": "a_chain", "description": "d", "steps": steps}
         try:
             known = check_arguments(create_chain, given)
-            compose(known, self._registry, self._registry, self._world)
+            compose_chain(known, self._registry, self._registry, self._world)
         except REFUSALS:
             return False
         return True

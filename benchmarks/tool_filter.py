@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 
 from benchmarks.makespan import RESULTS, join_results
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.capabilities.registry import Registry
 
 WORDS = (

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from planwright.capabilities.call_context import CallContext as CallContext
-    from planwright.capabilities.contract import capability as capability
+    from planwright.capabilities.declaration import capability as capability
     from planwright.domain.plan import Compensation as Compensation
 
 _HOMES = {
     "CallContext": "planwright.capabilities.call_context",
     "Compensation": "planwright.domain.plan",
-    "capability": "planwright.capabilities.contract",
+    "capability": "planwright.capabilities.declaration",
 }
 
 __all__ = ["CallContext", "Compensation", "capability"]

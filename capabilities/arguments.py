@@ -11,17 +11,17 @@ from planwright.capabilities.contract import Capability
 from planwright.domain.references import has_reference
 
 
-def misfits(found: Capability, params: dict[str, JsonValue], *, literal: bool = False) -> Iterator[str]:
+def misfits(capability: Capability, params: dict[str, JsonValue], *, literal: bool = False) -> Iterator[str]:
     """Name every argument that cannot be right, and why; `literal` ones refer to nothing."""
     try:
-        found.args.model_validate(params)
+        capability.args.model_validate(params)
     except ValidationError as error:
         for entry in error.errors():
             value = _at(params, entry["loc"])
             if entry["type"] not in ("missing", "extra_forbidden") and not literal and has_reference(value):
                 continue
             name = ".".join(map(str, entry["loc"])) or "params"
-            yield f"{found.name}: {name}: {entry['msg'].lower()}"
+            yield f"{capability.name}: {name}: {entry['msg'].lower()}"
 
 
 def _at(params: dict[str, JsonValue], path: tuple[Any, ...]) -> JsonValue:

@@ -2,35 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import httpx
+from pydantic import JsonValue
 
 from planwright.capabilities.policy.file import Policy, default_policy
 from planwright.checkpoints.consent.delegations import Delegations
 from planwright.checkpoints.effects.file_versions import FileVersions
 from planwright.checkpoints.memories import Memories
 from planwright.checkpoints.whole_results import WholeResults
+from planwright.domain.chain import Chain
 from planwright.domain.clock import Clock, utc_now
 from planwright.domain.lease import Lease
+from planwright.domain.risk import Mode, Risk
 from planwright.security.egress.network import Network
 from planwright.security.jail import Jail
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.settings import Settings
 
-if TYPE_CHECKING:
-    from planwright.capabilities.chains.compose import Chains
+
+@dataclass(frozen=True)
+class MadeChain:
+    """A chain that a run has made, and the gravest of what its calls may do."""
+
+    chain: Chain
+    """Its definition."""
+    mode: Mode
+    """Gravest mode of its calls."""
+    risk: Risk
+    """Gravest risk of its calls."""
+
+
+class RunChains(Protocol):
+    """The chains that runs have made, and the making of new ones."""
+
+    async def of_run(self, run_id: str) -> Sequence[Chain]:
+        """List the chains that a run has made."""
+
+    async def has(self, run_id: str, chain: Chain) -> bool:
+        """Say whether a run has made exactly this chain."""
+
+    async def make(self, definition: Mapping[str, JsonValue], call: CallContext) -> MadeChain:
+        """Check a definition and store it for the run of a call. Raises CapabilityRejected."""
 
 
 @dataclass(frozen=True)
 class CallContext:
-    """The world as one call may see it: its workspace, network, memory, clock and key.
-
-    `request` is what the user wrote in this thread; `tainted` says whether what others wrote was read before
-    the call. Both are for the policy and for consent. `lease` guards what a call of a run writes here.
-    """
+    """The world as one call may see it: its workspace, network, memory, clock and key."""
 
     settings: Settings
     """Settings of the workspace."""
@@ -43,11 +65,11 @@ class CallContext:
     whole_results: WholeResults | None = None
     """Large results of the run, whole; None outside of a run."""
     file_versions: FileVersions | None = None
-    """Earlier versions of files that calls replaced; None where nobody keeps them."""
-    chains: Chains | None = None
-    """The chains that the run made; None where nobody keeps them."""
+    """Earlier versions of files that calls replaced; None where nothing stores them."""
+    chains: RunChains | None = None
+    """The chains that runs made; None where nothing stores them."""
     delegations: Delegations | None = None
-    """What a person has delegated; None where nobody keeps it."""
+    """What a person has delegated; None where nothing stores it."""
     tenant: str = "default"
     """Whose call it is."""
     run_id: str = ""

@@ -9,7 +9,8 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 
 __all__ = ["Capability", "capability"]
 

@@ -7,18 +7,19 @@ Its params are templates over the record: `{{input.<path>}}` is what the call wa
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from pydantic import BaseModel, JsonValue
 
+from planwright.capabilities.schema_paths import JsonSchema
 from planwright.domain.errors import CapabilityRejected, SetupError
 from planwright.domain.plan import Compensation
-from planwright.domain.references import braced, reference_paths, resolve
+from planwright.domain.references import braced, reference_paths, resolve_params
 from planwright.domain.risk import Effect
 
 
-class Undone(Protocol):
-    """What is asked of a capability whose calls are to be undone."""
+class Undoable(Protocol):
+    """What a capability says of itself where its calls are to be undone."""
 
     @property
     def name(self) -> str:
@@ -33,7 +34,7 @@ class Undone(Protocol):
         """What a call is given."""
 
     @property
-    def result_schema(self) -> dict[str, Any]:
+    def result_schema(self) -> JsonSchema:
         """The JSON schema of what a call returns."""
 
     @property
@@ -41,20 +42,20 @@ class Undone(Protocol):
         """The call that undoes one of its own, where one does."""
 
 
-def check_compensation(found: Undone) -> None:
+def check_compensation(undone: Undoable) -> None:
     """Raise SetupError for a declared compensation that no record of a call could fill in."""
-    if found.compensation is None:
+    if undone.compensation is None:
         return
-    if found.effect == "pure":
-        raise SetupError(f"{found.name} changes nothing: it cannot be undone", "leave `compensation` out")
-    for flaw in template_flaws(found.compensation, found):
-        raise SetupError(f"the compensation of {found.name}: {flaw}", "mend its params")
+    if undone.effect == "pure":
+        raise SetupError(f"{undone.name} changes nothing: it cannot be undone", "leave `compensation` out")
+    for flaw in template_flaws(undone.compensation, undone):
+        raise SetupError(f"the compensation of {undone.name}: {flaw}", "mend its params")
 
 
-def template_flaws(given: Compensation, undone: Undone) -> Iterator[str]:
+def template_flaws(compensation: Compensation, undone: Undoable) -> Iterator[str]:
     """Say which templates name nothing that the record of a call holds."""
     returned = undone.result_schema.get("properties")
-    for text in braced(given.params):
+    for text in braced(compensation.params):
         path = next(reference_paths(text), [])
         if not path or path[0] not in ("input", "output"):
             yield f"{text} is neither {{{{input.…}}}} nor {{{{output.…}}}}"
@@ -65,7 +66,7 @@ def template_flaws(given: Compensation, undone: Undone) -> Iterator[str]:
 
 
 def filled_in(
-    given: Compensation, args: Mapping[str, JsonValue], output: tuple[JsonValue] | None
+    compensation: Compensation, args: Mapping[str, JsonValue], output: tuple[JsonValue] | None
 ) -> dict[str, JsonValue]:
     """Fill a compensation in from the record of a call; `output` is None where nobody knows it.
 
@@ -74,10 +75,9 @@ def filled_in(
     scope: dict[str, JsonValue] = {"input": dict(args)}
     if output is not None:
         scope["output"] = output[0]
-    elif any(path[0] == "output" for path in reference_paths(given.params)):
+    elif any(path[0] == "output" for path in reference_paths(compensation.params)):
         raise CapabilityRejected("undoing it takes its result, which nobody knows")
-    params = resolve(given.params, scope)
-    assert isinstance(params, dict)
+    params = resolve_params(compensation.params, scope)
     if text := next(braced(params), ""):
         raise CapabilityRejected(f"its record holds {text[:40]!r}, which would be read as a reference")
     return params

@@ -17,23 +17,27 @@ def check_compensations(registry: Registry, prohibited: Collection[str] = ()) ->
 
     What is declared to be undone by something prohibited simply cannot be undone.
     """
-    for found in registry:
-        given = found.compensation
-        for flaw in _call_flaws(given, registry) if given and given.capability not in prohibited else ():
-            raise SetupError(f"the compensation of {found.name}: {flaw}", "mend the declaration")
+    for capability in registry:
+        compensation = capability.compensation
+        for flaw in (
+            _call_flaws(compensation, registry)
+            if compensation and compensation.capability not in prohibited
+            else ()
+        ):
+            raise SetupError(f"the compensation of {capability.name}: {flaw}", "mend the declaration")
 
 
 def step_flaws(step: PlanStep, registry: Registry) -> Iterator[str]:
     """Say what is wrong with the compensation that a plan declares for a step."""
     if step.compensation is None:
         return
-    found = registry.get(step.capability or "")
-    if found is None or found.chain:
+    capability = registry.get(step.capability or "")
+    if capability is None or capability.chain:
         yield "calls of an agent or a chain are undone one by one, as their capabilities declare"
-    elif found.effect == "pure" or step.closing:
-        yield f"{found.name} changes nothing: it cannot be undone"
+    elif capability.effect == "pure" or step.closing:
+        yield f"{capability.name} changes nothing: it cannot be undone"
     else:
-        yield from template_flaws(step.compensation, found)
+        yield from template_flaws(step.compensation, capability)
         yield from _call_flaws(step.compensation, registry)
 
 
@@ -42,17 +46,17 @@ def compensation_of(effect: PastEffect, registry: Registry) -> Compensation | No
     step = effect.step.step if effect.step else None
     if step and step.compensation and step.capability == effect.capability:
         return step.compensation
-    found = registry.get(effect.capability)
-    return found.compensation if found else None
+    capability = registry.get(effect.capability)
+    return capability.compensation if capability else None
 
 
-def _call_flaws(given: Compensation, registry: Registry) -> Iterator[str]:
-    by = registry.get(given.capability)
+def _call_flaws(compensation: Compensation, registry: Registry) -> Iterator[str]:
+    by = registry.get(compensation.capability)
     if by is None:
-        yield f"there is no capability {given.capability!r}"
+        yield f"there is no capability {compensation.capability!r}"
     elif by.effect == "pure":
         yield f"{by.name} changes nothing: it cannot undo anything"
-    elif by.chain or given.capability in CLOSING:
+    elif by.chain or compensation.capability in CLOSING:
         yield f"{by.name} is no single call with an effect"
     else:
-        yield from misfits(by, given.params)
+        yield from misfits(by, compensation.params)

@@ -1,30 +1,25 @@
-"""The contract of a capability, and the decorator that declares one.
-
-A capability is an async or sync function with type hints and a docstring. What it may do is
-declared beside it; whatever is left out is assumed to be the worst.
-"""
+"""The contract of a capability: what can be done, with which arguments, and what a call of it may do."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar, Unpack
+from typing import TypeVar
 
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.compensation import check_compensation
-from planwright.capabilities.resources import Names, Resources, UseOf
-from planwright.capabilities.signature import Function, check_lookup, check_told, signature
+from planwright.capabilities.resources import Names, UseOf
+from planwright.capabilities.schema_paths import JsonSchema
+from planwright.capabilities.signature import Function, check_lookup
 from planwright.capabilities.source_code import code_hash
 from planwright.domain.chain import Chain
 from planwright.domain.errors import CapabilityRejected, PlanwrightError, SetupError
 from planwright.domain.hashing import sha256
 from planwright.domain.plan import Compensation
-from planwright.domain.risk import EFFECTS, RISK_OF_MODE, RISKS, Effect, Mode, Risk
+from planwright.domain.risk import EFFECTS, RISKS, Effect, Mode, Risk
 
 AnswerT = TypeVar("AnswerT")
 Preflight = Callable[[Mapping[str, JsonValue], CallContext], None]
@@ -36,34 +31,35 @@ Varies = Callable[[Mapping[str, JsonValue], CallContext], tuple[Risk, Effect]]
 
 In a plan, arguments may still be references (`has_reference`): it has to assume the worst of them.
 """
-Lookup = Function
-"""Tells whether an effect has happened, of the same arguments as its capability, or some of them.
-
-It returns the result where the effect has happened under the idempotency key of its CallContext, None
-where it has not and is not under way, and raises CapabilityUnavailable where it cannot tell for now.
-"""
 
 
 @dataclass(frozen=True)
 class PartCall:
-    """One call that a chain makes. `args` None when none is known; `known` when all of them are."""
+    """One call that a chain makes."""
 
     part: Capability
+    """Capability that is called."""
     args: dict[str, JsonValue] | None
+    """Arguments of the call, with references where they are not known yet; None where none is known."""
     known: bool
+    """Whether all its arguments are known."""
 
 
 @dataclass(frozen=True)
 class Guide:
-    """What the planner is told about a capability: when to use it, with examples."""
+    """What the planner reads about a capability: when to use it, with examples."""
 
     instructions: str = ""
     """When and how to use it, as the planner reads it; "" for nothing."""
     examples: tuple[str, ...] = ()
+    """Requests that it is for, in a user's words; for a chain, its arguments."""
     priority: int = 100
     """Place in the list that the planner reads: the lowest number comes first."""
     always_active: bool = False
-    """Whether every planner is told of it, whatever the task."""
+    """Whether every planner reads of it, whatever the task."""
+
+
+NO_GUIDE = Guide()
 
 
 @dataclass(frozen=True)
@@ -71,19 +67,31 @@ class Capability:
     """One thing that can be done. Raises SetupError when its effect and its lookup do not go together."""
 
     name: str
+    """Name that plans and policies call it by, as `tickets.create`."""
     description: str
+    """What a call does, in one sentence that models read."""
     function: Function
+    """What is called; sync functions run in a thread."""
     args: type[BaseModel]
-    result: TypeAdapter[Any]
+    """Model that the arguments of a call are checked by."""
+    result: TypeAdapter[object]
+    """Checks what a call returns, and turns it into JSON."""
     mode: Mode
+    """What a call touches, from `read_only` to `destructive`."""
     risk: Risk
+    """How much harm a call can do at worst."""
     effect: Effect
+    """What a crash in the middle of a call means: whether it may be made again."""
     tags: tuple[str, ...] = ()
-    guide: Guide = Guide()
+    """Words that a request for it is likely to hold."""
+    guide: Guide = NO_GUIDE
+    """When to use it, as the planner reads it."""
     timeout_s: float | None = None
     """Seconds that a call may take where its step does not say; None for `execution.step_timeout_s`."""
     preflight: Preflight | None = None
+    """Refuses arguments that could never be allowed; None where there are none."""
     hosts: Hosts | None = None
+    """Lists the hosts that a call reaches; None where it does not say."""
     reads: Names | None = None
     """Resources that a call reads, or what names them by its arguments; None where it does not say."""
     adds: Names | None = None
@@ -91,21 +99,26 @@ class Capability:
     writes: Names | None = None
     """The same for those that a call overwrites; no two calls overwrite one at once."""
     varies: Varies | None = None
+    """Says the risk and effect of a call by its arguments; None where they are always the declared ones."""
     declared: bool = True
     """Whether its mode was declared; false where the worst was assumed."""
     context_parameter: str | None = None
-    result_schema: dict[str, Any] = field(default_factory=dict)
+    """Name of the parameter that takes the CallContext; None where the function takes none."""
+    result_schema: JsonSchema = field(default_factory=dict)
+    """JSON schema of the result."""
     chain: Chain | None = None
+    """Definition of a chain that a run made; None for every other capability."""
     calls: Callable[[Mapping[str, JsonValue] | None], Sequence[PartCall]] | None = None
     """Lists the calls that a chain makes of its arguments, as far as they are known; None for no chain."""
     lookup: Capability | None = None
     """Tells whether a queryable effect has happened; None for every other effect."""
     compensation: Compensation | None = None
+    """Call that undoes a call of it; None where there is none."""
     destinations: tuple[str, ...] = ()
     """Names of the arguments that say where an effect goes: a path, a recipient, an address."""
     trusted_result: bool = False
     """Whether its result holds only what the program itself, or whoever called, has written."""
-    source: Callable[..., Any] | type | None = None
+    source: Callable[..., object] | type | None = None
     """What its code is in, where that is not `function`: the tool behind a wrapper; else None."""
     server: str = ""
     """Name of the MCP server of a tool; "" for what is no such tool."""
@@ -117,15 +130,16 @@ class Capability:
             raise SetupError(f"{self.name} has no argument `{strange[0]}`", "mend its destinations")
 
     @cached_property
-    def args_schema(self) -> dict[str, Any]:
+    def args_schema(self) -> JsonSchema:
         """The JSON schema of the arguments."""
         return self.args.model_json_schema()
 
     @cached_property
     def defaults(self) -> dict[str, JsonValue]:
         """The arguments that may be left out, and what they are then."""
-        optional = {name: one for name, one in self.args.model_fields.items() if not one.is_required()}
-        filled = {name: one.get_default(call_default_factory=True) for name, one in optional.items()}
+        fields = self.args.model_fields.items()
+        optional = {name: field for name, field in fields if not field.is_required()}
+        filled = {name: field.get_default(call_default_factory=True) for name, field in optional.items()}
         plain: dict[str, JsonValue] = to_jsonable_python(filled)
         return plain
 
@@ -158,17 +172,17 @@ class Capability:
             return self._answer(how, lambda: frozenset(declared(args, context)))
         return frozenset(names or ())
 
-    def _answer(self, what: str, ask: Callable[[], AnswerT]) -> AnswerT:
+    def _answer(self, part: str, ask: Callable[[], AnswerT]) -> AnswerT:
         """Ask a part of the declaration about a call. Raises CapabilityRejected when it breaks."""
         try:
             return ask()
         except PlanwrightError:
             raise
         except Exception as error:
-            cause = f"the {what} of {self.name} broke: {type(error).__name__}: {error}"
+            cause = f"the {part} of {self.name} broke: {type(error).__name__}: {error}"
             raise CapabilityRejected(cause, "mend them; nothing was called") from error
 
-    def given(self, args: Mapping[str, JsonValue], context: CallContext) -> Capability:
+    def narrowed(self, args: Mapping[str, JsonValue], context: CallContext) -> Capability:
         """Narrow risk and effect to those of a call with these arguments.
 
         Raises CapabilityRejected when `varies` breaks, or says what is graver than the declaration.
@@ -179,8 +193,8 @@ class Capability:
             risk, effect = self.varies(args, context)
             if effect == "queryable" and self.lookup is None:
                 raise CapabilityRejected(f"{self.name} varies to queryable, and has no lookup", "declare one")
-            narrowed = replace(self, risk=risk, effect=effect)
-            graver = narrowed.graver_than(self.risk, self.effect)
+            narrower = replace(self, risk=risk, effect=effect)
+            graver = narrower.graver_than(self.risk, self.effect)
         except PlanwrightError:
             raise
         except Exception as error:
@@ -189,7 +203,7 @@ class Capability:
         if graver:
             cause = f"{self.name} varies to {risk}, {effect}: graver than it declares"
             raise CapabilityRejected(cause, "declare the gravest; nothing was called")
-        return narrowed
+        return narrower
 
     def graver_than(self, risk: Risk, effect: Effect) -> bool:
         """Say whether its risk or its effect is graver than these."""
@@ -208,93 +222,13 @@ class Capability:
         return [*declared, self.args_schema, self.guide.instructions, *chained]
 
 
-def capability(
-    name: str,
-    *,
-    mode: Mode | None = None,
-    risk: Risk | None = None,
-    effect: Effect | None = None,
-    tags: Sequence[str] = (),
-    guide: Guide = Guide(),
-    timeout_s: float | None = None,
-    preflight: Preflight | None = None,
-    hosts: Hosts | None = None,
-    varies: Varies | None = None,
-    lookup: Lookup | None = None,
-    compensation: Compensation | None = None,
-    destinations: Sequence[str] = (),
-    trusted_result: bool = False,
-    **resources: Unpack[Resources],
-) -> Callable[[Function], Capability]:
-    """Declare a function as a capability.
-
-    Left out, `mode` is `destructive` (a person decides every call), `risk` follows the mode, and
-    `effect` is `pure` for `read_only`, else `blind`; with `varies`, both are the gravest that a call
-    can have. A queryable effect has to have a `lookup`, and no other may. Raises SetupError.
-    """
-
-    def declare(function: Function) -> Capability:
-        check_told(name, function)
-        found = _undeclared(name, function)
-        found = replace(
-            found,
-            **resources,
-            mode=mode or "destructive",
-            risk=risk or RISK_OF_MODE[mode or "destructive"],
-            effect=effect or ("pure" if mode == "read_only" else "blind"),
-            tags=tuple(tags),
-            guide=guide,
-            timeout_s=timeout_s,
-            preflight=preflight,
-            hosts=hosts,
-            varies=varies,
-            declared=mode is not None,
-            lookup=None if lookup is None else _lookup_of(found, lookup),
-            compensation=compensation,
-            destinations=tuple(destinations),
-            trusted_result=trusted_result,
-        )
-        check_compensation(found)
-        return found
-
-    return declare
-
-
-def _undeclared(name: str, function: Function) -> Capability:
-    """Read a capability off a function. Nothing is declared of it yet, so the worst is assumed."""
-    args, result, context = signature(name, function)
-    return Capability(
-        name=name,
-        description=inspect.cleandoc(function.__doc__ or "").split("\n\n")[0].replace("\n", " "),
-        function=function,
-        args=args,
-        result=result,
-        mode="destructive",
-        risk="Critical",
-        effect="blind",
-        declared=False,
-        context_parameter=context,
-        result_schema=result.json_schema(),
-    )
-
-
-def _lookup_of(found: Capability, function: Lookup) -> Capability:
-    """Declare the lookup of a capability: a pure call, with no more arguments than the capability has."""
-    lookup = _undeclared(f"{found.name}, its lookup", function)
-    if strange := [name for name in lookup.args.model_fields if name not in found.args.model_fields]:
-        cause = f"the lookup of {found.name} asks for `{strange[0]}`, which {found.name} is not given"
-        known = ", ".join(found.args.model_fields) or "nothing"
-        raise SetupError(cause, f"it may ask for: {known}, CallContext")
-    return replace(lookup, mode="read_only", risk="None", effect="pure")
-
-
 def check_arguments(capability: Capability, params: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Validate complete arguments and fill in defaults. Raises ValidationError."""
     dumped: dict[str, JsonValue] = capability.args.model_validate(dict(params)).model_dump(mode="json")
     return dumped
 
 
-def explain(error: ValidationError) -> str:
+def error_summary(error: ValidationError) -> str:
     """Put a validation error on one line: which argument, and what is wrong with it."""
     parts = [f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg'].lower()}" for e in error.errors()]
     return "; ".join(parts[:4])

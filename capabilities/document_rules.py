@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.reserved_paths import Reserved, reserved_paths
 from planwright.domain.errors import CapabilityForbidden
-from planwright.security.jail import spelled
+from planwright.security.jail import folded_parts
 from planwright.settings.files import PROGRAMS
 
 _PACKAGES = ("site-packages", "dist-packages", "node_modules", "__pypackages__", "__pycache__")
@@ -53,19 +53,19 @@ def check_name(path: str, call: CallContext) -> None:
     parts = call.workspace.check(path, write=True)
     if not parts:
         return  # the workspace itself, which the jail does not write
-    names = spelled(parts)
+    names = folded_parts(parts)
     for why in _never_written(call, parts, names):
         raise _never(path, why)
     plain, allowed = call.settings.files, "/".join(parts)
     if any(_fits(names, pattern) for pattern in plain.allow):
         return
-    listed = f'list it in planwright.toml: [files] allow = ["{allowed}"]'
+    advice = f'list it in planwright.toml: [files] allow = ["{allowed}"]'
     if reader := _obeyed_by(names[-1]):
-        raise CapabilityForbidden(f"{path} is obeyed by {reader}", listed)
+        raise CapabilityForbidden(f"{path} is obeyed by {reader}", advice)
     if PurePosixPath(names[-1]).suffix not in plain.types:
         raise CapabilityForbidden(
             f"{path} is no document: those end in {' '.join(plain.types)}",
-            f"give it one of these endings, or {listed}",
+            f"give it one of these endings, or {advice}",
         )
 
 
@@ -98,11 +98,11 @@ def _import_path(root: Path) -> Iterator[Reserved]:
     for entry in sys.path:
         place = Path(entry or ".").resolve()
         if place != root and place.is_relative_to(root):
-            yield Reserved(spelled(place.relative_to(root).parts), "the import path")
+            yield Reserved(folded_parts(place.relative_to(root).parts), "the import path")
 
 
 def _fits(names: tuple[str, ...], pattern: str) -> bool:
-    wanted = spelled(PurePosixPath(pattern).parts)
+    wanted = folded_parts(PurePosixPath(pattern).parts)
     pairs = zip(names, wanted, strict=False)
     return len(names) == len(wanted) and all(fnmatchcase(name, part) for name, part in pairs)
 
@@ -117,7 +117,7 @@ def _obeyed() -> tuple[tuple[str, str], ...]:
     """Read the table of names, spelled as paths are."""
     text = files(__package__).joinpath("obeyed_names.csv").read_text("utf-8")
     rows = csv.DictReader(text.splitlines())
-    return tuple((spelled((row["name"],))[0], row["obeyed_by"]) for row in rows)
+    return tuple((folded_parts((row["name"],))[0], row["obeyed_by"]) for row in rows)
 
 
 def _never(path: str, why: str) -> CapabilityForbidden:

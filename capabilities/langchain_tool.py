@@ -16,7 +16,7 @@ from planwright.capabilities.mcp.schema_arguments import arguments_by
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import RISK_OF_MODE, Effect, Mode, Risk
 
-_RESULT: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+_RESULT: TypeAdapter[object] = TypeAdapter(JsonValue)
 
 
 def from_tool(tool: BaseTool) -> Capability:
@@ -29,15 +29,15 @@ def from_tool(tool: BaseTool) -> Capability:
         args = arguments_by(tool.name, args)
     if not (isinstance(args, type) and issubclass(args, BaseModel)):
         raise SetupError(f"the tool {tool.name} has no schema of its arguments", "give it an args_schema")
-    told = tool.metadata or {}
-    hints = read_hints(told)
-    said = told.get("mode", hints.mode)
-    mode: Mode = _one_of(tool, "mode", said or "destructive", get_args(Mode))
-    risk: Risk = _one_of(tool, "risk", told.get("risk", RISK_OF_MODE[mode]), get_args(Risk))
-    effect: Effect = _one_of(tool, "effect", told.get("effect", hints.effect(mode)), get_args(Effect))
+    metadata = tool.metadata or {}
+    hints = read_hints(metadata)
+    declared = metadata.get("mode", hints.mode)
+    mode: Mode = _one_of(tool, "mode", declared or "destructive", get_args(Mode))
+    risk: Risk = _one_of(tool, "risk", metadata.get("risk", RISK_OF_MODE[mode]), get_args(Risk))
+    effect: Effect = _one_of(tool, "effect", metadata.get("effect", hints.effect(mode)), get_args(Effect))
 
-    async def call(**given: Any) -> Any:
-        return await tool.ainvoke(given)
+    async def call(**arguments: Any) -> Any:
+        return await tool.ainvoke(arguments)
 
     return Capability(
         name=tool.name.lower(),
@@ -49,13 +49,15 @@ def from_tool(tool: BaseTool) -> Capability:
         risk=risk,
         effect=effect,
         tags=tuple(tool.tags or ()),
-        declared=said is not None,
+        declared=declared is not None,
         result_schema=_RESULT.json_schema(),
         source=getattr(tool, "coroutine", None) or getattr(tool, "func", None) or type(tool),
     )
 
 
-def _one_of(tool: BaseTool, what: str, given: Any, known: tuple[Any, ...]) -> Any:
-    if given not in known:
-        raise SetupError(f"the tool {tool.name} declares {what} {given!r}", f"use one of: {', '.join(known)}")
-    return given
+def _one_of(tool: BaseTool, field: str, value: Any, known: tuple[Any, ...]) -> Any:
+    if value not in known:
+        raise SetupError(
+            f"the tool {tool.name} declares {field} {value!r}", f"use one of: {', '.join(known)}"
+        )
+    return value

@@ -35,6 +35,7 @@ BUILT_IN = (
     *("channel", "http", "text", "answer", "delegate", "results", "chain"),
 )
 ALWAYS = ("datetime.now", "memory.search")
+MOST_DERIVED = 64
 _SEPARATOR = re.compile(r"[._-]+")
 _WORD = re.compile(r"[a-z0-9]+")
 
@@ -52,16 +53,16 @@ class Registry:
     def __init__(self, capabilities: Iterable[Capability], prohibit: Iterable[str] = ()) -> None:
         left_out = set(prohibit)
         by_name: dict[str, Capability] = {}
-        for found in capabilities:
-            if found.name in by_name:
-                raise SetupError(f"two capabilities are named {found.name}", "rename one of them")
-            if found.name not in left_out:
-                by_name[found.name] = found
+        for capability in capabilities:
+            if capability.name in by_name:
+                raise SetupError(f"two capabilities are named {capability.name}", "rename one of them")
+            if capability.name not in left_out:
+                by_name[capability.name] = capability
         self._by_name: Mapping[str, Capability] = MappingProxyType(by_name)
         self._names = sorted(by_name)
         self._index = _index(by_name[name] for name in self._names)
         self._withheld: Mapping[str, str] = {}
-        self._narrowed: dict[tuple[object, ...], Registry] = {}
+        self._derived: dict[tuple[object, ...], Registry] = {}
         self.chains: tuple[str, ...] = ()
         self.hash = sha256([by_name[name].fingerprint() for name in self._names])
 
@@ -87,19 +88,29 @@ class Registry:
         key = (profile.tools, profile.modes)
         if key == (None, None):
             return self
-        if key not in self._narrowed:
-            reasons = {found.name: profile.why_not(found.name, found.mode) for found in self}
-            narrowed = Registry(found for found in self if not reasons[found.name])
+
+        def narrow() -> Registry:
+            reasons = {tool.name: profile.why_not(tool.name, tool.mode) for tool in self}
+            narrowed = Registry(tool for tool in self if not reasons[tool.name])
             narrowed._withheld = {name: reason for name, reason in reasons.items() if reason}
-            self._narrowed[key] = narrowed
-        return self._narrowed[key]
+            return narrowed
+
+        return self.derived(key, narrow)
+
+    def derived(self, key: tuple[object, ...], derive: Callable[[], Registry]) -> Registry:
+        """Return the registry that was derived from this one under a key, or derive it now."""
+        if key not in self._derived:
+            while len(self._derived) >= MOST_DERIVED:
+                del self._derived[next(iter(self._derived))]
+            self._derived[key] = derive()
+        return self._derived[key]
 
     def beside(self, chains: Iterable[Capability]) -> Registry:
         """Lay the chains of one run over the registry, which stays as it is."""
-        made = list(chains)
-        joined = Registry([*self, *made])
+        added = list(chains)
+        joined = Registry([*self, *added])
         joined._withheld = self._withheld
-        joined.chains = tuple(dict.fromkeys([*self.chains, *(chain.name for chain in made)]))
+        joined.chains = tuple(dict.fromkeys([*self.chains, *(chain.name for chain in added)]))
         return joined
 
     def withholds(self, name: str) -> bool:
@@ -114,8 +125,8 @@ class Registry:
         """Suggest the names nearest to one that does not exist."""
         spelled = {known: _SEPARATOR.sub(" ", known) for known in self._names}
         wanted = _SEPARATOR.sub(" ", name.lower())
-        found = process.extract(wanted, spelled, scorer=fuzz.token_sort_ratio, limit=limit, score_cutoff=45)
-        return tuple(str(match[2]) for match in found)
+        matches = process.extract(wanted, spelled, scorer=fuzz.token_sort_ratio, limit=limit, score_cutoff=45)
+        return tuple(str(match[2]) for match in matches)
 
     def rank(self, text: str, limit: int, fits: Callable[[Capability], bool] = lambda _: True) -> list[str]:
         """Name the capabilities that fit a text best, of those that `fits` lets pass.
@@ -145,11 +156,11 @@ class Registry:
 
 def _index(capabilities: Iterable[Capability]) -> dict[str, list[tuple[int, float]]]:
     index: dict[str, list[tuple[int, float]]] = defaultdict(list)
-    for position, found in enumerate(capabilities):
-        tags = words(" ".join(found.tags))
+    for position, capability in enumerate(capabilities):
+        tags = words(" ".join(capability.tags))
         for word in tags:
             index[word].append((position, 1.0))
-        for word in words(found.description) - tags:
+        for word in words(capability.description) - tags:
             index[word].append((position, 0.5))
     return dict(index)
 
@@ -164,20 +175,20 @@ def load_registry(
 
     Raises SetupError for a module that cannot be imported or declares none.
     """
-    found: list[Capability] = []
+    capabilities: list[Capability] = []
     for name in BUILT_IN:
-        found += _declared_in(importlib.import_module(f"planwright.capabilities.builtin.{name}"))
-    listed = tuple(modules)
-    serve(workspace, listed)
-    for name in listed:
+        capabilities += _declared_in(importlib.import_module(f"planwright.capabilities.builtin.{name}"))
+    names = tuple(modules)
+    serve(workspace, names)
+    for name in names:
         declared = _declared_in(_import(name, workspace))
         if not declared:
             raise SetupError(
                 f"the module {name} declares no capability",
                 "decorate a function with @capability(…), or take it out of capabilities.modules",
             )
-        found += declared
-    return Registry([*found, *more], prohibit)
+        capabilities += declared
+    return Registry([*capabilities, *more], prohibit)
 
 
 def _declared_in(module: ModuleType) -> list[Capability]:

@@ -10,9 +10,9 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from planwright.capabilities.mcp.command_files import command_files
-from planwright.capabilities.mcp.entries import FILE_NAME, Listed, read_entries
+from planwright.capabilities.mcp.entries import FILE_NAME, ConfiguredServer, read_entries
 from planwright.domain.errors import CapabilityForbidden, SetupError
-from planwright.security.jail import spelled
+from planwright.security.jail import folded_parts
 from planwright.settings.settings import Settings, child_environment
 
 
@@ -40,13 +40,13 @@ def reserved_paths(settings: Settings) -> Iterator[Reserved]:
     for name, path in _files_in(settings, ""):
         yield from _at(settings.workspace, path, f"the setting {name}")
     try:
-        listed = read_entries(settings.workspace)
+        servers = read_entries(settings.workspace)
     except SetupError as error:
         raise CapabilityForbidden(
             f"nobody can tell what {FILE_NAME} starts: {error.cause}", error.next_step
         ) from error
-    for one in listed:
-        yield from _of_server(settings.workspace, one)
+    for server in servers:
+        yield from _of_server(settings.workspace, server)
 
 
 def _files_in(section: BaseModel, where: str) -> Iterator[tuple[str, Path]]:
@@ -70,19 +70,19 @@ def _files_of(value: object, name: str) -> Iterator[tuple[str, Path]]:
         yield name, Path(value)
 
 
-def _of_server(workspace: Path, listed: Listed) -> Iterator[Reserved]:
+def _of_server(workspace: Path, server: ConfiguredServer) -> Iterator[Reserved]:
     environment = child_environment({})
     try:
-        entry = listed.with_variables(environment)
+        entry = server.with_variables(environment)
     except SetupError:
-        entry = listed.entry  # it does not start as it is
-    named_by = f"the server {listed.name} in {FILE_NAME}"
-    for path in command_files(listed, entry, environment):
+        entry = server.entry  # it does not start as it is
+    named_by = f"the server {server.name} in {FILE_NAME}"
+    for path in command_files(server, entry, environment):
         yield from _at(workspace, path, named_by, below=False)
     for path in (Path(part) for value in entry.env.values() for part in value.split(os.pathsep) if part):
-        yield from _at(listed.folder(entry), path, named_by, root=workspace, below=False)
+        yield from _at(server.folder(entry), path, named_by, root=workspace, below=False)
     if entry.cwd:
-        yield from _at(workspace, listed.folder(entry), named_by)
+        yield from _at(workspace, server.folder(entry), named_by)
 
 
 def _at(
@@ -94,4 +94,4 @@ def _at(
         return  # no file has such a name
     for place in dict.fromkeys((os.path.normpath(folder / path), os.path.realpath(folder / path))):
         if Path(place).is_relative_to(home) and Path(place) != home:
-            yield Reserved(spelled(Path(place).relative_to(home).parts), named_by, below)
+            yield Reserved(folded_parts(Path(place).relative_to(home).parts), named_by, below)

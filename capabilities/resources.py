@@ -73,27 +73,27 @@ class Uses:
             (self.reads, other.adds | other.writes),
         )
         shared = (
-            max(one, another, key=lambda name: (len(_place(name)), name))
+            max(mine_name, another, key=lambda name: (len(_place(name)), name))
             for mine, others in pairs
-            for one, another in product(sorted(mine), sorted(others))
-            if overlap(one, another)
+            for mine_name, another in product(sorted(mine), sorted(others))
+            if overlap(mine_name, another)
         )
         return max(shared, key=lambda name: len(_place(name)), default=None)
 
 
 def all_of(uses: Iterable[Uses]) -> Uses:
     """Put together what several calls use."""
-    listed = list(uses)
+    several = list(uses)
     return Uses(
-        frozenset().union(*(one.reads for one in listed)),
-        frozenset().union(*(one.adds for one in listed)),
-        frozenset().union(*(one.writes for one in listed)),
+        frozenset().union(*(use.reads for use in several)),
+        frozenset().union(*(use.adds for use in several)),
+        frozenset().union(*(use.writes for use in several)),
     )
 
 
-def overlap(one: str, another: str) -> bool:
+def overlap(first: str, second: str) -> bool:
     """Say whether two names may stand for the same thing: they are equal, or one lies below the other."""
-    return all(a == b for a, b in zip(_place(one), _place(another), strict=False))
+    return all(a == b for a, b in zip(_place(first), _place(second), strict=False))
 
 
 def shown_name(name: str) -> str:

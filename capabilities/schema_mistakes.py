@@ -17,14 +17,14 @@ LONGEST = 200  # of a message, which may quote the whole value
 Mistake = tuple[str, str, tuple[str | int, ...]]
 
 
-def mistakes(schema: Mapping[str, Any], given: Any) -> list[Mistake]:
+def mistakes(schema: Mapping[str, Any], arguments: Any) -> list[Mistake]:
     """List keyword, message and place of each. Raises ValueError where the schema cannot be applied."""
     # Without a registry of its own the library would fetch what a `$ref` names.
     validator = validator_for(schema, default=Draft202012Validator)(schema, registry=Registry())
     try:
         return [
             (str(error.validator), error.message[:LONGEST], tuple(error.absolute_path))
-            for error in validator.iter_errors(given)
+            for error in validator.iter_errors(arguments)
         ]
     except (Unresolvable, RecursionError) as error:
         raise ValueError(f"its schema cannot be applied: {error}") from error

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Schema = Mapping[str, Any]
+JsonSchema = Mapping[str, Any]
+"""A JSON schema as it is read: the types of its values are what it is about."""
 MOST_STEPS_DOWN = 20  # of `$ref` and of nested alternatives; a schema may name itself
 _OF_VALUE = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 _SCALARS = frozenset(("string", "integer", "number", "boolean"))
@@ -25,17 +26,17 @@ _BECOMES = {
 
 
 @dataclass(frozen=True)
-class Place:
+class SchemaPlace:
     """A part of a schema, and the whole that its `$ref`s lead into."""
 
-    part: Schema
+    part: JsonSchema
     """This part of the schema."""
-    whole: Schema
+    whole: JsonSchema
     """The schema that references inside it lead into."""
 
-    def at(self, schema: object) -> Place | None:
+    def at(self, schema: object) -> SchemaPlace | None:
         """Go to another part of the same schema; None where that says nothing."""
-        return Place(schema, self.whole) if isinstance(schema, Mapping) and schema else None
+        return SchemaPlace(schema, self.whole) if isinstance(schema, Mapping) and schema else None
 
 
 class NotThere(Exception):
@@ -46,15 +47,15 @@ class NotThere(Exception):
         self.names = tuple(names)
 
 
-def whole(schema: Schema) -> Place:
+def root_place(schema: JsonSchema) -> SchemaPlace:
     """Begin at the whole of a schema."""
-    return Place(schema, schema)
+    return SchemaPlace(schema, schema)
 
 
-def place_in(place: Place, path: Sequence[str]) -> Place | None:
+def place_in(place: SchemaPlace, path: Sequence[str]) -> SchemaPlace | None:
     """Follow keys and indexes into a schema; None where it does not say. Raises NotThere."""
     for part in path:
-        ways: list[Place | None] = []
+        ways: list[SchemaPlace | None] = []
         names: list[str] = []
         for way in alternatives(place):
             if way is None:
@@ -71,24 +72,24 @@ def place_in(place: Place, path: Sequence[str]) -> Place | None:
     return place
 
 
-def fits(given: Place | None, wanted: Place | None, depth: int = 0) -> bool:
+def fits(offered: SchemaPlace | None, wanted: SchemaPlace | None, depth: int = 0) -> bool:
     """Say whether a value of one schema may be taken where another is asked for."""
-    if given is None or wanted is None or depth > MOST_STEPS_DOWN:
+    if offered is None or wanted is None or depth > MOST_STEPS_DOWN:
         return True
     return any(
-        one is None or other is None or _may_become(one, other, depth)
-        for one in alternatives(given)
-        for other in alternatives(wanted)
+        offer is None or want is None or _may_become(offer, want, depth)
+        for offer in alternatives(offered)
+        for want in alternatives(wanted)
     )
 
 
-def kinds(place: Place) -> str:
+def type_names(place: SchemaPlace) -> str:
     """Name in words what a value there may be."""
     named = dict.fromkeys(kind for way in alternatives(place) if way for kind in _types(way) or ("anything",))
     return " or ".join(named)
 
 
-def alternatives(place: Place, depth: int = 0) -> Iterator[Place | None]:
+def alternatives(place: SchemaPlace, depth: int = 0) -> Iterator[SchemaPlace | None]:
     """List what a value there may be, one by one; None for what the schema does not say."""
     part = place.part
     if depth > MOST_STEPS_DOWN:
@@ -98,7 +99,7 @@ def alternatives(place: Place, depth: int = 0) -> Iterator[Place | None]:
         if target is None:
             yield None
         else:
-            yield from alternatives(Place(target, place.whole), depth + 1)
+            yield from alternatives(SchemaPlace(target, place.whole), depth + 1)
     elif isinstance(ways := part.get("anyOf", part.get("oneOf")), list):
         for way in ways:
             inner = place.at(way)
@@ -110,7 +111,7 @@ def alternatives(place: Place, depth: int = 0) -> Iterator[Place | None]:
         yield place if _types(place) else None
 
 
-def _types(place: Place) -> tuple[str, ...]:
+def _types(place: SchemaPlace) -> tuple[str, ...]:
     kind = place.part.get("type")
     if isinstance(kind, str):
         return (kind,)
@@ -121,31 +122,31 @@ def _types(place: Place) -> tuple[str, ...]:
     return tuple(dict.fromkeys(known)) if all(known) else ()
 
 
-def _may_become(given: Place, wanted: Place, depth: int) -> bool:
+def _may_become(offered: SchemaPlace, wanted: SchemaPlace, depth: int) -> bool:
     return any(
-        _kind_becomes(one, other, wanted) and _inner_fit(one, given, wanted, depth)
-        for one in _types(given)
-        for other in _types(wanted)
+        _kind_becomes(offer, want, wanted) and _inner_fit(offer, offered, wanted, depth)
+        for offer in _types(offered)
+        for want in _types(wanted)
     )
 
 
-def _kind_becomes(given: str, wanted: str, place: Place) -> bool:
-    formatted = wanted == "string" and "format" in place.part and given in ("integer", "number")
-    return given == wanted or wanted in _BECOMES.get(given, ()) or formatted  # a time may be a number
+def _kind_becomes(offered: str, wanted: str, place: SchemaPlace) -> bool:
+    formatted = wanted == "string" and "format" in place.part and offered in ("integer", "number")
+    return offered == wanted or wanted in _BECOMES.get(offered, ()) or formatted  # a time may be a number
 
 
-def _inner_fit(kind: str, given: Place, wanted: Place, depth: int) -> bool:
+def _inner_fit(kind: str, offered: SchemaPlace, wanted: SchemaPlace, depth: int) -> bool:
     if kind == "array":
-        return fits(given.at(given.part.get("items")), wanted.at(wanted.part.get("items")), depth + 1)
+        return fits(offered.at(offered.part.get("items")), wanted.at(wanted.part.get("items")), depth + 1)
     if kind == "object":
-        mine, theirs = given.part.get("properties") or {}, wanted.part.get("properties") or {}
+        mine, theirs = offered.part.get("properties") or {}, wanted.part.get("properties") or {}
         return all(
-            fits(given.at(mine[n]), wanted.at(theirs[n]), depth + 1) for n in mine.keys() & theirs.keys()
+            fits(offered.at(mine[n]), wanted.at(theirs[n]), depth + 1) for n in mine.keys() & theirs.keys()
         )
     return True
 
 
-def _inside(place: Place, part: str) -> Place | None:
+def _inside(place: SchemaPlace, part: str) -> SchemaPlace | None:
     types = _types(place)
     if "array" in types and part.isascii() and part.isdigit():
         first = place.part.get("prefixItems")
@@ -163,10 +164,12 @@ def _inside(place: Place, part: str) -> Place | None:
     raise NotThere(list(properties))
 
 
-def _target(reference: str, whole: Schema) -> Schema | None:
-    found: Any = whole
+def _target(reference: str, whole: JsonSchema) -> JsonSchema | None:
+    target: object = whole
     if not reference.startswith("#"):
         return None
     for part in filter(None, reference[1:].split("/")):
-        found = found.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(found, Mapping) else None
-    return found if isinstance(found, Mapping) else None
+        target = (
+            target.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(target, Mapping) else None
+        )
+    return target if isinstance(target, Mapping) else None

@@ -18,7 +18,7 @@ Function = Callable[..., Any]
 _NAME = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*")
 
 
-def check_told(name: str, function: Function) -> None:
+def check_name_and_docstring(name: str, function: Function) -> None:
     """Raise SetupError for a name that is none, and for a function that does not say what it does."""
     if not _NAME.fullmatch(name):
         raise SetupError(f"`{name}` is no capability name", "write it as domain.verb, e.g. tickets.create")

@@ -27,7 +27,7 @@ def uses_of(capability: Capability, params: Mapping[str, JsonValue], context: Ca
         return all_of(uses_of(call.part, call.args or _unknown(call.part), context) for call in calls)
     args = {**capability.defaults, **_with_lists(params, capability.args_schema)}
     if capability.reads is None and capability.adds is None and capability.writes is None:
-        return _undeclared(capability.given(args, context))
+        return _undeclared(capability.narrowed(args, context))
     try:
         return Uses(
             reads=capability.resources("reads", args, context),

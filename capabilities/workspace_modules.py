@@ -46,20 +46,22 @@ def serve(workspace: Path, names: Iterable[str]) -> None:
     What another workspace served under these names is loaded no more. Raises SetupError for a module
     whose name an installed one has.
     """
-    listed = tuple(names)
-    homes = module_homes(workspace, listed)
+    modules = tuple(names)
+    homes = module_homes(workspace, modules)
     for name, home in homes.items():
         if (place := _installed(name)) and Path(place).resolve() != home.resolve():
             raise SetupError(
                 f"{home} has the name of an installed module, {place}",
                 f"rename it, there and in capabilities.modules: my_{name}",
             )
-    names_here = homes.keys() | {name.partition(".")[0] for name in listed}
-    for one in _finders():
-        for name in names_here & one.homes.keys():
-            if one.homes.pop(name) != homes.get(name):
+    names_here = homes.keys() | {name.partition(".")[0] for name in modules}
+    for finder in _finders():
+        for name in names_here & finder.homes.keys():
+            if finder.homes.pop(name) != homes.get(name):
                 _unload(name)
-    sys.meta_path[:] = [one for one in sys.meta_path if not isinstance(one, WorkspaceFinder) or one.homes]
+    sys.meta_path[:] = [
+        finder for finder in sys.meta_path if not isinstance(finder, WorkspaceFinder) or finder.homes
+    ]
     if homes:
         sys.meta_path.append(WorkspaceFinder(homes))
 
@@ -71,11 +73,11 @@ def module_homes(workspace: Path, names: Iterable[str]) -> dict[str, Path]:
     """
     homes: dict[str, Path] = {}
     pending = [name.partition(".")[0] for name in names if _lies_in(workspace, name)]
-    listed = set(pending)
+    wanted = set(pending)
     while pending:
         name = pending.pop()
         home = _home(workspace, name)
-        if name in homes or home is None or (name not in listed and _installed(name)):
+        if name in homes or home is None or (name not in wanted and _installed(name)):
             continue
         homes[name] = home
         pending += _imported_by(home)
@@ -119,7 +121,7 @@ def _finders() -> list[WorkspaceFinder]:
 
 
 def _unload(name: str) -> None:
-    for loaded in [one for one in sys.modules if one.partition(".")[0] == name]:
+    for loaded in [module for module in sys.modules if module.partition(".")[0] == name]:
         del sys.modules[loaded]
 
 

@@ -79,9 +79,11 @@ def resolve(
     return _Resolving(scope, later).value(value)
 
 
-def resolve_params(params: Mapping[str, JsonValue], scope: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Replace every reference in the arguments of a call. Raises as `resolve` does."""
-    resolving = _Resolving(scope, frozenset())
+def resolve_params(
+    params: Mapping[str, JsonValue], scope: Mapping[str, JsonValue], later: Container[str] = frozenset()
+) -> dict[str, JsonValue]:
+    """Replace every reference in arguments, as `resolve` does; their names stay as they are."""
+    resolving = _Resolving(scope, later)
     return {name: resolving.value(value) for name, value in params.items()}
 
 

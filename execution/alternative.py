@@ -14,7 +14,7 @@ from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability, check_arguments
-from planwright.capabilities.gateway.call_site import Site, effect_call
+from planwright.capabilities.gateway.call_site import CallSite, effect_call
 from planwright.capabilities.gateway.pins import pin_now
 from planwright.capabilities.policy.consent import judge
 from planwright.capabilities.registry import Registry
@@ -132,7 +132,7 @@ class Alternative:
             raise CapabilityRejected("it is the call that failed")
         if tool.preflight:
             await asyncio.to_thread(tool.check, args, self._world)
-        tool = tool.given(args, self._world)
+        tool = tool.narrowed(args, self._world)
         requester = (invocation.context.tenant, invocation.profile.agent, invocation.words)
         tainted = failed.tainted or failed.effect == "pure"  # what it failed with may be others' words
         context = self._world.on_behalf_of(*requester, tainted=tainted)
@@ -163,7 +163,7 @@ class Alternative:
         args, run_id = chosen.step.params, invocation.run_id
         if await self._stores.refusals.of_call(run_id, capability.name, args):
             raise CapabilityRejected("it was refused before")
-        site = Site(invocation.lease, "", chosen, invocation.profile)
+        site = CallSite(invocation.lease, "", chosen, invocation.profile)
         call = replace(effect_call(capability, args, site), within=instead_of)
         if capability.effect != "pure" and (await self._stores.ledger.keep(call)).again:
             raise CapabilityRejected("it was done before")

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planwright.capabilities.chains.compose import complete, is_known, known
+from planwright.capabilities.chains.compose import complete, is_known, known_arguments
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.gateway.gateway import Gateway
 from planwright.capabilities.gateway.pins import pin_of
@@ -49,7 +49,9 @@ def parts_of(
         capability = gateway.registry.get(call.capability)
         if capability is None:
             raise CapabilityRejected(f"{call.capability}, a part of {chain.name}, is no longer there")
-        capability = capability.given({**capability.defaults, **known(call, args)}, gateway.world)
+        capability = capability.narrowed(
+            {**capability.defaults, **known_arguments(call, args)}, gateway.call_context
+        )
         uids = [_part_uid(base, chain, number, again) for again in range(attempt + 1)]
         while (last := settled(uids[-1])) and last.code == DENIED:  # made again, under another key
             uids.append(_part_uid(base, chain, number, len(uids)))
@@ -61,7 +63,7 @@ def parts_of(
             description=f"Step {number} of the chain {chain.name}.",
             timeout_s=checked.step.timeout_s,
         )
-        pin = pin_of(gateway.registry.get(call.capability) or capability, gateway.world.policy.hash)
+        pin = pin_of(gateway.registry.get(call.capability) or capability, gateway.call_context.policy.hash)
         read = {part.step.capability or "" for part in parts}
         tainted = checked.tainted or untrusted(read, gateway.registry)
         parts.append(_checked(step, next(done, uids[-1]), capability, parts, tainted=tainted, pin=pin))
@@ -96,7 +98,7 @@ def shown_parts(
     for call, part in zip(checked.chain.calls, parts, strict=True):
         capability = gateway.registry[call.capability]
         whole = is_known(call)
-        params = complete(capability, known(call, args)) if whole else known(call, args)
+        params = complete(capability, known_arguments(call, args)) if whole else known_arguments(call, args)
         fields = {"id": part.step.id, "capability": call.capability, "args": params}
         fields |= {"risk": part.risk, "mode": part.mode}
         steps.append({**fields, **({"gate_included": part.uid} if whole else {})})

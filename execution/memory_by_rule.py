@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pydantic import JsonValue
 
-from planwright.capabilities.gateway.attempts import Told
-from planwright.capabilities.gateway.call_site import Site
+from planwright.capabilities.gateway.attempts import CallListener
+from planwright.capabilities.gateway.call_site import CallSite
 from planwright.capabilities.gateway.gateway import Gateway
 from planwright.capabilities.gateway.pins import pin_now
 from planwright.capabilities.policy.consent import judge
@@ -42,7 +42,7 @@ class Remembering:
             plan = Plan(plan_id=f"remember_{proposal.id}", goal="Remember", steps=(checked.step,))
             recorded = RecordedPlan(plan=plan, checked=[checked], gate_id=None, kind="memory")
             await self._plans.record(invocation.lease, recorded, invocation.clock())
-            site = Site(
+            site = CallSite(
                 lease=invocation.lease,
                 plan_hash=plan.plan_hash,
                 checked=checked,
@@ -50,7 +50,7 @@ class Remembering:
                 words=invocation.words,
             )
             await self._gateway.call(
-                WRITE, checked.step.params, site, Told(lambda *_: False, lambda *_: None)
+                WRITE, checked.step.params, site, CallListener(lambda *_: False, lambda *_: None)
             )
         except (CapabilityError, LimitExceeded) as error:
             invocation.emit("memory_failed", {"id": proposal.id, "cause": error.cause}, proposal.id)
@@ -61,7 +61,7 @@ class Remembering:
         if capability is None or approval.plan == "always":
             return None
         args: dict[str, JsonValue] = {"text": proposal.text, "tags": list(proposal.tags)}
-        world = self._gateway.world
+        world = self._gateway.call_context
         requester = (invocation.context.tenant, invocation.profile.agent, invocation.words)
         judged = judge(capability, args, world.on_behalf_of(*requester), approval.of_tool)
         if judged.asks or judged.denied or not names_memory(world.policy, judged.ruling.rule):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from planwright.capabilities.chains.compose import complete, is_known, known
+from planwright.capabilities.chains.compose import complete, is_known, known_arguments
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.effects.doubts import Doubts
 from planwright.domain.errors import CapabilityRejected
@@ -64,7 +64,9 @@ def _calls(checked: CheckedStep, registry: Registry) -> list[tuple[str, str]]:
     if checked.chain is None:
         return _whole(checked.step.capability or "", params, registry)
     try:
-        parts = [(call.capability, known(call, params)) for call in checked.chain.calls if is_known(call)]
+        parts = [
+            (call.capability, known_arguments(call, params)) for call in checked.chain.calls if is_known(call)
+        ]
     except CapabilityRejected:
         return []  # an argument of the chain is missing: nothing of it is made
     return [call for name, args in parts for call in _whole(name, args, registry)]

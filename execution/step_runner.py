@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from pydantic import JsonValue
 
-from planwright.capabilities.gateway.attempts import Told
-from planwright.capabilities.gateway.call_site import Site
+from planwright.capabilities.gateway.attempts import CallListener
+from planwright.capabilities.gateway.call_site import CallSite
 from planwright.capabilities.gateway.gateway import Gateway
 from planwright.checkpoints.stores import Stores
 from planwright.domain.cascade import cascade_decision
@@ -173,7 +173,7 @@ class StepRunner:
 
     async def attempt(
         self,
-        site: Site,
+        site: CallSite,
         arguments: Callable[[], Awaitable[dict[str, JsonValue]]],
         fields: dict[str, JsonValue],
         invocation: Invocation,
@@ -203,7 +203,7 @@ class StepRunner:
             invocation.check_time()
             args = await arguments()
             output = await self.gateway.call(
-                checked.step.capability or "", args, site, Told(may_retry, looked_up, keep)
+                checked.step.capability or "", args, site, CallListener(may_retry, looked_up, keep)
             )
             result = await completed(checked, output, args, self._stores.blobs, self._limit)
         except CapabilityError as error:
@@ -282,9 +282,9 @@ def site_of(
     invocation: Invocation,
     lanes: tuple[LoopBudget, ...] = (),
     ask_from: Risk | None = None,
-) -> Site:
+) -> CallSite:
     """Say where a call stands."""
-    return Site(
+    return CallSite(
         lease=invocation.lease,
         plan_hash=plan_hash,
         checked=checked,

@@ -11,8 +11,8 @@ from langchain_core.messages import AIMessage
 from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.chains.compose import compose, surface_in_run
-from planwright.capabilities.contract import Capability, check_arguments, explain
+from planwright.capabilities.chains.compose import allowed_in_run, compose_chain
+from planwright.capabilities.contract import Capability, check_arguments, error_summary
 from planwright.capabilities.gateway.pins import pin_now
 from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.policy import decide as policy
@@ -64,7 +64,7 @@ class CallReader:
 
     async def tools(self, granted: Sequence[str], run_id: str, profile: Profile) -> dict[str, Capability]:
         """Look up what a lane is granted, and the chains of its run that need nothing else."""
-        surface = await surface_in_run(self.registry, self._world.chains, run_id, profile)
+        surface = await allowed_in_run(self.registry, self._world.chains, run_id, profile)
         chains = (chain for name in surface.chains if (chain := surface.get(name)) and chain.chain)
         runnable = [chain.name for chain in chains if chain.chain and chain.chain.needs <= {*granted}]
         return tools_of(list(dict.fromkeys([*granted, *runnable])), surface)
@@ -114,7 +114,7 @@ class CallReader:
         try:
             checked = check_arguments(capability, args)
         except ValidationError as error:
-            raise CapabilityRejected(f"bad arguments: {explain(error)}", "mend them") from error
+            raise CapabilityRejected(f"bad arguments: {error_summary(error)}", "mend them") from error
         except Exception as error:
             cause = f"the arguments of {capability.name} cannot be checked: {type(error).__name__}: {error}"
             raise CapabilityRejected(cause, "mend them") from error
@@ -123,12 +123,12 @@ class CallReader:
         refuse_secrets(capability, checked, context.redactor)
         if capability.name == CREATE_CHAIN:
             mine = Registry(tools.values())
-            await asyncio.to_thread(compose, checked, mine, self.registry, context)
+            await asyncio.to_thread(compose_chain, checked, mine, self.registry, context)
         if (
             capability.preflight and capability.name != DELEGATE
         ):  # that of a delegation refuses steps of a plan
             await asyncio.to_thread(capability.check, checked, context)
-        capability = capability.given(checked, context)
+        capability = capability.narrowed(checked, context)
         judged = judge(capability, checked, context, self._ask_from)
         if judged.denied:
             raise CapabilityRejected(f"the policy denies {capability.name}: {judged.ruling.why}")

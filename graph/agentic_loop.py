@@ -54,7 +54,7 @@ def build_loop(
     Nodes with nothing to do are skipped: a superstep costs a checkpoint. A sub_agent runs the same loop.
     """
     gates = CallGates(stores.gates, stores.allow_rules, settings)
-    reader = CallReader(runner.gateway.registry, runner.gateway.world, settings.approval.of_tool)
+    reader = CallReader(runner.gateway.registry, runner.gateway.call_context, settings.approval.of_tool)
     grants = Grants(runner.gateway, stores.plans, stores.gates)
     taint = Taint(runner.gateway, stores.ledger)
     graph = StateGraph(LoopState, input_schema=LoopInput, output_schema=LoopOutput)

@@ -10,7 +10,7 @@ from planwright.capabilities.workspace_modules import module_homes
 from planwright.checkpoints.stores import Stores
 from planwright.domain.clock import Clock
 from planwright.security.egress.network import Network
-from planwright.security.jail import KEPT, Jail
+from planwright.security.jail import READ_ONLY, Jail
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.settings import Settings
 
@@ -44,4 +44,4 @@ def _jail(settings: Settings) -> Jail:
     hidden = (store.relative_to(workspace).as_posix(),) if inside else ()
     listed = settings.capabilities.modules
     code = {*(name.partition(".")[0] for name in listed), *module_homes(workspace, listed)}
-    return Jail(workspace, hidden, (*KEPT, *code, *(f"{name}.py" for name in code)))
+    return Jail(workspace, hidden, (*READ_ONLY, *code, *(f"{name}.py" for name in code)))

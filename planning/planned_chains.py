@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from pydantic import ValidationError
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.chains.compose import compose
+from planwright.capabilities.chains.compose import compose_chain
 from planwright.capabilities.contract import check_arguments
 from planwright.capabilities.registry import Registry
 from planwright.domain.chain import CREATE_CHAIN
@@ -27,7 +27,7 @@ def with_planned_chains(plan: Plan, registry: Registry, world: CallContext) -> t
         if capability is None:
             continue
         try:
-            chain = compose(check_arguments(capability, step.params), surface, surface, world)
+            chain = compose_chain(check_arguments(capability, step.params), surface, surface, world)
         except ValidationError:
             continue  # the rules of arguments say what is wrong
         except CapabilityRejected as error:

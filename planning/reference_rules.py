@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from planwright.capabilities.registry import Registry
-from planwright.capabilities.schema_paths import NotThere, Place, fits, kinds, place_in, whole
+from planwright.capabilities.schema_paths import NotThere, SchemaPlace, fits, place_in, root_place, type_names
 from planwright.domain.plan import Plan, PlanStep
 from planwright.domain.references import reference_paths, strings, whole_reference
 
@@ -25,7 +25,7 @@ def reference_flaws(plan: Plan, step: PlanStep, registry: Registry) -> Iterator[
     outputs = {other.id: schema for other in plan.steps if (schema := _output(other, registry)) is not None}
     capability = registry.get(step.capability or "")
     schema = capability.args_schema if capability else {}
-    yield from _walk(dict(step.params), whole(schema) if schema else None, "", outputs)
+    yield from _walk(dict(step.params), root_place(schema) if schema else None, "", outputs)
     yield from _strays(step, [other.id for other in plan.steps])
 
 
@@ -38,7 +38,7 @@ def _output(step: PlanStep, registry: Registry) -> Mapping[str, Any] | None:
 
 
 def _walk(
-    value: JsonValue, wanted: Place | None, name: str, outputs: Mapping[str, Mapping[str, Any]]
+    value: JsonValue, wanted: SchemaPlace | None, name: str, outputs: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[Flaw]:
     if isinstance(value, str):
         yield from _text(value, wanted, name, outputs)
@@ -48,7 +48,7 @@ def _walk(
             yield from _walk(item, _argument(wanted, str(key)), f"{name}.{key}".lstrip("."), outputs)
 
 
-def _argument(wanted: Place | None, key: str) -> Place | None:
+def _argument(wanted: SchemaPlace | None, key: str) -> SchemaPlace | None:
     """Go into the schema of an argument; what it does not have is found where arguments are checked."""
     try:
         return place_in(wanted, [key]) if wanted else None
@@ -57,7 +57,7 @@ def _argument(wanted: Place | None, key: str) -> Place | None:
 
 
 def _text(
-    text: str, wanted: Place | None, name: str, outputs: Mapping[str, Mapping[str, Any]]
+    text: str, wanted: SchemaPlace | None, name: str, outputs: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[Flaw]:
     alone = whole_reference(text) is not None
     for path in reference_paths(text):
@@ -66,7 +66,7 @@ def _text(
             continue
         rest = path[1:] if path[0] == "input" else path[3:]
         try:
-            brought = place_in(whole(schema), rest)
+            brought = place_in(root_place(schema), rest)
         except NotThere as error:
             spelled = "{{" + ".".join(path) + "}}"
             fix = f"it returns: {', '.join(error.names)}" if error.names else "refer to less of it"
@@ -75,17 +75,20 @@ def _text(
         if alone and brought and not fits(brought, wanted):
             yield _wrong(path, brought, wanted, name)
     refers = any(True for _ in reference_paths(text))
-    if refers and not alone and wanted and not fits(whole(_TEXT), wanted):
-        yield f"`{name}` is a text with references, and takes {kinds(wanted)}", "give one whole reference"
+    if refers and not alone and wanted and not fits(root_place(_TEXT), wanted):
+        yield (
+            f"`{name}` is a text with references, and takes {type_names(wanted)}",
+            "give one whole reference",
+        )
 
 
-def _wrong(path: Sequence[str], brought: Place, wanted: Place | None, name: str) -> Flaw:
+def _wrong(path: Sequence[str], brought: SchemaPlace, wanted: SchemaPlace | None, name: str) -> Flaw:
     spelled = "{{" + ".".join(path) + "}}"
-    takes = kinds(wanted) if wanted else "anything"
+    takes = type_names(wanted) if wanted else "anything"
     fix = "refer to a part of it that fits"
     if takes == "string":
         fix = f'write it into a text, as "it is {spelled}"'
-    return f"{spelled} is {kinds(brought)}, and `{name}` takes {takes}", fix
+    return f"{spelled} is {type_names(brought)}, and `{name}` takes {takes}", fix
 
 
 def _strays(step: PlanStep, ids: Collection[str]) -> Iterator[Flaw]:

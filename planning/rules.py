@@ -223,7 +223,7 @@ def _step(plan: Plan, step: PlanStep, registry: Registry, world: CallContext) ->
         )
     try:
         tool.check(step.params, world)
-        tool.given(step.params, world)
+        tool.narrowed(step.params, world)
         ruling = ruling_of(tool, step, world)
     except CapabilityRejected as error:
         yield Finding(code="not_permitted", step_id=step.id, message=error.cause, fix=error.next_step)

@@ -92,7 +92,7 @@ def check_steps(
 
 def _call(step: PlanStep, registry: Registry, world: CallContext, approval: Approval) -> dict[str, object]:
     """Judge a step that is one call: its declaration, the planner's estimate, the policy, and consent."""
-    capability, references = registry[step.capability or ""].given(step.params, world), not step.literal
+    capability, references = registry[step.capability or ""].narrowed(step.params, world), not step.literal
     risk = highest_risk(step.estimated_risk, capability.risk)
     judged = judge(capability, step.params, world, approval.of_plan, risk=risk, references=references)
     destructive = "destructive" in (capability.mode, step.approval_mode)

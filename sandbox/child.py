@@ -23,7 +23,7 @@ CPU_S, MEMORY = 1.2, 80_000_000  # what surrounds a job adds to it; in all it is
 _STATM = Path("/proc/self/statm")  # proc(5); there is none on macOS, which does not limit address space
 
 
-def main() -> None:
+def run_jobs() -> None:
     """Do jobs that come in by a pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever waits
     connection, size = Connection(int(sys.argv[1])), _address_space()
@@ -89,4 +89,4 @@ def _address_space() -> int:
 
 
 if __name__ == "__main__":
-    main()
+    run_jobs()

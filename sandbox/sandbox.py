@@ -135,6 +135,6 @@ _LIMITS = {
 @cache
 def sandbox() -> Sandbox:
     """Return the sandbox of this process; its children end with it."""
-    made = Sandbox()
-    atexit.register(made.close)
-    return made
+    shared = Sandbox()
+    atexit.register(shared.close)
+    return shared

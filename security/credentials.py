@@ -66,8 +66,8 @@ def login_name() -> str:
 def _token(name: str, variable: str) -> str:
     token = from_environment(variable)
     if len(token) < SHORTEST_TOKEN:
-        what = f"shorter than {SHORTEST_TOKEN} characters" if token else "not set"
-        raise SetupError(f"[server.tokens.{name}]: {variable} is {what}", _make_one())
+        problem = f"shorter than {SHORTEST_TOKEN} characters" if token else "not set"
+        raise SetupError(f"[server.tokens.{name}]: {variable} is {problem}", _make_one())
     return token
 
 

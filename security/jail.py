@@ -20,7 +20,7 @@ from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
 # Ours, git's, and the LangGraph server's, whose pickles run code when it reads them; and files that
 # hold keys or start programs. Wherever they are: a workspace may hold another one.
 HIDDEN = (".planwright", ".git", ".langgraph_api", "planwright.toml", "policy.toml", ".mcp.json", ".env")
-KEPT = ("langgraph.json",)
+READ_ONLY = ("langgraph.json",)
 _ELSEWHERE = "no setting allows it: write a file of another name"
 MAX_PATH, MAX_NAME, LARGEST = 1024, 200, 5_000_000
 # A named pipe must not block.
@@ -35,10 +35,12 @@ class Jail:
     `kept` paths can be read and not written.
     """
 
-    def __init__(self, root: Path, hidden: tuple[str, ...] = (), kept: tuple[str, ...] = KEPT) -> None:
+    def __init__(
+        self, root: Path, hidden: tuple[str, ...] = (), read_only: tuple[str, ...] = READ_ONLY
+    ) -> None:
         self.root = root.resolve()
-        self._hidden = tuple(spelled(PurePosixPath(name).parts) for name in hidden)
-        self._kept = tuple(spelled(PurePosixPath(name).parts) for name in kept)
+        self._hidden = tuple(folded_parts(PurePosixPath(name).parts) for name in hidden)
+        self._read_only = tuple(folded_parts(PurePosixPath(name).parts) for name in read_only)
 
     def check(self, path: str, *, write: bool = False) -> tuple[str, ...]:
         """Split a path into its components. Raises CapabilityForbidden when it may lead outside."""
@@ -53,8 +55,8 @@ class Jail:
             raise _outside(path, "it climbs out with `..`")
         if self._hides(pure.parts):
             raise _outside(path, "that belongs to the program")
-        names = spelled(pure.parts)
-        if write and any(names[: len(kept)] == kept for kept in self._kept):
+        names = folded_parts(pure.parts)
+        if write and any(names[: len(reserved)] == reserved for reserved in self._read_only):
             raise CapabilityForbidden(f"{path} decides what may run; it can be read, not written", _ELSEWHERE)
         self._refuse_links(pure)
         return pure.parts
@@ -124,17 +126,17 @@ class Jail:
         """
         start = PurePosixPath(*self.check(path))
         try:
-            pending, found = [start], self._entries(start)
+            pending, entries = [start], self._entries(start)
         except CapabilityRejected as error:
             raise CapabilityRejected(f"there is no folder {path} in the workspace") from error
         while pending:
             here = pending.pop()
             if here != start:
                 try:
-                    found = self._entries(here)
+                    entries = self._entries(here)
                 except CapabilityRejected:
                     continue
-            folders, names = found
+            folders, names = entries
             yield from (str(here / name) for name in names)
             pending += [here / name for name in reversed(folders) if not self._hides((here / name).parts)]
 
@@ -143,9 +145,9 @@ class Jail:
         folder = self._descend(here.parts, str(here))
         try:
             with os.scandir(folder) as entries:
-                shown = [e for e in entries if not e.name.startswith(".") and _speakable(e.name)]
-                folders = sorted(entry.name for entry in shown if entry.is_dir(follow_symlinks=False))
-                names = sorted(entry.name for entry in shown if entry.is_file(follow_symlinks=False))
+                visible = [e for e in entries if not e.name.startswith(".") and _speakable(e.name)]
+                folders = sorted(entry.name for entry in visible if entry.is_dir(follow_symlinks=False))
+                names = sorted(entry.name for entry in visible if entry.is_file(follow_symlinks=False))
         except OSError as error:
             raise _no_file(str(here), error) from error
         finally:
@@ -153,7 +155,7 @@ class Jail:
         return folders, [name for name in names if not self._hides((here / name).parts)]
 
     def _hides(self, parts: tuple[str, ...]) -> bool:
-        names = spelled(parts)
+        names = folded_parts(parts)
         if any(part in HIDDEN for part in names):
             return True
         return any(names[: len(hidden)] == hidden for hidden in self._hidden)
@@ -210,17 +212,17 @@ class Jail:
         return folder
 
 
-def spelled(parts: tuple[str, ...]) -> tuple[str, ...]:
+def folded_parts(parts: tuple[str, ...]) -> tuple[str, ...]:
     """Fold names as file systems do that ignore case, hidden marks or a last dot (CVE-2014-9390)."""
     plain = (unicodedata.normalize("NFKC", part) for part in parts)
     seen = ("".join(c for c in part if unicodedata.category(c) != "Cf") for part in plain)
     return tuple(unicodedata.normalize("NFKC", part.casefold()).rstrip(". ") or part for part in seen)
 
 
-def _plain(path: str, found: os.stat_result) -> None:
-    if not stat.S_ISREG(found.st_mode):
+def _plain(path: str, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
         raise CapabilityRejected(f"{path} is not a file")
-    if found.st_nlink > 1:
+    if status.st_nlink > 1:
         raise _outside(path, "it is a hard link, and its other name may be anywhere")
 
 

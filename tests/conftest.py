@@ -20,7 +20,7 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from planwright.capabilities.mcp.standing import look
+from planwright.capabilities.mcp.standing import read_standings
 from planwright.capabilities.mcp.trust import Trust
 from planwright.settings.settings import load
 from planwright.state.invocation import utc_now
@@ -68,8 +68,8 @@ class McpServers:
                 settled += f"\n[mcp.{name}]\nstart_timeout_s = {PATIENCE_S}\n"
         toml.write_text(settled, "utf-8")
         settings = load(folder)
-        for standing in look(settings) if trusted else ():
-            Trust(settings.store_folder).give(standing.listed, standing.files, "ada", utc_now())
+        for standing in read_standings(settings) if trusted else ():
+            Trust(settings.store_folder).give(standing.server, standing.files, "ada", utc_now())
 
 
 def processes(word: str) -> list[int]:

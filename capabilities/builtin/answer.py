@@ -6,7 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from planwright.capabilities.contract import Guide, capability
+from planwright.capabilities.contract import Guide
+from planwright.capabilities.declaration import capability
 
 
 @capability(

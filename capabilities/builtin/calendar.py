@@ -11,7 +11,8 @@ from pydantic import BaseModel, Field
 from planwright.capabilities.builtin.period import stretch
 from planwright.capabilities.builtin.places import source
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Guide, capability
+from planwright.capabilities.contract import Guide
+from planwright.capabilities.declaration import capability
 from planwright.domain.errors import CapabilityRejected
 from planwright.sandbox.sandbox import sandbox
 from planwright.security.jail import Jail
@@ -95,19 +96,19 @@ def list_events(
         raise CapabilityRejected(
             f"there is no calendar at {folder}", "set sources.calendar to a folder of .ics files"
         )
-    found: list[Meeting] = []
+    events: list[Meeting] = []
     unreadable: list[Unreadable] = []
     jail = Jail(folder)
     for path in jail.files():
         if path.lower().endswith(".ics"):
             meetings, wrong = _read(jail, path, begin, until, timezone)
-            found += meetings
+            events += meetings
             unreadable += [Unreadable(path=path, reason=reason) for reason in wrong]
     wanted = query.lower().split()
-    found = [one for one in found if all(word in _text(one) for word in wanted)]
-    found.sort(key=lambda one: (_instant(one.start, zone), one.end, one.title))
+    events = [event for event in events if all(word in _text(event) for word in wanted)]
+    events.sort(key=lambda event: (_instant(event.start, zone), event.end, event.title))
     window = {"start": begin.isoformat(), "end": until.isoformat()}
-    return Agenda(events=found, count=len(found), unreadable=unreadable, **window)
+    return Agenda(events=events, count=len(events), unreadable=unreadable, **window)
 
 
 def _zone(name: str) -> ZoneInfo:
@@ -142,18 +143,18 @@ def _read(
 ) -> tuple[list[Meeting], list[str]]:
     """Read the events of one file, and say what of it could not be read; nothing of it is fatal."""
     try:
-        listed, wrong = sandbox().run(
+        rows, wrong = sandbox().run(
             "planwright.capabilities.builtin.icalendar_events:events", jail.read(path), begin, until, zone
         )
     except CapabilityRejected as error:
         return [], [error.cause]
-    return [Meeting(**one, calendar=path) for one in listed], wrong
+    return [Meeting(**row, calendar=path) for row in rows], wrong
 
 
-def _instant(told: str, zone: ZoneInfo) -> datetime:
-    moment = datetime.fromisoformat(told)
+def _instant(text: str, zone: ZoneInfo) -> datetime:
+    moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo else moment.replace(tzinfo=zone)
 
 
-def _text(one: Meeting) -> str:
-    return f"{one.title} {one.location} {one.description}".lower()
+def _text(event: Meeting) -> str:
+    return f"{event.title} {event.location} {event.description}".lower()

@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema, model_validator
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Guide, capability
+from planwright.capabilities.contract import Guide
+from planwright.capabilities.declaration import capability
 from planwright.domain.chain import CREATE_CHAIN, MOST_CALLS, InputType
 from planwright.domain.errors import CapabilityRejected
 
@@ -64,9 +65,10 @@ class InputSchema(BaseModel):
         return self
 
 
-class Made(BaseModel):
+class CreatedChain(BaseModel):
     """A chain that can be called by its name from now on, in this run only."""
 
+    model_config = ConfigDict(title="Made")
     name: str
     """Name under which the chain is called."""
     hash: str
@@ -115,24 +117,23 @@ async def create_chain(
         InputSchema | None,
         WithJsonSchema({"type": "object", "description": "left out: the inputs its steps refer to"}),
     ] = None,
-) -> Made:
+) -> CreatedChain:
     """Put tools in a row under a new name, to be called like a tool for the rest of this run."""
     if call.chains is None:
         raise CapabilityRejected("nothing keeps chains here")
-    given = {
+    definition: dict[str, JsonValue] = {
         "name": name,
         "description": description,
         "steps": [step.model_dump(mode="json") for step in steps],
         "input_schema": input_schema.model_dump(mode="json") if input_schema else None,
     }
-    made = await call.chains.make(given, call)
-    chain = made.chain
-    assert chain is not None
-    return Made(
+    made_chain = await call.chains.make(definition, call)
+    chain = made_chain.chain
+    return CreatedChain(
         name=chain.name,
         hash=chain.hash,
-        inputs={key: one.type for key, one in chain.inputs.items()},
-        steps=[one.capability for one in chain.calls],
-        mode=made.mode,
-        risk=made.risk,
+        inputs={key: spec.type for key, spec in chain.inputs.items()},
+        steps=[part.capability for part in chain.calls],
+        mode=made_chain.mode,
+        risk=made_chain.risk,
     )

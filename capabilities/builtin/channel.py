@@ -10,8 +10,9 @@ import httpx
 from pydantic import BaseModel, Field, JsonValue
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Guide, capability
-from planwright.capabilities.policy.decide import host_of, listed
+from planwright.capabilities.contract import Guide
+from planwright.capabilities.declaration import capability
+from planwright.capabilities.policy.decide import host_of, on_egress_list
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected, CapabilityUnavailable
 from planwright.security.egress.request_comparison import ApprovedRequest, compare
 
@@ -29,14 +30,14 @@ class Receipt(BaseModel):
 
 def _url(args: Mapping[str, JsonValue], call: CallContext) -> str:
     name = str(args.get("channel", "team"))
-    found = call.settings.channels.get(name)
-    if found is None:
+    channel = call.settings.channels.get(name)
+    if channel is None:
         known = ", ".join(call.settings.channels) or "none"
         raise CapabilityRejected(
             f"there is no channel {name!r} (known: {known})",
             f'add it to planwright.toml: [channels.{name}] url = "https://…"',
         )
-    return found.url
+    return channel.url
 
 
 def _hosts(args: Mapping[str, JsonValue], call: CallContext) -> Sequence[str]:
@@ -45,7 +46,7 @@ def _hosts(args: Mapping[str, JsonValue], call: CallContext) -> Sequence[str]:
 
 def _listed_only(args: Mapping[str, JsonValue], call: CallContext) -> None:
     for host in _hosts(args, call):
-        if not listed(host, call.settings.egress.allow):
+        if not on_egress_list(host, call.settings.egress.allow):
             raise CapabilityForbidden(
                 f"channel.post may not reach {host}: it is not in egress.allow",
                 f'add it to planwright.toml: [egress] allow = ["{host}"]',
@@ -95,5 +96,5 @@ def _message_id(reply: httpx.Response) -> str | None:
         content = reply.json()
     except ValueError:
         return None
-    found = content.get("message_id") if isinstance(content, dict) else None
-    return None if found is None else str(found)
+    message_id = content.get("message_id") if isinstance(content, dict) else None
+    return None if message_id is None else str(message_id)

@@ -21,8 +21,8 @@ def find(name: str, call: CallContext) -> Path:
 
     Raises CapabilityRejected where there is none, and CapabilityForbidden for what is not the user's own.
     """
-    listed, root = call.settings.sources.databases.get(name), call.workspace.root
-    if listed is None:
+    configured, root = call.settings.sources.databases.get(name), call.workspace.root
+    if configured is None:
         parts = call.workspace.check(name, write=True)
         if len(parts) != 1:
             raise CapabilityForbidden(
@@ -31,15 +31,15 @@ def find(name: str, call: CallContext) -> Path:
             )
         path = root / parts[0]
     else:
-        path = Path(os.path.realpath(root / listed))
+        path = Path(os.path.realpath(root / configured))
     if path.is_relative_to(Path(os.path.realpath(call.settings.store_folder))):
         raise CapabilityForbidden(f"{name!r} belongs to the program")
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except OSError as error:
         raise CapabilityRejected(
             f"there is no database {name}", "see what is there with: files.list"
         ) from error
-    if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
         raise CapabilityForbidden(f"{name!r} is no plain file of its own: a link, a pipe or a folder")
     return path

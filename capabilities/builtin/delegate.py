@@ -8,7 +8,8 @@ from typing import Annotated
 from pydantic import Field, JsonValue
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Guide, capability
+from planwright.capabilities.contract import Guide
+from planwright.capabilities.declaration import capability
 from planwright.domain.errors import CapabilityRejected
 
 

@@ -19,7 +19,8 @@ from planwright.capabilities.builtin.file_versions import UNDONE_BY, replace
 from planwright.capabilities.builtin.files import PathArgument
 from planwright.capabilities.builtin.places import bare_name_of, file_of
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Guide, capability
+from planwright.capabilities.contract import Guide
+from planwright.capabilities.declaration import capability
 from planwright.capabilities.document_rules import check_document
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
 from planwright.domain.references import has_reference
@@ -161,10 +162,10 @@ def _markdown(title: str, text: str, heads: Sequence[str], rows: Rows) -> str:
     if heads or rows:
         lines = [list[Cell](heads), *(list(row) for row in rows)]
         widest = max(map(len, lines))
-        told = [
+        table = [
             f"| {' | '.join(map(_in_a_table, [*line, *[''] * (widest - len(line))]))} |" for line in lines
         ]
-        parts.append("\n".join([told[0], f"|{' --- |' * widest}", *told[1:]]))
+        parts.append("\n".join([table[0], f"|{' --- |' * widest}", *table[1:]]))
     return "\n\n".join(parts) + "\n"
 
 

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from fnmatch import fnmatch
 from typing import Annotated
 
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from planwright.capabilities.builtin.file_versions import UNDONE_BY, put_back, replace
 from planwright.capabilities.builtin.places import bare_name_of, file_of, file_or_bare_name
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Guide, capability
+from planwright.capabilities.contract import Guide
+from planwright.capabilities.declaration import capability
 from planwright.capabilities.document_rules import check_document, check_name
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.references import has_reference
@@ -50,9 +51,10 @@ class Written(BaseModel):
     """Names what the file held before, for `files.restore`; "" where it was not there."""
 
 
-class Restored(BaseModel):
+class RestoredFile(BaseModel):
     """A file that is what it was; `version` names what it held until then."""
 
+    model_config = ConfigDict(title="Restored")
     path: str
     """Path in the workspace."""
     version: str
@@ -116,8 +118,8 @@ def nameable(args: Mapping[str, JsonValue], call: CallContext) -> None:
 )
 def list_files(call: CallContext, path: PathArgument = ".", pattern: str = "*") -> Listing:
     """List the files in a folder of the workspace and below it."""
-    found = [name for name in call.workspace.files(path) if fnmatch(name.rpartition("/")[2], pattern)]
-    return Listing(files=found, count=len(found))
+    files = [name for name in call.workspace.files(path) if fnmatch(name.rpartition("/")[2], pattern)]
+    return Listing(files=files, count=len(files))
 
 
 @capability(
@@ -175,10 +177,10 @@ def restore(
     path: PathArgument,
     version: Annotated[str, Field(description="the `version` a call that replaced it has returned")],
     call: CallContext,
-) -> Restored:
+) -> RestoredFile:
     """Restore an earlier version."""
     check_name(path, call)
-    return Restored(path=path, version=put_back(path, version, call))
+    return RestoredFile(path=path, version=put_back(path, version, call))
 
 
 @capability(
@@ -197,7 +199,7 @@ def search(
 ) -> Lines:
     """Search the files of the workspace for lines that hold a text, ignoring case."""
     wanted = query.lower()
-    found: list[Line] = []
+    matches: list[Line] = []
     count = 0
     unreadable: list[str] = []
     for name in call.workspace.files(path):
@@ -211,20 +213,21 @@ def search(
         for number, row in enumerate(rows, 1):
             if wanted in row.lower():
                 count += 1
-                if len(found) < limit:
-                    found.append(Line(path=name, line=number, text=row.strip()[:300]))
-    return Lines(matches=found, count=count, unreadable=unreadable[:limit])
+                if len(matches) < limit:
+                    matches.append(Line(path=name, line=number, text=row.strip()[:300]))
+    return Lines(matches=matches, count=count, unreadable=unreadable[:limit])
 
 
 def _find(path: str, call: CallContext) -> str:
     """Follow a path, or find the one file of that bare name."""
     if call.workspace.root.joinpath(*call.workspace.check(path)).is_file() or "/" in path:
         return path
-    found = [name for name in call.workspace.files() if name.rpartition("/")[2] == path]
-    if len(found) != 1:
-        what = "no file" if not found else f"{len(found)} files"
+    matches = [name for name in call.workspace.files() if name.rpartition("/")[2] == path]
+    if len(matches) != 1:
+        count = "no file" if not matches else f"{len(matches)} files"
         raise CapabilityRejected(
-            f"there is {what} named {path} in the workspace" + (f": {', '.join(found[:4])}" if found else ""),
+            f"there is {count} named {path} in the workspace"
+            + (f": {', '.join(matches[:4])}" if matches else ""),
             "name the whole path; files.list shows what is there",
         )
-    return found[0]
+    return matches[0]

@@ -13,18 +13,27 @@ import httpx
 from pydantic import BaseModel, Field, JsonValue
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Guide, capability
+from planwright.capabilities.contract import Guide
+from planwright.capabilities.declaration import capability
 from planwright.checkpoints.serde import storable
 from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable, EffectInDoubt
 from planwright.domain.references import has_reference
 from planwright.domain.risk import Effect, Risk
-from planwright.security.egress.exchange import Answer, exchange
+from planwright.security.egress.exchange import HttpReply, exchange
 from planwright.security.egress.redirects import KEY_HEADER, SAFE_METHODS
 from planwright.security.egress.request_comparison import ApprovedRequest
 from planwright.security.egress.target import Target, check_target, read_url, target_of
 
 Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
-TOLD = ("content-type", "content-language", "etag", "last-modified", "link", "location", "retry-after")
+USEFUL_HEADERS = (
+    "content-type",
+    "content-language",
+    "etag",
+    "last-modified",
+    "link",
+    "location",
+    "retry-after",
+)
 MOST_VALUES = 100_000  # of JSON; what has more is text only
 _FIXED = re.compile(r"https?://[^/?#{}]+[/?#]", re.IGNORECASE)  # a host that no reference can change any more
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")  # RFC 9110 section 5.6.2
@@ -202,40 +211,40 @@ def _json(value: JsonValue) -> bytes:
 
 def _failure(error: httpx.TransportError, approved: ApprovedRequest, effect: Effect) -> Exception:
     """Sort a broken connection by whether anything can have happened."""
-    host, what = read_url(approved.url).host, str(error) or type(error).__name__
-    if "CERTIFICATE_VERIFY_FAILED" in what:  # the pool takes the cause away, the words stay
-        return CapabilityRejected(f"the certificate of {host} is not valid for it: {what}")
+    host, problem = read_url(approved.url).host, str(error) or type(error).__name__
+    if "CERTIFICATE_VERIFY_FAILED" in problem:  # the pool takes the cause away, the words stay
+        return CapabilityRejected(f"the certificate of {host} is not valid for it: {problem}")
     unsent = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
     if unsent or effect != "blind":
-        return CapabilityUnavailable(f"{host} is unreachable: {what}")
-    return EffectInDoubt(f"{host} broke off before it answered the {approved.method}: {what}")
+        return CapabilityUnavailable(f"{host} is unreachable: {problem}")
+    return EffectInDoubt(f"{host} broke off before it answered the {approved.method}: {problem}")
 
 
-def _check_status(answer: Answer, approved: ApprovedRequest, effect: Effect) -> None:
+def _check_status(answer: HttpReply, approved: ApprovedRequest, effect: Effect) -> None:
     """Raise for an answer that is none: later, never, or (with a blind effect) nobody knows."""
-    status, said = answer.status, f"{httpx.URL(answer.url).host} answered {answer.status}"
+    status, cause = answer.status, f"{httpx.URL(answer.url).host} answered {answer.status}"
     refused_unread = status in (425, 429)  # RFC 8470 section 5.2, RFC 6585 section 4
     if refused_unread or (effect != "blind" and (status == 408 or status >= 500)):
-        raise CapabilityUnavailable(said)
+        raise CapabilityUnavailable(cause)
     if status == 408 or status >= 500:
-        raise EffectInDoubt(f"{said} to the {approved.method}")
+        raise EffectInDoubt(f"{cause} to the {approved.method}")
     if status >= 400:
-        raise CapabilityRejected(f"{said}: {answer.body.text[:200]}")
+        raise CapabilityRejected(f"{cause}: {answer.body.text[:200]}")
     if approved.method in SAFE_METHODS and 300 <= status < 400 and status != 304:
-        raise CapabilityRejected(f"{said}, and not where to go on")
+        raise CapabilityRejected(f"{cause}, and not where to go on")
     if approved.method == "GET" and answer.body.left_out:
         raise CapabilityRejected(
             f"the answer of {httpx.URL(answer.url).host} is no use: {answer.body.left_out}"
         )
 
 
-def _response(answer: Answer) -> Response:
+def _response(answer: HttpReply) -> Response:
     kind = answer.headers.get("content-type", "")[:200]
     return Response(
         url=answer.url,
         status=answer.status,
         content_type=kind,
-        headers={name: answer.headers[name][:1000] for name in TOLD if name in answer.headers},
+        headers={name: answer.headers[name][:1000] for name in USEFUL_HEADERS if name in answer.headers},
         text=answer.body.text,
         data=_data(answer.body.text) if "json" in kind.lower() else None,
         left_out=answer.body.left_out,

@@ -24,20 +24,20 @@ def events(text: str, begin: datetime, until: datetime, zone: str) -> tuple[list
     `zone` is the time zone that times are told in, and of those without one.
     """
     wrong: list[str] = []
-    listed: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     try:
         calendars = Calendar.from_ical(text, multiple=True)
         for calendar in calendars:
             wrong += _left_out(calendar)
             within = recurring_ical_events.of(calendar, skip_bad_series=True).between(begin, until)
-            listed += [_fields(event, ZoneInfo(zone)) for event in islice(_in_force(within), MOST + 1)]
+            rows += [_fields(event, ZoneInfo(zone)) for event in islice(_in_force(within), MOST + 1)]
     except (ValueError, LookupError, AttributeError, TypeError, ArithmeticError, RecursionError) as error:
         return [], [f"{type(error).__name__}: {error}"[:300]]
     if not calendars:
         wrong.append("it holds no calendar")
-    if len(listed) > MOST:
+    if len(rows) > MOST:
         wrong.append(f"only the first {MOST} events are listed")
-    return listed[:MOST], wrong
+    return rows[:MOST], wrong
 
 
 def _in_force(events: list[Event]) -> Iterator[Event]:
@@ -62,8 +62,8 @@ def _left_out(calendar: Calendar) -> list[str]:
 def _fields(event: Event, zone: ZoneInfo) -> dict[str, Any]:
     start, end = event.start, event.end
     return {
-        "start": _told(start, zone),
-        "end": _told(end, zone),
+        "start": _iso(start, zone),
+        "end": _iso(end, zone),
         "title": str(event.get("SUMMARY", ""))[:2000],
         "location": str(event.get("LOCATION", ""))[:2000],
         "description": str(event.get("DESCRIPTION", ""))[:2000],
@@ -71,7 +71,7 @@ def _fields(event: Event, zone: ZoneInfo) -> dict[str, Any]:
     }
 
 
-def _told(moment: Any, zone: ZoneInfo) -> str:
+def _iso(moment: Any, zone: ZoneInfo) -> str:
     """Spell a time in the zone that was asked for; one without a zone (RFC 5545 3.3.5) is in it already."""
     if not isinstance(moment, datetime):
         assert isinstance(moment, date)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Guide, capability
+from planwright.capabilities.contract import Guide
+from planwright.capabilities.declaration import capability
 from planwright.checkpoints.memories import Memory
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.plan import Compensation
@@ -24,9 +25,10 @@ class Forgotten(BaseModel):
     """Always true: no call returns otherwise."""
 
 
-class Found(BaseModel):
+class MemoryMatches(BaseModel):
     """Memories, best match first."""
 
+    model_config = ConfigDict(title="Found")
     matches: list[Memory]
     """Memories that match."""
     count: int
@@ -42,10 +44,10 @@ class Found(BaseModel):
 )
 async def search(
     query: Annotated[str, Field(description="words to look for")], call: CallContext, limit: int = 5
-) -> Found:
+) -> MemoryMatches:
     """Search what the user asked to be remembered."""
     matches = await call.memories.search(query, call.tenant, limit)
-    return Found(matches=matches, count=len(matches))
+    return MemoryMatches(matches=matches, count=len(matches))
 
 
 @capability(
@@ -103,10 +105,10 @@ async def forget(
 
 async def _the_one(query: str, call: CallContext) -> str:
     """Find the one memory that holds all words of a query. Raises CapabilityRejected for none or several."""
-    found = await call.memories.holding(query, call.tenant)
-    if len(found) != 1:
-        listed = "".join(f"\n  {memory.id}: {memory.text[:80]}" for memory in found[:5])
+    matches = await call.memories.holding(query, call.tenant)
+    if len(matches) != 1:
+        lines = "".join(f"\n  {memory.id}: {memory.text[:80]}" for memory in matches[:5])
         raise CapabilityRejected(
-            f"{len(found) or 'no'} memories hold all of {query!r}{listed}", "name one by its id"
+            f"{len(matches) or 'no'} memories hold all of {query!r}{lines}", "name one by its id"
         )
-    return found[0].id
+    return matches[0].id

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.resources import NamesOfCall
 from planwright.domain.references import has_reference
-from planwright.security.jail import spelled
+from planwright.security.jail import folded_parts
 from planwright.settings.settings import Sources
 
 Args = Mapping[str, JsonValue]
@@ -19,7 +19,7 @@ Args = Mapping[str, JsonValue]
 
 def file_named(path: str) -> str:
     """Name a file or folder of the workspace, in the one spelling that the workspace has for it."""
-    return f"file:{'/'.join(spelled(PurePosixPath(path).parts))}"
+    return f"file:{'/'.join(folded_parts(PurePosixPath(path).parts))}"
 
 
 def file_of(args: Args, call: CallContext) -> list[str]:
@@ -30,7 +30,7 @@ def file_of(args: Args, call: CallContext) -> list[str]:
 def bare_name_of(args: Args, call: CallContext) -> list[str]:
     """Name what a file is called, wherever it lies: a bare name is looked for in the whole workspace."""
     path = str(args.get("path"))
-    name = "" if has_reference(path) else "/".join(spelled(PurePosixPath(path).parts[-1:]))
+    name = "" if has_reference(path) else "/".join(folded_parts(PurePosixPath(path).parts[-1:]))
     return [f"file-name:{name}"]
 
 
@@ -62,7 +62,7 @@ def place_of(path: Path, call: CallContext) -> str:
     root = call.workspace.root
     inside = real.is_relative_to(root)
     parts = (real.relative_to(root) if inside else real).parts
-    return f"{'file' if inside else 'disk'}:{'/'.join(spelled(parts))}"
+    return f"{'file' if inside else 'disk'}:{'/'.join(folded_parts(parts))}"
 
 
 def database_of(args: Args, call: CallContext) -> list[str]:

@@ -12,7 +12,8 @@ from planwright.capabilities.builtin.databases import find
 from planwright.capabilities.builtin.places import database_of
 from planwright.capabilities.builtin.statements import MOST_ROWS, Scalar
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Guide, capability
+from planwright.capabilities.contract import Guide
+from planwright.capabilities.declaration import capability
 from planwright.domain.errors import CapabilityRejected, EffectInDoubt, OverLimit
 from planwright.domain.references import has_reference
 from planwright.sandbox.sandbox import JobFailed, sandbox

@@ -57,20 +57,20 @@ _LIMITS = {
 }
 
 
-class Watch:
+class StatementWatch:
     """What a statement may do; knows what it was refused, and whether it does anything."""
 
     def __init__(self, database: sqlite3.Connection, allowed: frozenset[int]) -> None:
         self.refused = ""
-        self.asked = False
+        self.acted = False
         self._allowed = allowed
         self._functions = _innocuous(database)
 
-    def rule(
+    def authorize(
         self, action: int, first: str | None, second: str | None, database: str | None, inner: str | None
     ) -> int:
         """Allow or deny one thing a statement would do (sqlite3_set_authorizer)."""
-        self.asked = True
+        self.acted = True
         if action == sqlite3.SQLITE_FUNCTION:
             name = (second or "").lower()
             if name in self._functions or name.startswith(_RENAMING):
@@ -88,7 +88,7 @@ def query(
     """Read columns and up to `limit` rows, and whether there are more; raises as `_opened`."""
     with _opened(path, name, lock_s) as (connection, watch):
         connection.execute("PRAGMA query_only=ON").close()
-        connection.set_authorizer(watch.rule)
+        connection.set_authorizer(watch.authorize)
         cursor = connection.execute(statement, parameters)
         if cursor.description is None:
             raise CapabilityRejected(
@@ -104,9 +104,9 @@ def execute(
     with _opened(path, name, lock_s, write=True) as (connection, watch):
         connection.execute("BEGIN IMMEDIATE")
         before = connection.total_changes
-        connection.set_authorizer(watch.rule)
+        connection.set_authorizer(watch.authorize)
         _, rows, _ = _fetch(connection.execute(statement, parameters), MOST_ROWS)
-        if not watch.asked:
+        if not watch.acted:
             raise CapabilityRejected("there is no statement", "write one SQL statement")
         connection.set_authorizer(None)
         changed = connection.total_changes - before
@@ -124,7 +124,7 @@ def take_back(path: str, name: str, lock_s: float) -> None:
 @contextmanager
 def _opened(
     path: str, name: str, lock_s: float, *, write: bool = False
-) -> Iterator[tuple[sqlite3.Connection, Watch]]:
+) -> Iterator[tuple[sqlite3.Connection, StatementWatch]]:
     """Open a database under watch. Raises what the gateway understands for all that goes wrong in it."""
     try:
         database = sqlite3.connect(
@@ -139,10 +139,10 @@ def _opened(
     watch = None
     try:
         _harden(database, Path(path))
-        watch = Watch(database, _WRITING if write else _READING)
+        watch = StatementWatch(database, _WRITING if write else _READING)
         yield database, watch
     except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError) as error:
-        raise _told(error, name, watch) from error
+        raise _failure(error, name, watch) from error
     finally:
         database.close()
 
@@ -209,14 +209,14 @@ def _innocuous(database: sqlite3.Connection) -> frozenset[str]:
     return frozenset((*_RANKING, *harmless))
 
 
-def _told(error: Exception, name: str, watch: Watch | None) -> Exception:
+def _failure(error: Exception, name: str, watch: StatementWatch | None) -> Exception:
     """Say what went wrong, in the words of the caller's next step."""
-    said = str(error)
-    if watch and watch.refused and re.search(r"not authorized|prohibited", said):
+    text = str(error)
+    if watch and watch.refused and re.search(r"not authorized|prohibited", text):
         return CapabilityForbidden(f"a statement here may not: {watch.refused}")
-    if "locked" in said or "busy" in said:
+    if "locked" in text or "busy" in text:
         return CapabilityUnavailable(f"{name} is locked by another program")
-    return CapabilityRejected(f"{name}: {said}")
+    return CapabilityRejected(f"{name}: {text}")
 
 
 _ACTIONS = {

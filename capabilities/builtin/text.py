@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from planwright.capabilities.contract import Guide, capability
+from planwright.capabilities.contract import Guide
+from planwright.capabilities.declaration import capability
 from planwright.domain.errors import CapabilityRejected
 
 Kind = Literal["amount", "date", "email", "url", "number", "phone"]
@@ -75,10 +76,10 @@ def extract(
     """Extract one typed value from a text."""
     rows = [row for row in text.splitlines() if not row.lstrip().startswith(">")]
     pattern = re.compile(_PATTERNS[kind])
-    found = [match[0].strip() for row in rows for match in pattern.finditer(row)]
-    if not found:
+    values = [match[0].strip() for row in rows for match in pattern.finditer(row)]
+    if not values:
         raise CapabilityRejected(f"the text holds no {kind}", "look at the text itself")
-    return Extracted(value=_meant(kind, rows, pattern) or found[0], values=found, kind=kind)
+    return Extracted(value=_meant(kind, rows, pattern) or values[0], values=values, kind=kind)
 
 
 @capability(

@@ -15,7 +15,8 @@ from pydantic import BaseModel, Field
 
 from planwright.capabilities.builtin.places import source
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Guide, capability
+from planwright.capabilities.contract import Guide
+from planwright.capabilities.declaration import capability
 from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable
 
 _TABLE = """CREATE TABLE IF NOT EXISTS tickets (
@@ -104,10 +105,10 @@ def list_tickets(
         rows = database.execute(
             "SELECT * FROM tickets WHERE (? = 'all' OR status = ?) ORDER BY id DESC", (status, status)
         ).fetchall()
-    found = [Ticket.model_validate(dict(row)) for row in rows]
+    tickets = [Ticket.model_validate(dict(row)) for row in rows]
     wanted = query.lower().split()
-    found = [ticket for ticket in found if all(word in ticket.title.lower() for word in wanted)]
-    return Tickets(tickets=found, count=len(found))
+    tickets = [ticket for ticket in tickets if all(word in ticket.title.lower() for word in wanted)]
+    return Tickets(tickets=tickets, count=len(tickets))
 
 
 @contextmanager

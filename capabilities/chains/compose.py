@@ -10,23 +10,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from pydantic import ConfigDict, Field, JsonValue, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, create_model
 
-from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.call_context import CallContext, MadeChain, RunChains
 from planwright.capabilities.chains import rules as chain_rules
-from planwright.capabilities.contract import Capability, Guide, PartCall, check_arguments, explain
+from planwright.capabilities.contract import Capability, Guide, PartCall, check_arguments, error_summary
 from planwright.capabilities.registry import Registry, words
 from planwright.checkpoints.chains import MadeChains
 from planwright.domain.chain import Chain, ChainCall, ChainInput, InputType
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
 from planwright.domain.plan import CheckedStep
-from planwright.domain.references import has_reference, reference_paths, resolve
+from planwright.domain.references import has_reference, reference_paths, resolve_params
 from planwright.domain.risk import EFFECTS, MODES, Effect, Risk, highest_risk
 from planwright.settings.profile import Profile
 
 LATER = frozenset(("previous_result", "steps"))  # what is known only while a chain runs
-KEPT_SURFACES = 64
-_TYPES: dict[InputType, Any] = {
+_TYPES: dict[InputType, object] = {
     "string": str,
     "integer": int,
     "number": float,
@@ -37,48 +36,86 @@ _TYPES: dict[InputType, Any] = {
 }
 
 
-def compose(
-    given: Mapping[str, Any], tools: Registry, everything: Registry, world: CallContext
+class _StepDefinition(BaseModel):
+    """One step of a definition."""
+
+    capability: str
+    """Name of the tool; models may write it as function calling does, with `__`."""
+    arguments: dict[str, JsonValue]
+    """Its arguments, with references to what comes before."""
+    id: str = ""
+    """Name of the step; "" for its number."""
+
+
+class _InputSchema(BaseModel):
+    """The declared arguments of a definition."""
+
+    properties: dict[str, ChainInput]
+    """The arguments by name."""
+
+
+class _Definition(BaseModel):
+    """The arguments of `tool.create_chain`, as checked by its schema."""
+
+    name: str
+    """Name that the chain is to have."""
+    description: str
+    """What it does."""
+    steps: list[_StepDefinition]
+    """Its calls, in order."""
+    input_schema: _InputSchema | None = None
+    """Its arguments; None for those that its steps refer to."""
+
+
+def compose_chain(
+    definition: Mapping[str, JsonValue], tools: Registry, everything: Registry, call_context: CallContext
 ) -> Capability:
-    """Check the arguments of `tool.create_chain` and make the chain they define; nothing is kept.
+    """Check the arguments of `tool.create_chain` and make the chain they define; nothing is stored.
 
     `tools` holds what whoever makes it may call, `everything` whose names are taken. Raises
     CapabilityRejected with what is wrong.
     """
-    calls = [_call(n, entry, tools) for n, entry in enumerate(given["steps"], 1)]
-    name, schema = str(given["name"]), given.get("input_schema")
+    return as_capability(_checked_chain(definition, tools, everything, call_context), tools)
+
+
+def _checked_chain(
+    arguments: Mapping[str, JsonValue], tools: Registry, everything: Registry, call_context: CallContext
+) -> Chain:
+    definition = _Definition.model_validate(arguments)
+    calls = [_call(n, step, tools) for n, step in enumerate(definition.steps, 1)]
+    name, schema = definition.name, definition.input_schema
     flaws = [chain_rules.part_flaws(n, call, name, tools, everything) for n, call in enumerate(calls, 1)]
     flaws = [flaw for flaw in flaws if flaw] + [*chain_rules.id_flaws(calls)]
     if flaws:
         raise _refused(name, flaws)
     parts = [_part(call, tools) for call in calls]
     used = _inputs(calls, parts)
-    flaws = [*chain_rules.input_flaws(used, schema and schema["properties"])]
-    inputs = used if schema is None or flaws else {n: _given(schema["properties"][n]) for n in used}
-    chain = Chain(name=name, description=str(given["description"]), inputs=inputs, calls=tuple(calls))
+    flaws = [*chain_rules.input_flaws(used, None if schema is None else schema.properties)]
+    inputs = used if schema is None or flaws else {n: schema.properties[n] for n in used}
+    chain = Chain(name=name, description=definition.description, inputs=inputs, calls=tuple(calls))
     flaws += [*chain_rules.size_flaws(chain), *chain_rules.name_flaws(chain, everything)]
     for position in range(1, len(calls) + 1):
-        flaws += chain_rules.call_flaws(position, chain, parts, world)
+        flaws += chain_rules.call_flaws(position, chain, parts, call_context)
     if flaws:
         raise _refused(name, flaws)
-    return as_capability(chain, tools)
+    return chain
 
 
-def as_capability(chain: Chain, surface: Registry) -> Capability:
+def as_capability(chain: Chain, allowed: Registry) -> Capability:
     """Let a chain be looked at like any capability: its arguments, and the gravest of its parts.
 
-    Raises CapabilityRejected when a part of it is not on the surface.
+    Raises CapabilityRejected when a part of it may not be used.
     """
-    parts = [_part(call, surface) for call in chain.calls]
+    parts = [_part(call, allowed) for call in chain.calls]
     fields: dict[str, Any] = {
-        name: (_TYPES[one.type], Field(description=one.description or None))
-        for name, one in chain.inputs.items()
+        name: (_TYPES[spec.type], Field(description=spec.description or None))
+        for name, spec in chain.inputs.items()
     }
     row, (risk, effect) = _Row(chain, parts), gravest(parts)
-    listed = " → ".join(call.capability for call in chain.calls)
+    names = " → ".join(call.capability for call in chain.calls)
     return Capability(
         name=chain.name,
-        description=f"{chain.description} (a chain of this run: {listed})",
+        description=f"{chain.description} (a chain of this run: {names})",
         function=_not_a_function,
         args=create_model(chain.name, __config__=ConfigDict(extra="forbid"), **fields),
         result=parts[-1].result,
@@ -107,17 +144,21 @@ class _Row:
 
     def calls(self, args: Mapping[str, JsonValue] | None) -> list[PartCall]:
         return [
-            PartCall(part, None if args is None else known(call, args), args is not None and is_known(call))
+            PartCall(
+                part,
+                None if args is None else known_arguments(call, args),
+                args is not None and is_known(call),
+            )
             for call, part in zip(self.chain.calls, self.parts, strict=True)
         ]
 
     def preflight(self, args: Mapping[str, JsonValue], context: CallContext) -> None:
-        for one in self.calls(args):
-            if one.args is not None and not has_reference(one.args):
-                one.part.check(complete(one.part, one.args), context)
+        for call in self.calls(args):
+            if call.args is not None and not has_reference(call.args):
+                call.part.check(complete(call.part, call.args), context)
 
     def varies(self, args: Mapping[str, JsonValue], context: CallContext) -> tuple[Risk, Effect]:
-        return gravest([one.part.given(_filled(one), context) for one in self.calls(args)])
+        return gravest([call.part.narrowed(_filled(call), context) for call in self.calls(args)])
 
 
 def gravest(parts: Sequence[Capability]) -> tuple[Risk, Effect]:
@@ -126,18 +167,16 @@ def gravest(parts: Sequence[Capability]) -> tuple[Risk, Effect]:
     return highest_risk(*(part.risk for part in parts)), "blind" if effect == "queryable" else effect
 
 
-def _filled(one: PartCall) -> dict[str, JsonValue]:
-    return {**one.part.defaults, **(one.args or {})}
+def _filled(call: PartCall) -> dict[str, JsonValue]:
+    return {**call.part.defaults, **(call.args or {})}
 
 
-def known(call: ChainCall, args: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+def known_arguments(call: ChainCall, args: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Resolve what one call takes of its chain's arguments; what earlier calls bring stays a reference.
 
     To be shown and ruled on, never to be resolved again. Raises CapabilityRejected for a missing argument.
     """
-    resolved = resolve(dict(call.arguments), {"input": dict(args)}, LATER)
-    assert isinstance(resolved, dict)
-    return resolved
+    return resolve_params(call.arguments, {"input": dict(args)}, LATER)
 
 
 def is_known(call: ChainCall) -> bool:
@@ -150,78 +189,75 @@ def complete(part: Capability, arguments: dict[str, JsonValue]) -> dict[str, Jso
     try:
         return check_arguments(part, arguments)
     except ValidationError as error:
-        raise CapabilityRejected(f"{part.name} was given bad arguments: {explain(error)}") from error
+        raise CapabilityRejected(f"{part.name} was given bad arguments: {error_summary(error)}") from error
 
 
 class Chains:
-    """The chains of each run, beside one registry."""
+    """The chains of each run, made of the capabilities of one registry."""
 
-    def __init__(self, registry: Registry, kept: MadeChains) -> None:
+    def __init__(self, registry: Registry, store: MadeChains) -> None:
         self._registry = registry
-        self._kept = kept
-        self._surfaces: dict[tuple[object, ...], Registry] = {}
+        self._store = store
 
-    async def surface(self, run_id: str, profile: Profile) -> Registry:
-        """Find what a run may use: the registry as its profile narrows it, and the chains it has made.
-
-        A chain is there as long as all its parts are.
-        """
-        allowed, made = self._registry.within(profile), await self._kept.of_run(run_id)
-        if not made:
-            return allowed
-        key = (profile.tools, profile.modes, *(chain.hash for chain in made))
-        if key not in self._surfaces:
-            while len(self._surfaces) >= KEPT_SURFACES:
-                del self._surfaces[next(iter(self._surfaces))]
-            whole = (chain for chain in made if all(name in allowed for name in chain.needs))
-            named = (chain for chain in whole if chain.name not in self._registry)  # it may be, by now
-            self._surfaces[key] = allowed.beside(as_capability(chain, allowed) for chain in named)
-        return self._surfaces[key]
+    async def of_run(self, run_id: str) -> Sequence[Chain]:
+        """List the chains that a run has made."""
+        return await self._store.of_run(run_id)
 
     async def has(self, run_id: str, chain: Chain) -> bool:
         """Say whether a run has made exactly this chain."""
-        return any(made.hash == chain.hash for made in await self._kept.of_run(run_id))
+        return any(own.hash == chain.hash for own in await self.of_run(run_id))
 
-    async def make(self, given: Mapping[str, Any], call: CallContext) -> Capability:
-        """Check a definition once more and keep it for the run of a call. Raises CapabilityRejected."""
-        found = compose(given, self._registry, self._registry, call)
-        assert found.chain is not None
-        await self._kept.make(call.run_id, call.tenant, found.chain, call.now(), call.lease)
-        return found
+    async def make(self, definition: Mapping[str, JsonValue], call: CallContext) -> MadeChain:
+        """Check a definition once more and store it for the run of a call. Raises CapabilityRejected."""
+        chain = _checked_chain(definition, self._registry, self._registry, call)
+        capability = as_capability(chain, self._registry)
+        await self._store.make(call.run_id, call.tenant, chain, call.now(), call.lease)
+        return MadeChain(chain, capability.mode, capability.risk)
 
 
 def find(registry: Registry, name: str, checked: CheckedStep, profile: Profile) -> Capability:
     """Look up what a verified step calls, by what its profile permits. Raises CapabilityRejected."""
-    surface = registry.within(profile)
+    allowed = registry.within(profile)
     if checked.chain is not None and checked.chain.name == name:
-        return as_capability(checked.chain, surface)
-    if found := surface.get(name):
-        return found
-    if surface.withholds(name):
-        raise CapabilityForbidden(surface.why_withheld(name))
+        return as_capability(checked.chain, allowed)
+    if capability := allowed.get(name):
+        return capability
+    if allowed.withholds(name):
+        raise CapabilityForbidden(allowed.why_withheld(name))
     raise CapabilityRejected(f"there is no capability {name}")
 
 
-async def surface_in_run(
-    registry: Registry, chains: Chains | None, run_id: str, profile: Profile
+async def allowed_in_run(
+    registry: Registry, chains: RunChains | None, run_id: str, profile: Profile
 ) -> Registry:
-    """Find what a run may use, where chains may not be kept at all."""
-    return registry.within(profile) if chains is None else await chains.surface(run_id, profile)
+    """Look up what a run may use: the registry as its profile narrows it, and the chains it has made.
+
+    A chain is there as long as all its parts are, and no capability has its name by now.
+    """
+    allowed = registry.within(profile)
+    made = () if chains is None else await chains.of_run(run_id)
+    if not made:
+        return allowed
+
+    def beside() -> Registry:
+        whole = (chain for chain in made if all(name in allowed for name in chain.needs))
+        named = (chain for chain in whole if chain.name not in registry)
+        return allowed.beside(as_capability(chain, allowed) for chain in named)
+
+    return allowed.derived(tuple(chain.hash for chain in made), beside)
 
 
-def _call(position: int, entry: Mapping[str, Any], tools: Registry) -> ChainCall:
+def _call(position: int, step: _StepDefinition, tools: Registry) -> ChainCall:
     """Read one step as it was given; models may spell a tool as function calling does, with `__`."""
-    wanted = str(entry["capability"])
-    spelled = wanted if wanted in tools else wanted.replace("__", ".")
-    id_ = str(entry.get("id") or position)
-    return ChainCall(id=id_, capability=spelled, arguments=dict(entry["arguments"]))
+    name = step.capability if step.capability in tools else step.capability.replace("__", ".")
+    return ChainCall(id=step.id or str(position), capability=name, arguments=step.arguments)
 
 
-def _part(call: ChainCall, surface: Registry) -> Capability:
-    found = surface.get(call.capability)
-    if found is None:
+def _part(call: ChainCall, allowed: Registry) -> Capability:
+    capability = allowed.get(call.capability)
+    if capability is None:
         raise CapabilityRejected(f"{call.capability}, a part of the chain, may not be used here")
-    return found
+    return capability
 
 
 def _inputs(calls: Sequence[ChainCall], parts: Sequence[Capability]) -> dict[str, ChainInput]:
@@ -247,10 +283,6 @@ def _inputs(calls: Sequence[ChainCall], parts: Sequence[Capability]) -> dict[str
 def _type_of(part: Capability, argument: str) -> InputType:
     type_ = part.args_schema.get("properties", {}).get(argument, {}).get("type")
     return type_ if type_ in _TYPES else "any"
-
-
-def _given(entry: Mapping[str, Any]) -> ChainInput:
-    return ChainInput(type=entry.get("type") or "any", description=str(entry.get("description") or ""))
 
 
 def _refused(name: str, flaws: Sequence[str]) -> CapabilityRejected:

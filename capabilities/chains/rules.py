@@ -51,29 +51,31 @@ def part_flaws(position: int, call: ChainCall, name: str, tools: Registry, every
     wanted, where = call.capability, f"step {position}"
     if wanted == name:
         return f"{where} would call the chain itself"
-    found = tools.get(wanted)
-    if found is None:
+    capability = tools.get(wanted)
+    if capability is None:
         near = ", ".join(tools.near(wanted)) or "none like it"
         why = "may not be used here" if wanted in everything or tools.withholds(wanted) else "does not exist"
         return f"{where}: {wanted} {why} (nearest: {near})"
-    if found.chain is not None:
+    if capability.chain is not None:
         return f"{where}: {wanted} is a chain itself; put its steps here instead"
     return f"{where}: {wanted} cannot be a part of a chain" if wanted in NO_PARTS else ""
 
 
-def call_flaws(position: int, chain: Chain, parts: Sequence[Capability], world: CallContext) -> Iterator[str]:
+def call_flaws(
+    position: int, chain: Chain, parts: Sequence[Capability], call_context: CallContext
+) -> Iterator[str]:
     """Find what is wrong with the arguments of one call: references, schema, preflight and policy."""
-    call, found = chain.calls[position - 1], parts[position - 1]
+    call, part = chain.calls[position - 1], parts[position - 1]
     flaws = [*_brace_flaws(call.arguments)]
     flaws += [] if flaws else _reference_flaws(position, chain, parts)
-    flaws += misfits(found, call.arguments)
+    flaws += misfits(part, call.arguments)
     if not flaws:
         waiting = has_reference(call.arguments)
         try:
             if not waiting:
-                found.check(call.arguments, world)
-            ruling = policy.decide(found, call.arguments, world, references=waiting)
-            flaws += [f"the policy denies {found.name}: {ruling.why}"] if ruling.answer == "deny" else []
+                part.check(call.arguments, call_context)
+            ruling = policy.decide(part, call.arguments, call_context, references=waiting)
+            flaws += [f"the policy denies {part.name}: {ruling.why}"] if ruling.answer == "deny" else []
         except CapabilityRejected as error:
             flaws += [] if waiting else [error.cause]
     yield from (f"step {position}: {flaw}" for flaw in flaws)
@@ -90,16 +92,16 @@ def id_flaws(calls: Sequence[ChainCall]) -> Iterator[str]:
         seen.add(call.id)
 
 
-def input_flaws(used: Mapping[str, object], given: Mapping[str, object] | None) -> Iterator[str]:
+def input_flaws(used: Mapping[str, object], declared: Mapping[str, object] | None) -> Iterator[str]:
     """Find arguments of a chain that cannot be: by name, by number, or not those its calls refer to."""
-    for name in {**used, **(given or {})}:
+    for name in {**used, **(declared or {})}:
         if not _INPUT.fullmatch(name) or name.startswith("model_") or hasattr(BaseModel, name):
             yield f"an input cannot be called {name!a}"
     if len(used) > MOST_INPUTS:
         yield f"it has {len(used)} inputs, {MOST_INPUTS} are allowed"
-    if given is not None and given.keys() != used.keys():
-        said, refers = ", ".join(sorted(given)) or "none", ", ".join(sorted(used)) or "none"
-        yield f"input_schema names {said}, and its steps refer to {refers}"
+    if declared is not None and declared.keys() != used.keys():
+        names, refers = ", ".join(sorted(declared)) or "none", ", ".join(sorted(used)) or "none"
+        yield f"input_schema names {names}, and its steps refer to {refers}"
 
 
 def size_flaws(chain: Chain) -> Iterator[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, explain
+from planwright.capabilities.contract import Capability, error_summary
 from planwright.capabilities.gateway.invoke import invoke
 from planwright.capabilities.gateway.redact import redacted
 from planwright.domain.errors import (
@@ -23,72 +23,64 @@ from planwright.domain.errors import (
 )
 from planwright.settings.settings import Execution
 
-MayRetry = Callable[[int, str, str], bool]
-"""Told of a failed attempt, its cause and the idempotency key; says whether the run has a retry left."""
-LookedUp = Callable[[int, str, str, str], None]
-"""Told of a lookup: the how manieth, `found`, `absent` or `unknown`, why, and the idempotency key."""
 
-Kept = Callable[[str, str], None]
-"""Told that nothing is called: the key of the earlier effect that counts, and the step it was of."""
-
-
-def untold(key: str, uid: str) -> None:
-    """Tell nobody."""
+def ignore_reuse(key: str, uid: str) -> None:
+    """Do nothing when an earlier effect counts."""
 
 
 @dataclass(frozen=True)
-class Told:
-    """Who is told of what happens between a call and its result."""
+class CallListener:
+    """What the caller does about the events between a call and its result."""
 
-    may_retry: MayRetry
-    """Told of a failed attempt; says whether another may follow."""
-    looked_up: LookedUp
-    """Told what a lookup of an effect brought."""
-    kept: Kept = untold
-    """Told that nothing is called, because an earlier effect counts."""
+    may_retry: Callable[[int, str, str], bool]
+    """Takes the number of a failed attempt, its cause and the key; says whether another may follow."""
+    looked_up: Callable[[int, str, str, str], None]
+    """Takes the number of a lookup, `found`, `absent` or `unknown`, why, and the key."""
+    reused: Callable[[str, str], None] = ignore_reuse
+    """Takes the key of an earlier effect that counts, and the uid of its step; nothing is called then."""
 
 
-class Attempts:
-    """All attempts at one call, under one key; `remark` says how its result was come by, if not by calling.
+class CallAttempts:
+    """All attempts at one call, under one key; `remark` says where its result comes from, if not from a call.
 
     Calls and lookups that fail for now share the retries of the call.
     """
 
     def __init__(
         self,
-        found: Capability,
+        capability: Capability,
         args: dict[str, JsonValue],
         context: CallContext,
         timeout_s: float,
         execution: Execution,
-        told: Told,
+        listener: CallListener,
     ) -> None:
         self.remark = ""
-        self._found = found
+        self._capability = capability
         self._args = args
         self._context = context
         self._timeout_s = timeout_s
         self._execution = execution
-        self._told = told
+        self._listener = listener
         self._failed = self._lookups = 0
         self._sent_before = False
 
     async def make(self) -> JsonValue:
         """Call until there is an answer. Raises what the last attempt ended with.
 
-        A queryable call of which nothing was heard is looked up first, every time; never while it still runs.
+        A queryable call that was not answered is looked up first, every time; never while it still runs.
         """
         while True:
             try:
-                return await self._once(self._found, self._args)
+                return await self._once(self._capability, self._args)
             except CapabilityUnavailable as error:
                 await self._again(error)
             except CapabilityRejected as error:
-                if self._sent_before and self._found.effect == "idempotent":  # that one may have arrived
+                if self._sent_before and self._capability.effect == "idempotent":  # that one may have arrived
                     raise BrokeOff(error.cause, error.next_step) from error
                 raise
             except EffectInDoubt as error:
-                if self._found.effect != "queryable" or isinstance(error, StillUnderWay):
+                if self._capability.effect != "queryable" or isinstance(error, StillUnderWay):
                     raise
                 if (happened := await self.look_up(error)) is not None:
                     return happened
@@ -102,42 +94,42 @@ class Attempts:
 
         Raises `doubt` when it may have happened and nobody can be asked.
         """
-        if self._found.effect == "blind":
+        if self._capability.effect == "blind":
             raise doubt
         self._sent_before = True
-        happened = await self.look_up(doubt) if self._found.effect == "queryable" else None
+        happened = await self.look_up(doubt) if self._capability.effect == "queryable" else None
         return await self.make() if happened is None else happened
 
     async def look_up(self, doubt: EffectInDoubt) -> JsonValue | None:
         """Ask the receiver whether the call has happened, and return its result; None when it has not.
 
-        Raises EffectInDoubt when that cannot be found out.
+        Raises EffectInDoubt when the receiver cannot tell.
         """
-        lookup = self._found.lookup
-        assert lookup is not None
-        asked = {name: self._args[name] for name in lookup.args.model_fields}
+        if (lookup := self._capability.lookup) is None:
+            raise doubt  # every queryable capability has one
+        lookup_args = {name: self._args[name] for name in lookup.args.model_fields}
         while True:
             self._lookups += 1
             try:
-                answer = await self._once(lookup, asked)
+                answer = await self._once(lookup, lookup_args)
                 result = None if answer is None else self._as_result(answer)
             except (CapabilityError, ValidationError) as error:
                 await self._wait_or_doubt(error, doubt)
                 continue
-            self._tell("absent" if result is None else "found")
+            self._report("absent" if result is None else "found")
             if result is not None:
                 self.remark = "found by its lookup"
             return result
 
     def _as_result(self, answer: JsonValue) -> JsonValue:
-        checked = self._found.result.validate_python(answer)
-        result: JsonValue = self._found.result.dump_python(checked, mode="json")
+        checked = self._capability.result.validate_python(answer)
+        result: JsonValue = self._capability.result.dump_python(checked, mode="json")
         return result
 
     async def _wait_or_doubt(self, error: CapabilityError | ValidationError, doubt: EffectInDoubt) -> None:
         """Wait for another lookup after one that failed; raise EffectInDoubt when there is none left."""
-        cause = error.cause if isinstance(error, CapabilityError) else explain(error)
-        self._tell("unknown", cause)
+        cause = error.cause if isinstance(error, CapabilityError) else error_summary(error)
+        self._report("unknown", cause)
         if isinstance(error, CapabilityUnavailable):
             try:
                 return await self._again(error)
@@ -145,11 +137,13 @@ class Attempts:
                 pass  # that was the last retry
         raise EffectInDoubt(f"{doubt.cause}; and its lookup failed: {cause}", doubt.next_step) from error
 
-    def _tell(self, outcome: str, cause: str = "") -> None:
-        self._told.looked_up(self._lookups, outcome, cause, self._context.idempotency_key)
+    def _report(self, outcome: str, cause: str = "") -> None:
+        self._listener.looked_up(self._lookups, outcome, cause, self._context.idempotency_key)
 
-    async def _once(self, found: Capability, args: dict[str, JsonValue]) -> JsonValue:
-        return await redacted(invoke(found, args, self._context, self._timeout_s), self._context.redactor)
+    async def _once(self, capability: Capability, args: dict[str, JsonValue]) -> JsonValue:
+        return await redacted(
+            invoke(capability, args, self._context, self._timeout_s), self._context.redactor
+        )
 
     async def _again(self, error: CapabilityUnavailable) -> None:
         """Wait before another attempt; raise the error when there is none left."""
@@ -157,7 +151,7 @@ class Attempts:
         self._sent_before = True
         if self._failed > self._execution.step_retries:
             raise error
-        if not self._told.may_retry(self._failed, error.cause, self._context.idempotency_key):
+        if not self._listener.may_retry(self._failed, error.cause, self._context.idempotency_key):
             raise error
         await asyncio.sleep(backoff_s(self._failed, self._execution.retry_base_ms / 1000))
 

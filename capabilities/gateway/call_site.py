@@ -17,7 +17,7 @@ from planwright.state.loop_budget import LoopBudget
 
 
 @dataclass(frozen=True)
-class Site:
+class CallSite:
     """Where a call stands: under which lease, by which profile, in which verified plan, at which step.
 
     `words` is what the user wrote on the thread. `ask_from` is the threshold for the parts of a chain, which
@@ -42,14 +42,14 @@ class Site:
     """Limits of the lanes that it is made in, from the outermost."""
 
 
-def effect_call(found: Capability, args: dict[str, JsonValue], site: Site) -> EffectCall:
+def effect_call(capability: Capability, args: dict[str, JsonValue], site: CallSite) -> EffectCall:
     """Name a call as the ledger does."""
     checked = site.checked
     return EffectCall(
         lease=site.lease,
         step_uid=checked.uid,
-        capability=found.name,
-        effect=found.effect,
+        capability=capability.name,
+        effect=capability.effect,
         args=args,
         attempt=site.attempt,
         within=within_of(checked.step.id),

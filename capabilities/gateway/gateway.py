@@ -1,6 +1,6 @@
 """The gateway: the only way to an effect.
 
-A call passes surface, plan, schema, policy and gate, the locks of what it overwrites, budget and
+A call passes registry, plan, schema, policy and gate, the locks of what it overwrites, budget and
 ledger, in this order, and fails closed at the first that refuses.
 """
 
@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import NamedTuple
 
 from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.compose import find
-from planwright.capabilities.contract import Capability, check_arguments, explain
-from planwright.capabilities.gateway.attempts import Attempts, Told
-from planwright.capabilities.gateway.call_site import Site, effect_call
+from planwright.capabilities.contract import Capability, check_arguments, error_summary
+from planwright.capabilities.gateway.attempts import CallAttempts, CallListener
+from planwright.capabilities.gateway.call_site import CallSite, effect_call
 from planwright.capabilities.gateway.locks import ResourceLocks
-from planwright.capabilities.gateway.permit import Permit, opens, says_again
+from planwright.capabilities.gateway.permit import Admitted, Permit, opens, says_again
 from planwright.capabilities.gateway.pins import GONE, NO_PIN, pin_now
-from planwright.capabilities.gateway.recorded import from_record, in_doubt
+from planwright.capabilities.gateway.recorded import effect_in_doubt, from_record
 from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.gateway.step_gates import check_step_gates
 from planwright.capabilities.policy.consent import Judgement, judge
@@ -50,95 +49,83 @@ from planwright.settings.settings import Settings
 KEPT_PLANS = 64
 
 
-class Admitted(NamedTuple):
-    """A call that may be made: narrowed to its arguments, and whether a person decided over it.
-
-    `beside` names the steps of its plan, by uid.
-    """
-
-    capability: Capability
-    """Capability, narrowed to its arguments."""
-    args: dict[str, JsonValue]
-    """Arguments of the call, checked."""
-    asked: bool
-    """Whether a person decided over it."""
-    beside: frozenset[str]
-    """Uids of the steps of its plan."""
-
-
 class Gateway:
     """Carry out capability calls for verified steps."""
 
-    def __init__(self, registry: Registry, stores: Stores, settings: Settings, world: CallContext) -> None:
+    def __init__(
+        self, registry: Registry, stores: Stores, settings: Settings, call_context: CallContext
+    ) -> None:
         self.registry = registry
-        self.world = world
+        self.call_context = call_context
         self._stores = stores
         self._settings = settings
         self._locks = ResourceLocks()
         self._plans: dict[tuple[Lease, str], asyncio.Future[RunnablePlan]] = {}
 
-    async def call(self, name: str, params: dict[str, JsonValue], site: Site, told: Told) -> JsonValue:
+    async def call(
+        self, name: str, params: dict[str, JsonValue], site: CallSite, listener: CallListener
+    ) -> JsonValue:
         """Make one call and return its result, recorded or new.
 
         Raises CapabilityRejected (final), CapabilityUnavailable (after all retries),
         EffectInDoubt, BudgetExceeded, LedgerConflict or RunStopped.
         """
-        found, args, plan = await self._known(name, params, site)
-        if found.chain:
+        capability, args, plan = await self._known(name, params, site)
+        if capability.chain:
             raise CapabilityForbidden(f"{name} is a chain: it is called step by step")
-        past = await self.past(found, args, site)
+        past = await self.past(capability, args, site)
         if past.key:
-            told.kept(past.key, past.uid)
+            listener.reused(past.key, past.uid)
             return past.result
-        permit = await self._permit(found, args, site, plan, again=past.again)
+        permit = await self._permit(capability, args, site, plan, again=past.again)
         beside = frozenset(plan.steps)
         call = replace(
-            effect_call(found, args, site),
+            effect_call(capability, args, site),
             undo_key=await self._stores.undos.key_of(site.lease.run_id, site.checked.step.id),
-            unasked=not permit.asked,
+            unasked=not permit.by_person,
             again=permit.again,
         )
-        if found.effect == "idempotent" and call.undo_key is None:
+        if capability.effect == "idempotent" and call.undo_key is None:
             call = replace(call, first_key=await self._stores.ledger.first_key(call, beside))
-        attempts = self._attempts(found, args, call.sent_key, site, told)
-        async with self._locks.hold(found.overwrites(args, self.world)):
+        attempts = self._attempts(capability, args, call.sent_key, site, listener)
+        async with self._locks.hold(capability.overwrites(args, self.call_context)):
             await self._count(name, site, call.key)
-            if found.effect == "pure":
+            if capability.effect == "pure":
                 return await attempts.make()
             return await self._recorded(call, attempts, site)
 
-    async def admit(self, name: str, params: dict[str, JsonValue], site: Site) -> Admitted:
-        """Let a call pass surface, plan, pins, schema, policy and gate; return it with all its arguments.
+    async def admit(self, name: str, params: dict[str, JsonValue], site: CallSite) -> Admitted:
+        """Let a call pass registry, plan, pins, schema, policy and gate; return it with all its arguments.
 
         Raises CapabilityRejected. Nothing is called, and nothing is written down.
         """
-        found, args, plan = await self._known(name, params, site)
-        permit = await self._permit(found, args, site, plan)
-        return Admitted(found, args, permit.asked, frozenset(plan.steps))
+        capability, args, plan = await self._known(name, params, site)
+        permit = await self._permit(capability, args, site, plan)
+        return Admitted(capability, args, permit.by_person, frozenset(plan.steps))
 
-    async def past(self, found: Capability, args: dict[str, JsonValue], site: Site) -> Past:
+    async def past(self, capability: Capability, args: dict[str, JsonValue], site: CallSite) -> Past:
         """Find what the run has done of a call under an earlier plan; that record counts for it from now on.
 
         Raises CapabilityForbidden where verification chose a record that is not there.
         """
-        if found.effect == "pure":
+        if capability.effect == "pure":
             return NEW
-        past = await self._stores.ledger.keep(effect_call(found, args, site))
+        past = await self._stores.ledger.keep(effect_call(capability, args, site))
         if site.checked.kept and past.key != site.checked.kept:
-            raise CapabilityForbidden(f"{found.name} is not on record as done, as it was shown")
+            raise CapabilityForbidden(f"{capability.name} is not on record as done, as it was shown")
         return past
 
     async def _known(
-        self, name: str, params: dict[str, JsonValue], site: Site
+        self, name: str, params: dict[str, JsonValue], site: CallSite
     ) -> tuple[Capability, dict[str, JsonValue], RunnablePlan]:
-        """Let a call pass surface, plan, pins and schema; return it narrowed to all its arguments."""
-        found = find(self.registry, name, site.checked, site.profile)
+        """Let a call pass registry, plan, pins and schema; return it narrowed to all its arguments."""
+        capability = find(self.registry, name, site.checked, site.profile)
         plan = await self.runnable(site.lease, site.plan_hash, site.checked.uid)
         if plan.steps.get(site.checked.uid) != site.checked:
             raise CapabilityForbidden(f"{name} is not a step of an approved plan of this run")
         self.check_pin(site.checked)
-        args = await self._arguments(found, params)
-        return found.given(args, self.world), args, plan
+        args = await self._arguments(capability, params)
+        return capability.narrowed(args, self.call_context), args, plan
 
     async def runnable(self, lease: Lease, plan_hash: str, uid: str) -> RunnablePlan:
         """Read the approved plan on record that holds a step; what the state says is not trusted.
@@ -171,97 +158,105 @@ class Gateway:
 
     def check_pin(self, checked: CheckedStep) -> None:
         """Raise CapabilityChanged for a step that would call something else than was verified."""
-        now = pin_now(checked, self.registry, self.world.policy.hash)
+        now = pin_now(checked, self.registry, self.call_context.policy.hash)
         if now not in (checked.pin, GONE):
             if not checked.pin:
                 raise CapabilityChanged(NO_PIN, "it is asked for again")
-            what = "the policy" if now.split(".")[0] == checked.pin.split(".")[0] else checked.step.shown_name
-            raise CapabilityChanged(f"{what} has changed since it was shown", "it is asked for again")
+            changed = (
+                "the policy" if now.split(".")[0] == checked.pin.split(".")[0] else checked.step.shown_name
+            )
+            raise CapabilityChanged(f"{changed} has changed since it was shown", "it is asked for again")
 
-    async def _arguments(self, found: Capability, params: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    async def _arguments(self, capability: Capability, params: dict[str, JsonValue]) -> dict[str, JsonValue]:
         try:
-            args = check_arguments(found, params)
+            args = check_arguments(capability, params)
         except ValidationError as error:
-            raise CapabilityRejected(f"{found.name} was given bad arguments: {explain(error)}") from error
-        refuse_secrets(found, args, self.world.redactor)
-        if found.preflight:
-            await asyncio.to_thread(found.check, args, self.world)
+            raise CapabilityRejected(
+                f"{capability.name} was given bad arguments: {error_summary(error)}"
+            ) from error
+        refuse_secrets(capability, args, self.call_context.redactor)
+        if capability.preflight:
+            await asyncio.to_thread(capability.check, args, self.call_context)
         return args
 
-    def judge(self, found: Capability, args: dict[str, JsonValue], site: Site, kind: PlanKind) -> Judgement:
+    def judge(
+        self, capability: Capability, args: dict[str, JsonValue], site: CallSite, kind: PlanKind
+    ) -> Judgement:
         """Judge a call whose arguments are known, narrowed to them. Raises CapabilityForbidden for a deny."""
         approval = self._settings.approval
         ask_from = approval.of_plan if kind in ("plan", "alternative") else approval.of_tool
         if kind == "chain":
             ask_from = site.ask_from
-        context = self.world.on_behalf_of(
+        context = self.call_context.on_behalf_of(
             site.lease.tenant, site.profile.agent, site.words, tainted=site.checked.tainted
         )
-        judged = judge(found, args, context, ask_from)
+        judged = judge(capability, args, context, ask_from)
         if judged.denied:
-            raise CapabilityForbidden(f"the policy denies {found.name}: {judged.ruling.why}")
+            raise CapabilityForbidden(f"the policy denies {capability.name}: {judged.ruling.why}")
         return judged
 
     async def _permit(
         self,
-        found: Capability,
+        capability: Capability,
         args: dict[str, JsonValue],
-        site: Site,
+        site: CallSite,
         plan: RunnablePlan,
         *,
         again: bool = False,
     ) -> Permit:
         """Raise CapabilityForbidden for a call that nobody approved; say whether a person decided over it."""
-        judged = self.judge(found, args, site, plan.kind)
-        if found.varies and found.graver_than(site.checked.risk, site.checked.effect):
-            raise CapabilityForbidden(f"{found.name} was not approved as {found.risk}, {found.effect}")
+        judged = self.judge(capability, args, site, plan.kind)
+        if capability.varies and capability.graver_than(site.checked.risk, site.checked.effect):
+            raise CapabilityForbidden(
+                f"{capability.name} was not approved as {capability.risk}, {capability.effect}"
+            )
         named = await check_step_gates(self._stores.gates, site.lease.run_id, site.checked, args)
         own_gate = judged.own_gate or site.checked.gated or again
         if judged.own_gate and site.checked.mode == "delegated" and not site.checked.gated:
             raise CapabilityChanged(
-                f"{found.name} needs a person: nobody delegates it any more", "it is asked for again"
+                f"{capability.name} needs a person: nobody delegates it any more", "it is asked for again"
             )
         if not (own_gate or judged.asks) or (plan.approved and not own_gate):
             if named is None:
-                await self.refuse_again(found, args, site)
+                await self.refuse_again(capability, args, site)
             return Permit(plan.approved or named is not None)
         try:
             gate = await self._stores.gates.read(
                 gate_id(site.lease.run_id, "step", site.checked.gate_subject)
             )
         except GateError as error:
-            raise CapabilityForbidden(f"{found.name} needs a person: {judged.reason}") from error
+            raise CapabilityForbidden(f"{capability.name} needs a person: {judged.reason}") from error
         if not opens(gate, args, site.checked):
-            raise CapabilityForbidden(f"nobody approved {found.name} with these arguments")
+            raise CapabilityForbidden(f"nobody approved {capability.name} with these arguments")
         try:
             check_approvals(gate.gate_id, gate.approvals, judged.ruling.approvers, judged.ruling.quorum)
         except GateError as error:
             raise CapabilityForbidden(error.cause) from error
         by_a_person = gate.channel not in ("rule", "policy")
         if not by_a_person:
-            await self.refuse_again(found, args, site)
+            await self.refuse_again(capability, args, site)
         return Permit(by_a_person, again=by_a_person and says_again(gate, site.checked))
 
     async def refuse_again(
-        self, found: Capability, args: dict[str, JsonValue], site: Site, *, sources: bool = True
+        self, capability: Capability, args: dict[str, JsonValue], site: CallSite, *, sources: bool = True
     ) -> None:
         """Raise CallRefused for a call that was refused before in its run, or in its `sources`, if a fork."""
         of_call = self._stores.refusals.of_call
-        if refusal := await of_call(site.lease.run_id, found.name, args, sources=sources):
+        if refusal := await of_call(site.lease.run_id, capability.name, args, sources=sources):
             raise CallRefused(f"{refusal} It is not made in this run.")
 
-    async def _count(self, name: str, site: Site, key: str) -> None:
+    async def _count(self, name: str, site: CallSite, key: str) -> None:
         """Use up one call of the run, and of the lanes it is made in, once for each key."""
         limits = site.profile.limits
         if limits.tool_calls is None and not site.lanes:
             return
-        now, one = self.world.now(), Amount(calls=1)
+        now, one_call = self.call_context.now(), Amount(calls=1)
         await self._stores.budgets.reserve(
             site.lease.run_id,
             site.lease.tenant,
             name,
             "tool",
-            one,
+            one_call,
             limits,
             now,
             key,
@@ -269,14 +264,14 @@ class Gateway:
             lease=site.lease,
         )
 
-    async def _recorded(self, call: EffectCall, attempts: Attempts, site: Site) -> JsonValue:
+    async def _recorded(self, call: EffectCall, attempts: CallAttempts, site: CallSite) -> JsonValue:
         """Run an effect between its intent and its record, or answer from the record."""
-        ledger, now = self._stores.ledger, self.world.now
+        ledger, now = self._stores.ledger, self.call_context.now
         known = await ledger.intend(call, now(), site.profile.limits)
         if not known.fresh and (answer := from_record(call, known)) is not None:
             return answer[0]
         try:
-            result = await (attempts.make() if known.fresh else attempts.resume(in_doubt(call)))
+            result = await (attempts.make() if known.fresh else attempts.resume(effect_in_doubt(call)))
         except EffectInDoubt as error:
             await ledger.settle(call, "in_doubt", now(), error=str(error))
             raise
@@ -289,10 +284,15 @@ class Gateway:
         return result
 
     def _attempts(
-        self, found: Capability, args: dict[str, JsonValue], key: str, site: Site, told: Told
-    ) -> Attempts:
-        asked = self.world.on_behalf_of(site.lease.tenant, site.profile.agent)
-        context = asked.for_call(site.lease.tenant, site.lease.run_id, key, site.lease)
+        self,
+        capability: Capability,
+        args: dict[str, JsonValue],
+        key: str,
+        site: CallSite,
+        listener: CallListener,
+    ) -> CallAttempts:
+        on_behalf = self.call_context.on_behalf_of(site.lease.tenant, site.profile.agent)
+        context = on_behalf.for_call(site.lease.tenant, site.lease.run_id, key, site.lease)
         execution = self._settings.execution
-        timeout_s = site.checked.step.timeout_s or found.timeout_s or execution.step_timeout_s
-        return Attempts(found, args, context, timeout_s, execution, told)
+        timeout_s = site.checked.step.timeout_s or capability.timeout_s or execution.step_timeout_s
+        return CallAttempts(capability, args, context, timeout_s, execution, listener)

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, explain
+from planwright.capabilities.contract import Capability, error_summary
 from planwright.checkpoints.serde import storable
 from planwright.domain.errors import (
     BrokeOff,
@@ -28,25 +28,25 @@ PATIENCE = 2  # how many times its timeout a blocking call that is late is waite
 
 
 async def invoke(
-    found: Capability, args: dict[str, JsonValue], context: CallContext, timeout_s: float
+    capability: Capability, args: dict[str, JsonValue], context: CallContext, timeout_s: float
 ) -> JsonValue:
     """Call the function once and check what it returns.
 
     Raises CapabilityUnavailable or CapabilityRejected when nothing has happened, or when it does no harm
     to do it again. Else it is EffectInDoubt; StillUnderWay where no lookup can tell yet.
     """
-    keywords: dict[str, Any] = dict(iter(found.args.model_validate(args)))  # one may be named `keys`
-    if found.context_parameter:
-        keywords[found.context_parameter] = context
+    keywords: dict[str, Any] = dict(iter(capability.args.model_validate(args)))  # one may be named `keys`
+    if capability.context_parameter:
+        keywords[capability.context_parameter] = context
     try:
-        if inspect.iscoroutinefunction(found.function):
+        if inspect.iscoroutinefunction(capability.function):
             async with asyncio.timeout(timeout_s):
-                result = await found.function(**keywords)
+                result = await capability.function(**keywords)
         else:
-            result = await _in_thread(found, keywords, timeout_s)
+            result = await _in_thread(capability, keywords, timeout_s)
     except TimeoutError as error:
-        late = f"{found.name} did not answer within {timeout_s:g} s"
-        if found.effect in UNCERTAIN:
+        late = f"{capability.name} did not answer within {timeout_s:g} s"
+        if capability.effect in UNCERTAIN:
             raise EffectInDoubt(late) from error
         raise CapabilityUnavailable(late) from error
     except (CapabilityRejected, CapabilityUnavailable, EffectInDoubt, RunStopped):
@@ -54,32 +54,36 @@ async def invoke(
     except asyncio.CancelledError as error:
         if (task := asyncio.current_task()) is None or task.cancelling():
             raise  # it is we who are cancelled, not the function that says so
-        raise _broke_off(found, error) from error
+        raise _broke_off(capability, error) from error
     except (Exception, SystemExit) as error:  # a user's function may raise anything; it is final
-        raise _broke_off(found, error) from error
+        raise _broke_off(capability, error) from error
     try:
-        dumped: JsonValue = found.result.dump_python(found.result.validate_python(result), mode="json")
+        dumped: JsonValue = capability.result.dump_python(
+            capability.result.validate_python(result), mode="json"
+        )
         storable(dumped)
     except ValidationError as error:
-        raise _useless(found, f"what it does not declare: {explain(error)}") from error
+        raise _useless(capability, f"what it does not declare: {error_summary(error)}") from error
     except (ValueError, TypeError, RecursionError) as error:
-        raise _useless(found, f"what cannot be stored: {error}") from error
+        raise _useless(capability, f"what cannot be stored: {error}") from error
     return dumped
 
 
-async def _in_thread(found: Capability, keywords: dict[str, Any], timeout_s: float) -> Any:
+async def _in_thread(capability: Capability, keywords: dict[str, Any], timeout_s: float) -> Any:
     """Call a blocking function. Nothing can stop it, and until it ends no lookup tells what it will do.
 
     Raises TimeoutError when it takes too long, and StillUnderWay for a queryable one that takes far too long.
     """
-    call = partial(contextvars.copy_context().run, found.function, **keywords)
+    call = partial(contextvars.copy_context().run, capability.function, **keywords)
     thread = asyncio.get_running_loop().run_in_executor(None, call)  # a task would let SystemExit through
     try:
         await asyncio.wait({thread}, timeout=timeout_s)
-        if not thread.done() and found.effect == "queryable":
+        if not thread.done() and capability.effect == "queryable":
             await asyncio.wait({thread}, timeout=PATIENCE * timeout_s)
             if not thread.done():
-                raise StillUnderWay(f"{found.name} did not answer within {timeout_s:g} s, and still runs")
+                raise StillUnderWay(
+                    f"{capability.name} did not answer within {timeout_s:g} s, and still runs"
+                )
         if not thread.done():
             raise TimeoutError
         return thread.result()
@@ -87,14 +91,16 @@ async def _in_thread(found: Capability, keywords: dict[str, Any], timeout_s: flo
         thread.cancel()  # lets it be, and drops it where it has not begun
 
 
-def _broke_off(found: Capability, error: BaseException) -> CapabilityError:
-    said = f"{type(error).__name__}: {error}"
-    if found.effect in UNCERTAIN:
-        return EffectInDoubt(f"{found.name} broke off: {said}", if_not=CapabilityRejected)
-    return BrokeOff(f"{found.name} failed: {said}")
+def _broke_off(capability: Capability, error: BaseException) -> CapabilityError:
+    cause = f"{type(error).__name__}: {error}"
+    if capability.effect in UNCERTAIN:
+        return EffectInDoubt(f"{capability.name} broke off: {cause}", if_not=CapabilityRejected)
+    return BrokeOff(f"{capability.name} failed: {cause}")
 
 
-def _useless(found: Capability, what: str) -> CapabilityError:
-    if found.effect in UNCERTAIN:
-        return EffectInDoubt(f"{found.name} was called, and returned {what}", if_not=CapabilityRejected)
-    return BrokeOff(f"{found.name} returned {what}")
+def _useless(capability: Capability, problem: str) -> CapabilityError:
+    if capability.effect in UNCERTAIN:
+        return EffectInDoubt(
+            f"{capability.name} was called, and returned {problem}", if_not=CapabilityRejected
+        )
+    return BrokeOff(f"{capability.name} returned {problem}")

@@ -20,7 +20,7 @@ def pin_of(capability: Capability, policy_hash: str) -> str:
 
 def pin_of_tools(names: Iterable[str], registry: Registry, policy_hash: str) -> str:
     """Name what a step may call that is left to a model, as it is now."""
-    tools = [(name, found and found.digest) for name in sorted(names) for found in [registry.get(name)]]
+    tools = [(name, tool and tool.digest) for name in sorted(names) for tool in [registry.get(name)]]
     return f"{sha256(tools)[:16]}.{policy_hash[:16]}"
 
 
@@ -31,8 +31,8 @@ def pin_now(checked: CheckedStep, registry: Registry, policy_hash: str) -> str:
     if checked.chain is not None:
         parts = pin_of_tools(checked.chain.needs, registry, policy_hash)
         return f"{checked.chain.hash[:16]}-{parts}"
-    found = registry.get(checked.step.capability or "")
-    return GONE if found is None else pin_of(found, policy_hash)
+    capability = registry.get(checked.step.capability or "")
+    return GONE if capability is None else pin_of(capability, policy_hash)
 
 
 def changed_since(
@@ -58,13 +58,16 @@ def _how(checked: CheckedStep, now: str, registry: Registry) -> str:
     if now.rpartition(".")[0] == checked.pin.rpartition(".")[0]:
         return "the policy has changed"
     name = checked.step.shown_name
-    found = registry.get(checked.step.capability or "")
-    if found is not None:
+    capability = registry.get(checked.step.capability or "")
+    if capability is not None:
         graver = [
-            f"its {what} is {now}, and was {was}"
-            for what, now, was in (("mode", found.mode, checked.mode), ("risk", found.risk, checked.risk))
+            f"its {field} is {now}, and was {was}"
+            for field, now, was in (
+                ("mode", capability.mode, checked.mode),
+                ("risk", capability.risk, checked.risk),
+            )
             if now != was
         ]
-        if graver and not found.varies:
+        if graver and not capability.varies:
             return f"{name} has changed: {', '.join(graver)}"
     return f"{name} has changed since it was shown"

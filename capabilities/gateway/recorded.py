@@ -24,11 +24,11 @@ def from_record(call: EffectCall, known: Recorded) -> tuple[JsonValue] | None:
             "end that process, then look at the receiver",
         )
     if known.status == "in_doubt":
-        raise in_doubt(call)
+        raise effect_in_doubt(call)
     return None
 
 
-def in_doubt(call: EffectCall) -> EffectInDoubt:
+def effect_in_doubt(call: EffectCall) -> EffectInDoubt:
     """Say that nobody knows what became of a call."""
     return EffectInDoubt(
         f"nobody knows whether {call.capability} happened: the process ended in the middle of it",

@@ -17,13 +17,13 @@ async def redacted(call: Awaitable[JsonValue], redactor: Redactor) -> JsonValue:
         return redactor.value(await call)
 
 
-def refuse_secrets(found: Capability, args: Mapping[str, JsonValue], redactor: Redactor) -> None:
+def refuse_secrets(capability: Capability, args: Mapping[str, JsonValue], redactor: Redactor) -> None:
     """Raise CapabilityForbidden for arguments that hold a secret, or the mark that stands for one."""
-    if said := why_not(found, args, redactor):
-        raise CapabilityForbidden(f"{found.name}: {said}", "leave it out")
+    if reason := why_not(capability, args, redactor):
+        raise CapabilityForbidden(f"{capability.name}: {reason}", "leave it out")
 
 
-def why_not(found: Capability, args: Mapping[str, JsonValue], redactor: Redactor) -> str:
+def why_not(capability: Capability, args: Mapping[str, JsonValue], redactor: Redactor) -> str:
     """Say why arguments must not be used; empty when they may.
 
     A secret in an argument has gone where it must not be. A mark is not what it stands for: to read
@@ -33,6 +33,6 @@ def why_not(found: Capability, args: Mapping[str, JsonValue], redactor: Redactor
         return ""
     if name := redactor.held_in(dict(args)):
         return f"an argument holds the secret {name}"
-    if found.effect != "pure" and (name := redactor.blotted_in(dict(args))):
+    if capability.effect != "pure" and (name := redactor.blotted_in(dict(args))):
         return f"an argument holds the mark of the secret {name}, which was put out of sight"
     return ""

@@ -16,9 +16,9 @@ _INVALID = re.compile(r"Invalid JSON: (.*?)(?: \[type=|$)", re.MULTILINE)  # as 
 _DEEPER = "recursion limit exceeded"  # from 200 levels on (jiter, which pydantic reads with)
 
 
-def not_read(what: str) -> str:
+def not_read(excess: str) -> str:
     """Say that an answer was too much to be read."""
-    return f"an answer of {what} is not read"
+    return f"an answer of {excess} is not read"
 
 
 def unread(request_id: int | str | None, why: str) -> JSONRPCError:
@@ -26,9 +26,9 @@ def unread(request_id: int | str | None, why: str) -> JSONRPCError:
     return JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=PARSE_ERROR, message=why))
 
 
-def in_words(said: str) -> str:
+def parse_problem(message: str) -> str:
     """Say what is wrong with an answer, from the message of its parse error."""
-    if _DEEPER in said:
+    if _DEEPER in message:
         return TOO_DEEP
-    invalid = _INVALID.search(said)
-    return f"it is no JSON: {invalid[1]}"[:_LONGEST] if invalid else " ".join(said.split())[:_LONGEST]
+    invalid = _INVALID.search(message)
+    return f"it is no JSON: {invalid[1]}"[:_LONGEST] if invalid else " ".join(message.split())[:_LONGEST]

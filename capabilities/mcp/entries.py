@@ -21,7 +21,7 @@ FILE_NAME = ".mcp.json"
 _NEAR = 75  # of 100: what is spelled like a field of ours is a slip, not another client's field
 
 
-class Entry(BaseModel):
+class ServerEntry(BaseModel):
     """One server, as it stands in the file; fields of other clients are not read."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
@@ -44,12 +44,12 @@ class Entry(BaseModel):
 
 
 @dataclass(frozen=True)
-class Listed:
+class ConfiguredServer:
     """A server of the file: its name, what stands there, and where."""
 
     name: str
     """Name of the server in the file."""
-    entry: Entry
+    entry: ServerEntry
     """What stands there, with variables by their names."""
     file: ServerFile
     """The file it stands in."""
@@ -68,13 +68,13 @@ class Listed:
         entry = self.entry
         return entry.url or json.dumps([entry.command, *entry.args], ensure_ascii=False)
 
-    def given(self) -> dict[str, str]:
+    def extras(self) -> dict[str, str]:
         """List what a process is given besides, or what is sent to an address, as it stands in the file."""
         if self.entry.url is not None:
             return {f"header {name}": value for name, value in self.entry.headers.items()}
         return {"in": str(self.folder(self.entry))} | {f"env {k}": v for k, v in self.entry.env.items()}
 
-    def filled_in(self, environment: Mapping[str, str]) -> Entry:
+    def filled_in(self, environment: Mapping[str, str]) -> ServerEntry:
         """Put the environment's values in place of `${VAR}` and `${VAR:-default}`, and check the command.
 
         Raises SetupError, with file and line, for a variable that is not set and a command that is not there.
@@ -86,30 +86,30 @@ class Listed:
             raise self.refusal(f"has no http address: {self.entry.url}", "write https://host/path", "url")
         return entry
 
-    def with_variables(self, environment: Mapping[str, str]) -> Entry:
+    def with_variables(self, environment: Mapping[str, str]) -> ServerEntry:
         """Put the environment's values in place of variables. Raises SetupError for one that is not set."""
         try:
-            return Entry.model_validate(filled(self.entry.model_dump(), environment))
+            return ServerEntry.model_validate(filled(self.entry.model_dump(), environment))
         except VariableError as error:
             unused = f"[mcp.{self.name}] enabled = false"
             raise self.refusal(error.cause, f"{error.next_step}, or {unused}", *error.path) from error
 
-    def folder(self, entry: Entry) -> Path:
+    def folder(self, entry: ServerEntry) -> Path:
         """The folder a server is started in: its `cwd`, from the workspace."""
         return (self.file.path.parent / (entry.cwd or ".")).resolve()
 
-    def refusal(self, what: str, next_step: str, *path: str | int) -> SetupError:
+    def refusal(self, problem: str, next_step: str, *path: str | int) -> SetupError:
         """Make the error that names file and line of a value of this entry."""
         where = self.file.where("mcpServers", self.name, *path)
-        return SetupError(f"{where}: the MCP server `{self.name}` {what}", next_step)
+        return SetupError(f"{where}: the MCP server `{self.name}` {problem}", next_step)
 
-    def _check_command(self, entry: Entry, environment: Mapping[str, str]) -> None:
+    def _check_command(self, entry: ServerEntry, environment: Mapping[str, str]) -> None:
         folder, command = self.folder(entry), entry.command or ""
         if not folder.is_dir():
             raise self.refusal(f"starts in {folder}, which is no folder", "create it, or mend `cwd`", "cwd")
         path = entry.env.get("PATH", environment.get("PATH"))
-        found = str(folder / command) if "/" in command else command
-        if shutil.which(found, path=path) is None:
+        program = str(folder / command) if "/" in command else command
+        if shutil.which(program, path=path) is None:
             raise self.refusal(
                 f"is started by `{command}`, which is not there",
                 f"install it, or [mcp.{self.name}] enabled = false in planwright.toml",
@@ -139,7 +139,7 @@ class ServerFile:
         return f"{self.path}:{node.start_mark.line + 1}" if node is not None else str(self.path)
 
 
-def read_entries(workspace: Path) -> tuple[Listed, ...]:
+def read_entries(workspace: Path) -> tuple[ConfiguredServer, ...]:
     """Read the servers of a workspace; none when it has no `.mcp.json`.
 
     Raises SetupError, naming file and line, for what is no such file.
@@ -161,31 +161,31 @@ def read_entries(workspace: Path) -> tuple[Listed, ...]:
     servers = content.get("mcpServers") if isinstance(content, dict) else None
     if not isinstance(servers, dict):
         raise SetupError(f"{path}:1: it has no table `mcpServers`", '{"mcpServers": {"name": {…}}}')
-    return tuple(_listed(name, entry, file) for name, entry in servers.items())
+    return tuple(_configured(name, entry, file) for name, entry in servers.items())
 
 
-def _listed(name: str, given: object, file: ServerFile) -> Listed:
-    blank = Listed(name, Entry(), file)
-    if not isinstance(given, dict):
+def _configured(name: str, fields: object, file: ServerFile) -> ConfiguredServer:
+    blank = ConfiguredServer(name, ServerEntry(), file)
+    if not isinstance(fields, dict):
         raise blank.refusal("is no table", 'write {"command": …} or {"url": …}')
-    known = list(Entry.model_fields)
-    for unknown in given.keys() - set(known):
+    known = list(ServerEntry.model_fields)
+    for unknown in fields.keys() - set(known):
         if near := process.extractOne(unknown, known, scorer=fuzz.ratio, score_cutoff=_NEAR):
             raise blank.refusal(f"has no field `{unknown}`", f"did you mean `{near[0]}`?", unknown)
-    if given.get("type") == "sse":
+    if fields.get("type") == "sse":
         raise blank.refusal("speaks SSE, which is out of date", "use its streamable HTTP address", "type")
     try:
-        entry = Entry.model_validate(given)
+        entry = ServerEntry.model_validate(fields)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
         raise blank.refusal(f"`{field}`: {first['msg'].lower()}", f"mend `{field}`", *first["loc"]) from error
     if (entry.command is None) == (entry.url is None):
-        what = "has a command and a url" if entry.command else "has no command"
-        raise blank.refusal(what, "give it `command` for a process, or `url` for streamable HTTP")
+        problem = "has a command and a url" if entry.command else "has no command"
+        raise blank.refusal(problem, "give it `command` for a process, or `url` for streamable HTTP")
     if entry.command is not None and not entry.command.strip():
         raise blank.refusal("has an empty command", "name a program", "command")
-    return Listed(name, entry, file)
+    return ConfiguredServer(name, entry, file)
 
 
 def _is_address(url: str) -> bool:
@@ -201,12 +201,12 @@ class _Twice(ValueError):
 
 
 def _each_once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    content: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in content:
             raise _Twice(f"`{key}` stands there twice")
-        found[key] = value
-    return found
+        content[key] = value
+    return content
 
 
 def _below(node: Any, part: str | int) -> Any:

@@ -42,17 +42,17 @@ class Hints(NamedTuple):
         return "idempotent" if self.idempotent else "blind"
 
 
-def read_hints(told: Mapping[str, Any]) -> Hints:
+def read_hints(fields: Mapping[str, Any]) -> Hints:
     """Read hints beside the rest (`readOnlyHint`) or under `annotations`, in camelCase or snake_case.
 
     What is not true or false claims nothing.
     """
-    nested = told.get("annotations")
-    places = [nested, told] if isinstance(nested, Mapping) else [told]
+    nested = fields.get("annotations")
+    places = [nested, fields] if isinstance(nested, Mapping) else [fields]
 
     def claim(camel: str, snake: str) -> bool | None:
-        found = [place.get(name) for place in places for name in (camel, snake)]
-        return next((value for value in found if isinstance(value, bool)), None)
+        claims = [place.get(name) for place in places for name in (camel, snake)]
+        return next((value for value in claims if isinstance(value, bool)), None)
 
     return Hints(
         claim("readOnlyHint", "read_only_hint"),

@@ -28,19 +28,19 @@ def plain_names(names: Iterable[str], longest: int) -> dict[str, str]:
     A name that is plain already stays as it is. Others that would be spelled alike, or longer than
     `longest` characters, end in six or more digits of their hash.
     """
-    listed = sorted(set(names))
-    wanted = {name: plain_name(name) for name in listed}
+    ordered = sorted(set(names))
+    wanted = {name: plain_name(name) for name in ordered}
     alike = Counter(wanted.values())
-    found = {name: name for name in listed if wanted[name] == name and len(name) <= longest}
-    kept = set(found)
-    for name in listed:
+    chosen = {name: name for name in ordered if wanted[name] == name and len(name) <= longest}
+    unchanged = set(chosen)
+    for name in ordered:
         spelled = wanted[name]
-        if name not in kept and (alike[spelled] > 1 or len(spelled) > longest):
-            taken = {*found.values(), *wanted.values()}
-            found[name] = next(other for other in _marked(spelled, name, longest) if other not in taken)
+        if name not in unchanged and (alike[spelled] > 1 or len(spelled) > longest):
+            taken = {*chosen.values(), *wanted.values()}
+            chosen[name] = next(other for other in _marked(spelled, name, longest) if other not in taken)
         else:
-            found[name] = spelled
-    return found
+            chosen[name] = spelled
+    return chosen
 
 
 def _marked(spelled: str, name: str, longest: int) -> Iterable[str]:

@@ -39,11 +39,11 @@ class SchemaArguments(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def follow_the_schema(cls, given: Any) -> Any:
+    def follow_the_schema(cls, arguments: Any) -> Any:
         """Check arguments. Raises ValidationError with a place and a sentence for each mistake."""
-        if found := list(_mistakes(cls.closed_schema, given)):
-            raise ValidationError.from_exception_data(cls.__name__, found)
-        return given
+        if errors := list(_mistakes(cls.closed_schema, arguments)):
+            raise ValidationError.from_exception_data(cls.__name__, errors)
+        return arguments
 
 
 def arguments_by(name: str, schema: Mapping[str, Any]) -> type[SchemaArguments]:
@@ -63,8 +63,8 @@ def arguments_by(name: str, schema: Mapping[str, Any]) -> type[SchemaArguments]:
     try:
         draft.check_schema(dict(schema))
     except (SchemaError, RecursionError) as error:
-        said = str(error).splitlines()[0][:LONGEST]
-        raise SetupError(f"{name} takes arguments of no JSON schema: {said}", "mend it there") from error
+        problem = str(error).splitlines()[0][:LONGEST]
+        raise SetupError(f"{name} takes arguments of no JSON schema: {problem}", "mend it there") from error
     if schema.get("type", "object") != "object":
         raise SetupError(f"{name} takes no JSON object but {schema['type']!r}", "mend its schema there")
     model = create_model(name, __base__=SchemaArguments)
@@ -82,22 +82,22 @@ def _closed(schema: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, An
     return {**schema, "unevaluatedProperties": False} if "unevaluatedProperties" in known else dict(schema)
 
 
-def _mistakes(schema: dict[str, Any], given: Any) -> Iterator[InitErrorDetails]:
+def _mistakes(schema: dict[str, Any], arguments: Any) -> Iterator[InitErrorDetails]:
     from planwright.capabilities.schema_mistakes import mistakes
 
     try:
         if _COSTLY.search(json.dumps(schema)):
-            listed = sandbox().run(f"{mistakes.__module__}:mistakes", schema, given)
+            errors = sandbox().run(f"{mistakes.__module__}:mistakes", schema, arguments)
         else:
-            listed = mistakes(schema, given)
+            errors = mistakes(schema, arguments)
     except (ValueError, CapabilityRejected) as error:
-        yield _mistake("missing", str(error), (), given)
+        yield _mistake("missing", str(error), (), arguments)
         return
-    for keyword, said, place in listed:
-        yield _mistake(_KINDS.get(keyword, "json_schema"), said, place, given)
+    for keyword, message, place in errors:
+        yield _mistake(_KINDS.get(keyword, "json_schema"), message, place, arguments)
 
 
-def _mistake(kind: str, said: str, place: tuple[str | int, ...], value: object) -> InitErrorDetails:
+def _mistake(kind: str, message: str, place: tuple[str | int, ...], value: object) -> InitErrorDetails:
     # The sentence goes in as a value: the template language would read braces in it.
-    error = PydanticCustomError(kind, "{said}", {"said": said[:LONGEST]})
+    error = PydanticCustomError(kind, "{message}", {"message": message[:LONGEST]})
     return InitErrorDetails(type=error, loc=place, input=value)

@@ -22,11 +22,11 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, Implementation
 from pydantic import JsonValue
 
-from planwright.capabilities.mcp.answers import in_words
+from planwright.capabilities.mcp.answers import parse_problem
 from planwright.capabilities.mcp.command_files import hashes
 from planwright.capabilities.mcp.standing import Standing
 from planwright.capabilities.mcp.stdio import stdio_client
-from planwright.capabilities.mcp.streamable_http import Bounded
+from planwright.capabilities.mcp.streamable_http import BoundedTransport
 from planwright.capabilities.mcp.tools import Tool, read_tool
 from planwright.checkpoints.private_files import open_private
 from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable
@@ -57,7 +57,7 @@ class _Link:
         self.task: asyncio.Task[None] | None = None
 
 
-class Server:
+class ConnectedServer:
     """A server that is started when it is needed and is not there."""
 
     def __init__(self, standing: Standing, store: Path) -> None:
@@ -151,7 +151,7 @@ class Server:
                 await link.over.wait()
         except Exception as error:  # noqa: BLE001 - a server may fail in any way; whoever waits is told
             if not link.ready.done():
-                link.ready.set_exception(self._absent(_said(error)))
+                link.ready.set_exception(self._absent(_start_failure(error)))
         finally:
             link.client = None
             link.over.set()
@@ -164,30 +164,33 @@ class Server:
         if entry.url is not None:
             timeout = httpx2.Timeout(CONNECT_S, read=READ_S)
             http = httpx2.AsyncClient(
-                headers=entry.headers, timeout=timeout, transport=Bounded(trust_env=False), trust_env=False
+                headers=entry.headers,
+                timeout=timeout,
+                transport=BoundedTransport(trust_env=False),
+                trust_env=False,
             )
             opened = await stack.enter_async_context(http)
             return streamable_http_client(entry.url, http_client=opened, max_sse_event_size=None)
-        if hashes(self._standing.listed, entry, child_environment({})) != self._standing.files:
+        if hashes(self._standing.server, entry, child_environment({})) != self._standing.files:
             raise ValueError("a file that its command names has changed since it was trusted")
         log: Any = stack.enter_context(open_private(self._log, "w", encoding="utf-8"))
-        folder = self._standing.listed.folder(entry)
+        folder = self._standing.server.folder(entry)
         command = entry.command or ""
         command = str(folder / command) if "/" in command else command
         started = StdioServerParameters(command=command, args=entry.args, env=entry.env, cwd=folder)
         return stdio_client(started, log)
 
     def _failure(self, error: MCPError, tool: Tool, link: _Link) -> Exception:
-        said = f"the MCP server {self.name} answered {tool.name}: {error.message} ({error.code})"
+        answered = f"the MCP server {self.name} answered {tool.name}: {error.message} ({error.code})"
         if error.code in (METHOD_NOT_FOUND, INVALID_PARAMS):
-            return CapabilityRejected(said)
+            return CapabilityRejected(answered)
         if error.code == INVALID_REQUEST and error.message == "Session terminated":
             link.over.set()  # it does not know our session, so it did nothing for it
-            return CapabilityUnavailable(said)
+            return CapabilityUnavailable(answered)
         if error.code == PARSE_ERROR:
-            cause = f"the MCP server {self.name} answered {tool.name}: {in_words(error.message)}"
+            cause = f"the MCP server {self.name} answered {tool.name}: {parse_problem(error.message)}"
             return HugeAnswer(cause)
-        return LostAnswer(said)
+        return LostAnswer(answered)
 
     def _absent(self, why: str) -> CapabilityUnavailable:
         step = f"mend it, or [mcp.{self.name}] enabled = false in planwright.toml"
@@ -201,7 +204,7 @@ class Server:
         return f"; it wrote: {' | '.join(last)[-LONGEST:]} ({self._log})" if last else ""
 
 
-async def close_all(servers: Sequence[Server]) -> None:
+async def close_all(servers: Sequence[ConnectedServer]) -> None:
     """End the connections of servers, at the same time."""
     await asyncio.gather(*(server.close() for server in servers))
 
@@ -231,19 +234,19 @@ async def _watched(transport: Transport, over: asyncio.Event) -> AsyncIterator[t
 
 
 async def _tools(client: Client) -> list[Tool]:
-    found: list[Tool] = []
+    tools: list[Tool] = []
     cursor: str | None = None
     for _ in range(PAGES):
         page = await client.list_tools(cursor=cursor)
-        found += [
+        tools += [
             read_tool(tool.model_dump(mode="json", by_alias=True, exclude_none=True)) for tool in page.tools
         ]
         if (cursor := page.next_cursor) is None:
-            return found
+            return tools
     raise ValueError(f"its list of tools has more than {PAGES} pages")
 
 
-def _said(error: BaseException) -> str:
+def _start_failure(error: BaseException) -> str:
     """Put an error on one line; of a group, the first that is none."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

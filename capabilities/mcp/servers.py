@@ -18,7 +18,7 @@ from pydantic import JsonValue
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.mcp.names import TOOL, plain_name, plain_names
 from planwright.capabilities.mcp.results import error_of, result_of
-from planwright.capabilities.mcp.standing import Standing, look
+from planwright.capabilities.mcp.standing import Standing, read_standings
 from planwright.capabilities.mcp.tools import Call, Tool, capability_of, wanted
 from planwright.domain.errors import (
     CapabilityRejected,
@@ -32,7 +32,7 @@ from planwright.settings.settings import FILE_NAME as SETTINGS
 from planwright.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from planwright.capabilities.mcp.server import Server
+    from planwright.capabilities.mcp.server import ConnectedServer
 
 
 class Servers:
@@ -65,7 +65,7 @@ def open_servers(settings: Settings) -> Servers:
     A server that is not trusted, or does not answer in time, is left out, and its standing says so.
     Raises SetupError for a file or settings that cannot be meant, and for a `required` one left out.
     """
-    standings = look(settings)
+    standings = read_standings(settings)
     with ExitStack() as running:
         starting = [standing for standing in standings if standing.state == "trusted"]
         opened = {standing.name: standing for standing in _start(starting, settings, running)}
@@ -84,24 +84,26 @@ def _start(starting: Sequence[Standing], settings: Settings, running: ExitStack)
     try:
         from anyio.from_thread import start_blocking_portal  # here: most workspaces need neither
 
-        from planwright.capabilities.mcp.server import Server, close_all
+        from planwright.capabilities.mcp.server import ConnectedServer, close_all
     except ImportError as error:
         step = "install the extra: pip install 'planwright[mcp]' (in a checkout: pip install '.[mcp]')"
-        return [replace(one, state="failed", cause=f"{error}", next_step=step) for one in starting]
+        return [replace(standing, state="failed", cause=f"{error}", next_step=step) for standing in starting]
     portal = running.enter_context(start_blocking_portal(name="planwright-mcp"))
     loop = portal.call(_this_loop)
-    servers = {one.name: Server(one, settings.store_folder) for one in starting}
+    servers = {standing.name: ConnectedServer(standing, settings.store_folder) for standing in starting}
     running.callback(portal.call, close_all, list(servers.values()))
     listing = {name: portal.start_task_soon(server.open) for name, server in servers.items()}
     opened = []
-    for one in starting:
+    for standing in starting:
         try:
-            tools = listing[one.name].result()
+            tools = listing[standing.name].result()
         except CapabilityUnavailable as error:
-            opened.append(replace(one, state="failed", cause=error.cause, next_step=error.next_step))
+            opened.append(replace(standing, state="failed", cause=error.cause, next_step=error.next_step))
             continue
-        where = f"{settings.workspace / SETTINGS}: mcp.{one.name}"
-        opened.append(_ready(one, wanted(tools, one.settings, where), _calling(loop, servers[one.name])))
+        where = f"{settings.workspace / SETTINGS}: mcp.{standing.name}"
+        opened.append(
+            _ready(standing, wanted(tools, standing.settings, where), _calling(loop, servers[standing.name]))
+        )
     return opened
 
 
@@ -111,28 +113,28 @@ async def _this_loop() -> asyncio.AbstractEventLoop:
 
 def _ready(standing: Standing, tools: Sequence[Tool], call: Call) -> Standing:
     names = plain_names((tool.name for tool in tools), TOOL)
-    found, left_out = {}, {}
+    capabilities, left_out = {}, {}
     for tool in tools:
         name = f"{standing.prefix}.{names[tool.name]}"
         tags = [*plain_name(standing.name).split("_"), *plain_name(tool.name).replace("-", "_").split("_")]
         try:
-            found[tool.name] = capability_of(tool, name, tags, standing.settings, call)
+            capabilities[tool.name] = capability_of(tool, name, tags, standing.settings, call)
         except SetupError as error:
             left_out[tool.name] = error.cause
-    return replace(standing, state="ready", tools=found, left_out=left_out)
+    return replace(standing, state="ready", tools=capabilities, left_out=left_out)
 
 
-def _calling(loop: asyncio.AbstractEventLoop, server: Server) -> Call:
+def _calling(loop: asyncio.AbstractEventLoop, server: ConnectedServer) -> Call:
     """Make the function that calls a tool of a server, whatever event loop it is called on."""
 
     async def call(tool: Tool, effect: Effect, args: dict[str, JsonValue]) -> JsonValue:
         from planwright.capabilities.mcp.server import HugeAnswer, LostAnswer
 
-        asked = server.call(tool, args)
+        coroutine = server.call(tool, args)
         try:
-            answer = asyncio.run_coroutine_threadsafe(asked, loop)
+            answer = asyncio.run_coroutine_threadsafe(coroutine, loop)
         except RuntimeError as error:  # the thread is not there any more
-            asked.close()
+            coroutine.close()
             raise CapabilityUnavailable(f"the MCP server {server.name} was closed with its agent") from error
         try:
             reply = await asyncio.wrap_future(answer)
@@ -142,8 +144,8 @@ def _calling(loop: asyncio.AbstractEventLoop, server: Server) -> Call:
             if isinstance(error, HugeAnswer):
                 raise OverLimit(str(error), "ask it for less") from error
             raise CapabilityUnavailable(str(error)) from error
-        if (said := error_of(reply)) is not None:
-            raise CapabilityRejected(f"{server.name} says: {said}")
+        if (problem := error_of(reply)) is not None:
+            raise CapabilityRejected(f"{server.name} says: {problem}")
         return result_of(reply, declared=tool.output_schema is not None)
 
     return call

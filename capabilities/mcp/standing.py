@@ -10,7 +10,7 @@ from rapidfuzz import process
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.mcp.command_files import hashes
-from planwright.capabilities.mcp.entries import FILE_NAME, Entry, Listed, read_entries
+from planwright.capabilities.mcp.entries import FILE_NAME, ConfiguredServer, ServerEntry, read_entries
 from planwright.capabilities.mcp.names import SERVER, plain_names
 from planwright.capabilities.mcp.trust import Trust
 from planwright.domain.errors import SetupError
@@ -29,9 +29,9 @@ class Standing:
     says of others why they are none. `files` are those its command names, by path, with their hashes.
     """
 
-    listed: Listed
-    """The server as the file lists it."""
-    entry: Entry
+    server: ConfiguredServer
+    """The server as the file states it."""
+    entry: ServerEntry
     """Its entry with variables filled in."""
     settings: McpServer
     """What the settings say of it."""
@@ -53,7 +53,7 @@ class Standing:
     @property
     def name(self) -> str:
         """The server's name in the file."""
-        return self.listed.name
+        return self.server.name
 
     @property
     def absent(self) -> bool:
@@ -61,36 +61,40 @@ class Standing:
         return self.state in ("untrusted", "failed")
 
 
-def look(settings: Settings) -> list[Standing]:
+def read_standings(settings: Settings) -> list[Standing]:
     """Read the servers of a workspace and who of them may start. Nothing is started.
 
     Raises SetupError, naming the file, for an entry or a setting that cannot be meant.
     """
-    listed = read_entries(settings.workspace)
-    _check_names(settings, listed)
-    prefixes = plain_names((one.name for one in listed), SERVER)
+    servers = read_entries(settings.workspace)
+    _check_names(settings, servers)
+    prefixes = plain_names((server.name for server in servers), SERVER)
     trust, environment = Trust(settings.store_folder), child_environment({})
-    found = []
-    for one in listed:
-        chosen = settings.mcp.get(one.name, McpServer())
-        if one.entry.disabled or not chosen.enabled:
-            found.append(Standing(one, one.entry, chosen, prefixes[one.name], "off", "it is switched off"))
+    standings = []
+    for server in servers:
+        chosen = settings.mcp.get(server.name, McpServer())
+        if server.entry.disabled or not chosen.enabled:
+            standings.append(
+                Standing(server, server.entry, chosen, prefixes[server.name], "off", "it is switched off")
+            )
             continue
-        entry = one.filled_in(environment)
-        files = hashes(one, entry, environment)
-        if trust.covers(one, files):
-            found.append(Standing(one, entry, chosen, prefixes[one.name], "trusted", files=files))
+        entry = server.filled_in(environment)
+        files = hashes(server, entry, environment)
+        if trust.covers(server, files):
+            standings.append(Standing(server, entry, chosen, prefixes[server.name], "trusted", files=files))
             continue
         changed = "it has changed since it was trusted: its entry, or a file that its command names"
-        cause = changed if trust.knows(one) else "nobody has trusted it yet"
-        step = f"look at what it starts, and trust it: planwright mcp trust {one.name}"
-        found.append(Standing(one, entry, chosen, prefixes[one.name], "untrusted", cause, step, files=files))
-    return found
+        cause = changed if trust.knows(server) else "nobody has trusted it yet"
+        step = f"look at what it starts, and trust it: planwright mcp trust {server.name}"
+        standings.append(
+            Standing(server, entry, chosen, prefixes[server.name], "untrusted", cause, step, files=files)
+        )
+    return standings
 
 
-def _check_names(settings: Settings, listed: Sequence[Listed]) -> None:
+def _check_names(settings: Settings, servers: Sequence[ConfiguredServer]) -> None:
     """Refuse settings of a server that is not in the file: taken for nothing they would tighten nothing."""
-    names = [one.name for one in listed]
+    names = [server.name for server in servers]
     for name in settings.mcp:
         if name not in names:
             near = process.extractOne(name, names, score_cutoff=45)

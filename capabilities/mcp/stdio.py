@@ -65,13 +65,13 @@ class _Inbox(ObjectReceiveStream[SessionMessage | Exception]):
         """Return the next message, or why a line is none. Raises anyio.EndOfStream after the last."""
         try:
             line = await self._stdout.receive_until(b"\n", MOST_BYTES)
-            what = too_much(line)
+            excess = too_much(line)
         except anyio.DelimiterNotFound:
-            line, what = await self._edges(), TOO_LONG
+            line, excess = await self._edges(), TOO_LONG
         except (anyio.IncompleteRead, anyio.BrokenResourceError, OSError) as error:
             raise anyio.EndOfStream from error
-        failure = ValueError(not_read(what))
-        if not what:
+        failure = ValueError(not_read(excess))
+        if not excess:
             try:
                 return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
             except ValueError as error:

@@ -14,7 +14,7 @@ from planwright.capabilities.mcp.answers import COMPRESSED, not_read, unread
 from planwright.security.reply_size import BLANK_LINE, MOST_BYTES, TOO_LONG, too_much
 
 
-class Bounded(httpx2.AsyncHTTPTransport):
+class BoundedTransport(httpx2.AsyncHTTPTransport):
     """Send over HTTP; an answer that may not be read is replaced by an error for the same request."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -29,9 +29,9 @@ class Bounded(httpx2.AsyncHTTPTransport):
             body = await _read(_stream(response)) if plain else b""
         finally:
             await response.aclose()
-        what = too_much(body)
-        if what or not plain:
-            why = not_read(what) if what else COMPRESSED
+        excess = too_much(body)
+        if excess or not plain:
+            why = not_read(excess) if excess else COMPRESSED
             stand_in = {"content-type": "application/json"}
             return httpx2.Response(response.status_code, headers=stand_in, content=_error(request, why))
         return httpx2.Response(response.status_code, headers=response.headers, content=body)
@@ -51,8 +51,8 @@ class _Events(httpx2.AsyncByteStream):
             waiting += part
             whole = 0
             for blank in BLANK_LINE.finditer(waiting, looked_at):
-                if what := too_much(bytes(waiting[whole : blank.end()])):
-                    yield bytes(waiting[:whole]) + self._error(not_read(what))
+                if excess := too_much(bytes(waiting[whole : blank.end()])):
+                    yield bytes(waiting[:whole]) + self._error(not_read(excess))
                     return
                 whole = blank.end()
             yield bytes(waiting[:whole])
@@ -86,5 +86,5 @@ def _stream(response: httpx2.Response) -> httpx2.AsyncByteStream:
 
 
 def _error(request: httpx2.Request, why: str) -> bytes:
-    asked = json.loads(request.content or b"{}")
-    return unread(asked.get("id"), why).model_dump_json().encode()
+    message = json.loads(request.content or b"{}")
+    return unread(message.get("id"), why).model_dump_json().encode()

@@ -20,7 +20,7 @@ from planwright.domain.risk import RISK_OF_MODE, Effect
 from planwright.settings.mcp import McpServer, McpTool
 
 LONGEST = 1000  # of a description: it stands in every prompt that offers the tool
-_RESULT: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+_RESULT: TypeAdapter[object] = TypeAdapter(JsonValue)
 _GLOB = re.compile(r"[*?\[]")
 Call = Callable[["Tool", Effect, dict[str, JsonValue]], Awaitable[JsonValue]]
 
@@ -41,15 +41,15 @@ class Tool:
     """What the server claims of it."""
 
 
-def read_tool(told: Mapping[str, Any]) -> Tool:
+def read_tool(fields: Mapping[str, Any]) -> Tool:
     """Read a tool by its field names on the wire (MCP `Tool`)."""
-    said = " ".join(str(told.get("description") or told.get("title") or told["name"]).split())
+    text = " ".join(str(fields.get("description") or fields.get("title") or fields["name"]).split())
     return Tool(
-        name=str(told["name"]),
-        description="".join(filter(str.isprintable, said))[:LONGEST],
-        input_schema=told.get("inputSchema") or {"type": "object"},
-        output_schema=told.get("outputSchema"),
-        hints=read_hints(told),
+        name=str(fields["name"]),
+        description="".join(filter(str.isprintable, text))[:LONGEST],
+        input_schema=fields.get("inputSchema") or {"type": "object"},
+        output_schema=fields.get("outputSchema"),
+        hints=read_hints(fields),
     )
 
 
@@ -59,17 +59,17 @@ def wanted(tools: Iterable[Tool], server: McpServer, setting: str) -> list[Tool]
     Raises SetupError for a setting that names a tool which the server does not have: taken for
     nothing, a slip in a name would leave the tool as it claims to be.
     """
-    listed = list(tools)
-    names = [tool.name for tool in listed]
-    told = {"tools": server.tools, "allow": server.allow, "deny": server.deny}
-    for key, given in told.items():
-        for name in given:
+    all_tools = list(tools)
+    names = [tool.name for tool in all_tools]
+    patterns = {"tools": server.tools, "allow": server.allow, "deny": server.deny}
+    for key, globs in patterns.items():
+        for name in globs:
             if name not in names and not (key != "tools" and _GLOB.search(name)):
-                near = ", ".join(str(found[0]) for found in process.extract(name, names, limit=3))
+                near = ", ".join(str(match[0]) for match in process.extract(name, names, limit=3))
                 raise SetupError(
                     f"{setting}.{key}: the MCP server has no tool {name!r}", f"nearest: {near or 'none'}"
                 )
-    return [tool for tool in listed if _fits(tool, server.allow) and not _fits(tool, server.deny)]
+    return [tool for tool in all_tools if _fits(tool, server.allow) and not _fits(tool, server.deny)]
 
 
 def capability_of(tool: Tool, name: str, tags: Iterable[str], server: McpServer, call: Call) -> Capability:
@@ -77,13 +77,13 @@ def capability_of(tool: Tool, name: str, tags: Iterable[str], server: McpServer,
 
     Raises SetupError for a tool whose arguments follow no JSON schema.
     """
-    said = server.tools.get(tool.name, McpTool())
-    mode = said.mode or server.mode or tool.hints.mode
+    own = server.tools.get(tool.name, McpTool())
+    mode = own.mode or server.mode or tool.hints.mode
     resolved = mode or "destructive"
-    effect = said.effect or tool.hints.effect(resolved)
+    effect = own.effect or tool.hints.effect(resolved)
 
-    async def ask(**given: JsonValue) -> JsonValue:
-        return await call(tool, effect, given)
+    async def ask(**arguments: JsonValue) -> JsonValue:
+        return await call(tool, effect, arguments)
 
     return Capability(
         name=name,
@@ -92,7 +92,7 @@ def capability_of(tool: Tool, name: str, tags: Iterable[str], server: McpServer,
         args=arguments_by(name, tool.input_schema),
         result=_RESULT,
         mode=resolved,
-        risk=said.risk or RISK_OF_MODE[resolved],
+        risk=own.risk or RISK_OF_MODE[resolved],
         effect=effect,
         tags=tuple(dict.fromkeys(tags)),
         timeout_s=server.call_timeout_s,

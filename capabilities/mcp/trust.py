@@ -13,13 +13,13 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from planwright.capabilities.mcp.entries import Listed
+from planwright.capabilities.mcp.entries import ConfiguredServer
 from planwright.checkpoints.private_files import alone_in, replace_private
 
 FILE_NAME = "mcp_trust.json"
 
 
-class Given(BaseModel):
+class TrustRecord(BaseModel):
     """One server that is trusted: what it was when a person looked at it, and who that was."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -33,7 +33,7 @@ class Given(BaseModel):
     """When it was given, in ISO 8601."""
 
 
-_FILE = TypeAdapter(dict[str, Given])
+_FILE = TypeAdapter(dict[str, TrustRecord])
 
 
 class Trust:
@@ -42,28 +42,28 @@ class Trust:
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE_NAME
 
-    def covers(self, listed: Listed, hashes: Mapping[str, str]) -> bool:
+    def covers(self, server: ConfiguredServer, hashes: Mapping[str, str]) -> bool:
         """Say whether a person trusts exactly this entry, and these files that its command names."""
-        given = self.read().get(listed.name)
-        return given is not None and given.entry_hash == listed.fingerprint(hashes)
+        record = self.read().get(server.name)
+        return record is not None and record.entry_hash == server.fingerprint(hashes)
 
-    def knows(self, listed: Listed) -> bool:
+    def knows(self, server: ConfiguredServer) -> bool:
         """Say whether trust was given to an entry of this name, whatever it said."""
-        return listed.name in self.read()
+        return server.name in self.read()
 
-    def read(self) -> dict[str, Given]:
+    def read(self) -> dict[str, TrustRecord]:
         """Read what is trusted: nothing, where the file cannot be read."""
         try:
             return _FILE.validate_json(self.path.read_bytes())
         except (OSError, ValidationError):
             return {}
 
-    def give(self, listed: Listed, hashes: Mapping[str, str], by: str, at: datetime) -> None:
+    def give(self, server: ConfiguredServer, hashes: Mapping[str, str], by: str, at: datetime) -> None:
         """Write down that a person trusts an entry, and the files its command names, as they stand."""
-        bound = listed.fingerprint(hashes)
-        given = Given(starts=listed.starts(), entry_hash=bound, given_by=by, given_at=at.isoformat())
+        bound = server.fingerprint(hashes)
+        record = TrustRecord(starts=server.starts(), entry_hash=bound, given_by=by, given_at=at.isoformat())
         with alone_in(self.path.parent):
-            self._write({**self.read(), listed.name: given})
+            self._write({**self.read(), server.name: record})
 
     def take_back(self, name: str) -> bool:
         """Trust a server no more, whatever its entry says; say whether anybody did."""
@@ -74,6 +74,6 @@ class Trust:
             self._write(trusted)
         return True
 
-    def _write(self, trusted: dict[str, Given]) -> None:
-        content = {name: given.model_dump() for name, given in trusted.items()}
+    def _write(self, trusted: dict[str, TrustRecord]) -> None:
+        content = {name: record.model_dump() for name, record in trusted.items()}
         replace_private(self.path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")

@@ -21,7 +21,7 @@ def check_policy(
     if policy.path == DEFAULT:
         return
     missing = tuple(f"{prefix}." for prefix in absent)
-    known = {*(found.name for found in registry), *prohibited}
+    known = {*(capability.name for capability in registry), *prohibited}
     for rule in policy.rules:
         for glob in rule.match.capability or ():
             if glob.startswith(missing):
@@ -41,10 +41,12 @@ def check_policy(
 def reached(rule: Rule, registry: Registry) -> tuple[str, ...]:
     """Name the capabilities that a rule is about, by their declarations."""
     return tuple(
-        found.name
-        for found in registry
-        if found.name not in UNRULED
-        and rule.match.declared(found.name, found.mode, None if found.varies else found.risk)
+        capability.name
+        for capability in registry
+        if capability.name not in UNRULED
+        and rule.match.declared(
+            capability.name, capability.mode, None if capability.varies else capability.risk
+        )
     )
 
 
@@ -54,19 +56,19 @@ def unreachable(policy: Policy, registry: Registry) -> dict[str, str]:
     denied: dict[str, Rule] = {}
     settled: dict[str, Rule] = {}
     for rule in (*policy.denies, *policy.others):
-        about = reached(rule, registry)
+        matched = reached(rule, registry)
         mine = denied if rule in policy.denies else settled
-        earlier = [by for name in about if (by := denied.get(name) or settled.get(name))]
-        if not about:
+        earlier = [by for name in matched if (by := denied.get(name) or settled.get(name))]
+        if not matched:
             useless[rule.where] = "there is no such capability now"
-        elif len(earlier) == len(about):
+        elif len(earlier) == len(matched):
             useless[rule.where] = f"{', '.join(dict.fromkeys(by.where for by in earlier))} decides before it"
         if rule.condition is None and rule.match.tenant is None:
-            mine.update({name: rule for name in about if name not in mine and _whole(rule, name, registry)})
+            mine.update({name: rule for name in matched if name not in mine and _whole(rule, name, registry)})
     return useless
 
 
 def _whole(rule: Rule, name: str, registry: Registry) -> bool:
     """Say whether a rule is about every call of a capability, whatever risk its arguments give it."""
-    found = registry.get(name)
-    return found is not None and not (found.varies and rule.match.risk)
+    capability = registry.get(name)
+    return capability is not None and not (capability.varies and rule.match.risk)

@@ -13,7 +13,7 @@ from typing import Literal
 
 from planwright.capabilities.expression import Expression, Values, check_names, compiled
 
-Verdict = Literal["yes", "no", "unknown", "error"]
+ConditionResult = Literal["yes", "no", "unknown", "error"]
 
 NAMES = frozenset(("args", "capability", "mode", "risk", "tenant", "agent", "host", "hosts", "tainted"))
 FROM_ARGS = frozenset(("host", "hosts"))  # a capability works its hosts out from the arguments
@@ -31,7 +31,7 @@ class Condition:
     keys: frozenset[str] | None
     """Arguments that it reads; None when it may read any."""
 
-    def judge(self, facts: Values, unknown: Collection[str] | None) -> tuple[Verdict, str]:
+    def judge(self, facts: Values, unknown: Collection[str] | None) -> tuple[ConditionResult, str]:
         """Evaluate over the facts of a call, and say why where it is neither yes nor no.
 
         `unknown` names the arguments that are not known yet; None says that none is known.
@@ -69,5 +69,5 @@ def compile_condition(source: str) -> Condition:
 
 def _keys_read(source: str) -> frozenset[str] | None:
     """List the arguments an expression names; None where it uses `args` in any other way."""
-    found = [next(filter(None, match.groups()), "") for match in _ARGS.finditer(source)]
-    return None if "" in found else frozenset(found)
+    keys = [next(filter(None, match.groups()), "") for match in _ARGS.finditer(source)]
+    return None if "" in keys else frozenset(keys)

@@ -139,7 +139,7 @@ def _of_chain(
     parts = []
     for call in chain.calls(args) if chain.calls else ():
         filled = {**call.part.defaults, **(call.args or {})}
-        part = call.part.given(filled, context)
+        part = call.part.narrowed(filled, context)
         parts.append(_by_risk(part, filled, context, ask_from, part.risk, references=not call.known))
         context = replace(context, tainted=context.tainted or not part.trusted_result)
     asking = [part for part in parts if part.asks]
@@ -158,13 +158,13 @@ def _over(risk: Risk, ask_from: Risk | None) -> _ByRisk:
     return _ByRisk(True, reason=f"risk {risk}") if asks else _FREE
 
 
-def _tainted(what: str) -> str:
-    return f"{what}, {AFTER_READING}"
+def _tainted(action: str) -> str:
+    return f"{action}, {AFTER_READING}"
 
 
 def _in_own_words(capability: Capability, args: Mapping[str, JsonValue], request: str, *, least: int) -> bool:
     """Say whether all that a call carries, `least` telling values or more, is in the user's own words."""
-    values = list(carried(capability, args))
+    values = list(chosen_values(capability, args))
     telling = [value for value in values if sum(map(str.isalpha, value)) >= TELLING]
     if len(telling) < least:
         return False
@@ -172,7 +172,7 @@ def _in_own_words(capability: Capability, args: Mapping[str, JsonValue], request
     return all(holds(own, value) for value in values)
 
 
-def carried(capability: Capability, args: Mapping[str, JsonValue]) -> Iterator[str]:
+def chosen_values(capability: Capability, args: Mapping[str, JsonValue]) -> Iterator[str]:
     """Walk the texts and numbers that a caller chose freely: neither a default nor one of a fixed list."""
     properties = capability.args_schema.get("properties", {})
     for name, value in args.items():

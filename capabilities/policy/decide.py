@@ -18,8 +18,8 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability, PartCall
 from planwright.capabilities.expression import Values
 from planwright.capabilities.policy.condition import FROM_ARGS
-from planwright.capabilities.policy.file import Answer, Policy, Rule
-from planwright.capabilities.policy.rulings import STRICTNESS, Explanation, Look, Ruling, stricter
+from planwright.capabilities.policy.file import Policy, PolicyAnswer, Rule
+from planwright.capabilities.policy.rulings import STRICTNESS, Explanation, RuleMatch, Ruling, stricter
 from planwright.checkpoints.consent.delegations import Delegation
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.plan import CLOSING, DELEGATE, WHOLE, PolicyEvidence
@@ -41,10 +41,10 @@ def decide(
     `args` None when none is known; `references` when `{{…}}` in them still stands for something.
     Raises CapabilityRejected when the capability cannot say which hosts it reaches.
     """
-    return explain(capability, args, context, references=references).ruling
+    return explain_ruling(capability, args, context, references=references).ruling
 
 
-def explain(
+def explain_ruling(
     capability: Capability,
     args: Mapping[str, JsonValue] | None,
     context: CallContext,
@@ -61,10 +61,10 @@ def explain(
         free = Ruling("allow", f"{capability.name} is no matter of policy")
         return Explanation(free, (), free)
     call = _Call(capability, args, context, references)
-    looks: list[Look] = []
+    matches: list[RuleMatch] = []
     floor = call.floor
-    ruled = _answered(_by_rules(context.policy, call, looks), floor, context.policy)
-    return Explanation(stricter(ruled, floor), tuple(looks), floor)
+    ruled = _answered(_by_rules(context.policy, call, matches), floor, context.policy)
+    return Explanation(stricter(ruled, floor), tuple(matches), floor)
 
 
 def _answered(ruled: Ruling, floor: Ruling, policy: Policy) -> Ruling:
@@ -81,29 +81,29 @@ def _strictest(calls: Sequence[PartCall], context: CallContext, references: bool
     Without approvers, it is the one that the most people have to approve.
     """
     each = [_part(call, context, references) for call in calls]
-    answer = max((one.ruling.answer for one in each), key=STRICTNESS.index)
-    agreeing = [one for one in each if one.ruling.answer == answer]
-    named = (one for one in agreeing if one.ruling.approvers)
-    speaker = next(named, None) or max(agreeing, key=lambda one: one.ruling.quorum)
-    undecided = all(one.ruling.undecided for one in agreeing)
-    looks = tuple(look for one in each for look in one.looks)
-    named_all = all(one.ruling.named for one in each)
+    answer = max((part.ruling.answer for part in each), key=STRICTNESS.index)
+    agreeing = [part for part in each if part.ruling.answer == answer]
+    named = (part for part in agreeing if part.ruling.approvers)
+    speaker = next(named, None) or max(agreeing, key=lambda part: part.ruling.quorum)
+    undecided = all(part.ruling.undecided for part in agreeing)
+    matches = tuple(match for part in each for match in part.matches)
+    named_all = all(part.ruling.named for part in each)
     ruling = replace(speaker.ruling, undecided=undecided, named=named_all, delegated=False)
-    return Explanation(ruling, looks, speaker.floor)
+    return Explanation(ruling, matches, speaker.floor)
 
 
 def _part(call: PartCall, context: CallContext, references: bool) -> Explanation:
     """Rule on one call of a chain; one whose arguments are not known, and cannot be ruled on yet, asks."""
     waiting = (references or not call.known) and has_reference(call.args or {})
     try:
-        found = explain(call.part, call.args, context, references=waiting)
+        explanation = explain_ruling(call.part, call.args, context, references=waiting)
     except CapabilityRejected:
         if not waiting:
             raise
         ask = Ruling("ask", "its arguments are not known beforehand", undecided=True)
-        found = Explanation(ask, (), ask)
-    said = f"{call.part.name}: {found.ruling.reason or found.ruling.answer}"
-    return replace(found, ruling=replace(found.ruling, reason=said))
+        explanation = Explanation(ask, (), ask)
+    reason = f"{call.part.name}: {explanation.ruling.reason or explanation.ruling.answer}"
+    return replace(explanation, ruling=replace(explanation.ruling, reason=reason))
 
 
 def evidence(ruling: Ruling, context: CallContext) -> PolicyEvidence:
@@ -117,30 +117,30 @@ def evidence(ruling: Ruling, context: CallContext) -> PolicyEvidence:
     )
 
 
-def _by_rules(policy: Policy, call: _Call, looks: list[Look]) -> Ruling:
+def _by_rules(policy: Policy, call: _Call, matches: list[RuleMatch]) -> Ruling:
     doubt = None
     for rule in policy.denies:
-        look = call.look(rule)
-        looks.append(look)
-        if look.verdict in ("yes", "error"):
-            return _ruling(look, "deny")
-        if look.verdict == "unknown":
-            doubt = doubt or _ruling(look, "ask")
+        match = call.match(rule)
+        matches.append(match)
+        if match.verdict in ("yes", "error"):
+            return _ruling(match, "deny")
+        if match.verdict == "unknown":
+            doubt = doubt or _ruling(match, "ask")
     for rule in (*policy.others, policy.last):
-        look = call.look(rule)
-        looks.append(look)
-        if look.verdict != "no":
-            ruled = _ruling(look, rule.decide if look.verdict == "yes" else "ask", call.name)
+        match = call.match(rule)
+        matches.append(match)
+        if match.verdict != "no":
+            ruled = _ruling(match, rule.decide if match.verdict == "yes" else "ask", call.name)
             return doubt if doubt and ruled.answer == "allow" else ruled
     raise AssertionError("the last rule matches everything")
 
 
-def _ruling(look: Look, answer: Answer, name: str = "") -> Ruling:
-    rule = look.rule
+def _ruling(match: RuleMatch, answer: PolicyAnswer, name: str = "") -> Ruling:
+    rule = match.rule
     named = answer == "allow" and name in (rule.match.capability or ())
-    said = f"{rule.where}: {look.note}" if look.note else rule.reason
-    asked = (rule.approvers, rule.quorum) if answer == "ask" else ((), 1)
-    return Ruling(answer, said, rule.where, *asked, look.verdict == "unknown", named)
+    reason = f"{rule.where}: {match.note}" if match.note else rule.reason
+    people = (rule.approvers, rule.quorum) if answer == "ask" else ((), 1)
+    return Ruling(answer, reason, rule.where, *people, match.verdict == "unknown", named)
 
 
 class _Call:
@@ -154,7 +154,7 @@ class _Call:
         references: bool,
     ) -> None:
         self._args = None if args is None else {**capability.defaults, **args}
-        self._capability = capability if self._args is None else capability.given(self._args, context)
+        self._capability = capability if self._args is None else capability.narrowed(self._args, context)
         self._context = context
         self._unknown = self._not_yet_known(references)
         self._settled = self._args is not None and not self._unknown
@@ -164,20 +164,20 @@ class _Call:
         """The capability that is called."""
         return self._capability.name
 
-    def look(self, rule: Rule) -> Look:
+    def match(self, rule: Rule) -> RuleMatch:
         """Find out whether a rule matches this call."""
         capability, match, condition = self._capability, rule.match, rule.condition
         may_vary = bool(capability.varies) and not self._settled
         if not match.declared(capability.name, capability.mode, None if may_vary else capability.risk):
-            return Look(rule, "no")
+            return RuleMatch(rule, "no")
         if not match.of_tenant(self._context.tenant):
-            return Look(rule, "no")
+            return RuleMatch(rule, "no")
         if may_vary and (match.risk or (condition and "risk" in condition.names)):
-            return Look(rule, "unknown", "the risk of the call is not known before its arguments are")
+            return RuleMatch(rule, "unknown", "the risk of the call is not known before its arguments are")
         if condition is None:
-            return Look(rule, "yes")
+            return RuleMatch(rule, "yes")
         facts = self._with_hosts if self._settled and condition.names & FROM_ARGS else self._facts
-        return Look(rule, *condition.judge(facts, self._unknown))
+        return RuleMatch(rule, *condition.judge(facts, self._unknown))
 
     @cached_property
     def floor(self) -> Ruling:
@@ -205,7 +205,7 @@ class _Call:
         hosts = None if self._args is None or unchecked else self._hosts
         if hosts is None:
             return Ruling("ask", "the host it reaches is not known beforehand")
-        unlisted = [host for host in hosts if not listed(host, self._context.settings.egress.allow)]
+        unlisted = [host for host in hosts if not on_egress_list(host, self._context.settings.egress.allow)]
         if unlisted:
             return Ruling("ask", f"{', '.join(unlisted)} is not in egress.allow")
         return Ruling("allow", f"{', '.join(hosts)} is in egress.allow")
@@ -246,7 +246,7 @@ class _Call:
         return Values({**self._facts.values, "hosts": list(hosts), **host}, self._context.request)
 
 
-def listed(host: str, allow: Sequence[str]) -> bool:
+def on_egress_list(host: str, allow: Sequence[str]) -> bool:
     """Say whether `host:port` is on the egress list, with or without its port."""
     place = read_place(host)
     return place is not None and on_list(place.host, place.port, allow)

@@ -16,7 +16,7 @@ from rapidfuzz import process
 
 from planwright.capabilities.expression import LONGEST
 from planwright.capabilities.policy.condition import Condition, compile_condition
-from planwright.capabilities.policy.gates import NamedGate, Text, listed, read_gates, too_few
+from planwright.capabilities.policy.gates import NamedGate, Text, as_tuple, read_gates, too_few
 from planwright.domain.errors import SetupError
 from planwright.domain.hashing import sha256
 from planwright.domain.risk import Mode, Risk
@@ -25,14 +25,14 @@ FILE_NAME = "policy.toml"
 DEFAULT = Path(__file__).with_name("default_policy.toml")
 SEMANTICS = "1"  # part of the hash: what the same rules mean
 
-Answer = Literal["allow", "ask", "deny"]
+PolicyAnswer = Literal["allow", "ask", "deny"]
 _HEADER = re.compile(r"\s*\[\[\s*rule\s*\]\]")
 _KEY = re.compile(r"\s*(?:\[\s*rule\s*\.\s*)?(?:match\s*\.\s*)?(\w+)\s*[=\].]")
 
 
-Globs = Annotated[tuple[Text, ...] | None, BeforeValidator(listed), Field(min_length=1)]
-Modes = Annotated[tuple[Mode, ...] | None, BeforeValidator(listed), Field(min_length=1)]
-Risks = Annotated[tuple[Risk, ...] | None, BeforeValidator(listed), Field(min_length=1)]
+Globs = Annotated[tuple[Text, ...] | None, BeforeValidator(as_tuple), Field(min_length=1)]
+Modes = Annotated[tuple[Mode, ...] | None, BeforeValidator(as_tuple), Field(min_length=1)]
+Risks = Annotated[tuple[Risk, ...] | None, BeforeValidator(as_tuple), Field(min_length=1)]
 
 
 class Match(BaseModel):
@@ -79,11 +79,11 @@ class _Entry(BaseModel):
     """Which calls the rule is about."""
     when: Annotated[str, StringConstraints(min_length=1, max_length=LONGEST)] | None = None
     """Expression that has to hold; None where nothing more has to."""
-    decide: Answer
+    decide: PolicyAnswer
     """What the rule answers."""
     reason: str = ""
     """Why, for people; "" for nothing."""
-    approvers: Annotated[tuple[Text, ...], BeforeValidator(listed)] = ()
+    approvers: Annotated[tuple[Text, ...], BeforeValidator(as_tuple)] = ()
     """Who may approve; empty for anybody."""
     quorum: int = Field(1, ge=1)
     """How many different people have to approve."""
@@ -99,7 +99,7 @@ class Rule:
     """Which calls it is about."""
     condition: Condition | None
     """What has to hold for the arguments; None where nothing more has to."""
-    decide: Answer
+    decide: PolicyAnswer
     """What it answers."""
     reason: str
     """Why, for people; "" for nothing."""

@@ -17,7 +17,7 @@ Text = Annotated[str, StringConstraints(min_length=1)]
 LONGEST_NAME = 64
 
 
-def listed(value: object) -> object:
+def as_tuple(value: object) -> object:
     """Read one text as a list of one."""
     return (value,) if isinstance(value, str) else value
 
@@ -26,7 +26,7 @@ class NamedGate(BaseModel):
     """What people a gate needs; set in the policy."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    approvers: Annotated[tuple[Text, ...], BeforeValidator(listed)] = ()
+    approvers: Annotated[tuple[Text, ...], BeforeValidator(as_tuple)] = ()
     """Who may approve: names, and doors as `channel:cli`; empty for anybody."""
     quorum: int = Field(1, ge=1)
     """How many different people have to approve."""

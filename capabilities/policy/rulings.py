@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planwright.capabilities.policy.condition import Verdict
-from planwright.capabilities.policy.file import Answer, Rule
+from planwright.capabilities.policy.condition import ConditionResult
+from planwright.capabilities.policy.file import PolicyAnswer, Rule
 
-STRICTNESS: tuple[Answer, ...] = ("allow", "ask", "deny")
+STRICTNESS: tuple[PolicyAnswer, ...] = ("allow", "ask", "deny")
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Ruling:
     delegated such calls, and nothing else stands against this one.
     """
 
-    answer: Answer
+    answer: PolicyAnswer
     """What the policy answers."""
     reason: str
     """Why, in words."""
@@ -43,12 +43,12 @@ class Ruling:
 
 
 @dataclass(frozen=True)
-class Look:
+class RuleMatch:
     """One rule that was looked at, and whether it matched; `note` says why where that is not plain."""
 
     rule: Rule
     """The rule that was looked at."""
-    verdict: Verdict
+    verdict: ConditionResult
     """Whether it matched: `yes`, `no`, `unknown` (an argument is not known yet) or `error`."""
     note: str = ""
     """Why, where that is not plain; else ""."""
@@ -60,7 +60,7 @@ class Explanation:
 
     ruling: Ruling
     """What the policy answers in the end."""
-    looks: tuple[Look, ...]
+    matches: tuple[RuleMatch, ...]
     """The rules that were looked at on the way, in order."""
     floor: Ruling
     """What the mode alone would have answered."""

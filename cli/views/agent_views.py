@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from planwright.capabilities.mcp.standing import look
+from planwright.capabilities.mcp.standing import read_standings
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.cli.views import records as views
 from planwright.domain.plan import CLOSING, WHOLE
@@ -70,7 +70,7 @@ def open_checked(settings: Settings) -> tuple[Settings, Registry]:
     """Load what there is and check the agents against it. Raises SetupError for one that names more."""
     modules = settings.capabilities
     registry = load_registry(settings.workspace, modules.modules, modules.prohibit)
-    check_agents(settings, registry, [server.prefix for server in look(settings)])
+    check_agents(settings, registry, [server.prefix for server in read_standings(settings)])
     return settings, registry
 
 

@@ -23,7 +23,7 @@ from planwright.checkpoints.store_errors import BROKEN, store_error
 from planwright.checkpoints.upkeep.store_files import RECORDS, no_store, open_both, open_files
 from planwright.cli.views import records as views
 from planwright.domain.errors import SetupError
-from planwright.security.redaction.connection import clean
+from planwright.security.redaction.connection import redacted_value
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.settings import Settings, load
 
@@ -61,7 +61,7 @@ def show_query(sql: str, workspace: Path, shape: Literal["table", "csv", "json"]
     with closing(open_both(settings.store_folder)) as connection:
         names, rows = _selected(connection, sql, limit + 1)
     more = len(rows) > limit
-    rows = [[clean(value, redactor) for value in row] for row in rows[:limit]]
+    rows = [[redacted_value(value, redactor) for value in row] for row in rows[:limit]]
     if shape == "json":
         told = [dict(zip(names, map(_in_json, row), strict=True)) for row in rows]
         print(json.dumps({"rows": told, "more": more}, ensure_ascii=False, indent=2))
@@ -93,7 +93,7 @@ def export_tables(name: str, to: Path, shape: Format, workspace: Path) -> int:
             chosen = {one: to / f"{one}.{shape}" for one in tables} if name == "all" else {name: to}
             for one, path in chosen.items():
                 _, table = tables[one]
-                rows = ([clean(value, redactor) for value in row.values()] for row in table.rows)
+                rows = ([redacted_value(value, redactor) for value in row.values()] for row in table.rows)
                 _write(path, shape, [column.name for column in table.columns], rows)
         except FileExistsError as error:
             raise SetupError(f"{to} is there already", "name one that is not there yet") from error

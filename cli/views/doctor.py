@@ -14,8 +14,8 @@ from rich.table import Table
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.mcp.servers import open_servers
-from planwright.capabilities.mcp.standing import look
-from planwright.capabilities.policy.decide import host_of, listed
+from planwright.capabilities.mcp.standing import read_standings
+from planwright.capabilities.policy.decide import host_of, on_egress_list
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.limits import unpriced
 from planwright.checkpoints.records import open_records
@@ -123,7 +123,7 @@ def _mail(settings: Settings) -> str:
 
 
 def _channel(settings: Settings, name: str, url: str) -> str:
-    if not listed(host_of(url), settings.egress.allow):
+    if not on_egress_list(host_of(url), settings.egress.allow):
         raise SetupError(
             f"{name} posts to {host_of(url)}, not in egress.allow", f'[egress] allow = ["{host_of(url)}"]'
         )
@@ -168,7 +168,7 @@ def _policy(settings: Settings) -> str:
 def _agents(settings: Settings) -> str:
     from planwright.graph.startup_checks import check_agents  # it knows models, which take long to load
 
-    check_agents(settings, _registry(settings), [server.prefix for server in look(settings)])
+    check_agents(settings, _registry(settings), [server.prefix for server in read_standings(settings)])
     return ", ".join(settings.agents)
 
 

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from planwright.capabilities.mcp.entries import FILE_NAME
 from planwright.capabilities.mcp.servers import Servers, open_servers
-from planwright.capabilities.mcp.standing import Standing, look
+from planwright.capabilities.mcp.standing import Standing, read_standings
 from planwright.capabilities.mcp.trust import Trust
 from planwright.cli.views import records as views
 from planwright.domain.errors import SetupError
@@ -43,15 +43,15 @@ def give_trust(name: str | None, workspace: Path, yes: bool) -> int:
 
     settings = load(workspace)
     trust = Trust(settings.store_folder)
-    waiting = [one for one in _named(look(settings), name) if one.state == "untrusted"]
+    waiting = [one for one in _named(read_standings(settings), name) if one.state == "untrusted"]
     if not waiting:
         print("there is nothing to trust" if name is None else f"{name} is trusted already, or switched off")
         return 0
     for standing in waiting:
-        listed, screen = standing.listed, views.console()
+        listed, screen = standing.server, views.console()
         screen.print(views.label("server", f"{listed.name}: {standing.cause}"))
         screen.print(views.label("starts" if listed.entry.url is None else "connects", listed.starts()))
-        for what, value in listed.given().items():
+        for what, value in listed.extras().items():
             screen.print(views.label("", f"{what} {value}"))
         for path, digest in standing.files.items():
             screen.print(views.label("", f"file {path} {digest[:12]}"))
@@ -127,7 +127,7 @@ def _row(standing: Standing) -> dict[str, Any]:
     return {
         "name": standing.name,
         "state": standing.state,
-        "starts": standing.listed.starts(),
+        "starts": standing.server.starts(),
         "cause": standing.cause,
         "next_step": standing.next_step,
         "tools": [
@@ -155,7 +155,7 @@ def _show_all(standings: Sequence[Standing], workspace: Path) -> None:
         return
     table = Table("server", "state", "tools", "starts", box=None, pad_edge=False, header_style="bold")
     for one in standings:
-        cells = (one.name, one.state, str(len(one.tools)), one.listed.starts())
+        cells = (one.name, one.state, str(len(one.tools)), one.server.starts())
         table.add_row(*map(views.one_line, cells))
     views.console().print(table)
     for one in standings:

@@ -14,12 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, check_arguments
-from planwright.capabilities.contract import explain as explain_arguments
+from planwright.capabilities.contract import Capability, check_arguments, error_summary
 from planwright.capabilities.mcp.servers import open_servers
 from planwright.capabilities.policy.check import check_policy, reached, unreachable
 from planwright.capabilities.policy.consent import judge
-from planwright.capabilities.policy.decide import explain
+from planwright.capabilities.policy.decide import explain_ruling
 from planwright.capabilities.policy.file import DEFAULT, FILE_NAME, Policy, Rule, load_policy
 from planwright.capabilities.policy.rulings import Explanation
 from planwright.capabilities.registry import Registry, load_registry
@@ -83,7 +82,7 @@ def explain_call(workspace: Path, asked: Question, as_json: bool) -> int:
         settings, Jail(settings.workspace), records.memories, policy=policy, delegations=delegated
     )
     context = world.on_behalf_of(asked.tenant, asked.agent, tainted=asked.tainted)
-    told = explain(found, given, context, references=True)
+    told = explain_ruling(found, given, context, references=True)
     flaw = "" if given is None else _flaw(found, given)
     person = consent(found, given, context, settings.approval.of_tool)
     if as_json:
@@ -91,7 +90,9 @@ def explain_call(workspace: Path, asked: Question, as_json: bool) -> int:
         print(json.dumps({**spelled(told, policy), **more}, indent=2))
         return 0
     screen = views.console()
-    looks = [(look.rule.where, look.rule.decide, look.note or SAID[look.verdict]) for look in told.looks]
+    looks = [
+        (match.rule.where, match.rule.decide, match.note or SAID[match.verdict]) for match in told.matches
+    ]
     screen.print(_table(("rule", "decide", "this call"), looks))
     floor = told.floor
     mode = f"{found.mode} alone says {floor.answer}" + (f": {floor.reason}" if floor.reason else "")
@@ -112,7 +113,7 @@ def consent(
 ) -> str:
     """Say whether a call that the policy does not deny asks a person, and why."""
     filled = {**found.defaults, **(args or {})}
-    judged = judge(found.given(filled, context), filled, context, ask_from, references=True)
+    judged = judge(found.narrowed(filled, context), filled, context, ask_from, references=True)
     if judged.denied:
         return "nobody is asked: the call is not made"
     own = ", at a gate of its own" if judged.own_gate else ""
@@ -150,8 +151,8 @@ def described(rule: Rule, registry: Registry, note: str) -> dict[str, Any]:
 def spelled(told: Explanation, policy: Policy) -> dict[str, Any]:
     """Spell an explanation as JSON."""
     looked = [
-        {"rule": look.rule.where, "decide": look.rule.decide, "verdict": look.verdict, "note": look.note}
-        for look in told.looks
+        {"rule": match.rule.where, "decide": match.rule.decide, "verdict": match.verdict, "note": match.note}
+        for match in told.matches
     ]
     ruling, floor = told.ruling, told.floor
     return {
@@ -196,5 +197,5 @@ def _flaw(found: Capability, given: dict[str, JsonValue]) -> str:
     try:
         check_arguments(found, given)
     except ValidationError as error:
-        return "" if has_reference(given) else explain_arguments(error)
+        return "" if has_reference(given) else error_summary(error)
     return ""

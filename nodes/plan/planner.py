@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.chains.compose import surface_in_run
+from planwright.capabilities.chains.compose import allowed_in_run
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.policy.file import Policy
 from planwright.capabilities.registry import Registry
@@ -63,7 +63,7 @@ def planner(
         if invocation.cancelled_by:
             return {"status": "cancelled", "answer": f"Cancelled by {invocation.cancelled_by}."}
         attempts = state.get("attempts", Attempts())
-        allowed = await surface_in_run(registry, world.chains, invocation.run_id, invocation.profile)
+        allowed = await allowed_in_run(registry, world.chains, invocation.run_id, invocation.profile)
         names = dict.fromkeys([*state["shortlist"], *allowed.chains])
         surface = [capability for name in names if (capability := allowed.get(name))]
         context = compiled_context(state, surface, allowed, invocation.profile, world.policy)

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from planwright.approvals.card import order_added, plan_card
 from planwright.approvals.criteria_card import with_criteria
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.chains.compose import surface_in_run
+from planwright.capabilities.chains.compose import allowed_in_run
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.consent.gate import gate_id
 from planwright.checkpoints.plans import Plans, RecordedPlan
@@ -103,7 +103,7 @@ async def rules_for(
     requester = (invocation.context.tenant, invocation.profile.agent, invocation.words)
     opening = bool(state.get("task", Task(task="")).memories) or await taint.of_plan(invocation)
     call_context = world.on_behalf_of(*requester, tainted=opening)
-    surface = await surface_in_run(registry, world.chains, invocation.run_id, invocation.profile)
+    surface = await allowed_in_run(registry, world.chains, invocation.run_id, invocation.profile)
     fixed = _attempts(state).fixed
     return Rules(surface, settings, call_context, state["route"], invocation.profile, fixed)
 

@@ -94,7 +94,7 @@ class _Run:
         chain = chain_of(task.checked)
         site = site_of(task.checked, task.plan_hash, self.invocation, task.budgets)
         args = (await gateway.admit(chain.name, task.args, site)).args
-        chains = gateway.world.chains
+        chains = gateway.call_context.chains
         if chains is None or not await chains.has(self.invocation.run_id, chain):
             raise CapabilityRejected(f"this run has not made the chain {chain.name} as it was verified")
         return args
@@ -141,7 +141,7 @@ class _Run:
         Returns its id; empty when nobody has to be asked. Raises CapabilityRejected.
         """
         gateway, invocation, task = self.runner.gateway, self.invocation, self.task
-        capability = capability.given(args, gateway.world)
+        capability = capability.narrowed(args, gateway.call_context)
         site = site_of(part, plan_hash, invocation, task.budgets, task.ask_from)
         past = await gateway.past(capability, args, site)
         if past.key:
@@ -150,9 +150,11 @@ class _Run:
         judged = gateway.judge(capability, args, site, "chain")
         if not (judged.asks or past.again):
             return ""
-        refuse_secrets(capability, args, gateway.world.redactor)  # what could never be called is not put
+        refuse_secrets(
+            capability, args, gateway.call_context.redactor
+        )  # what could never be called is not put
         if capability.preflight:  # before a person
-            await asyncio.to_thread(capability.check, args, gateway.world)
+            await asyncio.to_thread(capability.check, args, gateway.call_context)
         card = {
             "capability": capability.name,
             "step_id": part.step.id,
@@ -164,7 +166,7 @@ class _Run:
             "reason": judged.reason,
             "plan_hash": plan_hash,
             "chain": chain_of(task.checked).hash,
-            "policy": evidence(judged.ruling, gateway.world).model_dump(mode="json"),
+            "policy": evidence(judged.ruling, gateway.call_context).model_dump(mode="json"),
             "pin": part.pin,
             "width": width_of(capability, args),
             **marked(args),

@@ -38,7 +38,7 @@ def named_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState, LaneUpda
             return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
         opened = ""
         for gate in checked.gates:
-            gate_fields = card | _who(gate, runner.gateway.world.policy.hash)
+            gate_fields = card | _who(gate, runner.gateway.call_context.policy.hash)
             row = await gates.open_named(gate, checked, gate_fields, invocation)
             opened = row.gate_id
             if row.status == "open":
@@ -54,7 +54,10 @@ async def _card(
     runner: StepRunner, task: StepTask, results: dict[str, StepResult], invocation: Invocation
 ) -> dict[str, JsonValue]:
     """Show what is about to begin, with its real arguments. Raises CapabilityError where it cannot."""
-    checked, policy = task["checked"], PolicyEvidence(rule="", version=runner.gateway.world.policy.hash)
+    checked, policy = (
+        task["checked"],
+        PolicyEvidence(rule="", version=runner.gateway.call_context.policy.hash),
+    )
     runner.gateway.check_pin(checked)
     if checked.step.agentic:
         return step_card(task, agent_args(checked), policy, "")

@@ -13,7 +13,7 @@ from pydantic import JsonValue, ValidationError
 from planwright.approvals.call_gate import CallGates, approval
 from planwright.approvals.card import step_card
 from planwright.capabilities.chains.compose import find
-from planwright.capabilities.contract import Capability, check_arguments, explain
+from planwright.capabilities.contract import Capability, check_arguments, error_summary
 from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.policy.consent import Judgement
 from planwright.capabilities.policy.decide import evidence
@@ -42,7 +42,7 @@ def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState, LaneUp
             runner.gateway.check_pin(task["checked"])
             capability, args = await checked_call(runner, task, raw_args, invocation)
             site = site_of(task["checked"], task["plan_hash"], invocation)
-            capability = capability.given(args, runner.gateway.world)
+            capability = capability.narrowed(args, runner.gateway.call_context)
             past = await runner.gateway.past(capability, args, site)
             if past.key:  # nothing is called, so nobody is asked
                 recorded = await runner.run(task, results, invocation)
@@ -57,7 +57,7 @@ def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState, LaneUp
             return {"results": {result.uid: await runner.settle(task, result, invocation)}}
         checked = task["checked"]
         why = judged.reason if judged.asks and not checked.done_before else checked.reason
-        card = step_card(task, args, evidence(judged.ruling, runner.gateway.world), why) | parts
+        card = step_card(task, args, evidence(judged.ruling, runner.gateway.call_context), why) | parts
         card |= {"width": width_of(capability, args)}
         if past.again:
             card |= {"reason": AGAIN, "done_before": invocation.run_id}
@@ -94,8 +94,10 @@ async def checked_call(
     try:
         args = check_arguments(capability, params)
     except ValidationError as error:
-        raise CapabilityRejected(f"{capability.name} was given bad arguments: {explain(error)}") from error
-    refuse_secrets(capability, args, runner.gateway.world.redactor)
+        raise CapabilityRejected(
+            f"{capability.name} was given bad arguments: {error_summary(error)}"
+        ) from error
+    refuse_secrets(capability, args, runner.gateway.call_context.redactor)
     if capability.preflight:
-        await asyncio.to_thread(capability.check, args, runner.gateway.world)
+        await asyncio.to_thread(capability.check, args, runner.gateway.call_context)
     return capability, args

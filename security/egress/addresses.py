@@ -16,14 +16,14 @@ Address = IPv4Address | IPv6Address
 Reach = Literal["global", "local", "refused"]
 
 
-class Block(NamedTuple):
+class AddressBlock(NamedTuple):
     """A block of addresses: reachable by anybody, by a listed host only, or never by a name."""
 
     network: IPv4Network | IPv6Network
     """The addresses of the block."""
     reach: Reach
     """Whether anybody may be reached there, only a listed host, or nobody by a name."""
-    what: str
+    purpose: str
     """What the block is for, in words."""
     source: str
     """Document that sets the block apart."""
@@ -38,7 +38,7 @@ def read_table(name: str) -> Iterator[dict[str, str]]:
 BLOCKS = tuple(
     sorted(
         (
-            Block(ip_network(row["block"]), cast(Reach, row["reach"]), row["what"], row["source"])
+            AddressBlock(ip_network(row["block"]), cast(Reach, row["reach"]), row["what"], row["source"])
             for row in read_table("blocks.csv")
         ),
         key=lambda block: -block.network.prefixlen,
@@ -46,7 +46,7 @@ BLOCKS = tuple(
 )
 
 
-def block_of(address: Address) -> Block:
+def block_of(address: Address) -> AddressBlock:
     """Find the most specific block that holds an address; every address is in one."""
     return next(
         block for block in BLOCKS if block.network.version == address.version and address in block.network

@@ -78,6 +78,6 @@ def _decoder(encoding: str) -> _Plain | _Inflate:
 
 
 def _charset(parameters: str) -> str:
-    found = re.search(r"charset\s*=\s*\"?([\w-]+)", parameters)
-    named = found[1] if found else "utf-8"
+    match = re.search(r"charset\s*=\s*\"?([\w-]+)", parameters)
+    named = match[1] if match else "utf-8"
     return named if _CHARSETS.fullmatch(named) else "utf-8"

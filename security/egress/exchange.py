@@ -17,7 +17,7 @@ from planwright.settings.egress import Egress
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpReply:
     """The last reply of a chain, and the URL it came from."""
 
     url: str
@@ -30,7 +30,7 @@ class Answer:
     """Its text, or why it was left out."""
 
 
-async def exchange(transport: GuardedTransport, approved: ApprovedRequest, egress: Egress) -> Answer:
+async def exchange(transport: GuardedTransport, approved: ApprovedRequest, egress: Egress) -> HttpReply:
     """Send a request and read what comes of it; no cookies are kept between the requests of a chain.
 
     The transport is asked, not a client: httpx's client raises InvalidURL for some `Location` headers
@@ -48,7 +48,7 @@ async def exchange(transport: GuardedTransport, approved: ApprovedRequest, egres
             onward = next_hop(hop, reply.status_code, reply.headers.get("location"), egress)
             if onward is None:
                 body = await read_body(reply, egress)
-                return Answer(str(hop.url), reply.status_code, reply.headers, body)
+                return HttpReply(str(hop.url), reply.status_code, reply.headers, body)
         hop = onward
     raise CapabilityRejected(f"{hop.url.host} still redirects after {MOST_REDIRECTS} redirects")
 

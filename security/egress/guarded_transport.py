@@ -38,7 +38,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         check_target(target, self._egress)
         if request.headers.get("host", "").encode() != request.url.netloc:
             raise CapabilityForbidden(f"the Host header does not say {target.place}", "leave it out")
-        asked = httpcore.Request(
+        forwarded = httpcore.Request(
             method=request.method,
             url=httpcore.URL(
                 scheme=target.scheme, host=target.host, port=target.port, target=request.url.raw_path
@@ -48,7 +48,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
             extensions={"timeout": request.extensions.get("timeout", {})},
         )
         with _in_words_of_httpx():
-            reply = await self._pool.handle_async_request(asked)
+            reply = await self._pool.handle_async_request(forwarded)
         return httpx.Response(
             status_code=reply.status,
             headers=reply.headers,

@@ -22,8 +22,8 @@ MOST_TRIED = 4
 async def system_resolver(host: str, port: int) -> Sequence[str]:
     """Ask the system for the addresses of a name, in its order. Raises OSError when there are none."""
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    entries = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 class PinnedBackend(httpcore.AsyncNetworkBackend):
@@ -74,7 +74,7 @@ class PinnedBackend(httpcore.AsyncNetworkBackend):
 
     async def _addresses(self, host: str, port: int, timeout: float | None) -> Sequence[Address]:
         """Resolve a name, once; one answer that may not be reached refuses all of them."""
-        listed = self._egress.allows(host, port)
+        allowed = self._egress.allows(host, port)
         literal = _address(host)
         target = Target("http", host, port, literal)
         check_target(target, self._egress)
@@ -87,14 +87,14 @@ class PinnedBackend(httpcore.AsyncNetworkBackend):
             raise httpcore.ConnectTimeout(f"{host} was not resolved in time") from error
         except OSError as error:
             raise httpcore.ConnectError(f"{host} has no address: {error}") from error
-        found = [_address(answer) for answer in answers]
-        for answer, address in zip(answers, found, strict=True):
+        addresses = [_address(answer) for answer in answers]
+        for answer, address in zip(answers, addresses, strict=True):
             if address is None:
                 raise CapabilityForbidden(f"{host} leads to {answer!r}, which is no address of the internet")
-            check_address(target.place, address, listed=listed)
-        if not found:
+            check_address(target.place, address, allowed=allowed)
+        if not addresses:
             raise httpcore.ConnectError(f"{host} has no address")
-        return [address for address in found if address is not None]
+        return [address for address in addresses if address is not None]
 
 
 def _address(text: str) -> Address | None:

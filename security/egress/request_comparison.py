@@ -23,7 +23,7 @@ ADDED = frozenset(
 )
 _TARGET = re.compile(r"[^:/?#]+://[^/?#]*(?P<target>[^#]*)")
 _PORTS = {"http": 80, "https": 443}
-_KEPT = "%!$&'()*+,;=:@/?-._~"  # what stands in a path or query as it is
+_LITERAL = "%!$&'()*+,;=:@/?-._~"  # what stands in a path or query as it is
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def _compare_url(url: httpx.URL, approved: str) -> None:
 
 def _encoded(target: str) -> str:
     """Bring to one form what may be percent-encoded or not; what is encoded already stays apart."""
-    return quote(target, safe=_KEPT)
+    return quote(target, safe=_LITERAL)
 
 
 def _compare_headers(request: httpx.Request, approved: ApprovedRequest) -> None:

@@ -110,23 +110,23 @@ def check_target(target: Target, egress: Egress) -> None:
     if egress.allows(target.host, target.port):
         return
     if target.address is not None:
-        check_address(target.place, target.address, listed=False)
+        check_address(target.place, target.address, allowed=False)
     elif is_local(target.host):
         raise CapabilityForbidden(
             f"{target.host} is a name of this machine or of a private network", _advice(target.place)
         )
 
 
-def check_address(place: str, address: Address, *, listed: bool) -> None:
+def check_address(place: str, address: Address, *, allowed: bool) -> None:
     """Refuse an address that a place leads to: all but global unicast and, for what is listed, local ones.
 
     Raises CapabilityForbidden.
     """
     block = block_of(address)
-    if block.reach == "global" or (listed and block.reach == "local"):
+    if block.reach == "global" or (allowed and block.reach == "local"):
         return
-    cause = f"{place} leads to {address}, which is not public: {block.what} ({block.source})"
-    raise CapabilityForbidden(cause, "" if listed else _advice(place))
+    cause = f"{place} leads to {address}, which is not public: {block.purpose} ({block.source})"
+    raise CapabilityForbidden(cause, "" if allowed else _advice(place))
 
 
 def _in_disguise(host: str) -> CapabilityForbidden:

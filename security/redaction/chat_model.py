@@ -13,7 +13,7 @@ from planwright.security.redaction.chunks import RedactedChunks
 from planwright.security.redaction.redactor import Redactor
 
 M = TypeVar("M", bound=BaseMessage)
-_SAID = ("content", "tool_calls", "invalid_tool_calls", "additional_kwargs", "response_metadata")
+_CONTENT_FIELDS = ("content", "tool_calls", "invalid_tool_calls", "additional_kwargs", "response_metadata")
 
 
 def redacting(model: BaseChatModel, redactor: Redactor) -> BaseChatModel:
@@ -35,23 +35,24 @@ def redacting(model: BaseChatModel, redactor: Redactor) -> BaseChatModel:
     return copied
 
 
-def clean(messages: Sequence[M], redactor: Redactor) -> list[M]:
+def redacted_messages(messages: Sequence[M], redactor: Redactor) -> list[M]:
     """Put the secrets in messages out of sight; messages without any stay the same objects."""
     return [_clean(message, redactor) for message in messages]
 
 
 def _clean(message: M, redactor: Redactor) -> M:
-    said = {name: getattr(message, name) for name in _SAID if getattr(message, name, None)}
-    changed = {name: new for name, old in said.items() if (new := redactor.value(old)) != old}
+    fields = {name: getattr(message, name) for name in _CONTENT_FIELDS if getattr(message, name, None)}
+    changed = {name: new for name, old in fields.items() if (new := redactor.value(old)) != old}
     return message.model_copy(update=changed) if changed else message
 
 
 def _result(result: ChatResult, redactor: Redactor) -> ChatResult:
     generations = [
         ChatGeneration(
-            message=_clean(found.message, redactor), generation_info=redactor.value(found.generation_info)
+            message=_clean(generation.message, redactor),
+            generation_info=redactor.value(generation.generation_info),
         )
-        for found in result.generations
+        for generation in result.generations
     ]
     return ChatResult(generations=generations, llm_output=redactor.value(result.llm_output))
 
@@ -68,7 +69,9 @@ def _generate(own: type[BaseChatModel], redactor: Redactor) -> Any:
         **more: Any,
     ) -> ChatResult:
         with redactor.errors():
-            return _result(own._generate(self, clean(messages, redactor), stop, None, **more), redactor)
+            return _result(
+                own._generate(self, redacted_messages(messages, redactor), stop, None, **more), redactor
+            )
 
     return _generate
 
@@ -82,7 +85,7 @@ def _agenerate(own: type[BaseChatModel], redactor: Redactor) -> Any:
         **more: Any,
     ) -> ChatResult:
         with redactor.errors():
-            result = await own._agenerate(self, clean(messages, redactor), stop, None, **more)
+            result = await own._agenerate(self, redacted_messages(messages, redactor), stop, None, **more)
             return _result(result, redactor)
 
     return _agenerate
@@ -98,7 +101,7 @@ def _stream(own: type[BaseChatModel], redactor: Redactor) -> Any:
     ) -> Iterator[ChatGenerationChunk]:
         chunks = RedactedChunks(redactor)
         with redactor.errors():
-            for chunk in own._stream(self, clean(messages, redactor), stop, None, **more):
+            for chunk in own._stream(self, redacted_messages(messages, redactor), stop, None, **more):
                 yield chunks.feed(chunk)
             if last := chunks.rest():
                 yield last
@@ -116,7 +119,7 @@ def _astream(own: type[BaseChatModel], redactor: Redactor) -> Any:
     ) -> AsyncIterator[ChatGenerationChunk]:
         chunks = RedactedChunks(redactor)
         with redactor.errors():
-            async for chunk in own._astream(self, clean(messages, redactor), stop, None, **more):
+            async for chunk in own._astream(self, redacted_messages(messages, redactor), stop, None, **more):
                 yield chunks.feed(chunk)
             if last := chunks.rest():
                 yield last

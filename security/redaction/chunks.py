@@ -24,26 +24,26 @@ class RedactedChunks:
 
     def feed(self, chunk: ChatGenerationChunk) -> ChatGenerationChunk:
         """Take a chunk, and give it on without what may be a part of a secret."""
-        said = chunk.message
-        assert isinstance(said, AIMessageChunk)
+        incoming = chunk.message
+        assert isinstance(incoming, AIMessageChunk)
         message = AIMessageChunk(
-            content=self._content(said.content),
+            content=self._content(incoming.content),
             tool_call_chunks=[
                 {**call, "args": self._argument(call["index"], call["args"])}
-                for call in said.tool_call_chunks
+                for call in incoming.tool_call_chunks
             ],
             additional_kwargs={
-                name: self._extra(name, held) for name, held in said.additional_kwargs.items()
+                name: self._extra(name, held) for name, held in incoming.additional_kwargs.items()
             },
-            response_metadata=self._redactor.value(said.response_metadata),
-            usage_metadata=said.usage_metadata,
-            chunk_position=said.chunk_position,
-            name=said.name,
-            id=said.id,
+            response_metadata=self._redactor.value(incoming.response_metadata),
+            usage_metadata=incoming.usage_metadata,
+            chunk_position=incoming.chunk_position,
+            name=incoming.name,
+            id=incoming.id,
         )
         info = self._redactor.value(chunk.generation_info)
         fed = ChatGenerationChunk(message=message, generation_info=info)
-        ends = said.chunk_position == "last" or (info or {}).get("finish_reason")
+        ends = incoming.chunk_position == "last" or (info or {}).get("finish_reason")
         last = self.rest() if ends else None
         return fed + last if last else fed
 

@@ -69,8 +69,8 @@ def _all_clean(parameters: Any, connection: sqlite3.Connection) -> Any:
     if not redactor.may_be_in(b"\0".join(map(_coded, values))):  # most rows are told clean in one look
         return parameters
     if isinstance(parameters, Mapping):
-        return {name: clean(value, redactor) for name, value in parameters.items()}
-    return [clean(value, redactor) for value in parameters]
+        return {name: redacted_value(value, redactor) for name, value in parameters.items()}
+    return [redacted_value(value, redactor) for value in parameters]
 
 
 def _coded(value: Any) -> bytes:
@@ -79,7 +79,7 @@ def _coded(value: Any) -> bytes:
     return value if isinstance(value, bytes) else b""
 
 
-def clean(value: Any, redactor: Redactor) -> Any:
+def redacted_value(value: Any, redactor: Redactor) -> Any:
     """Take the secrets out of one value of a row: a text, JSON or msgpack."""
     if isinstance(value, str):
         return redactor.document(value)

@@ -19,13 +19,13 @@ WORTH = 16  # characters of a secret that give it away
 
 def spellings(secret: str) -> set[str]:
     """List every spelling of a secret that is searched for."""
-    said = {form for text in (secret, secret[::-1]) for form in _quoted(text)}
+    quoted = {form for text in (secret, secret[::-1]) for form in _quoted(text)}
     data = secret.encode()
     encoded = {*_percent(secret), *_base64(data), *_base64(quote(secret, safe="").encode())}
     encoded |= {data.hex(), data.hex().upper(), data.hex(" "), data.hex(":"), data.hex()[::-1]}
     encoded |= {form[::-1] for form in _base64(data)} | {_joined(data, "\\x{:02x}")}
     encoded |= {form for text in (*_percent(secret),) for form in _percent(text) if text != secret}
-    return {form for form in said | encoded if len(form) >= min(8, len(secret))}
+    return {form for form in quoted | encoded if len(form) >= min(8, len(secret))}
 
 
 def enough(spelling: str, secret: str) -> int:

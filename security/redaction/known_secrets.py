@@ -87,10 +87,10 @@ def _of_mcp(path: Path) -> Iterator[tuple[str, str]]:
     try:
         servers = json.loads(path.read_text("utf-8"))["mcpServers"]
         tables = [(table, kind) for table in servers.values() for kind in ("headers", "env")]
-        given = [(kind, *pair) for table, kind in tables for pair in dict(table.get(kind) or {}).items()]
+        entries = [(kind, *pair) for table, kind in tables for pair in dict(table.get(kind) or {}).items()]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return
-    for kind, key, value in given:
+    for kind, key, value in entries:
         for variable, otherwise in _VARIABLE.findall(str(value)):
             if kind == "headers" or _SOUNDS_SECRET.search(f"{key} {variable}"):
                 yield variable, from_environment(variable) or otherwise

@@ -68,13 +68,13 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Put every secret in a text out of sight, in whatever spelling it is there."""
-        if not self.names or not (found := self.spans(text)):
+        if not self.names or not (spans := self.spans(text)):
             return text
-        kept, at = [], 0
-        for start, end, name in found:
-            kept += [text[at:start], f"[REDACTED {name}]"]
+        parts, at = [], 0
+        for start, end, name in spans:
+            parts += [text[at:start], f"[REDACTED {name}]"]
             at = end
-        return "".join((*kept, text[at:]))
+        return "".join((*parts, text[at:]))
 
     def value(self, value: T) -> T:
         """Put every secret in a JSON value out of sight, keys included; bytes are taken as UTF-8."""
@@ -102,7 +102,7 @@ class Redactor:
 
     def in_bytes(self, data: bytes) -> bool:
         """Say whether bytes hold a secret as UTF-8."""
-        return self.may_be_in(data) and bool(self._found(_flat(data.decode("utf-8", "replace"))))
+        return self.may_be_in(data) and bool(self._flat_spans(_flat(data.decode("utf-8", "replace"))))
 
     def may_be_in(self, data: bytes) -> bool:
         """Say, in microseconds, whether it is worth a closer look for secrets in UTF-8."""
@@ -111,8 +111,8 @@ class Redactor:
 
     def held_in(self, value: object) -> str | None:
         """Name the first secret in a JSON value; None when there is none."""
-        found = (span for text in _strings(value) for span in self.spans(text)) if self.names else iter(())
-        return next((name for _, _, name in found), None)
+        spans = (span for text in _strings(value) for span in self.spans(text)) if self.names else iter(())
+        return next((name for _, _, name in spans), None)
 
     def blotted_in(self, value: object) -> str | None:
         """Name the first secret that was put out of sight in a JSON value; None when there is none."""
@@ -122,7 +122,7 @@ class Redactor:
     def spans(self, text: str) -> list[tuple[int, int, str]]:
         """Find where in a text secrets stand: start, end and name, in order, without overlap."""
         flat = _flat(text)
-        found = self._found(flat)
+        found = self._flat_spans(flat)
         if not found or len(flat) == len(text):
             return found
         places = _places(text)
@@ -132,7 +132,7 @@ class Redactor:
         """Say how much of a text can be shown before its next piece is there: no secret goes on from it."""
         flat = _flat(text)
         cut = self._begun(flat, 0)
-        for start, end, _ in self._found(flat):
+        for start, end, _ in self._flat_spans(flat):
             if start < cut < end:  # a whole secret that another could begin in
                 cut = self._begun(flat, end)
         return cut if len(flat) == len(text) else _places(text)[cut]
@@ -149,25 +149,25 @@ class Redactor:
         except Exception as error:
             if self.names:
                 self._unsay(error)
-                if self.spans(said := f"{type(error).__name__}: {error}"):
-                    raise PlanwrightError(self.text(said)) from None
+                if self.spans(text := f"{type(error).__name__}: {error}"):
+                    raise PlanwrightError(self.text(text)) from None
             raise
 
-    def _found(self, text: str) -> list[tuple[int, int, str]]:
+    def _flat_spans(self, text: str) -> list[tuple[int, int, str]]:
         """Find secrets in a flat text."""
         try:
             if not self._sifted(text.encode()):
                 return []
         except UnicodeEncodeError:  # half a surrogate pair; no secret has one
-            return self._found(re.sub("[\ud800-\udfff]", "?", text))
-        found: list[tuple[int, int, str]] = []
+            return self._flat_spans(re.sub("[\ud800-\udfff]", "?", text))
+        spans: list[tuple[int, int, str]] = []
         for anchor, start, end in self._search.find_matches_as_indexes(text, overlapping=True):
             for spelling, front in self._anchors[self._order[anchor]]:
                 name, least = self._known[spelling]
                 begins, ends, size = _stretch(text, start, end, spelling, front)
                 if size >= least:
-                    found.append((begins, ends, name))
-        return _joined(found)
+                    spans.append((begins, ends, name))
+        return _joined(spans)
 
     def _begun(self, text: str, after: int) -> int:
         """Find where, from a place on, a secret may have begun that the end of a text cuts off."""
@@ -189,13 +189,13 @@ class Redactor:
         seen: set[int] = set()
         todo: list[BaseException | None] = [error]
         while todo:
-            found = todo.pop()
-            if found is None or id(found) in seen:
+            current = todo.pop()
+            if current is None or id(current) in seen:
                 continue
-            seen.add(id(found))
-            found.args = tuple(self.value(said) for said in found.args)
-            vars(found).update({name: self.value(held) for name, held in vars(found).items()})
-            todo += [found.__cause__, found.__context__, *getattr(found, "exceptions", ())]
+            seen.add(id(current))
+            current.args = tuple(self.value(arg) for arg in current.args)
+            vars(current).update({name: self.value(held) for name, held in vars(current).items()})
+            todo += [current.__cause__, current.__context__, *getattr(current, "exceptions", ())]
 
 
 def _flat(text: str) -> str:
@@ -205,8 +205,8 @@ def _flat(text: str) -> str:
 
 def _places(text: str) -> list[int]:
     """List where the characters of a flat text stand in the text itself, and where that ends."""
-    kept = (at for at, one in enumerate(text) if one != "\\" or at == 0 or text[at - 1] != "\\")
-    return [*kept, len(text)]
+    places = (at for at, char in enumerate(text) if char != "\\" or at == 0 or text[at - 1] != "\\")
+    return [*places, len(text)]
 
 
 def _stretch(text: str, start: int, end: int, spelling: str, front: bool) -> tuple[int, int, int]:

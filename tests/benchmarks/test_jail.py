@@ -10,7 +10,8 @@ import pytest
 from benchmarks import jail
 from benchmarks.hostile_paths import HARMLESS, OUTSIDE, SECRET
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 
 
 def test_there_are_enough_hostile_paths_and_none_twice() -> None:

@@ -12,9 +12,10 @@ import pytest
 from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, capability
-from planwright.capabilities.gateway.attempts import Told
-from planwright.capabilities.gateway.call_site import Site
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
+from planwright.capabilities.gateway.attempts import CallListener
+from planwright.capabilities.gateway.call_site import CallSite
 from planwright.capabilities.gateway.gateway import Gateway
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.plans import RecordedPlan
@@ -97,13 +98,15 @@ class Bench:
     gateway: Gateway
     stores: Stores
     settings: Settings
-    sites: dict[str, Site]
+    sites: dict[str, CallSite]
     retries: list[tuple[int, str]] = field(default_factory=list)
     lookups: list[tuple[str, str]] = field(default_factory=list)
 
     async def call(self, name: str, **params: JsonValue) -> JsonValue:
         """Call a capability as its step of the plan."""
-        return await self.gateway.call(name, params, self.sites[name], Told(self._tell, self._looked_up))
+        return await self.gateway.call(
+            name, params, self.sites[name], CallListener(self._tell, self._looked_up)
+        )
 
     def _tell(self, attempt: int, cause: str, *_: object) -> bool:
         self.retries.append((attempt, cause))
@@ -154,7 +157,7 @@ def make_bench(stores: Stores, make_world: Callable[..., CallContext]) -> Callab
             await stores.plans.record(lease, row, NOW)
         profile = in_force(world.settings, RunContext(agent=agent))
         sites = {
-            one.name: Site(lease, plan.plan_hash, entry, profile)
+            one.name: CallSite(lease, plan.plan_hash, entry, profile)
             for one, entry in zip(found, checked, strict=True)
         }
         gateway = Gateway(registry, stores, world.settings, world)

@@ -10,7 +10,8 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, Guide, capability, check_arguments, explain
+from planwright.capabilities.contract import Capability, Guide, check_arguments, error_summary
+from planwright.capabilities.declaration import capability
 from planwright.domain.errors import CapabilityRejected, SetupError
 from planwright.domain.risk import Effect, Mode, Risk
 
@@ -64,8 +65,8 @@ def test_arguments_are_completed_with_their_defaults() -> None:
 def test_wrong_arguments_are_explained_on_one_line(params: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError) as refused:
         check_arguments(send, params)
-    assert explain(refused.value).startswith(said)
-    assert "\n" not in explain(refused.value)
+    assert error_summary(refused.value).startswith(said)
+    assert "\n" not in error_summary(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +223,7 @@ def variable(said: Any) -> Capability:
 def test_risk_and_effect_may_follow_from_the_arguments(
     make_world: Callable[..., CallContext], said: tuple[str, str]
 ) -> None:
-    narrowed = variable({"x": said}).given({"n": "x"}, make_world())
+    narrowed = variable({"x": said}).narrowed({"n": "x"}, make_world())
     assert (narrowed.risk, narrowed.effect) == said
 
 
@@ -239,4 +240,4 @@ def test_what_varies_stays_within_its_declaration(
     make_world: Callable[..., CallContext], said: Any, why: str
 ) -> None:
     with pytest.raises(CapabilityRejected, match=why):
-        variable({"x": said}).given({"n": "x"}, make_world())
+        variable({"x": said}).narrowed({"n": "x"}, make_world())

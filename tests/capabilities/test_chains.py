@@ -14,8 +14,9 @@ from planwright.capabilities.builtin.chain import create_chain
 from planwright.capabilities.builtin.delegate import delegate
 from planwright.capabilities.builtin.http import request
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.chains.compose import Chains, compose, known
-from planwright.capabilities.contract import Capability, capability, check_arguments
+from planwright.capabilities.chains.compose import Chains, allowed_in_run, compose_chain, known_arguments
+from planwright.capabilities.contract import Capability, check_arguments
+from planwright.capabilities.declaration import capability
 from planwright.capabilities.mcp.schema_arguments import arguments_by
 from planwright.capabilities.policy.decide import decide
 from planwright.capabilities.registry import Registry
@@ -74,7 +75,7 @@ def make(make_world: Callable[..., CallContext]) -> Make:
 
     def make(*steps: dict[str, Any], everything: Registry = EVERYTHING, **more: Any) -> Capability:
         args = check_arguments(create_chain, given(*steps, **more))
-        return compose(args, TOOLS, everything, world)
+        return compose_chain(args, TOOLS, everything, world)
 
     return make
 
@@ -200,7 +201,7 @@ def test_a_chain_is_no_part_of_a_chain(make: Make, make_world: Callable[..., Cal
     surface = TOOLS.beside([make(FIND)])
     args = check_arguments(create_chain, given(step("find_it", topic="t"), name="more"))
     with pytest.raises(CapabilityRejected, match="is a chain itself"):
-        compose(args, surface, surface, make_world())
+        compose_chain(args, surface, surface, make_world())
 
 
 def test_a_model_may_spell_tools_as_function_calling_does(make: Make) -> None:
@@ -241,8 +242,10 @@ def test_what_is_known_is_resolved_and_what_is_not_stays(make: Make) -> None:
     made = make(FIND, step(text="{{input.topic}}: {{previous_result.text}}"))
     assert made.chain is not None
     args = {"topic": "{{steps.1.output}}"}
-    assert known(made.chain.calls[0], args) == {"topic": "{{steps.1.output}}"}
-    assert known(made.chain.calls[1], args) == {"text": "{{steps.1.output}}: {{previous_result.text}}"}
+    assert known_arguments(made.chain.calls[0], args) == {"topic": "{{steps.1.output}}"}
+    assert known_arguments(made.chain.calls[1], args) == {
+        "text": "{{steps.1.output}}: {{previous_result.text}}"
+    }
 
 
 def test_the_policy_asks_when_one_of_its_calls_asks(
@@ -274,8 +277,8 @@ async def test_a_run_has_its_own_chains_and_no_other_run_has(
     chains, world = Chains(TOOLS, stores.chains), make_world()
     await chains.make(check_arguments(create_chain, given(FIND)), world)
     profile = in_force(world.settings, RunContext())
-    assert (await chains.surface("run_1", profile)).chains == ("find_it",)
-    assert "find_it" not in await chains.surface("run_2", profile)
+    assert (await allowed_in_run(TOOLS, chains, "run_1", profile)).chains == ("find_it",)
+    assert "find_it" not in await allowed_in_run(TOOLS, chains, "run_2", profile)
     assert "find_it" not in TOOLS
 
 
@@ -284,7 +287,7 @@ async def test_a_chain_is_gone_for_an_agent_that_lost_one_of_its_parts(
 ) -> None:
     chains, world = Chains(TOOLS, stores.chains), make_world()
     await chains.make(check_arguments(create_chain, given(FIND, WRITE)), world)
-    assert (await chains.surface("run_1", reader(world))).chains == ()
+    assert (await allowed_in_run(TOOLS, chains, "run_1", reader(world))).chains == ()
 
 
 async def test_a_name_stands_for_one_definition_in_a_run(
@@ -306,7 +309,7 @@ async def test_a_definition_that_was_changed_where_it_is_kept_is_an_error(
     change = "UPDATE chains SET definition = replace(definition, 'topic', 'other')"
     stores.database.call("change", lambda c: c.execute(change) and None)
     with pytest.raises(LedgerConflict, match="is not what was made"):
-        await chains.surface("run_1", in_force(world.settings, RunContext()))
+        await allowed_in_run(TOOLS, chains, "run_1", in_force(world.settings, RunContext()))
 
 
 def test_a_chain_has_no_function_to_call(make: Make) -> None:
@@ -329,11 +332,11 @@ def test_a_chain_is_as_grave_as_its_arguments_make_its_parts(
 ) -> None:
     world, tools = make_world(), Registry([find, request])
     asks = step("http.request", url="https://example.org/", method=method)
-    made = compose(
+    made = compose_chain(
         check_arguments(create_chain, given(step("web.find", topic="t"), asks)), tools, tools, world
     )
     assert (made.mode, made.risk, made.effect) == ("network", "High", "blind")
-    called = made.given(args, world)
+    called = made.narrowed(args, world)
     assert (called.risk, called.effect) == gravity
 
 
@@ -346,11 +349,13 @@ def test_a_chain_may_call_tools_that_follow_a_json_schema(make_world: Callable[.
     added = replace(find, name="sums.add", args=arguments_by("sums.add", schema))
     tools, world = Registry([added]), make_world()
     whole = given(step("sums.add", a="{{input.first}}", b=1))
-    made = compose(check_arguments(create_chain, whole), tools, tools, world)
+    made = compose_chain(check_arguments(create_chain, whole), tools, tools, world)
     assert made.chain is not None
     assert made.chain.inputs["first"].type == "number"
     with pytest.raises(ValidationError):
         check_arguments(made, {"first": "one"})
     for wrong, said in (({"a": 1}, "'b' is a required property"), ({"a": "x", "b": 1}, "not of type")):
         with pytest.raises(CapabilityRejected, match=said):
-            compose(check_arguments(create_chain, given(step("sums.add", **wrong))), tools, tools, world)
+            compose_chain(
+                check_arguments(create_chain, given(step("sums.add", **wrong))), tools, tools, world
+            )

@@ -10,7 +10,8 @@ from pydantic import BaseModel
 
 from planwright.capabilities.compensation import filled_in
 from planwright.capabilities.compensation_check import check_compensations
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.capabilities.registry import Registry
 from planwright.domain.errors import CapabilityRejected, SetupError
 from planwright.domain.plan import Compensation

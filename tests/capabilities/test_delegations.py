@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.capabilities.policy.consent import Judgement, judge
 from planwright.capabilities.policy.file import default_policy, read_policy
 from planwright.checkpoints.consent.delegations import Delegations

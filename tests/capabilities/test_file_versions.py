@@ -32,7 +32,7 @@ def write(world: CallContext, text: str, name: str = "a.txt") -> str:
 
 
 def restore(world: CallContext, version: str, name: str = "a.txt") -> str:
-    restored: files.Restored = files.restore.function(name, version, world)
+    restored: files.RestoredFile = files.restore.function(name, version, world)
     return restored.version
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.capabilities.registry import Registry, load_registry, words
 from planwright.domain.errors import SetupError
 
@@ -188,7 +189,7 @@ def test_the_hash_covers_what_is_declared_and_not_the_order() -> None:
 
 def test_a_module_of_the_workspace_joins(tmp_path: Path, module: str) -> None:
     (tmp_path / f"{module}.py").write_text(
-        "from planwright.capabilities.contract import capability\n"
+        "from planwright.capabilities import capability\n"
         "@capability('mine.do', mode='read_only')\n"
         "def do() -> str:\n"
         "    'Do it.'\n"

@@ -19,7 +19,8 @@ from planwright.capabilities.builtin.mail.mail import search as search_mail
 from planwright.capabilities.builtin.sql import execute, query
 from planwright.capabilities.builtin.tickets import create, list_tickets
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.capabilities.mcp.hints import Hints
 from planwright.capabilities.mcp.tools import Tool, capability_of
 from planwright.capabilities.registry import Registry

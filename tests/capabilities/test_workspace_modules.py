@@ -16,7 +16,7 @@ from planwright.graph.world import _jail
 from planwright.settings.settings import load
 
 DECLARES = """
-from planwright.capabilities.contract import capability
+from planwright.capabilities.declaration import capability
 
 @capability({name!r}, mode="read_only")
 def do() -> str:

@@ -7,7 +7,7 @@ import pytest
 from tests.cli.desk import Desk
 
 MODULE = '''
-from planwright.capabilities.contract import capability
+from planwright.capabilities.declaration import capability
 
 @capability("pay.refund", mode="delegated", effect="idempotent")
 def refund(order: str) -> str:

@@ -140,7 +140,7 @@ def test_a_run_that_waits_for_its_tools_is_cancelled_anywhere(desk: Desk, till: 
 
 
 MODULE = '''
-from planwright.capabilities.contract import capability
+from planwright.capabilities.declaration import capability
 
 @capability("till.pay", mode="destructive", tags=("pay",))
 def pay(to: str, amount: int) -> str:

@@ -16,7 +16,7 @@ PLANTED = (
 ).split()
 MINE = """
 from mine_prices import price
-from planwright.capabilities.contract import capability
+from planwright.capabilities.declaration import capability
 
 
 @capability("mine.price", mode="read_only", tags=("price",))

@@ -15,7 +15,7 @@ from tests.cli.conftest import Waiting
 from tests.cli.desk import Desk, refusal
 
 MODULE = """
-from planwright.capabilities.contract import capability
+from planwright.capabilities.declaration import capability
 
 @capability("fax.send", mode="network", effect="idempotent", tags=("fax",), destinations=("number",))
 def send(text: str, number: int) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.desk import Desk, refusal
 
-DECLARES = """from planwright.capabilities.contract import capability
+DECLARES = """from planwright.capabilities.declaration import capability
 
 
 @capability("mine.do", mode="read_only")

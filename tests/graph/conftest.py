@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from langchain_core.runnables import RunnableConfig
 
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel

@@ -9,7 +9,7 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
-from planwright.capabilities.contract import capability
+from planwright.capabilities.declaration import capability
 from planwright.graph.agent import Agent
 
 MakeAgent = Callable[..., Agent]

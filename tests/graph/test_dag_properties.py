@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.domain.cascade import cascade_decision
 from planwright.domain.errors import CapabilityRejected

@@ -12,7 +12,8 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.domain.errors import GateError, PlanwrightError, RunError, SetupError
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent

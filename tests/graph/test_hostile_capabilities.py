@@ -14,7 +14,8 @@ from langgraph.types import Command, interrupt
 from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.domain.results import StepResult
 from planwright.graph.agent import Agent
 from tests.patience import PATIENCE_S

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel

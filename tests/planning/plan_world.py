@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from planwright.capabilities.builtin.answer import clarify, respond
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import capability
+from planwright.capabilities.declaration import capability
 from planwright.capabilities.registry import Registry
 from planwright.domain.plan import Plan
 from planwright.domain.run_context import RunContext

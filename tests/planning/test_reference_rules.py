@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel
 
-from planwright.capabilities.contract import capability
+from planwright.capabilities.declaration import capability
 from planwright.capabilities.registry import Registry
 from planwright.domain.plan import Plan
 from planwright.planning.idle_fields import idle_fields

@@ -13,7 +13,7 @@ import signal
 from pydantic import BaseModel
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import capability
+from planwright.capabilities.declaration import capability
 from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable
 from planwright.domain.plan import Compensation
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langgraph.types import Command
 
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.domain.errors import GateError
 from planwright.domain.risk import Risk
 from planwright.graph import build_graph
@@ -267,7 +268,7 @@ CHANGED = {
 }
 CRATE = """
 from pathlib import Path
-from planwright.capabilities.contract import capability
+from planwright.capabilities.declaration import capability
 
 {remark}
 @capability("crate.put", mode="{mode}", risk="{risk}", effect="idempotent", tags=("put",))

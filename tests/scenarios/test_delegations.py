@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.checkpoints.consent.delegations import Delegations
 from planwright.domain.run_context import RunContext
 from planwright.graph.building import build_graph

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langgraph.types import Command
 
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.domain.errors import PlanwrightError
 from planwright.domain.results import StepResult
 from planwright.graph import build_graph

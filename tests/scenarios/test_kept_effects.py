@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
 from tests.scenarios.test_failures import Made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planwright.capabilities.contract import capability
+from planwright.capabilities.declaration import capability
 from tests.scenarios.conftest import Scene
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langchain_core.messages import BaseMessage, ToolMessage
 
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.domain.plan import Plan, PlanStep
 from planwright.domain.plan_keys import PLAN, STEP
 from planwright.domain.plan_reading import read_plan

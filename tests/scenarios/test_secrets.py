@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.domain.errors import GateError
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel

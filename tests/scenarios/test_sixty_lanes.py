@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from planwright.capabilities.contract import Capability, Varies, capability
+from planwright.capabilities.contract import Capability, Varies
+from planwright.capabilities.declaration import capability
 from planwright.domain.errors import CapabilityRejected
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parent.parent.parent
 QUIET = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "true"}
 PAYMENTS = '''
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import capability
+from planwright.capabilities.declaration import capability
 
 
 @capability("payments.refund", mode="destructive", effect="idempotent", tags=("refund", "payment"))

@@ -32,8 +32,8 @@ def one_address(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Check that a text has no character that could end a header's line. Raises ValueError."""
-    if found := [c for c in text if unicodedata.category(c) in ("Cc", "Zl", "Zp", "Cs")]:
-        raise ValueError(f"it holds {found[0]!a}, which no header may")
+    if controls := [c for c in text if unicodedata.category(c) in ("Cc", "Zl", "Zp", "Cs")]:
+        raise ValueError(f"it holds {controls[0]!a}, which no header may")
     return text
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from email.policy import SMTP
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from planwright.capabilities.builtin.mail.addresses import Recipients, Subject
 from planwright.capabilities.builtin.mail.messages import Attachments, Text, attached_files, build
 from planwright.capabilities.builtin.places import attachments_of, source
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Guide, capability
+from planwright.capabilities.contract import Guide
+from planwright.capabilities.declaration import capability
 from planwright.domain.errors import CapabilityRejected
 from planwright.security.jail import Jail
 
@@ -18,9 +19,10 @@ FOLDER = ".Drafts"  # as Maildir++ spells the folder Drafts
 _ON_DISK = SMTP.clone(linesep="\n")
 
 
-class Draft(BaseModel):
+class MailDraft(BaseModel):
     """Where a draft lies, below the maildir."""
 
+    model_config = ConfigDict(title="Draft")
     path: str
     """Path of the draft below the maildir."""
     to: list[str]
@@ -56,14 +58,14 @@ def draft(
     subject: Subject = "",
     cc: Recipients = [],  # noqa: B006
     attachments: Attachments = [],  # noqa: B006
-) -> Draft:
+) -> MailDraft:
     """Write a mail as a draft, without sending it."""
     mail = build(call, to=to, cc=cc, subject=subject, text=text, attachments=attachments, policy=_ON_DISK)
     folder = call.settings.workspace / call.settings.sources.mail
     if not folder.is_dir():
         raise CapabilityRejected(f"there is no maildir at {folder}", "set sources.mail in planwright.toml")
     path = _keep(Jail(folder), call.idempotency_key[:32], mail.wire)
-    return Draft(path=path, to=to, subject=subject, message_id=mail.message_id)
+    return MailDraft(path=path, to=to, subject=subject, message_id=mail.message_id)
 
 
 def _keep(box: Jail, key: str, message: bytes) -> str:

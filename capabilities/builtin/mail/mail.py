@@ -11,7 +11,8 @@ from pydantic import BaseModel, Field
 
 from planwright.capabilities.builtin.places import source
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Guide, capability
+from planwright.capabilities.contract import Guide
+from planwright.capabilities.declaration import capability
 from planwright.capabilities.registry import words
 from planwright.domain.errors import CapabilityRejected
 from planwright.sandbox.sandbox import sandbox
@@ -86,8 +87,8 @@ def search(
         if score is not None:
             scored.append((score, when, mail))
     scored.sort(key=lambda entry: (entry[0], entry[1]), reverse=True)
-    found = [mail for _, _, mail in scored[:limit]]
-    return Mails(messages=found, count=len(scored), unreadable=unreadable[:limit])
+    best = [mail for _, _, mail in scored[:limit]]
+    return Mails(messages=best, count=len(scored), unreadable=unreadable[:limit])
 
 
 def _score(mail: Mail, wanted: set[str]) -> float | None:

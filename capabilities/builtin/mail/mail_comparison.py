@@ -62,8 +62,8 @@ def compare(wire: bytes, line_end: bytes, approved: ApprovedMail) -> None:
         if str(mail[name] or "") != value:
             _refuse(name)
     for name, addresses in (("To", approved.to), ("Cc", approved.cc)):
-        listed = mail[name].addresses if name in mail else ()
-        if [address.addr_spec for address in listed] != list(addresses):
+        parsed = mail[name].addresses if name in mail else ()
+        if [address.addr_spec for address in parsed] != list(addresses):
             _refuse(name)
     _compare_text(mail, parts, approved)
     _compare_attachments(parts, approved)

@@ -25,7 +25,8 @@ from planwright.capabilities.builtin.mail.messages import (
 )
 from planwright.capabilities.builtin.places import attachments_of
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Guide, capability
+from planwright.capabilities.contract import Guide
+from planwright.capabilities.declaration import capability
 from planwright.domain.errors import (
     CapabilityError,
     CapabilityRejected,
@@ -112,7 +113,7 @@ async def send(
             refused = await _offer(client, sender, everyone)
         except (aiosmtplib.SMTPException, OSError) as error:
             raise _nothing_sent(error, server) from error
-        said = await _hand_over(client, mail.wire, server)
+        reply = await _hand_over(client, mail.wire, server)
     finally:
         await _leave(client)
     turned_away = {refusal.address for refusal in refused}
@@ -120,7 +121,7 @@ async def send(
         accepted=[address for address in everyone if address not in turned_away],
         refused=refused,
         message_id=mail.message_id,
-        said=said,
+        said=reply,
     )
 
 

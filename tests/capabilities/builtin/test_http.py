@@ -79,7 +79,7 @@ def args(url: str = "http://a.example/x", **more: Any) -> dict[str, Any]:
 def test_risk_and_effect_follow_from_method_and_host(
     make_world: MakeWorld, given: dict[str, Any], risk: str, effect: str
 ) -> None:
-    narrowed = request.given(given, make_world(**LISTED))
+    narrowed = request.narrowed(given, make_world(**LISTED))
     assert (narrowed.risk, narrowed.effect, narrowed.mode) == (risk, effect, "network")
 
 
@@ -339,7 +339,9 @@ async def test_a_name_that_leads_inside_is_forbidden_though_a_person_approved_it
 ) -> None:
     bench = await make_bench(request)
     dns = Dns({"a.example": [[answer]]})
-    bench.gateway.world = replace(bench.gateway.world, network=Network(Egress(), resolve=dns.resolve))
+    bench.gateway.call_context = replace(
+        bench.gateway.call_context, network=Network(Egress(), resolve=dns.resolve)
+    )
     await approve(bench, check_arguments(request, args()))
     with pytest.raises(CapabilityForbidden, match=r"a\.example:80 leads to"):
         await bench.call("http.request", **args())

@@ -349,11 +349,11 @@ async def test_a_change_of_which_only_the_intent_is_on_record_is_not_made_again(
     bench.stores.database.call("crash", lambda c: c.execute("UPDATE effects SET status='intent'").rowcount)
     with pytest.raises(EffectInDoubt):
         await bench.call("sql.execute", **args)
-    assert ask(bench.gateway.world, "SELECT age FROM people WHERE id = 1").rows == [{"age": 37}]
+    assert ask(bench.gateway.call_context, "SELECT age FROM people WHERE id = 1").rows == [{"age": 37}]
 
 
 async def test_a_change_nobody_approved_is_not_made(crm: Path, make_bench: MakeBench) -> None:
     bench = await make_bench(sql.execute)
     with pytest.raises(CapabilityForbidden, match="needs a person"):
         await bench.call("sql.execute", statement="DELETE FROM people", database="crm.db")
-    assert ask(bench.gateway.world, "SELECT * FROM people").count == 3
+    assert ask(bench.gateway.call_context, "SELECT * FROM people").count == 3

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import capability
+from planwright.capabilities.declaration import capability
 from planwright.checkpoints.consent.gate import Decision, Gate, gate_id
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.lease import Lease

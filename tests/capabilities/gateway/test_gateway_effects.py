@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from planwright.capabilities.contract import capability
+from planwright.capabilities.declaration import capability
 from planwright.checkpoints.plans import RecordedPlan
 from planwright.domain.errors import (
     BudgetExceeded,

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import capability
+from planwright.capabilities.declaration import capability
 from tests.patience import PATIENCE_S
 
 MakeBench = Callable[..., Awaitable[Any]]

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.domain.errors import (
     CapabilityRejected,
     CapabilityUnavailable,

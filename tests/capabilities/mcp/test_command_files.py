@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from planwright.capabilities.mcp.servers import open_servers
-from planwright.capabilities.mcp.standing import look
+from planwright.capabilities.mcp.standing import read_standings
 from planwright.capabilities.mcp.trust import Trust
 from planwright.domain.errors import CapabilityUnavailable, EffectInDoubt
 from planwright.settings.settings import load
@@ -46,12 +46,12 @@ def plug(folder: Path, *args: str, command: str = sys.executable, **more: Any) -
 
 
 def trust(folder: Path) -> None:
-    for standing in look(load(folder)):
-        Trust(load(folder).store_folder).give(standing.listed, standing.files, "ada", utc_now())
+    for standing in read_standings(load(folder)):
+        Trust(load(folder).store_folder).give(standing.server, standing.files, "ada", utc_now())
 
 
 def state(folder: Path) -> str:
-    (standing,) = look(load(folder))
+    (standing,) = read_standings(load(folder))
     return standing.state
 
 
@@ -195,6 +195,6 @@ def test_trust_from_before_is_asked_for_again_where_a_file_is_named(
     (tmp_path / "mine.py").touch()
     for args, stands in ((["mine.py"], "untrusted"), (["-c", "true"], "trusted")):
         plug(tmp_path, *args, command="sh")
-        (standing,) = look(load(tmp_path))
-        Trust(load(tmp_path).store_folder).give(standing.listed, {}, "ada", utc_now())
+        (standing,) = read_standings(load(tmp_path))
+        Trust(load(tmp_path).store_folder).give(standing.server, {}, "ada", utc_now())
         assert state(tmp_path) == stands

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planwright.capabilities.mcp.entries import Entry, Listed, read_entries
+from planwright.capabilities.mcp.entries import ConfiguredServer, ServerEntry, read_entries
 from planwright.domain.errors import SetupError
 
 PATH = {"PATH": "/usr/bin:/bin"}
@@ -22,7 +22,7 @@ def write(folder: Path, text: str | dict[str, Any]) -> Path:
     return path
 
 
-def only(folder: Path, **fields: Any) -> Listed:
+def only(folder: Path, **fields: Any) -> ConfiguredServer:
     """Read the file with one server in it."""
     write(folder, {"one": fields})
     (found,) = read_entries(folder)
@@ -35,7 +35,7 @@ def test_a_workspace_without_the_file_has_no_servers(tmp_path: Path) -> None:
 
 def test_fields_of_other_clients_are_left_alone(tmp_path: Path) -> None:
     found = only(tmp_path, command="sh", autoApprove=["*"], timeout=5, type="stdio")
-    assert found.entry == Entry(command="sh", type="stdio")
+    assert found.entry == ServerEntry(command="sh", type="stdio")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from planwright.capabilities.mcp.standing import look
+from planwright.capabilities.mcp.standing import read_standings
 from planwright.capabilities.mcp.trust import Trust
 from planwright.domain.errors import SetupError
 from planwright.settings.settings import load
@@ -19,14 +19,14 @@ from planwright.state.invocation import utc_now
 def states(folder: Path, servers: dict[str, Any], **flags: Any) -> dict[str, str]:
     """Write the servers and say how each stands."""
     (folder / ".mcp.json").write_text(json.dumps({"mcpServers": servers}), "utf-8")
-    return {standing.name: standing.state for standing in look(load(folder, **flags))}
+    return {standing.name: standing.state for standing in read_standings(load(folder, **flags))}
 
 
 def trust_all(folder: Path) -> Trust:
     """Trust every server of a folder."""
     trust = Trust(load(folder).store_folder)
-    for standing in look(load(folder)):
-        trust.give(standing.listed, standing.files, "ada", utc_now())
+    for standing in read_standings(load(folder)):
+        trust.give(standing.server, standing.files, "ada", utc_now())
     return trust
 
 
@@ -60,7 +60,7 @@ def test_the_file_says_what_is_trusted_and_by_whom_but_no_value_of_a_variable(tm
 def test_a_file_that_cannot_be_read_trusts_nobody(tmp_path: Path, text: str) -> None:
     states(tmp_path, {"one": {"command": "sh"}})
     trust_all(tmp_path).path.write_text(text, "utf-8")
-    assert [standing.state for standing in look(load(tmp_path))] == ["untrusted"]
+    assert [standing.state for standing in read_standings(load(tmp_path))] == ["untrusted"]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_settings_of_a_server_that_is_not_listed_are_refused(tmp_path: Path) -> 
 def test_what_is_trusted_and_taken_back_at_the_same_time_stays_so(tmp_path: Path) -> None:
     names = [f"server{number}" for number in range(24)]
     states(tmp_path, {name: {"command": "sh"} for name in names})
-    standing = {one.name: one for one in look(load(tmp_path))}
+    standing = {one.name: one for one in read_standings(load(tmp_path))}
     trust_all(tmp_path)
     trusted, untrusted = names[::2], names[1::2]
     trust = Trust(load(tmp_path).store_folder)
@@ -91,7 +91,7 @@ def test_what_is_trusted_and_taken_back_at_the_same_time_stays_so(tmp_path: Path
         if name in untrusted:
             assert trust.take_back(name)
         else:
-            trust.give(standing[name].listed, standing[name].files, "ada", utc_now())
+            trust.give(standing[name].server, standing[name].files, "ada", utc_now())
 
     with ThreadPoolExecutor(8) as people:
         list(people.map(change, names))

@@ -10,8 +10,9 @@ import pytest
 from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, capability
-from planwright.capabilities.policy.consent import carried, judge
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
+from planwright.capabilities.policy.consent import chosen_values, judge
 from planwright.capabilities.policy.file import read_policy
 from planwright.domain.risk import Risk
 
@@ -141,5 +142,5 @@ def test_rules_may_ask_whether_a_call_is_tainted_and_what_the_user_wrote(make_wo
 
 def test_what_a_call_carries_is_neither_its_defaults_nor_yes_and_no() -> None:
     do = declare()
-    assert list(carried(do, {"place": "here", "text": "x", "loud": True})) == ["x"]
-    assert list(carried(do, {"place": "there", "text": ""})) == ["there"]
+    assert list(chosen_values(do, {"place": "here", "text": "x", "loud": True})) == ["x"]
+    assert list(chosen_values(do, {"place": "there", "text": ""})) == ["there"]

@@ -15,7 +15,8 @@ from planwright.capabilities.builtin.answer import clarify, respond
 from planwright.capabilities.builtin.delegate import delegate
 from planwright.capabilities.builtin.results import read as results_read
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, capability
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.capabilities.policy.decide import decide, host_of
 from planwright.capabilities.policy.file import default_policy, read_policy
 

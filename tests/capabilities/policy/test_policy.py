@@ -9,8 +9,9 @@ import pytest
 from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, capability
-from planwright.capabilities.policy.decide import decide, host_of, listed
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
+from planwright.capabilities.policy.decide import decide, host_of, on_egress_list
 
 MakeWorld = Callable[..., CallContext]
 
@@ -108,7 +109,7 @@ def test_the_host_of_a_url_has_a_port_and_no_secrets(url: str, expected: str) ->
 
 
 def test_a_host_is_listed_with_or_without_its_port() -> None:
-    assert listed("a.example:80", ["a.example"])
-    assert listed("a.example:80", ["a.example:80"])
-    assert not listed("a.example:81", ["a.example:80"])
-    assert not listed("a.example:80", ["*", "example"])
+    assert on_egress_list("a.example:80", ["a.example"])
+    assert on_egress_list("a.example:80", ["a.example:80"])
+    assert not on_egress_list("a.example:81", ["a.example:80"])
+    assert not on_egress_list("a.example:80", ["*", "example"])

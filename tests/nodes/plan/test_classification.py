@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from planwright.capabilities.contract import Guide, capability
+from planwright.capabilities.contract import Guide
+from planwright.capabilities.declaration import capability
 from planwright.capabilities.registry import Registry
 from planwright.domain.errors import ModelOutputInvalid
 from planwright.nodes.plan.classification import narrowed, read_choice, shortlist, to_classify

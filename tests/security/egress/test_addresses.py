@@ -58,7 +58,7 @@ def test_the_neighbours_of_a_block_are_what_they_are(address: str, reach: str) -
 
 
 def test_every_block_has_a_source_and_stands_there_once() -> None:
-    assert all(block.source and block.what for block in BLOCKS)
+    assert all(block.source and block.purpose for block in BLOCKS)
     assert len({block.network for block in BLOCKS}) == len(BLOCKS)
 
 

@@ -16,9 +16,9 @@ from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
 MakeWorld = Callable[..., CallContext]
 
 
-def draft(world: CallContext, text: str = "Hello", **args: Any) -> drafts.Draft:
+def draft(world: CallContext, text: str = "Hello", **args: Any) -> drafts.MailDraft:
     made = drafts.draft.function(text, world, **args)
-    assert isinstance(made, drafts.Draft)
+    assert isinstance(made, drafts.MailDraft)
     return made
 
 
