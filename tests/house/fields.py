@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.test_layers import ROOMS
+from tests.house.rooms import ROOMS
 
 ROOT = Path(__file__).parent.parent.parent
 FOLDERS = ROOMS

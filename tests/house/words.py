@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.test_layers import ROOMS
+from tests.house.rooms import ROOMS
 
 ROOT = Path(__file__).parent.parent.parent
 BANNED = frozenset("about asked found given kept listed made one said shown told what whose".split())
