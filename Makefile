@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # What is imported is compiled once, not anew by each process: half of what collecting the tests costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-whole check bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls oracle order soak plans
+.PHONY: setup demo test test-whole check house bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls oracle order soak plans
 
 setup: $(STAMP)
 
@@ -29,11 +29,14 @@ test: setup  ## Run the tests
 test-whole: setup  ## Run every case of the long lists, too
 	$(BIN)/pytest -n 4 --dist worksteal --whole
 
-check: setup  ## Lint, format, types, rooms, descriptions of fields
+check: setup  ## Lint, format, types, rooms, names, signatures
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	MYPYPATH=.typing $(BIN)/mypy
 	$(BIN)/pytest tests/test_layers.py tests/test_public_names.py tests/house
+
+house: setup  ## Thirteen bars that the code keeps to, with their figures
+	$(BIN)/python -m tests.house.bars
 
 bench: setup  ## Makespan over critical path, and beside LangChain's create_agent -> bench.json
 	$(BIN)/python -m benchmarks.makespan

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
 from planwright.graph import open_agent
@@ -83,7 +84,7 @@ def counts() -> dict[str, int]:
 
 def _approved_run(folder: Path) -> Entered:
     (folder / "one").mkdir()
-    agent, thread = open_agent(folder / "one"), {"configurable": {"thread_id": "t"}}
+    agent, thread = open_agent(folder / "one"), RunnableConfig(configurable={"thread_id": "t"})
     entered = Entered()
     try:
         with entered:
