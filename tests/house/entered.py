@@ -45,7 +45,7 @@ class Entered:
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]  # None ends it, as for sys.setprofile
+        threading.setprofile(None)
 
     def mark(self, name: str) -> None:
         """Begin anew after an event."""
