@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
@@ -24,13 +23,13 @@ def misfits(capability: Capability, params: dict[str, JsonValue], *, literal: bo
             yield f"{capability.name}: {name}: {entry['msg'].lower()}"
 
 
-def _at(params: dict[str, JsonValue], path: tuple[Any, ...]) -> JsonValue:
-    value: Any = params
+def _at(params: dict[str, JsonValue], path: tuple[object, ...]) -> JsonValue:
+    value: JsonValue = params
     for part in path:
-        if isinstance(value, dict | list) and not isinstance(part, str | int):
-            return None
-        try:
+        if isinstance(value, dict) and isinstance(part, str):
+            value = value.get(part)
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
             value = value[part]
-        except (KeyError, IndexError, TypeError):
+        else:
             return None
-    return value  # type: ignore[no-any-return]
+    return value

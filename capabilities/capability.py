@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import Any
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
@@ -16,8 +15,7 @@ __all__ = ["Capability", "capability"]
 
 
 class _Callable(ModuleType):
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return capability(*args, **kwargs)
+    __call__ = staticmethod(capability)
 
 
 sys.modules[__name__].__class__ = _Callable

@@ -5,7 +5,8 @@ A tool that comes from an MCP server by an adapter has the server's hints there.
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from collections.abc import Sequence
+from typing import TypeVar, get_args
 
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, JsonValue, TypeAdapter
@@ -16,6 +17,7 @@ from planwright.capabilities.mcp.schema_arguments import arguments_by
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import RISK_OF_MODE, Effect, Mode, Risk
 
+ChoiceT = TypeVar("ChoiceT", bound=str)
 _RESULT: TypeAdapter[object] = TypeAdapter(JsonValue)
 
 
@@ -24,7 +26,7 @@ def from_tool(tool: BaseTool) -> Capability:
 
     Raises SetupError for a tool without a schema, or whose declaration is not one of ours.
     """
-    args: Any = tool.args_schema
+    args: object = tool.args_schema
     if isinstance(args, dict):
         args = arguments_by(tool.name, args)
     if not (isinstance(args, type) and issubclass(args, BaseModel)):
@@ -36,7 +38,7 @@ def from_tool(tool: BaseTool) -> Capability:
     risk: Risk = _one_of(tool, "risk", metadata.get("risk", RISK_OF_MODE[mode]), get_args(Risk))
     effect: Effect = _one_of(tool, "effect", metadata.get("effect", hints.effect(mode)), get_args(Effect))
 
-    async def call(**arguments: Any) -> Any:
+    async def call(**arguments: JsonValue) -> object:
         return await tool.ainvoke(arguments)
 
     return Capability(
@@ -55,9 +57,9 @@ def from_tool(tool: BaseTool) -> Capability:
     )
 
 
-def _one_of(tool: BaseTool, field: str, value: Any, known: tuple[Any, ...]) -> Any:
-    if value not in known:
-        raise SetupError(
-            f"the tool {tool.name} declares {field} {value!r}", f"use one of: {', '.join(known)}"
-        )
-    return value
+def _one_of(tool: BaseTool, field: str, value: object, choices: Sequence[ChoiceT]) -> ChoiceT:
+    for choice in choices:
+        if choice == value:
+            return choice
+    cause = f"the tool {tool.name} declares {field} {value!r}"
+    raise SetupError(cause, f"use one of: {', '.join(choices)}")

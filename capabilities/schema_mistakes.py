@@ -6,18 +6,19 @@ A schema comes from a server and the arguments from a model: together, a `patter
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from jsonschema.validators import Draft202012Validator, validator_for
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
+from planwright.capabilities.schema_paths import JsonSchema
+
 LONGEST = 200  # of a message, which may quote the whole value
 Mistake = tuple[str, str, tuple[str | int, ...]]
 
 
-def mistakes(schema: Mapping[str, Any], arguments: Any) -> list[Mistake]:
+def mistakes(schema: JsonSchema, arguments: Any) -> list[Mistake]:
     """List keyword, message and place of each. Raises ValueError where the schema cannot be applied."""
     # Without a registry of its own the library would fetch what a `$ref` names.
     validator = validator_for(schema, default=Draft202012Validator)(schema, registry=Registry())

@@ -26,7 +26,7 @@ def check_name_and_docstring(name: str, function: Function) -> None:
         raise SetupError(f"capability {name} has no docstring", "say in its first line what it does")
 
 
-def signature(name: str, function: Function) -> tuple[type[BaseModel], TypeAdapter[Any], str | None]:
+def signature(name: str, function: Function) -> tuple[type[BaseModel], TypeAdapter[object], str | None]:
     """Read a function's arguments, its result, and the name of its CallContext. Raises SetupError."""
     try:
         hints = get_type_hints(function, include_extras=True)
@@ -56,7 +56,7 @@ def signature(name: str, function: Function) -> tuple[type[BaseModel], TypeAdapt
     try:
         model = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
         model.model_json_schema()
-        result: TypeAdapter[Any] = TypeAdapter(hints["return"])
+        result: TypeAdapter[object] = TypeAdapter(hints["return"])
         result.json_schema()
     except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema) as error:
         raise SetupError(f"capability {name}: {error}", "use types that JSON can hold") from error
@@ -64,7 +64,7 @@ def signature(name: str, function: Function) -> tuple[type[BaseModel], TypeAdapt
 
 
 def check_lookup(
-    name: str, effect: Effect, result: TypeAdapter[Any], *, looked_up: bool, varies: bool
+    name: str, effect: Effect, result: TypeAdapter[object], *, looked_up: bool, varies: bool
 ) -> None:
     """Raise SetupError for a queryable effect without a lookup, and for a lookup that tells nothing."""
     if effect == "queryable" and not looked_up:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import inspect
 import marshal
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 
-def code_hash(source: Any) -> str:
+def code_hash(source: Callable[..., object] | type) -> str:
     """Hash the file that a function or class was written in, for what it calls is mostly there, too.
 
     What has no file is hashed by its bytecode.

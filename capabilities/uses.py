@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.resources import ANYTHING, Uses, all_of
+from planwright.capabilities.schema_paths import JsonSchema
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.references import has_reference
 
@@ -66,7 +66,7 @@ def _unknown(capability: Capability) -> dict[str, JsonValue]:
     return _with_lists(dict.fromkeys(schema.get("properties", {}), _UNKNOWN), schema)
 
 
-def _with_lists(params: Mapping[str, JsonValue], schema: Mapping[str, Any]) -> dict[str, JsonValue]:
+def _with_lists(params: Mapping[str, JsonValue], schema: JsonSchema) -> dict[str, JsonValue]:
     """Put a list of one reference where a reference stands for a list: a declaration may walk its items."""
     declared = schema.get("properties", {})
     return {
@@ -77,5 +77,5 @@ def _with_lists(params: Mapping[str, JsonValue], schema: Mapping[str, Any]) -> d
     }
 
 
-def _is_list(declared: Mapping[str, Any]) -> bool:
+def _is_list(declared: JsonSchema) -> bool:
     return any(form.get("type") == "array" for form in (declared, *declared.get("anyOf", ())))

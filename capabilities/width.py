@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from pydantic import JsonValue
 
@@ -13,7 +12,7 @@ from planwright.domain.hashing import spelled
 LONGEST = 60  # characters of an argument in words
 
 
-def width_of(capability: Capability, args: Mapping[str, JsonValue]) -> dict[str, Any]:
+def width_of(capability: Capability, args: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Say which arguments may be anything when a call is approved for the rest of its run.
 
     Those are all but its destinations; none, where it declares no destinations. Returns `free`, their names,
@@ -23,7 +22,7 @@ def width_of(capability: Capability, args: Mapping[str, JsonValue]) -> dict[str,
     free = [name for name in args if name not in fixed]
     exact = {name: args[name] for name in fixed if args.get(name) != capability.defaults.get(name)}
     named = [f"{name} {_short(value)}" for name, value in exact.items()]
-    return {"free": free, "words": ", ".join([capability.name, *named, *(f"any {name}" for name in free)])}
+    return {"free": [*free], "words": ", ".join([capability.name, *named, *(f"any {name}" for name in free)])}
 
 
 def _short(value: JsonValue) -> str:

@@ -15,7 +15,6 @@ import sys
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 from planwright.domain.errors import PlanwrightError
 
@@ -44,7 +43,7 @@ def to_the_end() -> Iterator[None]:
         signal.setitimer(signal.ITIMER_PROF, left)
 
 
-def _answer(name: str, args: tuple[Any, ...]) -> tuple[str, Any]:
+def _answer(name: str, args: tuple[object, ...]) -> tuple[str, object]:
     """Do one job, and say how it ended and what it returned."""
     try:
         job = _job(name)
@@ -61,9 +60,9 @@ def _answer(name: str, args: tuple[Any, ...]) -> tuple[str, Any]:
         return "failed", f"{type(error).__name__}: {error}"[:1000]
 
 
-def _job(name: str) -> Callable[..., Any]:
+def _job(name: str) -> Callable[..., object]:
     module, _, function = name.partition(":")
-    job: Callable[..., Any] = getattr(importlib.import_module(module), function)
+    job: Callable[..., object] = getattr(importlib.import_module(module), function)
     return job
 
 

@@ -8,23 +8,40 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date, datetime
 from itertools import islice
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import recurring_ical_events
 from icalendar import Calendar, Event
+from typing_extensions import TypedDict
 
 MOST = 2000  # events of one file in one window
 _TOO_OFTEN = ("SECONDLY", "MINUTELY")  # a year of them is 31 million events
 
 
-def events(text: str, begin: datetime, until: datetime, zone: str) -> tuple[list[dict[str, Any]], list[str]]:
+class EventFields(TypedDict):
+    """One event of a file, as `Meeting` takes it."""
+
+    start: str
+    """When it begins: ISO 8601 with offset, or a date for a whole day."""
+    end: str
+    """When it ends, spelled as `start`."""
+    title: str
+    """Title of the event."""
+    location: str
+    """Where it takes place; "" where the file does not say."""
+    description: str
+    """What the event is about; "" where the file does not say."""
+    all_day: bool
+    """Whether it takes whole days."""
+
+
+def events(text: str, begin: datetime, until: datetime, zone: str) -> tuple[list[EventFields], list[str]]:
     """List the events of a file, and what of it could not be read.
 
     `zone` is the time zone that times are told in, and of those without one.
     """
     wrong: list[str] = []
-    rows: list[dict[str, Any]] = []
+    rows: list[EventFields] = []
     try:
         calendars = Calendar.from_ical(text, multiple=True)
         for calendar in calendars:
@@ -59,7 +76,7 @@ def _left_out(calendar: Calendar) -> list[str]:
     return wrong
 
 
-def _fields(event: Event, zone: ZoneInfo) -> dict[str, Any]:
+def _fields(event: Event, zone: ZoneInfo) -> EventFields:
     start, end = event.start, event.end
     return {
         "start": _iso(start, zone),
@@ -71,9 +88,8 @@ def _fields(event: Event, zone: ZoneInfo) -> dict[str, Any]:
     }
 
 
-def _iso(moment: Any, zone: ZoneInfo) -> str:
+def _iso(moment: date | datetime, zone: ZoneInfo) -> str:
     """Spell a time in the zone that was asked for; one without a zone (RFC 5545 3.3.5) is in it already."""
     if not isinstance(moment, datetime):
-        assert isinstance(moment, date)
         return moment.isoformat()
     return (moment.astimezone(zone) if moment.tzinfo else moment.replace(tzinfo=zone)).isoformat()

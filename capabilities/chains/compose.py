@@ -235,16 +235,16 @@ async def allowed_in_run(
     A chain is there as long as all its parts are, and no capability has its name by now.
     """
     allowed = registry.within(profile)
-    made = () if chains is None else await chains.of_run(run_id)
-    if not made:
+    own: Sequence[Chain] = () if chains is None else await chains.of_run(run_id)
+    if not own:
         return allowed
 
     def beside() -> Registry:
-        whole = (chain for chain in made if all(name in allowed for name in chain.needs))
+        whole = (chain for chain in own if all(name in allowed for name in chain.needs))
         named = (chain for chain in whole if chain.name not in registry)
         return allowed.beside(as_capability(chain, allowed) for chain in named)
 
-    return allowed.derived(tuple(chain.hash for chain in made), beside)
+    return allowed.derived(tuple(chain.hash for chain in own), beside)
 
 
 def _call(position: int, step: _StepDefinition, tools: Registry) -> ChainCall:

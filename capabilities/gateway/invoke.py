@@ -6,7 +6,6 @@ import asyncio
 import contextvars
 import inspect
 from functools import partial
-from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
@@ -35,7 +34,7 @@ async def invoke(
     Raises CapabilityUnavailable or CapabilityRejected when nothing has happened, or when it does no harm
     to do it again. Else it is EffectInDoubt; StillUnderWay where no lookup can tell yet.
     """
-    keywords: dict[str, Any] = dict(iter(capability.args.model_validate(args)))  # one may be named `keys`
+    keywords: dict[str, object] = dict(iter(capability.args.model_validate(args)))  # one may be named `keys`
     if capability.context_parameter:
         keywords[capability.context_parameter] = context
     try:
@@ -69,7 +68,7 @@ async def invoke(
     return dumped
 
 
-async def _in_thread(capability: Capability, keywords: dict[str, Any], timeout_s: float) -> Any:
+async def _in_thread(capability: Capability, keywords: dict[str, object], timeout_s: float) -> object:
     """Call a blocking function. Nothing can stop it, and until it ends no lookup tells what it will do.
 
     Raises TimeoutError when it takes too long, and StillUnderWay for a queryable one that takes far too long.

@@ -7,15 +7,18 @@ import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from rapidfuzz import fuzz, process
 
 from planwright.domain.errors import SetupError
 from planwright.domain.hashing import sha256
 from planwright.settings.variables import VariableError, filled
+
+if TYPE_CHECKING:
+    from yaml import Node
 
 FILE_NAME = ".mcp.json"
 _NEAR = 75  # of 100: what is spelled like a field of ours is a slip, not another client's field
@@ -200,8 +203,8 @@ class _Twice(ValueError):
     """One object of a file has the same key twice."""
 
 
-def _each_once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    content: dict[str, Any] = {}
+def _each_once(pairs: Iterable[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    content: dict[str, JsonValue] = {}
     for key, value in pairs:
         if key in content:
             raise _Twice(f"`{key}` stands there twice")
@@ -209,10 +212,12 @@ def _each_once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def _below(node: Any, part: str | int) -> Any:
+def _below(node: Node | None, part: str | int) -> Node | None:
     """Find the value of a key, or the item of a number; None when there is none."""
+    from yaml import MappingNode, SequenceNode
+
     if isinstance(part, str):
-        pairs = getattr(node, "value", ()) if getattr(node, "id", "") == "mapping" else ()
+        pairs = node.value if isinstance(node, MappingNode) else []
         return next((value for key, value in pairs if key.value == part), None)
-    items = node.value if getattr(node, "id", "") == "sequence" else []
+    items: list[Node] = node.value if isinstance(node, SequenceNode) else []
     return items[part] if part < len(items) else None

@@ -7,7 +7,7 @@ harmless only where its server says so.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from planwright.domain.risk import Effect, Mode
 
@@ -42,7 +42,7 @@ class Hints(NamedTuple):
         return "idempotent" if self.idempotent else "blind"
 
 
-def read_hints(fields: Mapping[str, Any]) -> Hints:
+def read_hints(fields: Mapping[str, object]) -> Hints:
     """Read hints beside the rest (`readOnlyHint`) or under `annotations`, in camelCase or snake_case.
 
     What is not true or false claims nothing.

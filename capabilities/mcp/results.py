@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from pydantic import JsonValue
 
+from planwright.capabilities.schema_paths import JsonSchema
+
 LONGEST = 1000  # of an error's text
-SCHEMA: dict[str, Any] = {
+SCHEMA: JsonSchema = {
     "type": "object",
     "properties": {
         "text": {"type": "string", "description": "all text of the answer"},
@@ -19,7 +20,7 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def result_of(reply: Mapping[str, Any], declared: bool) -> JsonValue:
+def result_of(reply: Mapping[str, JsonValue], declared: bool) -> JsonValue:
     """Read a reply without an error (MCP `CallToolResult` by its field names on the wire).
 
     Where the tool declared a schema of its result, the structured content is the result by itself.
@@ -28,19 +29,23 @@ def result_of(reply: Mapping[str, Any], declared: bool) -> JsonValue:
     structured: JsonValue = reply.get("structuredContent")
     if declared and structured is not None:
         return structured
-    blocks: list[dict[str, JsonValue]] = list(reply.get("content") or [])
-    rest: list[JsonValue] = [block for block in blocks if block.get("type") != "text"]
+    rest: list[JsonValue] = [block for block in _blocks(reply) if block.get("type") != "text"]
     more: dict[str, JsonValue] = {"content": rest} if rest else {}
     return {"text": text_of(reply), **more, **({"structured": structured} if structured is not None else {})}
 
 
-def text_of(reply: Mapping[str, Any]) -> str:
+def text_of(reply: Mapping[str, JsonValue]) -> str:
     """Join the texts of a reply."""
-    blocks = reply.get("content") or []
-    return "\n".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text")
+    texts = (block for block in _blocks(reply) if block.get("type") == "text")
+    return "\n".join(str(block.get("text", "")) for block in texts)
 
 
-def error_of(reply: Mapping[str, Any]) -> str | None:
+def _blocks(reply: Mapping[str, JsonValue]) -> list[dict[str, JsonValue]]:
+    content = reply.get("content")
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def error_of(reply: Mapping[str, JsonValue]) -> str | None:
     """Say what a tool says went wrong; None when nothing did."""
     if not reply.get("isError"):
         return None

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from planwright.capabilities.schema_paths import JsonSchema
 from planwright.domain.errors import CapabilityRejected, SetupError
 from planwright.sandbox.sandbox import sandbox
 
@@ -29,24 +30,24 @@ class SchemaArguments(BaseModel):
     """Arguments that a JSON schema describes; made by `arguments_by`."""
 
     model_config = ConfigDict(extra="allow")
-    given_schema: ClassVar[dict[str, Any]] = {}
-    closed_schema: ClassVar[dict[str, Any]] = {}
+    given_schema: ClassVar[JsonSchema] = {}
+    closed_schema: ClassVar[JsonSchema] = {}
 
     @classmethod
-    def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
+    def model_json_schema(cls, *_: object, **__: object) -> dict[str, Any]:
         """Return the schema as it was given."""
-        return cls.given_schema
+        return dict(cls.given_schema)
 
     @model_validator(mode="before")
     @classmethod
-    def follow_the_schema(cls, arguments: Any) -> Any:
+    def follow_the_schema(cls, arguments: object) -> object:
         """Check arguments. Raises ValidationError with a place and a sentence for each mistake."""
         if errors := list(_mistakes(cls.closed_schema, arguments)):
             raise ValidationError.from_exception_data(cls.__name__, errors)
         return arguments
 
 
-def arguments_by(name: str, schema: Mapping[str, Any]) -> type[SchemaArguments]:
+def arguments_by(name: str, schema: JsonSchema) -> type[SchemaArguments]:
     """Make the model of arguments that follow a JSON schema, 2020-12 unless its `$schema` names another.
 
     It is strict: where the schema does not say what else may be given, nothing else may. Nothing is
@@ -73,7 +74,7 @@ def arguments_by(name: str, schema: Mapping[str, Any]) -> type[SchemaArguments]:
     return model
 
 
-def _closed(schema: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+def _closed(schema: JsonSchema, known: Mapping[str, object]) -> JsonSchema:
     """Refuse names that the schema does not know of, unless it says itself what is to be done with them."""
     if schema.keys() & _OPEN:
         return dict(schema)
@@ -82,7 +83,7 @@ def _closed(schema: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, An
     return {**schema, "unevaluatedProperties": False} if "unevaluatedProperties" in known else dict(schema)
 
 
-def _mistakes(schema: dict[str, Any], arguments: Any) -> Iterator[InitErrorDetails]:
+def _mistakes(schema: JsonSchema, arguments: object) -> Iterator[InitErrorDetails]:
     from planwright.capabilities.schema_mistakes import mistakes
 
     try:

@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Protocol
 
 import anyio
 import httpx2
@@ -19,6 +19,7 @@ from anyio.abc import ObjectReceiveStream
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
 from mcp.types import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, Implementation
 from pydantic import JsonValue
 
@@ -34,6 +35,8 @@ from planwright.settings.settings import child_environment
 
 PAGES = 100  # of a list of tools
 LONGEST_REST_S, FIRST_REST_S = 30.0, 0.25
+Message = SessionMessage | Exception
+"""A message of a server, or why a part of its stream is none."""
 CONNECT_S, READ_S = 30, 300
 LOG_LINES, LONGEST = 5, 1000
 
@@ -78,7 +81,7 @@ class ConnectedServer:
         except CapabilityUnavailable as error:
             raise CapabilityUnavailable(error.cause + self._last_words(), error.next_step) from error
 
-    async def call(self, tool: Tool, args: dict[str, JsonValue]) -> dict[str, Any]:
+    async def call(self, tool: Tool, args: dict[str, JsonValue]) -> dict[str, JsonValue]:
         """Call a tool and return the reply by its field names on the wire.
 
         Raises CapabilityUnavailable when nothing was sent, CapabilityRejected when the server refuses
@@ -173,7 +176,7 @@ class ConnectedServer:
             return streamable_http_client(entry.url, http_client=opened, max_sse_event_size=None)
         if hashes(self._standing.server, entry, child_environment({})) != self._standing.files:
             raise ValueError("a file that its command names has changed since it was trusted")
-        log: Any = stack.enter_context(open_private(self._log, "w", encoding="utf-8"))
+        log: IO[str] = stack.enter_context(open_private(self._log, "w", encoding="utf-8"))
         folder = self._standing.server.folder(entry)
         command = entry.command or ""
         command = str(folder / command) if "/" in command else command
@@ -209,14 +212,22 @@ async def close_all(servers: Sequence[ConnectedServer]) -> None:
     await asyncio.gather(*(server.close() for server in servers))
 
 
-class _Watched(ObjectReceiveStream[Any]):
+class _Messages(Protocol):
+    """A stream of messages, as a transport of the SDK has it."""
+
+    async def receive(self) -> Message: ...
+
+    async def aclose(self) -> None: ...
+
+
+class _Watched(ObjectReceiveStream[Message]):
     """A stream of messages that tells when it has ended."""
 
-    def __init__(self, messages: Any, over: asyncio.Event) -> None:
+    def __init__(self, messages: _Messages, over: asyncio.Event) -> None:
         self._messages = messages
         self._over = over
 
-    async def receive(self) -> Any:
+    async def receive(self) -> Message:
         try:
             return await self._messages.receive()
         except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
@@ -228,7 +239,7 @@ class _Watched(ObjectReceiveStream[Any]):
 
 
 @asynccontextmanager
-async def _watched(transport: Transport, over: asyncio.Event) -> AsyncIterator[tuple[Any, Any]]:
+async def _watched(transport: Transport, over: asyncio.Event) -> AsyncIterator[tuple[_Watched, Any]]:
     async with transport as (messages, out):
         yield _Watched(messages, over), out
 

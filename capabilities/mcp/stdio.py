@@ -46,10 +46,9 @@ async def stdio_client(
         stderr=log,
         start_new_session=True,
     )
-    assert process.stdin
-    assert process.stdout
     try:
-        yield _Inbox(process.stdout), _Outbox(process.stdin)
+        stdin, stdout = _pipes(process)
+        yield _Inbox(stdout), _Outbox(stdin)
     finally:
         with anyio.CancelScope(shield=True):
             await _end(process)
@@ -117,12 +116,18 @@ class _Outbox(ObjectSendStream[SessionMessage]):
             await self._stdin.aclose()
 
 
+def _pipes(process: Process) -> tuple[ByteSendStream, ByteReceiveStream]:
+    if process.stdin is None or process.stdout is None:
+        raise OSError("the process has no stdin or stdout")
+    return process.stdin, process.stdout
+
+
 async def _end(process: Process) -> None:
     """Ask a process to end, by closing its stdin, and kill it and its children when it does not."""
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_drain, process)
         with suppress(*_GONE):
-            await process.stdin.aclose()  # type: ignore[union-attr]
+            await _pipes(process)[0].aclose()
         with anyio.move_on_after(ENDS_S):
             await process.wait()
         if process.returncode is None:
@@ -135,5 +140,5 @@ async def _end(process: Process) -> None:
 async def _drain(process: Process) -> None:
     """Read what a process has still to say: one that waits for a reader does not end."""
     with suppress(*_GONE):
-        async for _ in process.stdout or ():  # type: ignore[union-attr]
+        async for _ in _pipes(process)[1]:
             pass

@@ -81,7 +81,8 @@ async def _read(stream: httpx2.AsyncByteStream) -> bytes:
 
 
 def _stream(response: httpx2.Response) -> httpx2.AsyncByteStream:
-    assert isinstance(response.stream, httpx2.AsyncByteStream)
+    if not isinstance(response.stream, httpx2.AsyncByteStream):
+        raise TypeError("an async transport answers with an async stream")
     return response.stream
 
 

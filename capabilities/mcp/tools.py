@@ -6,7 +6,6 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
 
 from pydantic import JsonValue, TypeAdapter
 from rapidfuzz import process
@@ -15,6 +14,7 @@ from planwright.capabilities.contract import Capability
 from planwright.capabilities.mcp.hints import Hints, read_hints
 from planwright.capabilities.mcp.results import SCHEMA
 from planwright.capabilities.mcp.schema_arguments import arguments_by
+from planwright.capabilities.schema_paths import JsonSchema
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import RISK_OF_MODE, Effect
 from planwright.settings.mcp import McpServer, McpTool
@@ -33,24 +33,28 @@ class Tool:
     """Name that the server calls it."""
     description: str
     """What the tool does, in the words of the server."""
-    input_schema: dict[str, Any]
+    input_schema: JsonSchema
     """JSON schema of its arguments."""
-    output_schema: dict[str, Any] | None
+    output_schema: JsonSchema | None
     """JSON schema of its result; None where the server states none."""
     hints: Hints
     """What the server claims of it."""
 
 
-def read_tool(fields: Mapping[str, Any]) -> Tool:
+def read_tool(fields: Mapping[str, JsonValue]) -> Tool:
     """Read a tool by its field names on the wire (MCP `Tool`)."""
     text = " ".join(str(fields.get("description") or fields.get("title") or fields["name"]).split())
     return Tool(
         name=str(fields["name"]),
         description="".join(filter(str.isprintable, text))[:LONGEST],
-        input_schema=fields.get("inputSchema") or {"type": "object"},
-        output_schema=fields.get("outputSchema"),
+        input_schema=_schema(fields.get("inputSchema")) or {"type": "object"},
+        output_schema=_schema(fields.get("outputSchema")),
         hints=read_hints(fields),
     )
+
+
+def _schema(value: JsonValue) -> JsonSchema | None:
+    return value if isinstance(value, dict) else None
 
 
 def wanted(tools: Iterable[Tool], server: McpServer, setting: str) -> list[Tool]:

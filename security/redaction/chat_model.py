@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
@@ -57,16 +57,16 @@ def _result(result: ChatResult, redactor: Redactor) -> ChatResult:
     return ChatResult(generations=generations, llm_output=redactor.value(result.llm_output))
 
 
-# A model is not told of the run manager: with it some show their tokens before anybody has seen them here.
+# A model does not get the run manager: with it some show their tokens before anybody has seen them here.
 
 
-def _generate(own: type[BaseChatModel], redactor: Redactor) -> Any:
+def _generate(own: type[BaseChatModel], redactor: Redactor) -> Callable[..., object]:
     def _generate(
         self: BaseChatModel,
         messages: list[BaseMessage],
-        stop: Any = None,
-        run_manager: Any = None,
-        **more: Any,
+        stop: list[str] | None = None,
+        run_manager: object = None,
+        **more: object,
     ) -> ChatResult:
         with redactor.errors():
             return _result(
@@ -76,13 +76,13 @@ def _generate(own: type[BaseChatModel], redactor: Redactor) -> Any:
     return _generate
 
 
-def _agenerate(own: type[BaseChatModel], redactor: Redactor) -> Any:
+def _agenerate(own: type[BaseChatModel], redactor: Redactor) -> Callable[..., object]:
     async def _agenerate(
         self: BaseChatModel,
         messages: list[BaseMessage],
-        stop: Any = None,
-        run_manager: Any = None,
-        **more: Any,
+        stop: list[str] | None = None,
+        run_manager: object = None,
+        **more: object,
     ) -> ChatResult:
         with redactor.errors():
             result = await own._agenerate(self, redacted_messages(messages, redactor), stop, None, **more)
@@ -91,13 +91,13 @@ def _agenerate(own: type[BaseChatModel], redactor: Redactor) -> Any:
     return _agenerate
 
 
-def _stream(own: type[BaseChatModel], redactor: Redactor) -> Any:
+def _stream(own: type[BaseChatModel], redactor: Redactor) -> Callable[..., object]:
     def _stream(
         self: BaseChatModel,
         messages: list[BaseMessage],
-        stop: Any = None,
-        run_manager: Any = None,
-        **more: Any,
+        stop: list[str] | None = None,
+        run_manager: object = None,
+        **more: object,
     ) -> Iterator[ChatGenerationChunk]:
         chunks = RedactedChunks(redactor)
         with redactor.errors():
@@ -109,13 +109,13 @@ def _stream(own: type[BaseChatModel], redactor: Redactor) -> Any:
     return _stream
 
 
-def _astream(own: type[BaseChatModel], redactor: Redactor) -> Any:
+def _astream(own: type[BaseChatModel], redactor: Redactor) -> Callable[..., object]:
     async def _astream(
         self: BaseChatModel,
         messages: list[BaseMessage],
-        stop: Any = None,
-        run_manager: Any = None,
-        **more: Any,
+        stop: list[str] | None = None,
+        run_manager: object = None,
+        **more: object,
     ) -> AsyncIterator[ChatGenerationChunk]:
         chunks = RedactedChunks(redactor)
         with redactor.errors():
@@ -127,7 +127,7 @@ def _astream(own: type[BaseChatModel], redactor: Redactor) -> Any:
     return _astream
 
 
-_DERIVED: dict[str, Callable[[type[BaseChatModel], Redactor], Any]] = {
+_DERIVED: dict[str, Callable[[type[BaseChatModel], Redactor], Callable[..., object]]] = {
     "_generate": _generate,
     "_agenerate": _agenerate,
     "_stream": _stream,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from langchain_core.messages import AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk
 
 from planwright.security.redaction.redactor import Redactor
 from planwright.security.redaction.stream import RedactedStream
 
-Slot = tuple[str, Any]
+Slot = tuple[str, str | int | None]
 """Where a text goes on from chunk to chunk: the words, a block of them, an extra."""
+Content = str | list[str | dict[str, object]]
 
 
 class RedactedChunks:
@@ -20,12 +19,13 @@ class RedactedChunks:
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._streams: dict[Slot, RedactedStream] = {}
-        self._calls: dict[Any, str] = {}
+        self._calls: dict[int, str] = {}
 
     def feed(self, chunk: ChatGenerationChunk) -> ChatGenerationChunk:
         """Take a chunk, and give it on without what may be a part of a secret."""
         incoming = chunk.message
-        assert isinstance(incoming, AIMessageChunk)
+        if not isinstance(incoming, AIMessageChunk):
+            raise TypeError(f"a chat model streams AIMessageChunk, not {type(incoming).__name__}")
         message = AIMessageChunk(
             content=self._content(incoming.content),
             tool_call_chunks=[
@@ -68,24 +68,26 @@ class RedactedChunks:
         )
         return ChatGenerationChunk(message=message)
 
-    def _content(self, content: str | list[Any]) -> str | list[Any]:
+    def _content(self, content: Content) -> Content:
         if isinstance(content, str):
             return self._piece(("words", None), content) or ""
-        return [
-            {**block, "text": self._piece(("block", block.get("index", at)), block["text"])}
-            if isinstance(block, dict) and isinstance(block.get("text"), str)
-            else self._redactor.value(block)
-            for at, block in enumerate(content)
-        ]
+        return [self._block(at, block) for at, block in enumerate(content)]
 
-    def _argument(self, at: Any, piece: str | None) -> str | None:
+    def _block(self, at: int, block: str | dict[str, object]) -> str | dict[str, object]:
+        if isinstance(block, str) or not isinstance(text := block.get("text"), str):
+            return self._redactor.value(block)
+        index = block.get("index", at)
+        slot = ("block", index if index is None or isinstance(index, str | int) else at)
+        return {**block, "text": self._piece(slot, text)}
+
+    def _argument(self, at: int | None, piece: str | None) -> str | None:
         """Keep the arguments of a call back until they are whole: they have to stay JSON."""
         if at is None or not piece:  # a call that came in one piece
             return self._redactor.document(piece) if piece else piece
         self._calls[at] = self._calls.get(at, "") + piece
         return ""
 
-    def _extra(self, name: str, held: Any) -> Any:
+    def _extra(self, name: str, held: object) -> object:
         return self._piece(("extra", name), held) if isinstance(held, str) else self._redactor.value(held)
 
     def _piece(self, slot: Slot, piece: str | None) -> str | None:

@@ -22,11 +22,12 @@ class RedactedCursor(sqlite3.Cursor):
 
     def execute(self, sql: str, parameters: Any = (), /) -> RedactedCursor:
         """Run a statement with parameters that hold no secret."""
-        return super().execute(sql, _all_clean(parameters, self.connection))
+        return super().execute(sql, _redacted_parameters(parameters, _redactor_of(self.connection)))
 
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> RedactedCursor:
         """Run a statement once for each row, without a secret in any."""
-        return super().executemany(sql, (_all_clean(row, self.connection) for row in parameters))
+        redactor = _redactor_of(self.connection)
+        return super().executemany(sql, (_redacted_parameters(row, redactor) for row in parameters))
 
 
 class RedactedConnection(sqlite3.Connection):
@@ -60,26 +61,30 @@ def rewritten(payload: bytes, redactor: Redactor) -> bytes:
     return ormsgpack.packb(redactor.value(value), option=ormsgpack.OPT_NON_STR_KEYS)
 
 
-def _all_clean(parameters: Any, connection: sqlite3.Connection) -> Any:
+def _redactor_of(connection: sqlite3.Connection) -> Redactor:
+    if not isinstance(connection, RedactedConnection):
+        raise TypeError("a redacted cursor belongs to a redacted connection")
+    return connection.redactor
+
+
+def _redacted_parameters(parameters: Any, redactor: Redactor) -> Any:
     if not parameters:
         return parameters
-    assert isinstance(connection, RedactedConnection)
-    redactor = connection.redactor
     values = parameters.values() if isinstance(parameters, Mapping) else parameters
-    if not redactor.may_be_in(b"\0".join(map(_coded, values))):  # most rows are told clean in one look
+    if not redactor.may_be_in(b"\0".join(map(_coded, values))):  # most rows hold none, as one look tells
         return parameters
     if isinstance(parameters, Mapping):
         return {name: redacted_value(value, redactor) for name, value in parameters.items()}
     return [redacted_value(value, redactor) for value in parameters]
 
 
-def _coded(value: Any) -> bytes:
+def _coded(value: object) -> bytes:
     if isinstance(value, str):
         return value.encode("utf-8", "surrogatepass")
     return value if isinstance(value, bytes) else b""
 
 
-def redacted_value(value: Any, redactor: Redactor) -> Any:
+def redacted_value(value: object, redactor: Redactor) -> object:
     """Take the secrets out of one value of a row: a text, JSON or msgpack."""
     if isinstance(value, str):
         return redactor.document(value)

@@ -122,11 +122,11 @@ class Redactor:
     def spans(self, text: str) -> list[tuple[int, int, str]]:
         """Find where in a text secrets stand: start, end and name, in order, without overlap."""
         flat = _flat(text)
-        found = self._flat_spans(flat)
-        if not found or len(flat) == len(text):
-            return found
+        flat_spans = self._flat_spans(flat)
+        if not flat_spans or len(flat) == len(text):
+            return flat_spans
         places = _places(text)
-        return [(places[start], places[end], name) for start, end, name in found]
+        return [(places[start], places[end], name) for start, end, name in flat_spans]
 
     def settled(self, text: str) -> int:
         """Say how much of a text can be shown before its next piece is there: no secret goes on from it."""

@@ -7,7 +7,7 @@ from email.policy import SMTP
 from pydantic import BaseModel, ConfigDict
 
 from planwright.capabilities.builtin.mail.addresses import Recipients, Subject
-from planwright.capabilities.builtin.mail.messages import Attachments, Text, attached_files, build
+from planwright.capabilities.builtin.mail.messages import Attachments, Letter, Text, attached_files, build
 from planwright.capabilities.builtin.places import attachments_of, source
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Guide
@@ -60,7 +60,7 @@ def draft(
     attachments: Attachments = [],  # noqa: B006
 ) -> MailDraft:
     """Write a mail as a draft, without sending it."""
-    mail = build(call, to=to, cc=cc, subject=subject, text=text, attachments=attachments, policy=_ON_DISK)
+    mail = build(Letter(to, cc, subject, text, attachments), call, _ON_DISK)
     folder = call.settings.workspace / call.settings.sources.mail
     if not folder.is_dir():
         raise CapabilityRejected(f"there is no maildir at {folder}", "set sources.mail in planwright.toml")

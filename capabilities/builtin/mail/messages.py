@@ -51,23 +51,30 @@ class BuiltMail:
     """The whole mail as the bytes that leave."""
 
 
-def build(
-    call: CallContext,
-    *,
-    to: Sequence[str],
-    cc: Sequence[str],
-    subject: str,
-    text: str,
-    attachments: Sequence[str],
-    policy: Policy[EmailMessage] = SMTP,
-) -> BuiltMail:
+@dataclass(frozen=True)
+class Letter:
+    """What a mail is to say, and to whom, as the arguments of a call have it."""
+
+    to: Sequence[str]
+    """Addresses that it goes to."""
+    cc: Sequence[str]
+    """Addresses that get a copy."""
+    subject: str
+    """Subject, on one line."""
+    text: str
+    """Body as plain text."""
+    attachments: Sequence[str]
+    """Paths of the files of the workspace that it takes along."""
+
+
+def build(letter: Letter, call: CallContext, policy: Policy[EmailMessage] = SMTP) -> BuiltMail:
     """Build a message; the same call gives it the same Message-ID.
 
     Raises CapabilityRejected, also where a reader of its bytes would not read the arguments in it.
     """
     sender = call.settings.mail.sender
-    files = _read(call, attachments)
-    approved = ApprovedMail(sender, to, cc, subject, text, files)
+    files = _read(call, letter.attachments)
+    approved = ApprovedMail(sender, letter.to, letter.cc, letter.subject, letter.text, files)
     domain = sender.rpartition("@")[2].rstrip(">") or "planwright.invalid"
     message_id = f"<{call.idempotency_key[:32]}@{domain}>"
     try:

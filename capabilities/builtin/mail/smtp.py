@@ -18,6 +18,7 @@ from planwright.capabilities.builtin.mail.addresses import MOST, Recipients, Sub
 from planwright.capabilities.builtin.mail.mail_comparison import compare_recipients
 from planwright.capabilities.builtin.mail.messages import (
     Attachments,
+    Letter,
     Text,
     attached_files,
     build,
@@ -105,7 +106,7 @@ async def send(
         raise CapabilityRejected(f"a mail goes to 1 to {MOST} recipients, not to {len(everyone)}")
     server, sender = call.settings.mail, check_sender(call)
     compare_recipients(everyone, to, cc, bcc)
-    mail = build(call, to=to, cc=cc, subject=subject, text=text, attachments=attachments, policy=_SEVEN_BITS)
+    mail = build(Letter(to, cc, subject, text, attachments), call, _SEVEN_BITS)
     client = _client(server)
     try:
         try:

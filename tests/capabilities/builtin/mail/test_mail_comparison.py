@@ -12,7 +12,7 @@ import pytest
 
 from planwright.capabilities.builtin.mail.addresses import one_address
 from planwright.capabilities.builtin.mail.mail_comparison import ApprovedMail, compare, compare_recipients
-from planwright.capabilities.builtin.mail.messages import build
+from planwright.capabilities.builtin.mail.messages import Letter, build
 from planwright.capabilities.call_context import CallContext
 from planwright.domain.errors import CapabilityRejected
 
@@ -32,7 +32,7 @@ def wire(make_world: Callable[..., CallContext], tmp_path: Path) -> Build:
             (tmp_path / name).write_bytes(content)
         parts: dict[str, Any] = {name: getattr(mail, name) for name in ("to", "cc", "subject", "text")}
         names = [name for name, _ in mail.attachments]
-        return build(call, **parts, attachments=names, policy=SMTP.clone(cte_type="7bit")).wire
+        return build(Letter(**parts, attachments=names), call, SMTP.clone(cte_type="7bit")).wire
 
     return write
 
