@@ -62,13 +62,13 @@ def bind(answer: Any, gates: Sequence[Gate], interrupts: Mapping[str, str], chan
     if isinstance(answer, Mapping) and (named := _named(answer, gates, interrupts)):
         return [_bound(gate, form, channel) for gate, form in named]
     answer = one_for_all(answer, gates)
-    read(answer, channel)
+    read_decision(answer, channel)
     wanted = gate_meant(answer)
     if wanted is not None:
-        found = next((gate for gate in gates if gate.gate_id == wanted), None)
-        if found is None:
+        gate = next((gate for gate in gates if gate.gate_id == wanted), None)
+        if gate is None:
             raise GateError(f"no open gate is named {_quoted(wanted)}", f"open: {_ids(gates)}")
-        return [_bound(found, answer, channel)]
+        return [_bound(gate, answer, channel)]
     if len(gates) > 1:
         raise GateError(
             f"{len(gates)} gates are open, and the answer names none of them",
@@ -77,11 +77,11 @@ def bind(answer: Any, gates: Sequence[Gate], interrupts: Mapping[str, str], chan
     return [_bound(gates[0], answer, channel)]
 
 
-def read(answer: Any, channel: str) -> tuple[Decision, object]:
+def read_decision(answer: Any, channel: str) -> tuple[Decision, object]:
     """Read one decision, and the plan of an edit. Raises GateError when it is not exactly one."""
-    form = _one(answer)
+    form = _single_decision(answer)
     word = _word(form["type"])
-    given, shown = form.get("args"), form.get("plan_hash")
+    args, shown_hash = form.get("args"), form.get("plan_hash")
     for name in ("plan_hash", "decided_by"):
         if not isinstance(form.get(name, ""), str | None):
             raise GateError(
@@ -91,7 +91,7 @@ def read(answer: Any, channel: str) -> tuple[Decision, object]:
         raise GateError(
             f"an answer has no field {_quoted(min(unknown, key=str))}", f"it has: {', '.join(sorted(_KEYS))}"
         )
-    reason = form.get("message") or form.get("reason") or (given if isinstance(given, str) else "")
+    reason = form.get("message") or form.get("reason") or (args if isinstance(args, str) else "")
     effects = _effects(form, word)
     if word == "respond" and not effects and not (isinstance(reason, str) and reason.strip()):
         raise GateError("a response without words says nothing", 'send {"type": "respond", "message": "…"}')
@@ -102,8 +102,8 @@ def read(answer: Any, channel: str) -> tuple[Decision, object]:
         decided_by=str(form.get("decided_by") or channel),
         channel=channel,
         reason=str(reason or ""),
-        shown_hash=shown,
-        remember=_remember(form, word),
+        shown_hash=shown_hash,
+        remember=_approval_scope(form, word),
         effects=effects,
     )
     return decision, _edited_plan(form) if word == "edit" else None
@@ -121,9 +121,12 @@ def signed(answer: Any, person: str) -> Any:
 
 def _signed(form: Any, person: str) -> Any:
     if isinstance(form, list | tuple):
-        return [_signature(one, person) for one in form]
-    if isinstance(form, Mapping) and isinstance(listed := form.get("decisions"), list | tuple):
-        return {**_signature(form, person), "decisions": [_signature(one, person) for one in listed]}
+        return [_signature(decision, person) for decision in form]
+    if isinstance(form, Mapping) and isinstance(decisions := form.get("decisions"), list | tuple):
+        return {
+            **_signature(form, person),
+            "decisions": [_signature(decision, person) for decision in decisions],
+        }
     return _signature(form, person)
 
 
@@ -137,24 +140,24 @@ def _signature(form: Any, person: str) -> Any:
     return {**form, "decided_by": person}
 
 
-def _word(given: bool | str) -> Answer:
+def _word(value: bool | str) -> Answer:
     """Read the word of a decision. Letters that only look like it, or become it in small, are not it."""
-    said = str(given).strip(" \t\r\n")
-    word = _WORDS.get(said.lower()) if said.isascii() else None
+    text = str(value).strip(" \t\r\n")
+    word = _WORDS.get(text.lower()) if text.isascii() else None
     if word is None:
-        raise GateError(f"{_quoted(given)} is no answer to a gate", "answer approve, edit, reject or respond")
+        raise GateError(f"{_quoted(value)} is no answer to a gate", "answer approve, edit, reject or respond")
     return word
 
 
-def _remember(form: Mapping[str, Any], word: Answer) -> Remember | None:
+def _approval_scope(form: Mapping[str, Any], word: Answer) -> Remember | None:
     """Read whether an approval is to hold for the same call again: a scope, or scope and arguments."""
-    given = form.get("remember")
-    if given is None:
+    standing = form.get("remember")
+    if standing is None:
         return None
     if word != "approve":
         raise GateError(f"`{word}` is not remembered, only an approval is", "leave `remember` out")
     try:
-        return Remember.model_validate({"scope": given} if isinstance(given, str) else given)
+        return Remember.model_validate({"scope": standing} if isinstance(standing, str) else standing)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
@@ -166,31 +169,31 @@ def _remember(form: Mapping[str, Any], word: Answer) -> Remember | None:
 
 def _effects(form: Mapping[str, Any], word: Answer) -> tuple[EffectAnswer, ...]:
     """Read what is said of effects in doubt, one by one; whether they are those of the gate is seen later."""
-    given = form.get("effects")
-    if given is None:
+    answers = form.get("effects")
+    if answers is None:
         return ()
     if word != "respond":
         raise GateError(f"the answer is `{word}` and says what became of effects", f"send {_EFFECTS}")
-    if not isinstance(given, list | tuple):
+    if not isinstance(answers, list | tuple):
         raise GateError("`effects` is a list", f"send {_EFFECTS}")
     try:
-        return tuple(EffectAnswer.model_validate(entry) for entry in given)
+        return tuple(EffectAnswer.model_validate(entry) for entry in answers)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise GateError(f"`effects` {where}: {first['msg'].lower()}", f"send {_EFFECTS}") from error
 
 
-def _one(answer: Any) -> Mapping[str, Any]:
+def _single_decision(answer: Any) -> Mapping[str, Any]:
     """Take the one decision out of the form it came in, as a mapping with a `type`."""
     form = answer
     if isinstance(form, Mapping) and "decisions" in form:
         if "type" in form:
             raise GateError("the answer holds two decisions", 'send {"decisions": [{"type": "approve"}]}')
-        listed = form["decisions"]
-        if not isinstance(listed, Sequence) or isinstance(listed, str) or len(listed) != 1:
+        decisions = form["decisions"]
+        if not isinstance(decisions, Sequence) or isinstance(decisions, str) or len(decisions) != 1:
             raise GateError("a gate takes exactly one decision", 'send {"decisions": [{"type": "approve"}]}')
-        inner = listed[0] if isinstance(listed[0], Mapping) else {"type": listed[0]}
+        inner = decisions[0] if isinstance(decisions[0], Mapping) else {"type": decisions[0]}
         outer = {key: value for key, value in form.items() if key != "decisions"}
         if twice := [key for key in outer if key in inner and outer[key] != inner[key]]:
             raise GateError(f"the answer names two different {_quoted(twice[0])}", "say it once")
@@ -208,10 +211,10 @@ def _one(answer: Any) -> Mapping[str, Any]:
 
 def _edited_plan(form: Mapping[str, Any]) -> object:
     """Find the plan of an edit, in LangChain's form or that of the Agent Inbox. Raises GateError."""
-    given = [(form[key], name) for key, name in _EDIT_FORMS if form.get(key) is not None]
-    if len(given) != 1 or not isinstance(given[0][0], Mapping):
+    edits = [(form[key], name) for key, name in _EDIT_FORMS if form.get(key) is not None]
+    if len(edits) != 1 or not isinstance(edits[0][0], Mapping):
         raise GateError("an edit brings the whole edited plan, once", f"send {_EDIT}")
-    action, name = given[0]
+    action, name = edits[0]
     if action.keys() != {name, "args"} or action[name] != "approve_plan":
         raise GateError(
             f"an edit is of approve_plan, not of {_quoted(action.get(name))}: change the steps of its plan",
@@ -228,22 +231,26 @@ def one_for_all(answer: Any, gates: Sequence[Gate]) -> Any:
 
     Clients that follow LangChain's form send a decision for each action that is asked for.
     """
-    listed = answer.get("decisions") if isinstance(answer, Mapping) else None
-    if not isinstance(listed, list) or len(listed) < 2 or len(listed) not in {len(g.calls) for g in gates}:
+    decisions = answer.get("decisions") if isinstance(answer, Mapping) else None
+    if (
+        not isinstance(decisions, list)
+        or len(decisions) < 2
+        or len(decisions) not in {len(g.calls) for g in gates}
+    ):
         return answer
-    if any(one != listed[0] for one in listed):
+    if any(decision != decisions[0] for decision in decisions):
         raise GateError(
             "the calls of a reply are decided together, and the decisions differ",
             "approve them all, or reject them and say which ones you want",
         )
-    return {**answer, "decisions": listed[:1]}
+    return {**answer, "decisions": decisions[:1]}
 
 
 def _bound(gate: Gate, answer: Any, channel: str) -> Bound:
     answer = one_for_all(answer, [gate])
-    decision, edit = read(answer, channel)
+    decision, edit = read_decision(answer, channel)
     acceptable(gate, decision)
-    brought = _one(answer).get("args")
+    brought = _single_decision(answer).get("args")
     if decision.answer == "approve" and not (brought is None or isinstance(brought, str)):
         action = request(gate)["action_requests"][0]
         if brought != {"action": action["name"], "args": action["args"]}:
@@ -279,13 +286,13 @@ def gate_meant(form: Any) -> Any:
     if isinstance(form, Mapping):
         beside = form.get("gate_id")
         return gate_meant(form.get("decisions")) if beside is None else beside
-    listed = isinstance(form, Sequence) and not isinstance(form, str) and len(form) == 1
-    return gate_meant(form[0]) if listed else None
+    single = isinstance(form, Sequence) and not isinstance(form, str) and len(form) == 1
+    return gate_meant(form[0]) if single else None
 
 
-def _quoted(given: object) -> str:
+def _quoted(value: object) -> str:
     """Quote what was sent so that all of it shows, and not more than fits."""
-    quoted = ascii(given)
+    quoted = ascii(value)
     return quoted if len(quoted) <= 80 else f"{quoted[:79]}…"
 
 

@@ -36,37 +36,37 @@ class CallGates:
     async def open(
         self,
         checked: CheckedStep,
-        shown: dict[str, Any],
+        card: dict[str, Any],
         invocation: Invocation,
         plan_gate: str = "",
-        given: Decision | None = None,
+        decision: Decision | None = None,
     ) -> str:
         """Write the gate of a call down, tell of it, and return its id.
 
-        `plan_gate` is that of its plan; `given` the policy's own decision, where it made one.
+        `plan_gate` is that of its plan; `decision` the policy's own, where it made one.
         """
-        gate = await self._open(self._row("step", checked, shown, invocation), checked, invocation)
-        given = given or await self._given_before(gate, checked, invocation, plan_gate)
-        if gate.status == "open" and given is not None:
+        gate = await self._open(self._row("step", checked, card, invocation), checked, invocation)
+        decision = decision or await self._earlier_approval(gate, checked, invocation, plan_gate)
+        if gate.status == "open" and decision is not None:
             with contextlib.suppress(GateError):  # somebody was quicker; the row says what was decided
-                await self._gates.decide(gate.gate_id, given, invocation.clock(), invocation.lease)
+                await self._gates.decide(gate.gate_id, decision, invocation.clock(), invocation.lease)
         return gate.gate_id
 
     async def open_named(
-        self, gate: StepGate, checked: CheckedStep, shown: dict[str, Any], invocation: Invocation
+        self, gate: StepGate, checked: CheckedStep, card: dict[str, Any], invocation: Invocation
     ) -> Gate:
         """Write down one of the gates a step has to pass, and return its row; only people decide it."""
         id_, lasts = step_gate_id(invocation.run_id, checked, gate), gate.expires_s
-        row = open_gate(invocation, self._settings, id_, sha256(shown), shown, checked.uid, "step", lasts)
+        row = open_gate(invocation, self._settings, id_, sha256(card), card, checked.uid, "step", lasts)
         return await self._open(row, checked, invocation)
 
     async def passed(self, checked: CheckedStep, args: dict[str, JsonValue], run_id: str) -> Gate | None:
         """Return the last of the gates a step has to pass. Raises CapabilityForbidden unless all are open."""
         return await check_step_gates(self._gates, run_id, checked, args)
 
-    async def ask(self, checked: CheckedStep, shown: dict[str, Any], invocation: Invocation) -> str:
+    async def ask(self, checked: CheckedStep, card: dict[str, Any], invocation: Invocation) -> str:
         """Put a question to a person, in the place of a call, and return the id of its gate."""
-        return (await self._open(self._row("info", checked, shown, invocation), checked, invocation)).gate_id
+        return (await self._open(self._row("info", checked, card, invocation), checked, invocation)).gate_id
 
     async def wait(self, id_: str, invocation: Invocation) -> Gate:
         """Wait for the decision over a call, and keep it as a rule where the person said so."""
@@ -80,20 +80,20 @@ class CallGates:
         return await self._gates.read(id_)
 
     def _row(
-        self, kind: GateKind, checked: CheckedStep, shown: dict[str, Any], invocation: Invocation
+        self, kind: GateKind, checked: CheckedStep, card: dict[str, Any], invocation: Invocation
     ) -> Gate:
         subject = checked.gate_subject
         id_ = gate_id(invocation.run_id, kind, subject)
-        return open_gate(invocation, self._settings, id_, sha256(shown), shown, subject, kind)
+        return open_gate(invocation, self._settings, id_, sha256(card), card, subject, kind)
 
-    async def _open(self, asked: Gate, checked: CheckedStep, invocation: Invocation) -> Gate:
-        gate = await self._gates.open(asked, invocation.lease)
+    async def _open(self, row: Gate, checked: CheckedStep, invocation: Invocation) -> Gate:
+        gate = await self._gates.open(row, invocation.lease)
         data = {"gate_id": gate.gate_id, "kind": gate.kind, "step_id": checked.step.id}
-        told = {**data, "plan_hash": gate.shown_hash, "expires_at": gate.expires_at.isoformat()}
-        invocation.emit("approval_requested", told, gate.gate_id)
+        event = {**data, "plan_hash": gate.shown_hash, "expires_at": gate.expires_at.isoformat()}
+        invocation.emit("approval_requested", event, gate.gate_id)
         return gate
 
-    async def _given_before(
+    async def _earlier_approval(
         self, gate: Gate, checked: CheckedStep, invocation: Invocation, plan_gate: str
     ) -> Decision | None:
         if plan_gate:
@@ -112,14 +112,14 @@ class CallGates:
         return approval(first.given_by, "rule", f"by rule {names} of {first.given_at[:10]}")
 
 
-def includes(shown: dict[str, Any], checked: CheckedStep) -> bool:
+def includes(card: dict[str, Any], checked: CheckedStep) -> bool:
     """Say whether the card of an approved plan showed that the gate of a step is included."""
-    return any(step.get("gate_included") == checked.uid for step in shown["steps"])
+    return any(step.get("gate_included") == checked.uid for step in card["steps"])
 
 
-def shows_chain(shown: dict[str, Any], checked: CheckedStep, chain: Chain) -> bool:
+def shows_chain(card: dict[str, Any], checked: CheckedStep, chain: Chain) -> bool:
     """Say whether the card of a plan showed the definition of the chain that one of its steps calls."""
-    for step in shown["steps"]:
+    for step in card["steps"]:
         defined = step.get("chain")
         if step["id"] == checked.step.id and defined and defined["definition"] == chain.hash:
             return True

@@ -135,8 +135,8 @@ def _decisions(plan: Plan) -> dict[str, Any]:
     """Show the decisions that steps wait for, and that nobody can take them yet."""
     if not plan.decision_checkpoints:
         return {}
-    listed = [checkpoint.model_dump(mode="json") for checkpoint in plan.decision_checkpoints]
-    return {"decision_checkpoints": listed, "decisions": NOT_BOUND}
+    checkpoints = [checkpoint.model_dump(mode="json") for checkpoint in plan.decision_checkpoints]
+    return {"decision_checkpoints": checkpoints, "decisions": NOT_BOUND}
 
 
 def _tools(step: PlanStep) -> dict[str, Any]:

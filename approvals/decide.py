@@ -7,7 +7,7 @@ from typing import Any
 
 from langgraph.types import Command, StateSnapshot
 
-from planwright.approvals.answers import Bound, bind, gate_meant, read
+from planwright.approvals.answers import Bound, bind, gate_meant, read_decision
 from planwright.approvals.review import Review
 from planwright.checkpoints.consent.gate import Decision, Gate
 from planwright.checkpoints.consent.gates import Gates
@@ -31,7 +31,7 @@ class Answering:
     ) -> Command[Any] | None:
         """Decide the gates an answer names, then resume exactly their interrupts."""
         gates = await self._stores.gates.of_thread(run.thread_id)
-        interrupts = {found.id: gate_of(found.value) for found in snapshot.interrupts}
+        interrupts = {interrupt.id: gate_of(interrupt.value) for interrupt in snapshot.interrupts}
         if not gates:
             raise await nothing_open(run, interrupts.values(), self._stores.gates)
         bound = bind(answer, gates, interrupts, channel)
@@ -61,7 +61,7 @@ class Answering:
         Raises GateError for an answer that leaves one out, RunError when there is no such run.
         """
         run = await self._stores.forks.run_named(name)
-        decision, _ = read({"type": "respond", "effects": effects, "decided_by": by}, by)
+        decision, _ = read_decision({"type": "respond", "effects": effects, "decided_by": by}, by)
         await self._stores.doubts.decide(run.run_id, decision.effects, by, self._clock())
 
     async def _reviewed(self, item: Bound, snapshot: StateSnapshot) -> Decision:

@@ -39,19 +39,19 @@ _STEP_FACTS = (
 _PLAN_FACTS = ("plan_id", "revision", "risk", "changes", "done", "estimate", "replans_left", "decisions")
 
 
-def read_edit(given: object, base: Plan, shown: Mapping[str, Any]) -> Plan:
-    """Read an edit of `base`, which was shown as `shown`, as its next revision.
+def read_edit(edit: object, base: Plan, card: Mapping[str, Any]) -> Plan:
+    """Read an edit of `base`, which was shown as `card`, as its next revision.
 
     Raises GateError, saying what cannot be taken over. Whether the plan may run is for the rules to say.
     """
-    fields = _named(given, PLAN, "the plan", _PLAN_FACTS)
-    listed = fields.pop("steps", None)
-    if not isinstance(listed, Sequence) or isinstance(listed, str | bytes):
+    fields = _named(edit, PLAN, "the plan", _PLAN_FACTS)
+    entries = fields.pop("steps", None)
+    if not isinstance(entries, Sequence) or isinstance(entries, str | bytes):
         raise _refusal("the edited plan has no list `steps`")
-    _facts_stay(fields, _PLAN_FACTS, shown, "the plan")
+    _facts_stay(fields, _PLAN_FACTS, card, "the plan")
     known = {step.id: step for step in base.steps}
-    seen = {str(step["id"]): step for step in shown["steps"]}
-    whole = [_step(entry, known, seen) for entry in listed]
+    seen = {str(step["id"]): step for step in card["steps"]}
+    whole = [_step(entry, known, seen) for entry in entries]
     steps = [step for step, _ in whole]
     if all(step.closing for step in steps):
         raise GateError("the edit leaves no step that does anything", "reject the plan instead")
@@ -89,8 +89,8 @@ def _step(
     try:
         step = PlanStep.model_validate({**base, **fields})
     except (ValidationError, RecursionError) as error:
-        what = explained(error) if isinstance(error, ValidationError) else "it is nested too deeply"
-        raise _refusal(f"{where} does not fit: {what}") from error
+        reason = explained(error) if isinstance(error, ValidationError) else "it is nested too deeply"
+        raise _refusal(f"{where} does not fit: {reason}") from error
     return step, None if after is None else [str(id_) for id_ in after]
 
 
@@ -124,8 +124,8 @@ def _ordered(draft: Plan, after: Mapping[str, list[str]], seen: Mapping[str, Map
     plan = draft.model_copy(update={"steps": tuple(steps)})
     for id_, needs in needs_of(plan).items():
         cut = set(seen.get(id_, {}).get("after", ())) - set(after.get(id_, needs))
-        if kept := [name for name in needs if name in cut]:
-            raise _refusal(f"step {id_!r} still needs {', '.join(kept)}: its params or inputs refer to it")
+        if needed := [name for name in needs if name in cut]:
+            raise _refusal(f"step {id_!r} still needs {', '.join(needed)}: its params or inputs refer to it")
     return Plan.model_validate(plan.model_dump())  # a copy would keep what was computed of the old steps
 
 
@@ -149,13 +149,13 @@ def _closing(base: Plan, steps: Sequence[PlanStep]) -> list[PlanStep]:
     ]
 
 
-def _named(given: object, form: Form, where: str, more: Sequence[str]) -> dict[str, Any]:
+def _named(raw: object, form: Form, where: str, more: Sequence[str]) -> dict[str, Any]:
     """Name fields as the model does. Raises GateError for what it does not know, and for one given twice."""
-    if not isinstance(given, Mapping):
+    if not isinstance(raw, Mapping):
         raise _refusal(f"{where} is no object")
     names = {**form.official, **{name: name for name in more}}
     fields: dict[str, Any] = {}
-    for key, value in given.items():
+    for key, value in raw.items():
         name = names.get(key) if isinstance(key, str) else None
         if name is None:
             raise _refusal(f"{where} has no field {key!r}: {form.nearest(str(key))}")
@@ -165,16 +165,16 @@ def _named(given: object, form: Form, where: str, more: Sequence[str]) -> dict[s
     return fields
 
 
-def _facts_stay(fields: dict[str, Any], facts: Sequence[str], shown: Mapping[str, Any], where: str) -> None:
+def _facts_stay(fields: dict[str, Any], facts: Sequence[str], card: Mapping[str, Any], where: str) -> None:
     """Take out what follows from the rest of a plan. Raises GateError where it was changed."""
     for name in facts:
-        if name in fields and (name not in shown or fields.pop(name) != shown[name]):
+        if name in fields and (name not in card or fields.pop(name) != card[name]):
             raise _refusal(f"{where}: `{name}` follows from the rest, it cannot be set")
 
 
 def _ids(after: object) -> bool:
-    listed = isinstance(after, Sequence) and not isinstance(after, str | bytes)
-    return listed and all(isinstance(id_, str | int) and not isinstance(id_, bool) for id_ in after)  # type: ignore[attr-defined]
+    is_list = isinstance(after, Sequence) and not isinstance(after, str | bytes)
+    return is_list and all(isinstance(id_, str | int) and not isinstance(id_, bool) for id_ in after)  # type: ignore[attr-defined]
 
 
 def _refusal(cause: str) -> GateError:

@@ -78,7 +78,7 @@ def _why(result: StepResult, score: StepScore | None) -> str:
 
 def _step(entry: CheckedStep, result: StepResult | None, score: StepScore | None) -> dict[str, Any]:
     """Show one step: what it was to do, what came of it, and what the critic noticed."""
-    shown = {
+    row = {
         "id": entry.step.id,
         "capability": entry.step.shown_name,
         "params": entry.step.params,
@@ -87,8 +87,8 @@ def _step(entry: CheckedStep, result: StepResult | None, score: StepScore | None
         "status": result.status if result else "open",
     }
     if result is not None and result.status == "completed":
-        shown["output"] = "a large one, on record" if result.blob else spelled(result.output)[:PREVIEW]
-    return {**shown, **({"findings": list(score.findings)} if score and score.findings else {})}
+        row["output"] = "a large one, on record" if result.blob else spelled(result.output)[:PREVIEW]
+    return {**row, **({"findings": list(score.findings)} if score and score.findings else {})}
 
 
 def _answers(doubts: Sequence[Doubt], *, again: bool, floor: bool, respond: bool) -> str:
@@ -99,8 +99,8 @@ def _answers(doubts: Sequence[Doubt], *, again: bool, floor: bool, respond: bool
         happened = "Respond: say that it happened, and with what result, or that it did not."
         return f"Approve: it did not happen, run it again. {happened}"
     approve = "Approve: run again what failed." if again else "Approve: accept it as it is."
-    said = [] if floor else [approve]
-    return " ".join([*said, "Respond: say what to plan instead."] if respond else said)
+    choices = [] if floor else [approve]
+    return " ".join([*choices, "Respond: say what to plan instead."] if respond else choices)
 
 
 def _ending(run_id: str, undo: Sequence[str]) -> str:

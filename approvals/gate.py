@@ -45,14 +45,14 @@ def _response_schema(*answers: Answer, most: int = 1, doubts: int = 0) -> dict[s
     Where effects are in doubt, `respond` says of each whether it happened; of a single one, words do.
     """
     message = {"type": "string"}
-    said: dict[str, Any] = {"message": {**message, "minLength": 1}}
+    response: dict[str, Any] = {"message": {**message, "minLength": 1}}
     if doubts:
-        said |= {"effects": {"type": "array", "minItems": doubts, "maxItems": doubts, "items": _EFFECT}}
+        response |= {"effects": {"type": "array", "minItems": doubts, "maxItems": doubts, "items": _EFFECT}}
     fields: dict[Answer, dict[str, Any]] = {
         "approve": {"remember": {"enum": list(get_args(RememberScope))}} if "edit" not in answers else {},
         "edit": {"edited_action": _EDITED_ACTION},
         "reject": {"message": message},
-        "respond": said,
+        "respond": response,
     }
     responds = [] if doubts == 1 else ["effects" if doubts else "message"]
     demanded = {"edit": ["edited_action"], "respond": responds}
@@ -76,7 +76,7 @@ def open_gate(
     settings: Settings,
     gate_id: str,
     shown_hash: str,
-    shown: dict[str, Any],
+    card: dict[str, Any],
     step_uid: str | None = None,
     kind: GateKind = "plan",
     expires_s: float | None = None,
@@ -94,7 +94,7 @@ def open_gate(
         kind=kind,
         step_uid=step_uid,
         shown_hash=shown_hash,
-        shown=shown,
+        shown=card,
         requested_at=now,
         expires_at=now + timedelta(seconds=expires_s or ttl),
         status="open",
@@ -115,8 +115,8 @@ async def wait_for_decision(gates: Gates, gate_id: str, invocation: Invocation) 
             if len(gate.allowed) == 4
             else _response_schema(*gate.allowed, most=len(gate.calls), doubts=len(gate.doubts))
         )
-        asked = request(gate) | ({"refused": refused} if refused else {})
-        answer = interrupt(asked, response_schema=schema)
+        prompt = request(gate) | ({"refused": refused} if refused else {})
+        answer = interrupt(prompt, response_schema=schema)
         if invocation.answered is not None:
             refused = await invocation.answered(gate, answer)
     tell_decision(gate, invocation)
@@ -136,8 +136,8 @@ def tell_decision(gate: Gate, invocation: Invocation) -> None:
 
 def _tell_approvals(gate: Gate, invocation: Invocation) -> None:
     """Tell of each approval that did not open the gate yet."""
-    for count, given in enumerate(gate.approvals, 1):
-        data = {"gate_id": gate.gate_id, "by": given.by, "channel": given.channel}
+    for count, approval in enumerate(gate.approvals, 1):
+        data = {"gate_id": gate.gate_id, "by": approval.by, "channel": approval.channel}
         invocation.emit(
             "approval_given", {**data, "given": count, "of": gate.quorum}, f"{gate.gate_id}:{count}"
         )
@@ -161,7 +161,7 @@ def request(gate: Gate) -> dict[str, Any]:
         "channel": gate.channel,
         **({"remember": list(get_args(RememberScope))} if gate.may_be_remembered else {}),
         **({"width": words} if (words := _width(gate)) else {}),
-        **({"approvals": [given.by for given in gate.approvals]} if gate.quorum > 1 else {}),
+        **({"approvals": [approval.by for approval in gate.approvals]} if gate.quorum > 1 else {}),
     }
 
 
@@ -170,8 +170,8 @@ def _actions(gate: Gate) -> list[dict[str, Any]]:
     if gate.kind == "plan":
         return [{"name": "approve_plan", "args": {"plan": gate.shown}, "description": _describe(gate)}]
     if len(gate.calls) == 1:
-        asked = {"args": gate.shown["args"]} | ({"effects": gate.shown["effects"]} if gate.doubts else {})
-        return [{"name": str(gate.shown["capability"]), "args": asked, "description": _describe(gate)}]
+        args = {"args": gate.shown["args"]} | ({"effects": gate.shown["effects"]} if gate.doubts else {})
+        return [{"name": str(gate.shown["capability"]), "args": args, "description": _describe(gate)}]
     return [
         {"name": str(call["capability"]), "args": {"args": call["args"]}, "description": describe_call(call)}
         for call in gate.calls
@@ -197,8 +197,10 @@ def _describe(gate: Gate) -> str:
         count = f"{len(steps)} step{'s' * (len(steps) != 1)}"
         return f"Approve the plan: {gate.shown['goal']} ({count}, risk {gate.shown['risk']})"
     if gate.kind == "escalation":
-        said = f"Decide over {gate.shown['step_id']}: {gate.shown['description']} ({gate.shown['reason']})"
-        return "\n".join([said, *map(str, gate.doubts)])
+        headline = (
+            f"Decide over {gate.shown['step_id']}: {gate.shown['description']} ({gate.shown['reason']})"
+        )
+        return "\n".join([headline, *map(str, gate.doubts)])
     if gate.kind == "info":
         return f"Answer, for: {gate.shown['description']}"
     return describe_call(gate.shown)

@@ -28,7 +28,7 @@ from planwright.state.agent_state import ModelRoute
 Review = Callable[[Gate, object, datetime, ModelRoute | None], Awaitable[Plan]]
 
 
-def review(registry: Registry, stores: Stores, settings: Settings, world: CallContext) -> Review:
+def review(registry: Registry, stores: Stores, settings: Settings, call_context: CallContext) -> Review:
     """Make the review of edits: a pure look at an edited plan, and nothing written."""
 
     async def review(gate: Gate, edit: object, at: datetime, route: ModelRoute | None) -> Plan:
@@ -45,13 +45,13 @@ def review(registry: Registry, stores: Stores, settings: Settings, world: CallCo
         run = await stores.runs.latest(gate.thread_id)
         profile = in_force(settings, read_context(run.context if run else None))
         spent = await stores.budgets.spent(gate.run_id, at)
-        asked = world.on_behalf_of(gate.tenant, profile.agent)
-        surface = await allowed_in_run(registry, world.chains, gate.run_id, profile)
-        rules = Rules(surface, settings, asked, route, profile)
+        own_context = call_context.on_behalf_of(gate.tenant, profile.agent)
+        surface = await allowed_in_run(registry, call_context.chains, gate.run_id, profile)
+        rules = Rules(surface, settings, own_context, route, profile)
         checked, findings, _ = await asyncio.to_thread(examine, edited, rules, gate.run_id, results, spent)
         findings += dropped(checked, await stores.plans.steps_of_run(gate.run_id), registry)
         if findings:
-            raise refusal(gate, findings)
+            raise edit_refusal(gate, findings)
         if edited.plan_hash == base.plan_hash or not changes(base, edited):
             raise GateError(
                 "the edit changes nothing", f"approve it instead: planwright approve {gate.gate_id}"
@@ -61,11 +61,11 @@ def review(registry: Registry, stores: Stores, settings: Settings, world: CallCo
     return review
 
 
-def refusal(gate: Gate, findings: list[Finding]) -> GateError:
+def edit_refusal(gate: Gate, findings: list[Finding]) -> GateError:
     """Name all that is wrong with an edit."""
-    listed = "\n".join(f"- {finding}" for finding in findings)
+    lines = "\n".join(f"- {finding}" for finding in findings)
     return GateError(
-        f"the edited plan may not run:\n{listed}", f"mend the edit; gate {gate.gate_id} is still open"
+        f"the edited plan may not run:\n{lines}", f"mend the edit; gate {gate.gate_id} is still open"
     )
 
 

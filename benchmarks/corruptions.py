@@ -35,7 +35,7 @@ from benchmarks.damage import DAMAGES, FILES
 from planwright.cli import main as command_line
 from planwright.cli import refusal
 from planwright.cli.session import drive
-from planwright.cli.views import db_views, inspect, run_list
+from planwright.cli.views import db_views, run_list, run_views
 from planwright.demo.workspace import write_workspace
 from planwright.graph.building import build_graph
 from planwright.settings.settings import load
@@ -44,7 +44,7 @@ TRIALS, HANG_S, AT_ONCE = 1000, 120.0, 2
 UNAPPROVED = "waiting.md"
 GOOD = ("harmless", "detected")
 APPROVE: Command[Any] = Command(resume={"decisions": [{"type": "approve"}]})
-LOADED = (db_views, drive, inspect, refusal, run_list)  # once, and not by each process
+LOADED = (db_views, drive, run_views, refusal, run_list)  # once, and not by each process
 _CONTEXT = multiprocessing.get_context("fork")
 
 

@@ -31,7 +31,7 @@ from planwright.capabilities.declaration import capability
 from planwright.domain.errors import PlanwrightError
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
-from planwright.graph.door import Door, Entry
+from planwright.graph.door import AdmittedRun, Door
 from planwright.models.scripted import ScriptedModel
 from planwright.settings.settings import load
 
@@ -104,7 +104,7 @@ class WatchedDoor(Door):
     cut: Any = None
     seen = 0
 
-    async def _admit(self, *args: Any, **kwargs: Any) -> Entry:
+    async def _admit(self, *args: Any, **kwargs: Any) -> AdmittedRun:
         entry = await super()._admit(*args, **kwargs)
         record = entry.invocation.record
 
@@ -144,7 +144,7 @@ class Stage:
         """Play the run, cut it at an event, and send one more message. Returns what was wrong."""
         thread = str(uuid.uuid4())
 
-        def cut(seen: int, entry: Entry) -> None:
+        def cut(seen: int, entry: AdmittedRun) -> None:
             if seen == at:
                 self._act(kind, thread, entry)
 
@@ -190,7 +190,7 @@ class Stage:
         out: dict[str, Any] = self.agent.invoke(given, _config(thread), context=context)
         return out
 
-    def _act(self, kind: Kind, thread: str, entry: Entry) -> None:
+    def _act(self, kind: Kind, thread: str, entry: AdmittedRun) -> None:
         if kind == "cancel":
             entry.invocation.cancelled_by = "the test"
             task = asyncio.get_running_loop().create_task(self._cancel(thread))

@@ -39,7 +39,7 @@ from planwright.domain.plan import CheckedStep, Plan
 from planwright.domain.references import resolve, step_references
 from planwright.domain.run_context import RunContext
 from planwright.graph.building import build_graph
-from planwright.graph.world import open_world
+from planwright.graph.call_context import open_call_context
 from planwright.models.scripted import ScriptedModel
 from planwright.planning.rules import Rules
 from planwright.planning.verification import check_steps
@@ -193,7 +193,7 @@ async def sweep(count: int, seed: int, most: int, folder: Path, *, orders: int, 
     alone, beside = settings_of(folder / "one by one"), settings_of(folder / "at once")
     stores = open_stores(alone.store_folder)
     registry = load_registry(alone.workspace)
-    loop = Loop(registry, open_world(alone, stores, registry, default_policy(), Redactor(), utc_now))
+    loop = Loop(registry, open_call_context(alone, stores, registry, default_policy(), Redactor(), utc_now))
     replies = [text for plan in plans for text in (json.dumps({"goal": "g", "steps": plan}), "done")]
     agent = build_graph(beside, model=ScriptedModel(replies=list(replies))) if by_agent else None
     try:

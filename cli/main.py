@@ -9,8 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from planwright.cli.commands import agents, db, delegations, looking, mcp, memory, policy, responding, travel
-from planwright.cli.commands import usage as spending
+from planwright.cli.commands import agents, db, delegations, forks, mcp, memory, policy, respond, runs, usage
 from planwright.cli.commands.options import (
     HERE,
     Folder,
@@ -65,7 +64,7 @@ def run(
 ) -> None:
     """Plan a request, ask for approval, run it and print the answer."""
     from planwright.cli.session.drive import Terminal, start
-    from planwright.cli.views.inspect import known_thread
+    from planwright.cli.views.run_views import known_thread
     from planwright.domain.run_context import RunContext
 
     thread = known_thread(workspace, thread)
@@ -98,7 +97,7 @@ def chat(
 ) -> None:
     """Talk: every message is a run on one thread, with its history and memory."""
     from planwright.cli.session.chat import converse
-    from planwright.cli.views.inspect import known_thread
+    from planwright.cli.views.run_views import known_thread
     from planwright.domain.run_context import RunContext
 
     options = RunContext(agent=agent, provider=provider)
@@ -129,11 +128,11 @@ def approve(
     no_input: NoInput = False,
 ) -> None:
     """Approve what waits at a gate, and go on."""
-    from planwright.cli.commands.rules import remembering
-    from planwright.cli.session.drive import Terminal, answer
+    from planwright.cli.commands.rules import approval_scope_of
+    from planwright.cli.session.drive import Terminal, answer_gate
 
-    decision = {"type": "approve", "plan_hash": plan_hash, **remembering(remember, where or [])}
-    raise typer.Exit(answer(which, decision, workspace, Terminal(json, no_input)))
+    decision = {"type": "approve", "plan_hash": plan_hash, **approval_scope_of(remember, where or [])}
+    raise typer.Exit(answer_gate(which, decision, workspace, Terminal(json, no_input)))
 
 
 @app.command()
@@ -146,11 +145,11 @@ def reject(
 ) -> None:
     """Reject what waits at a gate; in a terminal you are asked why, and another plan may follow."""
     from planwright.cli.session.asking import reason_for
-    from planwright.cli.session.drive import Terminal, answer
+    from planwright.cli.session.drive import Terminal, answer_gate
 
     terminal = Terminal(json, no_input)
     decision = {"type": "reject", "message": reason or reason_for(terminal)}
-    raise typer.Exit(answer(which, decision, workspace, terminal))
+    raise typer.Exit(answer_gate(which, decision, workspace, terminal))
 
 
 @app.command()
@@ -182,7 +181,7 @@ def edit(
     raise typer.Exit(edit_plan(which, file, print_, workspace, Terminal(json, no_input)))
 
 
-app.command()(responding.respond)
+app.command()(respond.respond)
 
 
 @app.command()
@@ -201,12 +200,12 @@ def resume(
     raise typer.Exit(recover(thread, workspace, Terminal(json, no_input), take_over=take_over))
 
 
-for back in (travel.fork, travel.checkpoints, travel.undo):
-    app.command()(back)
+for command in (forks.fork, forks.checkpoints, forks.undo):
+    app.command()(command)
 
 
-for look in (looking.ls, looking.show, looking.events, spending.usage):
-    app.command()(look)
+for query in (runs.ls, runs.show, runs.events, usage.usage):
+    app.command()(query)
 
 
 @app.command()
@@ -225,10 +224,10 @@ def capabilities(
 def doctor(workspace: Folder = HERE, probe: Probe = False) -> None:
     """Check settings, store, sources and providers of a workspace."""
     if probe:
-        from planwright.cli.views.probing import probe as examine
+        from planwright.cli.views.probing import probe as check
     else:
-        from planwright.cli.views.doctor import examine
-    raise typer.Exit(examine(workspace))
+        from planwright.cli.views.doctor import check_workspace as check
+    raise typer.Exit(check(workspace))
 
 
 rules = typer.Typer(no_args_is_help=True, help="The calls that are always allowed.")

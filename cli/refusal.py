@@ -9,7 +9,7 @@ from pathlib import Path
 
 from planwright.checkpoints.upkeep.findings import Finding
 from planwright.checkpoints.upkeep.store_check import check_store
-from planwright.cli.views.records import safe
+from planwright.cli.views.rendering import safe
 from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.security.redaction.redactor import Redactor
@@ -52,9 +52,9 @@ def _redactor(arguments: Sequence[str]) -> Redactor:
 
 
 def _workspace(arguments: Sequence[str]) -> Path:
-    for given, following in zip(arguments, [*arguments[1:], ""], strict=True):
-        if given in ("-w", "--workspace"):
+    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        if argument in ("-w", "--workspace"):
             return Path(following)
-        if given.startswith(("--workspace=", "-w")) and given != "-w":
-            return Path(given.partition("=")[2] or given[2:])
+        if argument.startswith(("--workspace=", "-w")) and argument != "-w":
+            return Path(argument.partition("=")[2] or argument[2:])
     return Path()

@@ -14,8 +14,10 @@ UNREAD_SINCE = datetime(2026, 11, 16, tzinfo=UTC)
 def messages() -> list[bytes]:
     """Read all demo messages, the oldest first (their file names start with the date)."""
     folder = files("planwright.demo") / "messages"
-    found = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".eml")), key=lambda e: e.name)
-    return [entry.read_bytes() for entry in found]
+    entries = sorted(
+        (entry for entry in folder.iterdir() if entry.name.endswith(".eml")), key=lambda e: e.name
+    )
+    return [entry.read_bytes() for entry in entries]
 
 
 def write_maildir(folder: Path) -> None:

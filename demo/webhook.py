@@ -53,7 +53,7 @@ class Request(NamedTuple):
     """Body as bytes; None if it was too large."""
 
 
-class Answer(NamedTuple):
+class HookReply(NamedTuple):
     """A status and the JSON that goes with it."""
 
     status: int
@@ -82,7 +82,7 @@ class Inbox:
         with closing(sqlite3.connect(log)) as db:
             db.executescript(SCHEMA)
 
-    def receive(self, request: Request) -> Answer:
+    def receive(self, request: Request) -> HookReply:
         """Decide the answer and commit the request, with its message if it brings one, before returning."""
         received_at = datetime.now(UTC).isoformat()
         body = (request.body or b"").decode("utf-8", "replace")
@@ -95,20 +95,22 @@ class Inbox:
             )
         return answer
 
-    def _answer(self, db: sqlite3.Connection, request: Request, received_at: str) -> Answer:
+    def _answer(self, db: sqlite3.Connection, request: Request, received_at: str) -> HookReply:
         """Refuse what is wrong, fail while faults are left, and store the message otherwise."""
         if (request.method, request.path) != ("POST", HOOK_PATH):
-            return Answer(404, {"ok": False, "error": "there is nothing here"})
+            return HookReply(404, {"ok": False, "error": "there is nothing here"})
         if request.body is None:
-            return Answer(413, {"ok": False, "error": f"the body is larger than {MAX_BODY} bytes"})
+            return HookReply(413, {"ok": False, "error": f"the body is larger than {MAX_BODY} bytes"})
         if self._faults_left > 0:
             self._faults_left -= 1
-            return Answer(503, {"ok": False, "error": "out of order, try again"})
+            return HookReply(503, {"ok": False, "error": "out of order, try again"})
         if not request.key:
-            return Answer(400, {"ok": False, "error": "the Idempotency-Key header is missing"})
+            return HookReply(400, {"ok": False, "error": "the Idempotency-Key header is missing"})
         message = read_message(request.body)
         if message is None:
-            return Answer(400, {"ok": False, "error": 'the body is not {"text": string, "channel": string}'})
+            return HookReply(
+                400, {"ok": False, "error": 'the body is not {"text": string, "channel": string}'}
+            )
         return _store(db, request.key, message, received_at)
 
 
@@ -124,7 +126,7 @@ def read_message(body: bytes) -> Message | None:
     return Message(text, channel) if isinstance(text, str) and isinstance(channel, str) else None
 
 
-def _store(db: sqlite3.Connection, key: str, message: Message, received_at: str) -> Answer:
+def _store(db: sqlite3.Connection, key: str, message: Message, received_at: str) -> HookReply:
     """Store the message unless its key is known, and answer with the id of the one that is kept."""
     added = db.execute(
         "INSERT INTO messages (idempotency_key, channel, text, received_at) VALUES (?, ?, ?, ?)"
@@ -132,7 +134,7 @@ def _store(db: sqlite3.Connection, key: str, message: Message, received_at: str)
         (key, message.channel, message.text, received_at),
     ).rowcount
     (message_id,) = db.execute("SELECT id FROM messages WHERE idempotency_key = ?", (key,)).fetchone()
-    return Answer(200, {"ok": True, "message_id": message_id, "duplicate": added == 0})
+    return HookReply(200, {"ok": True, "message_id": message_id, "duplicate": added == 0})
 
 
 class Service(ThreadingHTTPServer):
@@ -160,7 +162,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer a health check; anything else is none of ours."""
         if self.path == HEALTH_PATH:
-            self._send(Answer(200, {"ok": True}))
+            self._send(HookReply(200, {"ok": True}))
         else:
             self._receive(b"")
 
@@ -187,7 +189,7 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(min(size, MAX_READ))
         return body if size <= MAX_BODY else None
 
-    def _send(self, answer: Answer) -> None:
+    def _send(self, answer: HookReply) -> None:
         """Send the answer as JSON."""
         content = json.dumps(answer.content).encode()
         self.send_response(answer.status)
@@ -199,7 +201,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def run_webhook(argv: Sequence[str] | None = None) -> None:
     """Serve until stdin is closed or a signal asks to stop.
 
     A request under way is cut off then; it is answered only after its commit, so nothing is lost.
@@ -219,4 +221,4 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_webhook()

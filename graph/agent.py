@@ -18,6 +18,7 @@ from planwright.capabilities.mcp.servers import Servers
 from planwright.checkpoints.stores import Stores
 from planwright.checkpoints.upkeep.store_times import refuse_two_times
 from planwright.domain.run_context import read_context
+from planwright.graph.checkpoint_facts import checkpoint_facts
 from planwright.graph.checks import (
     check_newest,
     in_the_past,
@@ -29,7 +30,6 @@ from planwright.graph.checks import (
 )
 from planwright.graph.door import Door, naming_next_step
 from planwright.graph.fork import Forking, Point
-from planwright.graph.same_store import checkpointed
 from planwright.graph.sync_loop import BackgroundLoop
 from planwright.graph.undo import Undoing
 from planwright.models.providers.router import Router
@@ -98,15 +98,15 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
                 input = None
             snapshot = await self.aget_state(merged)
             if not nested(merged):
-                await refuse_two_times(self.stores.database, checkpointed(thread, snapshot))
+                await refuse_two_times(self.stores.database, checkpoint_facts(thread, snapshot))
             if input is None and await self.door.ended(thread, snapshot):
                 async for chunk in super().astream(None, merged, **options):
                     yield chunk
                 return
-            if await self.door.gives_way(input, thread, context):
+            if await self.door.cancels_previous_run(input, thread, context):
                 await self.acancel(thread, by="a new message")
                 snapshot = await self.aget_state(merged)
-            if input is not None and await self.door.half_closed(thread, snapshot):
+            if input is not None and await self.door.answer_not_written(thread, snapshot):
                 await self.ainvoke(None, merged)
                 snapshot = await self.aget_state(merged)
             breakpoints = bool(kwargs.get("interrupt_before") or kwargs.get("interrupt_after"))
@@ -137,7 +137,7 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         Returns whether it has ended; else who works on it ends it in a moment. Raises RunError for no run.
         """
         await self.door.control.cancel(thread_id, by)
-        if await self.door.control.left_alone(thread_id):
+        if await self.door.control.wait_until_unleased(thread_id):
             await self.ainvoke(None, {"configurable": {"thread_id": thread_id}})
         return await self.door.control.has_ended(thread_id)
 

@@ -22,13 +22,13 @@ from planwright.capabilities.registry import load_registry
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.domain.clock import Timer, timer_of
 from planwright.graph.agent import Agent
+from planwright.graph.available_parts import MODEL, available_parts
+from planwright.graph.call_context import open_call_context
 from planwright.graph.door import Door
-from planwright.graph.on_hand import MODEL, on_hand
 from planwright.graph.pipeline import Parts, build_pipeline
 from planwright.graph.startup_checks import check_agents
 from planwright.graph.sync_loop import BackgroundLoop
 from planwright.graph.undo import Undoing
-from planwright.graph.world import open_world
 from planwright.models.calling import Models
 from planwright.models.providers.router import Router
 from planwright.models.roles import check_roles
@@ -55,7 +55,7 @@ def build_graph(
     """
     chosen = settings or load()
     redactor = redactor_of(chosen)
-    kept = stores or _stores(chosen, redactor, timer or timer_of(clock))
+    records = stores or _stores(chosen, redactor, timer or timer_of(clock))
     modules, servers = chosen.capabilities, open_servers(chosen)
     with ExitStack() as undo:
         undo.callback(servers.close)
@@ -70,23 +70,25 @@ def build_graph(
         undo.pop_all()
     parts = Parts(
         settings=chosen,
-        stores=kept,
+        stores=records,
         registry=registry,
-        models=Models(router, kept.budgets, chosen, timer),
-        world=open_world(chosen, kept, registry, policy, redactor, clock),
+        models=Models(router, records.budgets, chosen, timer),
+        world=open_call_context(chosen, records, registry, policy, redactor, clock),
     )
     compiled = build_pipeline(parts).compile(checkpointer=checkpointer, name="planwright")
     compiled.__class__ = Agent  # compile() makes a CompiledStateGraph, whatever subclass is meant
     assert isinstance(compiled, Agent)
-    mine = frozenset(found.name for found in more) - {found.name for found in servers.capabilities}
-    here = on_hand(registry, mine | ({MODEL} if model else set()), modules.prohibit)
-    judge = review(registry, kept, chosen, parts.world)
-    compiled.door = Door(chosen, kept, judge, clock, redactor, on_hand=here, timer=timer)
+    mine = frozenset(capability.name for capability in more) - {
+        capability.name for capability in servers.capabilities
+    }
+    here = available_parts(registry, mine | ({MODEL} if model else set()), modules.prohibit)
+    judge = review(registry, records, chosen, parts.world)
+    compiled.door = Door(chosen, records, judge, clock, redactor, available_parts=here, timer=timer)
     compiled.loop = BackgroundLoop()
     compiled.router = router
     compiled.clock = clock
     compiled.servers = servers
-    compiled.undoing = Undoing(kept, registry, clock)
+    compiled.undoing = Undoing(records, registry, clock)
     return compiled
 
 

@@ -36,11 +36,11 @@ def thread_of(config: RunnableConfig) -> str:
     return str(thread_id)
 
 
-def read_messages(given: Any) -> list[BaseMessage]:
+def read_messages(entry: Any) -> list[BaseMessage]:
     """Read the new messages of an input. Raises SetupError for none, an empty or a huge one."""
-    listed: Any = given.get("messages") if isinstance(given, Mapping) else None
+    content: Any = entry.get("messages") if isinstance(entry, Mapping) else None
     try:
-        messages = convert_to_messages(listed if isinstance(listed, list | tuple) else [listed])
+        messages = convert_to_messages(content if isinstance(content, list | tuple) else [content])
     except (ValueError, TypeError, NotImplementedError) as error:
         raise SetupError(
             "the input holds no messages", 'pass {"messages": [{"role": "user", "content": "…"}]}'
@@ -79,11 +79,11 @@ def check_same_options(context: Any, run: Run) -> None:
 
     What is left at its default is not asked for; the channel is that of the caller.
     """
-    given, kept, default = read_context(context), read_context(run.context), RunContext()
+    wanted, original, default = read_context(context), read_context(run.context), RunContext()
     for name in (option.name for option in fields(RunContext) if option.name != "channel"):
-        if getattr(given, name) not in (getattr(kept, name), getattr(default, name)):
+        if getattr(wanted, name) not in (getattr(original, name), getattr(default, name)):
             raise RunError(
-                f"run {run.run_id} began with {name} = {getattr(kept, name)!a}; that stays so to its end",
+                f"run {run.run_id} began with {name} = {getattr(original, name)!a}; that stays so to its end",
                 f"go on without {name}, or cancel it first: planwright cancel {run.thread_id}",
             )
 
@@ -142,8 +142,8 @@ def to_be_closed(run: Run, snapshot: StateSnapshot) -> bool:
     """
     if not run.ended or not snapshot.next:
         return False
-    listed = snapshot.values.get("messages", ())
-    unanswered = all(message.id != answer_id(run.run_id) for message in listed)
+    messages = snapshot.values.get("messages", ())
+    unanswered = all(message.id != answer_id(run.run_id) for message in messages)
     begun = snapshot.values.get("run_id") == run.run_id
     return snapshot.next == LAST_NODE or (bool(run.cancelled_by) and begun and unanswered)
 
@@ -170,10 +170,10 @@ def check_newest(config: RunnableConfig, head: StateSnapshot) -> None:
 
 def in_the_past(config: RunnableConfig) -> PastCheckpoint:
     """Say that what has run since a checkpoint stays done, and how to go back all the same."""
-    given, thread_id = config["configurable"]["checkpoint_id"], thread_of(config)
+    id_, thread_id = config["configurable"]["checkpoint_id"], thread_of(config)
     return PastCheckpoint(
-        f"nothing goes on from checkpoint {given} of thread {thread_id}: what has run since stays done",
-        f"begin a fork there: planwright fork {thread_id} --checkpoint {given}",
+        f"nothing goes on from checkpoint {id_} of thread {thread_id}: what has run since stays done",
+        f"begin a fork there: planwright fork {thread_id} --checkpoint {id_}",
     )
 
 

@@ -21,7 +21,7 @@ class Control:
     async def refuse_busy(self, thread_id: str) -> None:
         """Raise RunError while a process works on a thread: it would write over what is changed beside it."""
         run = await self._stores.runs.latest(thread_id)
-        if run is not None and self._stores.leases.worked_on(run):
+        if run is not None and self._stores.leases.is_leased(run):
             raise RunError(
                 f"run {run.run_id} is being worked on: the state of its thread is not to be changed now",
                 f"wait for it, or: planwright cancel {thread_id}",
@@ -46,13 +46,13 @@ class Control:
         await self._stores.saver.fence(lease)  # before anybody reads what it wrote last
         return holder
 
-    async def left_alone(self, thread_id: str) -> bool:
+    async def wait_until_unleased(self, thread_id: str) -> bool:
         """Wait a while for whoever works on a run; say whether it is not ended and nobody does."""
         for _ in range(PATIENCE):
             run = await self._stores.runs.latest(thread_id)
             if run is None or run.ended:
                 return False
-            if not self._stores.leases.worked_on(run):
+            if not self._stores.leases.is_leased(run):
                 return True
             await asyncio.sleep(LOOK_S)
         return False

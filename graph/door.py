@@ -28,6 +28,7 @@ from planwright.domain.clock import Timer, timer_of
 from planwright.domain.errors import GateError, RunError, StoreFailed
 from planwright.domain.lease import Lease
 from planwright.domain.run_context import RunContext, options_of, read_context
+from planwright.graph.available_parts import AvailableParts
 from planwright.graph.checks import (
     check_same_options,
     check_tenant,
@@ -41,7 +42,6 @@ from planwright.graph.checks import (
     unfinished,
 )
 from planwright.graph.control import Control
-from planwright.graph.on_hand import OnHand
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.profile import Profile
 from planwright.settings.settings import Settings
@@ -52,7 +52,7 @@ LOOK_S = 1.0
 
 
 @dataclass(frozen=True)
-class Entry:
+class AdmittedRun:
     """What goes into LangGraph once the door has let it pass."""
 
     input: Any
@@ -73,7 +73,7 @@ class Door:
         clock: Clock = utc_now,
         redactor: Redactor | None = None,
         *,
-        on_hand: OnHand,
+        available_parts: AvailableParts,
         timer: Timer | None = None,
     ) -> None:
         self.settings = settings
@@ -83,25 +83,25 @@ class Door:
         self.redactor = redactor or Redactor()
         self._clock = clock
         self._timer = timer or timer_of(clock)
-        self._on_hand = on_hand
+        self._parts = available_parts
 
     @contextlib.asynccontextmanager
     async def enter(
         self,
-        given: Any,
+        entry: Any,
         config: RunnableConfig,
         context: Any,
         snapshot: StateSnapshot,
         *,
         breakpoints: bool = False,
-    ) -> AsyncIterator[Entry]:
+    ) -> AsyncIterator[AdmittedRun]:
         """Check an entry, take the run's lease, and keep it until the invocation ends.
 
         With `breakpoints` (LangGraph's `interrupt_before` and `_after`) it may end anywhere.
         Raises SetupError, RunError or GateError; then nothing has changed.
         """
         thread_id = thread_of(config)
-        run, fresh = await self._run_for(given, thread_id, context)
+        run, fresh = await self._run_for(entry, thread_id, context)
         channel = read_context(context or run.context).channel
         profile = profile_of(run, fresh, self.settings)
         lease = await self.stores.leases.take(run, self.settings.sessions.lease_s)
@@ -110,8 +110,8 @@ class Door:
         try:
             await self.stores.saver.fence(lease)
             if fresh:
-                await self._on_hand.begin(lease, self.stores.own_parts)
-            entered = await self._admit(given, run, fresh, config, snapshot, lease, channel, profile)
+                await self._parts.begin(lease, self.stores.own_parts)
+            entered = await self._admit(entry, run, fresh, config, snapshot, lease, channel, profile)
             watching = asyncio.create_task(self._watch(entered.invocation))
             try:
                 yield entered
@@ -148,7 +148,7 @@ class Door:
             )
         return True
 
-    async def half_closed(self, thread_id: str, snapshot: StateSnapshot) -> bool:
+    async def answer_not_written(self, thread_id: str, snapshot: StateSnapshot) -> bool:
         """Say whether the newest run has ended before its answer reached the thread.
 
         A run that begins on top of it would be closed with that answer if it died early, too.
@@ -156,24 +156,24 @@ class Door:
         run = await self.stores.runs.latest(thread_id)
         return run is not None and to_be_closed(run, snapshot)
 
-    async def gives_way(self, given: Any, thread_id: str, context: Any) -> bool:
+    async def cancels_previous_run(self, entry: Any, thread_id: str, context: Any) -> bool:
         """Say whether a new message cancels the run before it (`threads.new_input = cancel`).
 
         Raises SetupError for a message that cannot begin a run: it cancels nothing.
         """
-        if given is None or isinstance(given, Command) or self.settings.threads.new_input != "cancel":
+        if entry is None or isinstance(entry, Command) or self.settings.threads.new_input != "cancel":
             return False
         run = await self.stores.runs.latest(thread_id)
         if run is None or run.ended:
             return False
-        self._new_run(given, thread_id, context)
+        self._new_run(entry, thread_id, context)
         return True
 
-    async def _run_for(self, given: Any, thread_id: str, context: Any) -> tuple[Run, bool]:
+    async def _run_for(self, entry: Any, thread_id: str, context: Any) -> tuple[Run, bool]:
         run = await self.stores.runs.latest(thread_id)
         check_tenant(run, context)
-        if given is None or isinstance(given, Command):
-            if isinstance(given, Command) and (given.goto or given.update or given.resume is None):
+        if entry is None or isinstance(entry, Command):
+            if isinstance(entry, Command) and (entry.goto or entry.update or entry.resume is None):
                 raise GateError(
                     "a Command may only resume: goto and update would go around the gates",
                     'send Command(resume={"decisions": [{"type": "approve"}]})',
@@ -185,10 +185,10 @@ class Door:
         gates = await self.stores.gates.of_thread(thread_id)
         if run is not None and not run.ended:
             raise unfinished(run, gates)
-        return self._new_run(given, thread_id, context), True
+        return self._new_run(entry, thread_id, context), True
 
-    def _new_run(self, given: Any, thread_id: str, context: Any) -> Run:
-        messages = read_messages(given)
+    def _new_run(self, entry: Any, thread_id: str, context: Any) -> Run:
+        messages = read_messages(entry)
         chosen = read_context(context)
         return Run(
             run_id=f"run_{uuid.uuid4().hex[:16]}",
@@ -211,16 +211,16 @@ class Door:
                 invocation.cancelled_by = await self.stores.runs.cancelled_by(invocation.run_id)
 
     def _keep_time(self, invocation: Invocation) -> None:
-        self.stores.work_times.keep(invocation.lease, invocation.here_s)
+        self.stores.work_times.keep(invocation.lease, invocation.elapsed_s)
 
-    async def stopping(self, entry: Entry) -> bool:
+    async def stopping(self, entry: AdmittedRun) -> bool:
         """Say whether a cancelled run still has to be led to its end: its gates have closed."""
         run = await self.stores.runs.read(entry.run.run_id)
         return run is not None and not run.ended and run.cancelled_by is not None
 
     async def _admit(
         self,
-        given: Any,
+        entry: Any,
         run: Run,
         fresh: bool,
         config: RunnableConfig,
@@ -228,12 +228,12 @@ class Door:
         lease: Lease,
         channel: str,
         profile: Profile,
-    ) -> Entry:
+    ) -> AdmittedRun:
         passed: Any = None
-        if isinstance(given, Command):
-            passed = await self.answering.resume(given.resume, run, snapshot, channel)
+        if isinstance(entry, Command):
+            passed = await self.answering.resume(entry.resume, run, snapshot, channel)
         if not fresh:
-            await self._on_hand.check(run, self.stores.own_parts, decided=isinstance(given, Command))
+            await self._parts.check(run, self.stores.own_parts, decided=isinstance(entry, Command))
         if passed is None and (fresh or not_begun(run, snapshot)):
             passed = {"messages": messages_from_dict(run.messages)}
         if not fresh:
@@ -262,9 +262,9 @@ class Door:
         if nested(config):
             invocation.answered = lambda gate, answer: self.answering.inside(gate, answer, snapshot, channel)
         configurable = {**config.get("configurable", {}), CONFIG_KEY: invocation, LEASE_KEY: lease}
-        return Entry(passed, {**config, "configurable": configurable}, context, run, invocation)
+        return AdmittedRun(passed, {**config, "configurable": configurable}, context, run, invocation)
 
-    async def _leave(self, entry: Entry, breakpoints: bool) -> None:
+    async def _leave(self, entry: AdmittedRun, breakpoints: bool) -> None:
         """Note that a run waits; one that neither waits nor ended is a bug of ours."""
         run = entry.run
         now = await self.stores.runs.read(run.run_id)  # the next of its thread may have begun by now

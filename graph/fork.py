@@ -1,4 +1,4 @@
-"""Forks and the points they begin at: time travel without doing anything twice, or unasked.
+"""Forks and the points they begin at: going back without doing anything twice, or without a person's consent.
 
 LangGraph goes on from an old checkpoint as if nothing had happened since. Here what has happened is on
 record, so the way back is a new run: it keeps the results of steps that were done and asks anew.
@@ -24,7 +24,7 @@ from planwright.domain.plan import Plan
 from planwright.domain.results import StepResult
 from planwright.domain.run_context import RunContext
 from planwright.graph.fork_rules import (
-    carried,
+    carried_results,
     check_certain,
     check_rerun,
     check_undone,
@@ -55,7 +55,7 @@ class Point:
     """Names of the nodes that come next."""
     revision: int | None
     """Number of the plan that was verified then; None for none."""
-    kept: tuple[str, ...]
+    kept_steps: tuple[str, ...]
     """Ids of the steps whose results a fork from here keeps."""
     total: int
     """Number of the steps of that plan."""
@@ -120,8 +120,8 @@ class Forking:
         source = await self._stores.forks.source(run.run_id, moment.plan_hash)
         check_rerun(run.run_id, source, rerun)
         check_undone(run.run_id, source, rerun)
-        kept = kept_steps(source.checked, moment.done(source), rerun)
-        check_certain(run.run_id, source, kept, rerun)
+        retained = kept_steps(source.checked, moment.done(source), rerun)
+        check_certain(run.run_id, source, retained, rerun)
         new = self._new_run(moment, thread_id or str(uuid.uuid4()), context)
         if (await self._graph.aget_state(_config(new.thread_id))).created_at:
             raise taken(new.thread_id)
@@ -133,10 +133,10 @@ class Forking:
             plan=source.recorded.plan if source.recorded else None,
             task=(task if isinstance(task, Task) else Task(task=run.request)).model_dump(mode="json"),
             context_hash=moment.values("context_hash") or "",
-            again=done_again(source, kept),
+            again=done_again(source, retained),
         )
         await self._stores.forks.begin(
-            new, fork, carried(new.run_id, kept, source, run.run_id), self._clock()
+            new, fork, carried_results(new.run_id, retained, source, run.run_id), self._clock()
         )
         return new.thread_id
 
@@ -160,7 +160,7 @@ class Forking:
             at=snapshot.created_at or "",
             next=tuple(dict.fromkeys(snapshot.next)),
             revision=source.recorded.plan.revision if source.recorded else None,
-            kept=tuple(entry.step.id for entry in kept_steps(source.checked, moment.done(source), ())),
+            kept_steps=tuple(entry.step.id for entry in kept_steps(source.checked, moment.done(source), ())),
             total=len(source.checked),
         )
 
@@ -175,10 +175,10 @@ class Forking:
             raise RunError(f"thread {run.thread_id} has no checkpoint {checkpoint_id}", look)
         if not _begun(snapshot):
             raise RunError(f"at checkpoint {checkpoint_id} its run had not begun", look)
-        found = await self._stores.forks.run_named(str(snapshot.values["run_id"]))
-        if found.thread_id != run.thread_id or name not in (run.thread_id, found.run_id):
-            raise RunError(f"checkpoint {checkpoint_id} belongs to run {found.run_id}, not to {name}", look)
-        return _Moment(found, snapshot, past=checkpoint_id != await self._newest_id(run.thread_id))
+        owner = await self._stores.forks.run_named(str(snapshot.values["run_id"]))
+        if owner.thread_id != run.thread_id or name not in (run.thread_id, owner.run_id):
+            raise RunError(f"checkpoint {checkpoint_id} belongs to run {owner.run_id}, not to {name}", look)
+        return _Moment(owner, snapshot, past=checkpoint_id != await self._newest_id(run.thread_id))
 
     async def _newest_id(self, thread_id: str) -> str:
         return _id(await self._graph.aget_state(_config(thread_id)))
@@ -203,7 +203,7 @@ class Forking:
             )
         if run.status != "running":
             return
-        if self._stores.leases.worked_on(run):
+        if self._stores.leases.is_leased(run):
             process = str(run.owner).split(":")[0]
             watch = f"watch it with: planwright events {run.thread_id}"
             raise RunError(f"run {run.run_id} is being worked on by process {process}", watch)

@@ -26,22 +26,26 @@ def kept_steps(
     holds = [entry for entry in checked if entry.uid in done and entry.uid not in again]
     while True:
         uids = {entry.uid for entry in holds}
-        kept = [entry for entry in holds if uids >= set(entry.needs) and not _stale(entry, again & effects)]
-        if len(kept) == len(holds):
-            return kept
-        again |= uids - {entry.uid for entry in kept}
-        holds = kept
+        retained = [
+            entry for entry in holds if uids >= set(entry.needs) and not _stale(entry, again & effects)
+        ]
+        if len(retained) == len(holds):
+            return retained
+        again |= uids - {entry.uid for entry in retained}
+        holds = retained
 
 
 def _stale(checked: CheckedStep, again: Collection[str]) -> bool:
     return checked.effect == "pure" and any(edge.uid in again for edge in checked.follows)
 
 
-def carried(run_id: str, kept: list[CheckedStep], source: Source, source_run: str) -> list[StepResult]:
+def carried_results(
+    run_id: str, retained: list[CheckedStep], source: Source, source_run: str
+) -> list[StepResult]:
     """Copy the results of kept steps, under the uids that verification will give them in a new run."""
     uids: dict[str, str] = {}
     results = []
-    for entry in kept:
+    for entry in retained:
         uids[entry.uid] = step_uid(run_id, entry.step, tuple(uids[need] for need in entry.needs), {})
         result = source.results[entry.uid]
         since = result.kept_from or source_run
@@ -49,9 +53,9 @@ def carried(run_id: str, kept: list[CheckedStep], source: Source, source_run: st
     return results
 
 
-def done_again(source: Source, kept: list[CheckedStep]) -> tuple[str, ...]:
+def done_again(source: Source, retained: list[CheckedStep]) -> tuple[str, ...]:
     """Name the steps that were done and are not kept."""
-    uids = {entry.uid for entry in kept}
+    uids = {entry.uid for entry in retained}
     ended = {uid for uid, result in source.results.items() if result.status == "completed"}
     return tuple(entry.step.id for entry in source.checked if entry.uid in ended - uids)
 
@@ -68,13 +72,13 @@ def check_rerun(run_id: str, source: Source, rerun: Collection[str]) -> None:
         raise RunError(f"the plan has no step {', '.join(unknown)}", f"its steps: {', '.join(ids)}")
 
 
-def check_certain(run_id: str, source: Source, kept: list[CheckedStep], rerun: Collection[str]) -> None:
+def check_certain(run_id: str, source: Source, retained: list[CheckedStep], rerun: Collection[str]) -> None:
     """Raise RunError for steps that may have happened and would run again without being named."""
     calls = source.uncertain - {entry.uid for entry in source.checked}  # made by a model, or in a chain
     doubtful = [
         entry.step.id
         for entry in source.checked
-        if entry not in kept and entry.step.id not in rerun
+        if entry not in retained and entry.step.id not in rerun
         if entry.uid in source.uncertain or ((entry.step.agentic or entry.chain) and calls)
     ]
     if doubtful:

@@ -106,7 +106,7 @@ def _add_outer_zone(graph: Pipeline, parts: Parts, shortening: Shortening) -> No
     settings = parts.settings
 
     async def after_routing(state: AgentState) -> Literal["context_window", "tool_filter", "consolidate"]:
-        if routes.ended(state):
+        if routes.has_answer(state):
             return "consolidate"
         seen = visible_messages(state["messages"], state.get("compacted"))
         return "context_window" if shortening.needed(seen, state["route"]) else "tool_filter"

@@ -13,14 +13,14 @@ from planwright.state.agent_state import AgentState
 from planwright.state.lane_state import LaneState
 
 
-def ended(state: AgentState) -> bool:
+def has_answer(state: AgentState) -> bool:
     """Say whether the run has its answer already."""
     return state.get("status") in TERMINAL
 
 
 async def after_budget(state: AgentState) -> Literal["capability_routing", "consolidate"]:
     """Go on while there is something to spend."""
-    return "consolidate" if ended(state) else "capability_routing"
+    return "consolidate" if has_answer(state) else "capability_routing"
 
 
 async def after_filter(state: AgentState) -> Literal["prompt_tool_bridge", "planning"]:
@@ -46,7 +46,7 @@ async def after_planning(
 
 async def after_task(state: AgentState) -> Literal["classification", "consolidate"]:
     """Classify the task."""
-    return "consolidate" if ended(state) else "classification"
+    return "consolidate" if has_answer(state) else "classification"
 
 
 async def after_classification(state: AgentState) -> Literal["planner", "verify"]:
@@ -58,7 +58,7 @@ async def after_planner(state: AgentState) -> Literal["verify", "escalation_gate
     """Verify what the planner proposed; ask a person where there is nothing, and something has been done."""
     if state.get("escalates"):
         return "escalation_gate"
-    return "consolidate" if ended(state) or state.get("plan") is None else "verify"
+    return "consolidate" if has_answer(state) or state.get("plan") is None else "verify"
 
 
 async def after_verify(
@@ -74,7 +74,7 @@ async def after_verify(
     "consolidate",
 ]:
     """Ask a person, run, answer, or plan again."""
-    if ended(state):
+    if has_answer(state):
         return "consolidate"
     if state.get("escalates"):
         return "escalation_gate"
@@ -89,7 +89,7 @@ async def after_verify(
 
 async def after_approval(state: AgentState) -> Literal["dispatch", "verify", "planner", "consolidate"]:
     """Only an approval leads to execution; an edited plan is verified, and asked for, again."""
-    if ended(state):
+    if has_answer(state):
         return "consolidate"
     if state.get("approved"):
         return "dispatch"
@@ -104,7 +104,7 @@ async def after_score(
 
     There is no verdict where what the steps call has changed: they are verified, and asked for, again.
     """
-    if ended(state):
+    if has_answer(state):
         return "consolidate"
     verdict, plan = state.get("verdict"), state.get("plan")
     if verdict is None and plan is not None and not state.get("checked"):

@@ -32,7 +32,7 @@ POLICY_VIOLATION = 1008  # RFC 6455, 7.4.1
 
 
 @dataclass(frozen=True)
-class Refusal:
+class HttpRefusal:
     """Why a request is not answered, as an HTTP status and a sentence."""
 
     status: int
@@ -41,7 +41,7 @@ class Refusal:
     """Why the request is refused, in a sentence."""
 
 
-Rule = Callable[[Scope], Refusal | None]
+Rule = Callable[[Scope], HttpRefusal | None]
 
 
 class Refusing:
@@ -83,29 +83,31 @@ def build_app(server: Server, credentials: Credentials) -> Starlette:
     )
 
 
-def misdirected(scope: Scope, server: Server) -> Refusal | None:
+def misdirected(scope: Scope, server: Server) -> HttpRefusal | None:
     """Refuse another host, another origin, a body that is not JSON, and routes that nobody needs."""
     headers = Headers(scope=scope)
     hosts, origins = headers.getlist("host"), headers.getlist("origin")
     if len(hosts) != 1 or hosts[0].lower() not in _hosts(scope, server):
-        return Refusal(
+        return HttpRefusal(
             403, "this server does not go by that Host; names it goes by are listed in [server] hosts"
         )
     allowed = (*server.origins, f"http://{hosts[0].lower()}", f"https://{hosts[0].lower()}")
     if len(origins) > 1 or any(origin not in allowed for origin in origins):
-        return Refusal(403, "this web page may not use the server; those that may are in [server] origins")
+        return HttpRefusal(
+            403, "this web page may not use the server; those that may are in [server] origins"
+        )
     if not _is_json(headers):
-        return Refusal(415, "send the body as JSON, with Content-Type: application/json")
+        return HttpRefusal(415, "send the body as JSON, with Content-Type: application/json")
     if CLOSED_PATHS.match(scope["path"]):
-        return Refusal(404, "there is no such route")
+        return HttpRefusal(404, "there is no such route")
     return None
 
 
-def unauthenticated(scope: Scope, credentials: Credentials) -> Refusal | None:
+def unauthenticated(scope: Scope, credentials: Credentials) -> HttpRefusal | None:
     """Refuse a request without a token of ours, but for the one that asks whether the server is up."""
     if scope["path"] in OPEN_PATHS or caller_of(scope, credentials):
         return None
-    return Refusal(401, "send the token of this server: Authorization: Bearer … (or x-api-key)")
+    return HttpRefusal(401, "send the token of this server: Authorization: Bearer … (or x-api-key)")
 
 
 def caller_of(scope: Scope, credentials: Credentials) -> Caller | None:
@@ -140,5 +142,5 @@ def _is_json(headers: Headers) -> bool:
     """Say whether a request has no body, or one that says it is JSON (RFC 8259)."""
     types = [value.partition(";")[0].strip().lower() for value in headers.getlist("content-type")]
     if types:
-        return all(one == "application/json" for one in types)
+        return all(media_type == "application/json" for media_type in types)
     return "transfer-encoding" not in headers and headers.get("content-length", "0") == "0"

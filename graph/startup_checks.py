@@ -20,7 +20,9 @@ def check_agents(settings: Settings, registry: Registry, absent: Iterable[str] =
     router, path = Router(settings), settings.workspace / FILE_NAME
     for agent_id, agent in settings.agents.items():
         for tool in agent.tools or ():
-            if not tool.startswith(missing) and not any(names(tool, found.name) for found in registry):
+            if not tool.startswith(missing) and not any(
+                names(tool, capability.name) for capability in registry
+            ):
                 near = ", ".join(registry.near(tool)) or "see them with: planwright capabilities"
                 raise SetupError(
                     f"{path}: `agents.{agent_id}.tools`: there is no capability {tool!r}", f"nearest: {near}"

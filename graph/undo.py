@@ -32,7 +32,7 @@ MOST_ID = 56  # of the 64 characters of a step id; the rest is for a number
 
 
 @dataclass(frozen=True)
-class Remedy:
+class CompensationStep:
     """An effect and the step that would undo it, or why there is none."""
 
     effect: PastEffect
@@ -57,17 +57,17 @@ class Undoing:
         self._registry = registry
         self._clock = clock
 
-    async def look(self, name: str) -> list[Remedy]:
+    async def look(self, name: str) -> list[CompensationStep]:
         """List the effects of a run, or of the newest of a thread, in the order they would be undone."""
         run = await self._stores.forks.run_named(name)
         effects = await self._stores.undos.effects_of(run.run_id)
-        return remedies(effects, await self._stores.undos.steps_of(run.run_id), self._registry)
+        return compensation_steps(effects, await self._stores.undos.steps_of(run.run_id), self._registry)
 
     async def count(self, name: str) -> int:
         """Say how many effects of a run could be undone; of one that undoes another, none."""
         run = await self._stores.forks.run_named(name)
         came = await self._stores.forks.of(run.run_id)
-        return 0 if came and came.undo else sum(one.step is not None for one in await self.look(run.run_id))
+        return 0 if came and came.undo else sum(item.step is not None for item in await self.look(run.run_id))
 
     async def begin(self, name: str, context: RunContext | None = None, thread_id: str | None = None) -> str:
         """Write down the run that undoes another, and return its thread; `invoke(None, …)` runs it.
@@ -84,15 +84,15 @@ class Undoing:
             raise RunError(
                 f"run {run.run_id} has not ended", f"end it first: planwright cancel {run.thread_id}"
             )
-        found = await self.look(run.run_id)
-        planned = [(one.effect.key, one.step) for one in found if one.step]
+        items = await self.look(run.run_id)
+        planned = [(item.effect.key, item.step) for item in items if item.step]
         if not planned:
-            why = "".join(f"\n  {one.name}: {one.why_not}" for one in found) or " it has had no effects"
+            why = "".join(f"\n  {item.name}: {item.why_not}" for item in items) or " it has had no effects"
             look = f"look at it: planwright show {run.run_id}"
             raise RunError(f"nothing of run {run.run_id} can be undone:{why}", look)
         new = _new_run(run, thread_id or str(uuid.uuid4()), context or RunContext(), self._clock())
         steps = tuple(step for _, step in planned)
-        plan, _ = close_plan(Plan(goal=goal(run, found), steps=steps, on_failed_dependency="skip"))
+        plan, _ = close_plan(Plan(goal=goal(run, items), steps=steps, on_failed_dependency="skip"))
         task = Task(task=new.request).model_dump(mode="json")
         fork = Fork(run_id=new.run_id, source_run=run.run_id, plan=plan, task=task, undo=True)
         undoes = {key: step.id for key, step in planned}
@@ -100,40 +100,42 @@ class Undoing:
         return new.thread_id
 
 
-def remedies(effects: Sequence[PastEffect], steps: Sequence[CheckedStep], registry: Registry) -> list[Remedy]:
+def compensation_steps(
+    effects: Sequence[PastEffect], steps: Sequence[CheckedStep], registry: Registry
+) -> list[CompensationStep]:
     """Find what undoes each effect, the newest first; each waits for those that build on what it undoes."""
-    found: list[Remedy] = []
+    items: list[CompensationStep] = []
     taken: set[str] = set()
     needs = {step.uid: set(step.needs) for step in steps}
     for effect in reversed(effects):
         try:
-            step = _remedy(effect, registry, taken)
+            step = _compensation(effect, registry, taken)
         except CapabilityRejected as error:
-            found.append(Remedy(effect, None, error.cause))
+            items.append(CompensationStep(effect, None, error.cause))
             continue
-        first = [one.step.id for one in found if one.step and builds_on(one.effect, effect, needs)]
+        first = [item.step.id for item in items if item.step and builds_on(item.effect, effect, needs)]
         taken.add(step.id)
-        found.append(Remedy(effect, step.model_copy(update={"depends_on": tuple(first)})))
-    return found
+        items.append(CompensationStep(effect, step.model_copy(update={"depends_on": tuple(first)})))
+    return items
 
 
-def _remedy(effect: PastEffect, registry: Registry, taken: Collection[str]) -> PlanStep:
+def _compensation(effect: PastEffect, registry: Registry, taken: Collection[str]) -> PlanStep:
     """Make the step that undoes an effect. Raises CapabilityRejected when there is none."""
     if effect.undone == "done":
         raise CapabilityRejected(f"it was undone by {effect.undone_by}")
     if effect.undone == "in_doubt":
         raise CapabilityRejected(f"nobody knows whether {effect.undone_by} has undone it: look for it")
-    given = compensation_of(effect, registry)
-    if given is None:
+    compensation = compensation_of(effect, registry)
+    if compensation is None:
         raise CapabilityRejected("no compensation is declared")
-    if given.capability not in registry:
-        raise CapabilityRejected(f"{given.capability}, which would undo it, is not to be used here")
-    params = filled_in(given, effect.args, (effect.result,) if effect.certain else None)
+    if compensation.capability not in registry:
+        raise CapabilityRejected(f"{compensation.capability}, which would undo it, is not to be used here")
+    params = filled_in(compensation, effect.args, (effect.result,) if effect.certain else None)
     how = f"done {effect.ended[:19]} UTC" if effect.certain else "IN DOUBT: nobody knows whether it happened"
     name = f"undo_{effect.step.step.id if effect.step else effect.capability}"[:MOST_ID]
     return PlanStep(
         id=next(id_ for n in count(1) if (id_ := name if n == 1 else f"{name}_{n}") not in taken),
-        capability=given.capability,
+        capability=compensation.capability,
         params=params,
         description=f"undo {effect.capability}, {how}",
     )
@@ -157,20 +159,20 @@ def builds_on(later: PastEffect, earlier: PastEffect, needs: Mapping[str, set[st
     return False
 
 
-def goal(run: Run, found: Sequence[Remedy]) -> str:
+def goal(run: Run, items: Sequence[CompensationStep]) -> str:
     """Say what is undone, what of it is in doubt, and what is not undone and why."""
-    planned = [one for one in found if one.step]
-    said = [f"Undo {len(planned)} of {len(found)} effects of {run.run_id}"]
-    if doubtful := [one.name for one in planned if not one.effect.certain]:
-        said.append(f"nobody knows whether these happened: {', '.join(doubtful)}")
-    said += [f"not undone: {one.name}: {one.why_not}" for one in found if not one.step]
-    return "; ".join(said)
+    planned = [item for item in items if item.step]
+    parts = [f"Undo {len(planned)} of {len(items)} effects of {run.run_id}"]
+    if doubtful := [item.name for item in planned if not item.effect.certain]:
+        parts.append(f"nobody knows whether these happened: {', '.join(doubtful)}")
+    parts += [f"not undone: {item.name}: {item.why_not}" for item in items if not item.step]
+    return "; ".join(parts)
 
 
-def _new_run(run: Run, thread_id: str, given: RunContext, now: datetime) -> Run:
+def _new_run(run: Run, thread_id: str, options: RunContext, now: datetime) -> Run:
     """Make the run that undoes another: for its tenant, by nobody's profile, as it is a person who asks."""
-    provider, ttl = run.context.get("provider"), given.gate_ttl_s
-    context = RunContext(tenant=run.tenant, channel=given.channel, gate_ttl_s=ttl)
+    provider, ttl = run.context.get("provider"), options.gate_ttl_s
+    context = RunContext(tenant=run.tenant, channel=options.channel, gate_ttl_s=ttl)
     request = f"Undo {run.run_id}: {run.request}"
     return Run(
         run_id=f"run_{uuid.uuid4().hex[:16]}",

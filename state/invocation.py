@@ -95,14 +95,14 @@ class Invocation:
         return self.lease.thread_id
 
     @property
-    def here_s(self) -> float:
+    def elapsed_s(self) -> float:
         """The seconds that this invocation has lasted."""
         return self.seconds() - self.began_s
 
     @property
     def worked_s(self) -> float:
         """The seconds that the run was worked on, over all its invocations."""
-        return self.worked_before_s + self.here_s
+        return self.worked_before_s + self.elapsed_s
 
     def check_time(self) -> None:
         """Raise TimeLimit when the run has used up its wall clock."""

@@ -7,9 +7,9 @@ import gc
 from benchmarks import crash, crash_calls, crash_trial, simulate, storage
 from planwright.cli import main
 from planwright.cli.actions import demo, forking, studio
-from planwright.cli.commands import agents, rules, travel
+from planwright.cli.commands import agents, forks, rules
 from planwright.cli.session import chat, drive
-from planwright.cli.views import doctor, inspect
+from planwright.cli.views import doctor, run_views
 from planwright.models.providers import openai_compatible
 from planwright.planning import rules as criteria
 from tests.scenarios import child
@@ -25,14 +25,14 @@ LOADED = (
     doctor,
     drive,
     forking,
-    inspect,
+    forks,
     main,
     openai_compatible,
     rules,
+    run_views,
     simulate,
     storage,
     studio,
-    travel,
 )
 
 crash_trial.preload()

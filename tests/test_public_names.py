@@ -47,8 +47,8 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 MODULES = [
     f"planwright.cli.{name}"
     for name in (
-        *("main", "actions.cancelling", "views.inspect", "views.policy_views", "views.usage"),
-        "views.records",
+        *("main", "actions.cancelling", "views.run_views", "views.policy_views", "views.usage_views"),
+        "views.rendering",
     )
 ]
 

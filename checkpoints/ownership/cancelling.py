@@ -35,7 +35,7 @@ async def cancel(records: Records, which: str, by: str, at: datetime) -> Run:
     await records.runs.cancel(run.run_id, by, at)
     for _ in range(PATIENCE):
         now = await records.runs.named(run.run_id)
-        if now is None or now.ended or not records.leases.worked_on(now):
+        if now is None or now.ended or not records.leases.is_leased(now):
             break
         await asyncio.sleep(LOOK_S)
     else:

@@ -97,7 +97,7 @@ class Leases:
 
         return await self._database.run("lease", job)
 
-    def worked_on(self, run: Run) -> bool:
+    def is_leased(self, run: Run) -> bool:
         """Say whether a run is held by a process that lives, or that reports and nobody here can look at."""
         if not run.lease_until or not run.owner or self._let_go(run.run_id, run.lease_token):
             return False

@@ -16,7 +16,7 @@ from typing import Any
 
 from planwright.checkpoints.private_files import write_private
 from planwright.cli.session.editing import by_hand, noted, plain
-from planwright.cli.views import records as views
+from planwright.cli.views import rendering as views
 from planwright.cli.views.agent_views import open_checked, show_agent
 from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.settings.profile import find_agent
@@ -42,8 +42,8 @@ def edit_agent(agent: str, workspace: Path) -> int:
         raise SetupError(f"[agents.{agent}] is no table of its own in {path}", "change it there by hand")
     if not sys.stdin.isatty():
         raise SetupError("there is no terminal for an editor", f"change [agents.{agent}] in {path} by hand")
-    shown = draft.read_text("utf-8") if draft.is_file() else table.replace("\r\n", "\n")
-    typed = by_hand(shown, ".toml", f"change [agents.{agent}] in {path} by hand")
+    draft_text = draft.read_text("utf-8") if draft.is_file() else table.replace("\r\n", "\n")
+    typed = by_hand(draft_text, ".toml", f"change [agents.{agent}] in {path} by hand")
     if typed is None or not typed.strip():
         if typed is not None:
             draft.unlink(missing_ok=True)  # emptied: the next time begins with the table again
@@ -54,8 +54,8 @@ def edit_agent(agent: str, workspace: Path) -> int:
         _save(path, before, replaced(text, spans, "\n".join([*plain(typed), ""])), typed, agent)
     except PlanwrightError as error:
         draft.write_text(noted(typed, error), "utf-8")
-        kept = f"your text is kept: planwright agents edit {agent}"
-        raise SetupError(f"{error.cause}; the file is as it was", f"{error.next_step}; {kept}") from error
+        hint = f"your text is kept: planwright agents edit {agent}"
+        raise SetupError(f"{error.cause}; the file is as it was", f"{error.next_step}; {hint}") from error
     draft.unlink(missing_ok=True)
     return show_agent(agent, workspace, as_json=False)
 
@@ -93,10 +93,14 @@ def line_ended(text: str) -> str:
 def _save(path: Path, before: bytes, after: str, typed: str, agent: str) -> None:
     """Write the file once it is sure to load. Raises SetupError when it would not, or has changed."""
     try:
-        found = tomllib.loads(typed)
+        document = tomllib.loads(typed)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SetupError(f"what was typed is not valid TOML: {error}", "mend that line") from error
-    if found.keys() != {"agents"} or not isinstance(found["agents"], dict) or set(found["agents"]) != {agent}:
+    if (
+        document.keys() != {"agents"}
+        or not isinstance(document["agents"], dict)
+        or set(document["agents"]) != {agent}
+    ):
         raise SetupError(f"what was typed is not [agents.{agent}] alone", "change nothing but its values")
     open_checked(read(after, path))
     if path.read_bytes() != before:
@@ -123,28 +127,28 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _agents(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = tomllib.loads(text).get("agents", {})
-    return found
+    agents: dict[str, Any] = tomllib.loads(text).get("agents", {})
+    return agents
 
 
 def _lines(text: str) -> list[tuple[int, str]]:
     """List the lines of a text with where each begins."""
-    found, start = [], 0
+    lines, start = [], 0
     for line in text.split("\n"):
-        found.append((start, line))
+        lines.append((start, line))
         start += len(line) + 1
-    return found
+    return lines
 
 
 def _path(header: str) -> list[str]:
     """Read the names in a line that may be a table's header; empty when it is none."""
     try:
-        found: Any = tomllib.loads(header.strip())
+        table: Any = tomllib.loads(header.strip())
     except (tomllib.TOMLDecodeError, RecursionError):
         return []
     path = []
-    while isinstance(found, dict) and found:
-        name, found = next(iter(found.items()))
+    while isinstance(table, dict) and table:
+        name, table = next(iter(table.items()))
         path.append(name)
     return path
 

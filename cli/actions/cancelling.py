@@ -27,11 +27,11 @@ def stop(which: str, workspace: Path) -> int:
         open_records(settings.store_folder, busy_timeout_s=patience_s, redactor=redactor)
     ) as records:
         run = asyncio.run(cancel(records, which, login_name(), utc_now()))
-        print(said(run, busy=records.leases.worked_on(run)))
+        print(outcome_text(run, busy=records.leases.is_leased(run)))
     return 0
 
 
-def said(run: Run, *, busy: bool) -> str:
+def outcome_text(run: Run, *, busy: bool) -> str:
     """Say what has become of a run that was cancelled."""
     if run.ended:
         return f"{run.run_id} {run.status}"

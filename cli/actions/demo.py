@@ -10,7 +10,7 @@ from typing import Any
 
 from planwright.capabilities.policy.decide import host_of
 from planwright.cli.session.drive import Terminal, follow
-from planwright.cli.views import records as views
+from planwright.cli.views import rendering as views
 from planwright.demo.service import Webhook
 from planwright.demo.workspace import is_demo_workspace, write_workspace
 from planwright.domain.errors import SetupError

@@ -1,18 +1,17 @@
-"""Time travel at the terminal: list the checkpoints of a run, and fork it from one."""
+"""Forks at the terminal: list the checkpoints of a run, and begin a new run from one."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 
 from langchain_core.runnables import RunnableConfig
 from rich.table import Table
 
 from planwright.cli.session.drive import Terminal, follow
-from planwright.cli.views import records as views
-from planwright.cli.views.inspect import find_run
+from planwright.cli.views import rendering as views
+from planwright.cli.views.run_views import find_run
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
@@ -61,12 +60,25 @@ def show_checkpoints(source: str, workspace: Path, as_json: bool) -> int:
     finally:
         agent.close()
     if as_json:
-        print(json.dumps([asdict(point) for point in points], indent=2))
+        print(json.dumps([_as_json(point) for point in points], indent=2))
     elif points:
         views.console().print(checkpoints_table(points))
     else:
         print("no checkpoints: a fork without --checkpoint takes what is on record")
     return 0
+
+
+def _as_json(point: Point) -> dict[str, object]:
+    """Lay out a checkpoint for `--json`."""
+    return {
+        "checkpoint_id": point.checkpoint_id,
+        "run_id": point.run_id,
+        "at": point.at,
+        "next": point.next,
+        "revision": point.revision,
+        "kept": point.kept_steps,
+        "total": point.total,
+    }
 
 
 def checkpoints_table(points: list[Point]) -> Table:
@@ -80,9 +92,13 @@ def checkpoints_table(points: list[Point]) -> Table:
     for number, point in enumerate(points):
         if len(runs) > 1 and (not number or points[number - 1].run_id != point.run_id):
             table.add_row(views.safe(point.run_id), "", "", "", "", style="bold cyan")
-        kept = ", ".join(point.kept) or "nothing"
+        steps = ", ".join(point.kept_steps) or "nothing"
         plan = "" if point.revision is None else f"revision {point.revision}"
-        keeps = f"{kept} ({len(point.kept)} of {point.total})" if plan else "nothing: the request begins anew"
+        keeps = (
+            f"{steps} ({len(point.kept_steps)} of {point.total})"
+            if plan
+            else "nothing: the request begins anew"
+        )
         when = point.at[:19].replace("T", " ")
         table.add_row(point.checkpoint_id, when, ", ".join(point.next) or "the end", plan, views.safe(keeps))
     return table

@@ -12,9 +12,9 @@ from planwright.checkpoints.records import open_records
 from planwright.cli.session.asking import Approver, who
 from planwright.cli.session.drive import follow
 from planwright.cli.session.terminal import Terminal
-from planwright.cli.views import records as views
-from planwright.cli.views.inspect import find_run
+from planwright.cli.views import rendering as views
 from planwright.cli.views.memory_views import find_memory, find_proposal
+from planwright.cli.views.run_views import find_run
 from planwright.domain.clock import utc_now
 from planwright.domain.memory_proposal import FORGET, WRITE
 from planwright.domain.plan import PlanStep
@@ -28,30 +28,30 @@ from planwright.settings.settings import Settings, load
 def accept_proposal(id_: str, workspace: Path, tenant: str, terminal: Terminal) -> int:
     """Write a proposal to memory. Returns the exit code of the run that does."""
     settings = load(workspace)
-    found = find_proposal(settings, id_, tenant)
-    args = {"text": found["text"], "tags": found["tags"]}
+    proposal = find_proposal(settings, id_, tenant)
+    args = {"text": proposal["text"], "tags": proposal["tags"]}
     step = PlanStep(id="remember", capability=WRITE, params=args, description=f"Remember what {id_} says")
-    return _run(settings, step, f"Remember: {found['text']}", found["run_id"], tenant, terminal)
+    return _run(settings, step, f"Remember: {proposal['text']}", proposal["run_id"], tenant, terminal)
 
 
 def forget_memory(id_: str, workspace: Path, tenant: str, terminal: Terminal) -> int:
     """Delete a memory. Returns the exit code of the run that does."""
     settings = load(workspace)
-    found = find_memory(settings, id_, tenant)
+    memory = find_memory(settings, id_, tenant)
     step = PlanStep(id="forget", capability=FORGET, params={"id": id_}, description=f"Forget {id_} for good")
-    return _run(settings, step, f"Forget memory {id_}", found["run_id"], tenant, terminal)
+    return _run(settings, step, f"Forget memory {id_}", memory["run_id"], tenant, terminal)
 
 
 def reject_proposal(id_: str, workspace: Path, tenant: str) -> int:
     """Turn a proposal down."""
     settings = load(workspace)
-    found = find_proposal(settings, id_, tenant)
+    proposal = find_proposal(settings, id_, tenant)
     records = open_records(settings.store_folder, redactor=redactor_of(settings))
     try:
         asyncio.run(records.proposals.reject(id_, tenant, who(), utc_now()))
     finally:
         records.close()
-    print(f"{id_} is rejected and will not be proposed again: {views.safe(found['text'])}")
+    print(f"{id_} is rejected and will not be proposed again: {views.safe(proposal['text'])}")
     return 0
 
 
@@ -90,9 +90,9 @@ def approving(step: PlanStep) -> Approver:
 
 def is_about(waiting: Mapping[str, Any], step: PlanStep) -> bool:
     """Say whether a gate asks about one step, with its arguments, and about nothing beside it."""
-    shown = waiting["shown"]
+    card = waiting["shown"]
     if waiting["kind"] == "plan":
-        asked = [(entry["capability"], entry["params"]) for entry in shown["steps"]]
-        return asked == [(step.capability, step.params)]
-    same = shown.get("capability") == step.capability
-    return bool(waiting["kind"] == "step" and same and shown["args"].items() >= step.params.items())
+        calls = [(entry["capability"], entry["params"]) for entry in card["steps"]]
+        return calls == [(step.capability, step.params)]
+    same = card.get("capability") == step.capability
+    return bool(waiting["kind"] == "step" and same and card["args"].items() >= step.params.items())

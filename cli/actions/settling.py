@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from planwright.cli.session.terminal import Terminal
-from planwright.cli.views.inspect import find_run, open_gates
+from planwright.cli.views.run_views import find_run, open_gates
 from planwright.security.credentials import login_name
 from planwright.settings.settings import load
 
@@ -16,7 +16,7 @@ def settle(which: str | None, effects: list[dict[str, Any]], workspace: Path, te
 
     Returns the exit code.
     """
-    from planwright.cli.session.drive import answer
+    from planwright.cli.session.drive import answer_gate
 
     settings = load(workspace)
     if which and not open_gates(settings, which):
@@ -24,7 +24,7 @@ def settle(which: str | None, effects: list[dict[str, Any]], workspace: Path, te
         if not open_gates(settings, run["thread_id"]):
             return settle_late(run["run_id"], effects, workspace)
         which = str(run["thread_id"])
-    return answer(which, {"type": "respond", "effects": effects}, workspace, terminal)
+    return answer_gate(which, {"type": "respond", "effects": effects}, workspace, terminal)
 
 
 def settle_late(run_id: str, effects: list[dict[str, Any]], workspace: Path) -> int:

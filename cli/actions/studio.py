@@ -23,7 +23,7 @@ from typing import Any
 import httpx
 
 from planwright.checkpoints.private_files import close_to_others, open_private, private_folder
-from planwright.cli.views import records as views
+from planwright.cli.views import rendering as views
 from planwright.cli.views.agent_views import open_checked
 from planwright.cli.views.run_list import recorded_runs
 from planwright.domain.errors import SetupError
@@ -163,10 +163,10 @@ def _await_answer(process: subprocess.Popen[Any], url: str, log: Path) -> None:
 
 
 def _ended(process: subprocess.Popen[Any], log: Path) -> SetupError:
-    said = log.read_text("utf-8", errors="replace").splitlines()[-LOG_LINES:]
+    last_lines = log.read_text("utf-8", errors="replace").splitlines()[-LOG_LINES:]
     how = f"ended with code {process.returncode}" if process.poll() is not None else "does not answer"
     return SetupError(
-        "\n  ".join([f"LangGraph's development server {how}; it said:", *map(views.safe, said)]),
+        "\n  ".join([f"LangGraph's development server {how}; it said:", *map(views.safe, last_lines)]),
         f"read all of it in {log}",
     )
 

@@ -10,10 +10,10 @@ from rich.table import Table
 
 from planwright.cli.actions.forking import follow_from
 from planwright.cli.session.drive import Terminal
-from planwright.cli.views import records as views
-from planwright.cli.views.inspect import find_run
+from planwright.cli.views import rendering as views
+from planwright.cli.views.run_views import find_run
 from planwright.graph.building import build_graph
-from planwright.graph.undo import Remedy
+from planwright.graph.undo import CompensationStep
 from planwright.settings.settings import load
 
 
@@ -24,27 +24,27 @@ def undo(source: str, workspace: Path, terminal: Terminal) -> int:
     )
 
 
-def list_remedies(source: str, workspace: Path, as_json: bool) -> int:
+def list_compensations(source: str, workspace: Path, as_json: bool) -> int:
     """List the effects of a run in the order they would be undone, and by what or why not."""
     settings = load(workspace)
     find_run(settings, source)
     agent = build_graph(settings)
     try:
-        found = agent.loop.call(lambda: agent.undoing.look(source))
+        items = agent.loop.call(lambda: agent.undoing.look(source))
     finally:
         agent.close()
     if as_json:
-        print(json.dumps([_plain(one) for one in found], ensure_ascii=False, indent=2))
-    elif found:
-        views.console().print(_table(found))
+        print(json.dumps([_plain(item) for item in items], ensure_ascii=False, indent=2))
+    elif items:
+        views.console().print(_table(items))
     else:
         print("it has had no effects")
     return 0
 
 
-def _plain(one: Remedy) -> dict[str, Any]:
-    by = {"capability": one.step.capability, "params": one.step.params} if one.step else None
-    effect = one.effect
+def _plain(item: CompensationStep) -> dict[str, Any]:
+    by = {"capability": item.step.capability, "params": item.step.params} if item.step else None
+    effect = item.effect
     return {
         "key": effect.key,
         "step": effect.step.step.id if effect.step else None,
@@ -52,17 +52,17 @@ def _plain(one: Remedy) -> dict[str, Any]:
         "status": "done" if effect.certain else "in_doubt",
         "undone_by": effect.undone_by or None,
         "compensation": by,
-        "why_not": one.why_not or None,
+        "why_not": item.why_not or None,
     }
 
 
-def _table(found: list[Remedy]) -> Table:
+def _table(items: list[CompensationStep]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("effect", "status", "undone by"):
         table.add_column(name, overflow="fold")
-    for one in found:
-        params = json.dumps(one.step.params, ensure_ascii=False) if one.step else ""
-        by = f"{one.step.capability} {params}" if one.step else f"nothing: {one.why_not}"
-        status = "done" if one.effect.certain else "in doubt"
-        table.add_row(views.safe(one.name), status, views.safe(by))
+    for item in items:
+        params = json.dumps(item.step.params, ensure_ascii=False) if item.step else ""
+        by = f"{item.step.capability} {params}" if item.step else f"nothing: {item.why_not}"
+        status = "done" if item.effect.certain else "in doubt"
+        table.add_row(views.safe(item.name), status, views.safe(by))
     return table

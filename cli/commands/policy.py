@@ -37,5 +37,5 @@ def explain(
     """Say what the policy answers to one call, by which rule, and whether a person is asked."""
     from planwright.cli.views.policy_views import Question, explain_call
 
-    asked = Question(capability, args, tenant, agent, tainted)
-    raise typer.Exit(explain_call(workspace, asked, json))
+    call = Question(capability, args, tenant, agent, tainted)
+    raise typer.Exit(explain_call(workspace, call, json))

@@ -8,12 +8,12 @@ from typing import Any
 
 from planwright.checkpoints.consent.allow_rules import AllowRule, AllowRules
 from planwright.checkpoints.consent.approval_scope import ArgumentRule
-from planwright.cli.views import records as views
+from planwright.cli.views import rendering as views
 from planwright.domain.errors import SetupError
 from planwright.settings.settings import load
 
 
-def remembering(scope: str | None, where: list[str]) -> dict[str, Any]:
+def approval_scope_of(scope: str | None, where: list[str]) -> dict[str, Any]:
     """Phrase what an approval is to hold for. Raises SetupError for a `--where` that is no ARG=GLOB."""
     if scope is None:
         if where:
@@ -31,16 +31,16 @@ def remembering(scope: str | None, where: list[str]) -> dict[str, Any]:
 def show_rules(workspace: Path, as_json: bool) -> int:
     """List the rules of a workspace."""
     rules = AllowRules(load(workspace).store_folder)
-    found = rules.read()
+    entries = rules.read()
     if as_json:
-        print(json.dumps([rule.model_dump(mode="json", exclude_unset=True) for rule in found], indent=2))
+        print(json.dumps([rule.model_dump(mode="json", exclude_unset=True) for rule in entries], indent=2))
         return 0
     screen = views.console()
-    if not found:
+    if not entries:
         screen.print("No call is always allowed. Give a rule with: planwright approve GATE --remember always")
         return 0
-    for rule in found:
-        screen.print(views.label(rule.capability, said(rule)))
+    for rule in entries:
+        screen.print(views.label(rule.capability, rule_text(rule)))
         by = f"{rule.id}, given by {rule.given_by} on {rule.given_at[:10]}"
         screen.print(views.label("", f"{by}; take it back: planwright rules revoke {rule.id}", "dim"))
     screen.print(views.label("file", str(rules.path), "dim"))
@@ -50,11 +50,11 @@ def show_rules(workspace: Path, as_json: bool) -> int:
 def revoke(id_: str, workspace: Path) -> int:
     """Take a rule out of the file."""
     rule = AllowRules(load(workspace).store_folder).revoke(id_)
-    print(f"{rule.capability} asks again ({said(rule)})")
+    print(f"{rule.capability} asks again ({rule_text(rule)})")
     return 0
 
 
-def said(rule: AllowRule) -> str:
+def rule_text(rule: AllowRule) -> str:
     """Put a rule on one line."""
     args = ", ".join(f"{name} {_argument(form)}" for name, form in rule.args.items()) or "no arguments"
     where = {"run": f"in run {rule.run_id}", "session": f"on thread {rule.thread_id}"}

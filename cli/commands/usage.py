@@ -20,6 +20,6 @@ def usage(
     json: Json = False,
 ) -> None:
     """Show what was used: tokens, calls, cost, the limits of providers and what is left of them."""
-    from planwright.cli.views.usage import show_usage
+    from planwright.cli.views.usage_views import show_usage
 
     raise typer.Exit(show_usage(by, workspace, Page(page, limit), json))

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 
-def _say(asked: bool) -> None:
-    if asked:
+def _say(wanted: bool) -> None:
+    if wanted:
         print(f"planwright {version('planwright')}")
         raise typer.Exit
 

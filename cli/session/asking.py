@@ -11,8 +11,8 @@ from langgraph.types import Command
 
 from planwright.cli.session import doubt_questions
 from planwright.cli.session.editing import NOTHING_SAVED, Drafts
-from planwright.cli.session.terminal import Terminal, Watch
-from planwright.cli.views import records as views
+from planwright.cli.session.terminal import RunWatch, Terminal
+from planwright.cli.views import rendering as views
 from planwright.cli.views.gate_view import gate_view
 from planwright.domain.errors import GateError, PlanwrightError, SetupError
 from planwright.security.credentials import login_name
@@ -46,7 +46,7 @@ def reason_for(terminal: Terminal) -> str:
         return ""
 
 
-def asker(drafts: Drafts, watch: Watch) -> Approver:
+def asker(drafts: Drafts, watch: RunWatch) -> Approver:
     """Ask the person at the terminal about one open gate, until there is an answer."""
 
     def ask(waiting: Mapping[str, Any], terminal: Terminal) -> dict[str, Any]:
@@ -54,8 +54,8 @@ def asker(drafts: Drafts, watch: Watch) -> Approver:
         terminal.screen.print(views.label(ASKS.get(waiting["kind"], "approve?"), _question(waiting)))
         forget_typed_ahead()
         if waiting["shown"].get("effects"):
-            said = doubt_questions.ask_each(waiting["shown"], terminal, lambda: input().strip())
-            return {**said, "decided_by": who()}
+            decision = doubt_questions.ask_each(waiting["shown"], terminal, lambda: input().strip())
+            return {**decision, "decided_by": who()}
         prompt = f"           {choices(waiting)}: "
         while True:
             terminal.screen.print(prompt, end="", markup=False)
@@ -63,7 +63,7 @@ def asker(drafts: Drafts, watch: Watch) -> Approver:
             if "edit" in _allowed(waiting) and typed.lower() in EDIT:
                 answer = _by_hand(waiting, drafts, terminal)
             else:
-                answer = read(typed, waiting)
+                answer = read_typed(typed, waiting)
             if answer:
                 return {**answer, "decided_by": who()}
 
@@ -93,7 +93,7 @@ def choices(waiting: Mapping[str, Any]) -> str:
     return offered.replace("   [n]", f"{more}   [n]", 1)
 
 
-def read(typed: str, waiting: Mapping[str, Any]) -> dict[str, Any] | None:
+def read_typed(typed: str, waiting: Mapping[str, Any]) -> dict[str, Any] | None:
     """Turn what was typed into an answer; None when it is none at this gate, so that it is asked again."""
     word, allowed = typed.lower(), _allowed(waiting)
     if word in ("y", "yes") and "approve" in allowed:
@@ -109,9 +109,9 @@ def read(typed: str, waiting: Mapping[str, Any]) -> dict[str, Any] | None:
     return None if waiting["kind"] == "plan" and word in EDIT else {"type": "reject", "message": typed}
 
 
-def edited_gate(given: Any) -> str:
+def edited_gate(entry: Any) -> str:
     """Name the gate whose plan an answer edits; empty for any other entry."""
-    answer = given.resume if isinstance(given, Command) else None
+    answer = entry.resume if isinstance(entry, Command) else None
     return str(answer["gate_id"]) if isinstance(answer, dict) and answer.get("type") == "edit" else ""
 
 
@@ -121,15 +121,17 @@ def say_refused(error: PlanwrightError, terminal: Terminal) -> None:
     terminal.screen.print(views.label("next", error.next_step))
 
 
-def say_how_to_answer(waiting: Mapping[str, Any], where: str, terminal: Terminal, watch: Watch) -> None:
+def say_how_to_answer(waiting: Mapping[str, Any], where: str, terminal: Terminal, watch: RunWatch) -> None:
     """Show what waits, and the commands that answer it."""
     _show_card(waiting, terminal, watch)
     kind, gate, allowed = waiting["kind"], f"{waiting['gate_id']}{where}", _allowed(waiting)
     terminal.screen.print(views.label("waiting", f"for a decision over {_question(waiting)}"))
     if "approve" in allowed:
-        if given := ", ".join(waiting.get("approvals", ())):
+        if approvers := ", ".join(waiting.get("approvals", ())):
             terminal.screen.print(
-                views.label("approvals", f"{given}; somebody else has to approve, too, at their own login")
+                views.label(
+                    "approvals", f"{approvers}; somebody else has to approve, too, at their own login"
+                )
             )
         terminal.screen.print(views.label("approve", f"planwright approve {gate}"))
     if "edit" in allowed:
@@ -144,9 +146,9 @@ def say_how_to_answer(waiting: Mapping[str, Any], where: str, terminal: Terminal
 
 def _by_hand(waiting: Mapping[str, Any], drafts: Drafts, terminal: Terminal) -> dict[str, Any] | None:
     """Let the person change the plan of a gate in an editor; None, and a line that says why, for none."""
-    asked = (waiting["gate_id"], waiting["run_id"], waiting["plan_hash"], waiting["shown"])
+    draft = (waiting["gate_id"], waiting["run_id"], waiting["plan_hash"], waiting["shown"])
     try:
-        if edited := drafts.open(*asked):
+        if edited := drafts.open(*draft):
             return edited
         terminal.screen.print(views.label("edit", NOTHING_SAVED))
     except (GateError, SetupError) as error:
@@ -154,24 +156,24 @@ def _by_hand(waiting: Mapping[str, Any], drafts: Drafts, terminal: Terminal) -> 
     return None
 
 
-def _show_card(waiting: Mapping[str, Any], terminal: Terminal, watch: Watch) -> None:
+def _show_card(waiting: Mapping[str, Any], terminal: Terminal, watch: RunWatch) -> None:
     """Show what is decided over, unless it is the plan just shown."""
-    if waiting["kind"] != "plan" or not watch.shown(waiting["shown"]):
+    if waiting["kind"] != "plan" or not watch.is_on_screen(waiting["shown"]):
         terminal.screen.print(gate_view(waiting["kind"], waiting["shown"]))
 
 
 def _question(waiting: Mapping[str, Any]) -> str:
-    shown, until = waiting["shown"], waiting["expires_at"][:19].replace("T", " ")
+    card, until = waiting["shown"], waiting["expires_at"][:19].replace("T", " ")
     if waiting["kind"] == "info":
         return f"the questions above; valid until {until} UTC"
-    what = shown.get("capability")
+    subject = card.get("capability")
     if waiting["kind"] == "escalation":
-        what = (
-            f"{shown['step_id']}, which {'failed' if shown.get('approve') == 'again' else 'was not accepted'}"
+        subject = (
+            f"{card['step_id']}, which {'failed' if card.get('approve') == 'again' else 'was not accepted'}"
         )
     if waiting["kind"] == "plan":
-        what = f"the plan above, {len(shown['steps'])} step{'s' * (len(shown['steps']) != 1)}"
-    return f"{what}, risk {shown['risk']}; valid until {until} UTC"
+        subject = f"the plan above, {len(card['steps'])} step{'s' * (len(card['steps']) != 1)}"
+    return f"{subject}, risk {card['risk']}; valid until {until} UTC"
 
 
 def _allowed(waiting: Mapping[str, Any]) -> list[str]:

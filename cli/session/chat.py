@@ -6,7 +6,7 @@ import uuid
 from pathlib import Path
 
 from planwright.cli.session.drive import Terminal, start
-from planwright.cli.views import records as views
+from planwright.cli.views import rendering as views
 from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.domain.run_context import RunContext
 from planwright.settings.profile import in_force

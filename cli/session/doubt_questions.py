@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from planwright.cli.session.terminal import Terminal
-from planwright.cli.views import records as views
+from planwright.cli.views import rendering as views
 from planwright.domain.doubt import SHOWN_KEY, read_result
 
 HAPPENED, NOT_HAPPENED, LEFT = ("y", "yes", "it happened"), ("n", "no", "it did not happen"), ("l", "leave")
@@ -14,11 +14,11 @@ UNCLEAR = ("", "ok", "true", "false", "approve", "reject", "a", "r", "h")
 CHOICES = "[y] it happened, or type what came of it   [n] it did not happen   [l] leave it and end"
 
 
-def ask_each(shown: Mapping[str, Any], terminal: Terminal, read: Callable[[], str]) -> dict[str, Any]:
+def ask_each(card: Mapping[str, Any], terminal: Terminal, read: Callable[[], str]) -> dict[str, Any]:
     """Ask of every effect of a card whether it happened; leaving one leaves them all."""
-    said: list[dict[str, Any]] = []
-    for number, effect in enumerate(shown["effects"], 1):
-        place, key = f"{number} of {len(shown['effects'])}", effect["key"][:SHOWN_KEY]
+    decisions: list[dict[str, Any]] = []
+    for number, effect in enumerate(card["effects"], 1):
+        place, key = f"{number} of {len(card['effects'])}", effect["key"][:SHOWN_KEY]
         terminal.screen.print(views.label("happened?", f"{place}: {effect['capability']}, key {key}"))
         answer: dict[str, Any] | None = None
         while answer is None:
@@ -27,8 +27,8 @@ def ask_each(shown: Mapping[str, Any], terminal: Terminal, read: Callable[[], st
             if typed.lower() in LEFT:
                 return {"type": "reject", "message": ""}
             answer = of_effect(typed)
-        said.append({"key": effect["key"], **answer})
-    return {"type": "respond", "effects": said}
+        decisions.append({"key": effect["key"], **answer})
+    return {"type": "respond", "effects": decisions}
 
 
 def of_effect(typed: str) -> dict[str, Any] | None:

@@ -18,14 +18,14 @@ from langgraph.types import Command
 from planwright.checkpoints.stores import open_stores
 from planwright.cli.session.asking import Approver, asker, edited_gate, say_how_to_answer, say_refused, who
 from planwright.cli.session.editing import NOTHING_SAVED, Drafts, from_file
-from planwright.cli.session.lines import left_in_doubt
+from planwright.cli.session.event_lines import left_in_doubt
+from planwright.cli.session.terminal import RunWatch
 from planwright.cli.session.terminal import Terminal as Terminal
-from planwright.cli.session.terminal import Watch
 from planwright.cli.views import mcp_views
-from planwright.cli.views import records as views
-from planwright.cli.views.inspect import find_gate, find_run, open_gates, recorded_events, report
+from planwright.cli.views import rendering as views
 from planwright.cli.views.memory_views import invitation, proposals
 from planwright.cli.views.run_list import questions
+from planwright.cli.views.run_views import find_gate, find_run, open_gates, recorded_events, report
 from planwright.domain.clock import utc_now
 from planwright.domain.errors import GateError, PartsElsewhere, SetupError
 from planwright.domain.results import RunStatus
@@ -78,13 +78,13 @@ def dry_run(request: str, workspace: Path, options: RunContext, terminal: Termin
     return follow(load(workspace), begun_with(request), str(uuid.uuid4()), context, terminal)
 
 
-def answer(which: str | None, decision: Mapping[str, Any], workspace: Path, terminal: Terminal) -> int:
+def answer_gate(which: str | None, decision: Mapping[str, Any], workspace: Path, terminal: Terminal) -> int:
     """Answer a gate and follow the run on."""
     settings = load(workspace)
     gate = find_gate(settings, which)
-    given = {**decision, "gate_id": gate["gate_id"], "decided_by": who()}
+    resume = {**decision, "gate_id": gate["gate_id"], "decided_by": who()}
     answering = RunContext(channel="cli")
-    return follow(settings, Command(resume=given), str(gate["thread_id"]), answering, terminal)
+    return follow(settings, Command(resume=resume), str(gate["thread_id"]), answering, terminal)
 
 
 def reply(which: str | None, words: str, workspace: Path, terminal: Terminal) -> int:
@@ -92,10 +92,10 @@ def reply(which: str | None, words: str, workspace: Path, terminal: Terminal) ->
     settings = load(workspace)
     gates, asking = open_gates(settings, which), questions(settings, which)
     if not asking:
-        return answer(which, {"type": "respond", "message": words}, workspace, terminal)
+        return answer_gate(which, {"type": "respond", "message": words}, workspace, terminal)
     if gates or len(asking) > 1:
-        listed = [row["gate_id"] for row in gates] + [row["thread_id"] for row in asking]
-        raise GateError(f"there are several to answer: {', '.join(listed[:5])}", "name the one you mean")
+        ids = [row["gate_id"] for row in gates] + [row["thread_id"] for row in asking]
+        raise GateError(f"there are several to answer: {', '.join(ids[:5])}", "name the one you mean")
     patience = settings.approval.plan_timeout_s if terminal.interactive else None
     options = read_context(json.loads(asking[0]["context"]))
     context = replace(options, channel="cli", gate_ttl_s=patience)
@@ -114,11 +114,11 @@ def edit_plan(
     settings = load(workspace)
     gate, drafts = find_gate(settings, which), Drafts(settings)
     if gate["kind"] != "plan" or gate["status"] != "open":
-        what = "asks about one call, not about a plan" if gate["kind"] != "plan" else f"is {gate['status']}"
-        raise GateError(f"gate {gate['gate_id']} {what}", "see what waits: planwright ls --waiting")
-    asked = (gate["gate_id"], gate["run_id"], gate["shown_hash"], json.loads(gate["shown"]))
+        state = "asks about one call, not about a plan" if gate["kind"] != "plan" else f"is {gate['status']}"
+        raise GateError(f"gate {gate['gate_id']} {state}", "see what waits: planwright ls --waiting")
+    draft = (gate["gate_id"], gate["run_id"], gate["shown_hash"], json.loads(gate["shown"]))
     if only_print:
-        sys.stdout.write(drafts.text(*asked))
+        sys.stdout.write(drafts.text(*draft))
         return 0
     if file is None and (terminal.no_input or not sys.stdin.isatty()):
         raise SetupError(
@@ -126,14 +126,14 @@ def edit_plan(
             f"planwright edit {gate['gate_id']} --print > plan.yaml, change it, and --file plan.yaml",
         )
     try:
-        given = drafts.open(*asked) if file is None else from_file(file, gate["shown_hash"])
-        if given is None:
+        edit = drafts.open(*draft) if file is None else from_file(file, gate["shown_hash"])
+        if edit is None:
             terminal.screen.print(views.label("edit", NOTHING_SAVED))
             return EXIT["waiting"]
-        answered: Command[Any] = Command(resume={**given, "gate_id": gate["gate_id"], "decided_by": who()})
+        answered: Command[Any] = Command(resume={**edit, "gate_id": gate["gate_id"], "decided_by": who()})
         return follow(settings, answered, str(gate["thread_id"]), RunContext(channel="cli"), terminal)
     except GateError as error:
-        if file is not None or not drafts.kept(gate["gate_id"]):
+        if file is not None or not drafts.has_draft(gate["gate_id"]):
             raise
         raise GateError(error.cause, f"your text is kept: planwright edit {gate['gate_id']}") from error
 
@@ -151,26 +151,26 @@ def recover(thread: str, workspace: Path, terminal: Terminal, *, take_over: bool
 
 def follow(
     settings: Settings,
-    given: Any,
+    entry: Any,
     thread: str,
     context: RunContext | None,
     terminal: Terminal,
     approver: Approver | None = None,
 ) -> int:
     """Stream a run; at a gate ask whoever is there, or say how to answer later."""
-    watch, undoable = Watch(terminal, settings.budgets.run), 0
-    if given is None or isinstance(given, Command):
+    watch, undoable = RunWatch(terminal, settings.budgets.run), 0
+    if entry is None or isinstance(entry, Command):
         context = _recalled(settings, thread, context, watch)
     agent, drafts = build_graph(settings), Drafts(settings)
     config: RunnableConfig = {"configurable": {"thread_id": thread}}
-    for line in mcp_views.missing(agent.servers):
+    for line in mcp_views.absence_lines(agent.servers):
         terminal.screen.print(views.label("mcp", line, "yellow"))
     ask = approver or (asker(drafts, watch) if terminal.interactive else None)
-    edited, answered = edited_gate(given), False
+    edited, answered = edited_gate(entry), False
     try:
         while True:
             try:
-                watch.stream(agent, given, config, context)
+                watch.stream(agent, entry, config, context)
                 drafts.accepted(edited)
             except GateError as error:
                 drafts.refused(edited, error)
@@ -178,11 +178,14 @@ def follow(
                     raise
                 say_refused(error, terminal)
             waiting = agent.get_state(config).interrupts
-            mine = next((one for one in waiting if who() not in one.value.get("approvals", ())), None)
+            mine = next(
+                (interrupt for interrupt in waiting if who() not in interrupt.value.get("approvals", ())),
+                None,
+            )
             if mine is None or ask is None:
                 break
             answer = {**ask(mine.value, terminal), "gate_id": mine.value["gate_id"]}
-            given, answered = Command(resume={mine.id: answer}), True
+            entry, answered = Command(resume={mine.id: answer}), True
             edited = edited_gate(Command(resume=answer))
         undoable = 0 if waiting else agent.loop.call(lambda: agent.undoing.count(thread))
     except PartsElsewhere as error:
@@ -197,11 +200,11 @@ def follow(
         return 130
     finally:
         agent.close()
-    asked = [found.value for found in waiting]
-    return finish(settings, find_run(settings, thread), asked, terminal, watch, undoable)
+    pending = [interrupt.value for interrupt in waiting]
+    return finish(settings, find_run(settings, thread), pending, terminal, watch, undoable)
 
 
-def _recalled(settings: Settings, thread: str, context: RunContext | None, watch: Watch) -> RunContext:
+def _recalled(settings: Settings, thread: str, context: RunContext | None, watch: RunWatch) -> RunContext:
     """Show what a run did so far, and go on as its tenant."""
     run = find_run(settings, thread)
     watch.recall(recorded_events(settings, run["run_id"]))
@@ -226,7 +229,7 @@ def finish(
     run: Mapping[str, Any],
     waiting: list[Any],
     terminal: Terminal,
-    watch: Watch,
+    watch: RunWatch,
     undoable: int,
 ) -> int:
     """Print the answer on stdout and, on stderr, where to look again. Returns the exit code.
@@ -238,8 +241,8 @@ def finish(
     if terminal.as_json:
         print_report(settings, run["run_id"])
     elif waiting:
-        for asked in waiting:
-            say_how_to_answer(asked, where, terminal, watch)
+        for gate in waiting:
+            say_how_to_answer(gate, where, terminal, watch)
     else:
         sys.stdout.write(views.safe(run["answer"] or "") + "\n")
         sys.stdout.flush()

@@ -12,7 +12,7 @@ import click
 
 from planwright.checkpoints.private_files import write_private
 from planwright.cli.session import plan_text
-from planwright.cli.views.inspect import find_plan
+from planwright.cli.views.run_views import find_plan
 from planwright.domain.errors import GateError, PlanwrightError, SetupError
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.settings import Settings
@@ -26,22 +26,22 @@ class Drafts:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def text(self, gate_id: str, run_id: str, plan_hash: str, shown: Mapping[str, Any]) -> str:
+    def text(self, gate_id: str, run_id: str, plan_hash: str, card: Mapping[str, Any]) -> str:
         """Spell the plan of a gate, or give back what was typed for it before."""
         path = self._path(gate_id)
         if path.is_file():
             return path.read_text("utf-8")
-        return plan_text.write(find_plan(self._settings, run_id, plan_hash), shown, gate_id)
+        return plan_text.plan_for_editor(find_plan(self._settings, run_id, plan_hash), card, gate_id)
 
     def open(
-        self, gate_id: str, run_id: str, plan_hash: str, shown: Mapping[str, Any]
+        self, gate_id: str, run_id: str, plan_hash: str, card: Mapping[str, Any]
     ) -> dict[str, Any] | None:
         """Open an editor on the plan of a gate and read the edit; None when nothing was saved.
 
         Raises GateError when the text cannot be read, SetupError when there is no editor.
         """
         otherwise = f"planwright edit {gate_id} --print > plan.yaml, and --file plan.yaml"
-        typed = by_hand(self.text(gate_id, run_id, plan_hash, shown), ".yaml", otherwise)
+        typed = by_hand(self.text(gate_id, run_id, plan_hash, card), ".yaml", otherwise)
         path = self._path(gate_id)
         if typed is None or not typed.strip():
             if typed is not None:
@@ -49,12 +49,12 @@ class Drafts:
             return None
         write_private(path, redactor_of(self._settings).text(typed))
         try:
-            return decision(plan_text.read(typed), plan_hash)
+            return decision(plan_text.parse_plan(typed), plan_hash)
         except GateError as error:
             self.refused(gate_id, error)
             raise
 
-    def kept(self, gate_id: str) -> bool:
+    def has_draft(self, gate_id: str) -> bool:
         """Say whether something typed for a gate is not on record yet."""
         return self._path(gate_id).is_file()
 
@@ -100,7 +100,7 @@ def from_file(file: str, plan_hash: str) -> dict[str, Any]:
         text = sys.stdin.buffer.read().decode() if file == "-" else Path(file).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SetupError(f"cannot read the edited plan from {file}: {error}", "name a text file") from error
-    return decision(plan_text.read(text), plan_hash)
+    return decision(plan_text.parse_plan(text), plan_hash)
 
 
 def decision(plan: object, plan_hash: str) -> dict[str, Any]:

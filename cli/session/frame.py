@@ -1,4 +1,4 @@
-"""What a board looks like: rows for a screen of a given size, and the lines that stay behind.
+"""What the view of a run looks like: rows for a screen of a given size, and the lines that stay behind.
 
 No row of a risky step is ever cut: it is wrapped, or, when it would fill the screen, its arguments
 are counted instead; steps that find no room are counted as well. Every row is one row of the screen.
@@ -13,8 +13,8 @@ from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planwright.cli.session.live import Board, Line, State
-from planwright.cli.views.records import chop, one_line, pad, safe, usage
+from planwright.cli.session.run_view import RunLine, RunView, State
+from planwright.cli.views.rendering import chop, one_line, pad, safe, usage
 from planwright.settings.agents import RunBudget
 
 LOOKS: dict[State, tuple[str, str]] = {
@@ -38,7 +38,7 @@ MICRO_CENTS_PER_DOLLAR = 100_000_000
 
 
 @dataclass(frozen=True)
-class Page:
+class LineLayout:
     """How lines are laid out: `short` in few rows each, `whole` with nothing left out."""
 
     now: float
@@ -53,92 +53,92 @@ class Page:
     """Whether nothing is left out."""
 
 
-def frame(board: Board, now: float, width: int, height: int, limits: RunBudget) -> RenderableType:
-    """Show a board at a moment, in at most `height` rows of at most `width` cells."""
-    foot = footer(board, now, width, limits)
+def frame(view: RunView, now: float, width: int, height: int, limits: RunBudget) -> RenderableType:
+    """Show a run at a moment, in at most `height` rows of at most `width` cells."""
+    foot = footer(view, now, width, limits)
     room = max(height - len(foot), 1)
-    said = answer_rows(board, width, min(ANSWER_SHOWN, max(room // 3, 1)))
-    return Group(*window(board.lines, now, width, max(room - len(said), 0)), *said, *foot)
+    answer = answer_rows(view, width, min(ANSWER_SHOWN, max(room // 3, 1)))
+    return Group(*window(view.lines, now, width, max(room - len(answer), 0)), *answer, *foot)
 
 
-def window(lines: Sequence[Line], now: float, width: int, room: int) -> list[Text]:
+def window(lines: Sequence[RunLine], now: float, width: int, room: int) -> list[Text]:
     """Choose what to show where not everything fits: what asks and runs first, then what is near it."""
-    page = Page(now, width, _columns(lines))
-    whole = [rows(line, page) for line in lines]
+    layout = LineLayout(now, width, _columns(lines))
+    whole = [rows(line, layout) for line in lines]
     if sum(map(len, whole)) <= room:
-        return [row for found in whole for row in found]
+        return [row for block in whole for row in block]
     centre = next((n for n, line in enumerate(lines) if line.state in ("waiting", "running")), len(lines))
     order = sorted(range(len(lines)), key=lambda n: (URGENCY.index(lines[n].state), abs(n - centre), n))
-    shown: dict[int, list[Text]] = {}
+    blocks: dict[int, list[Text]] = {}
     left = room - 1  # the row that counts the others
     for number in order:
-        small = rows(lines[number], replace(page, short=True))
-        made = whole[number] if len(whole[number]) <= left else small
-        if len(made) <= left:
-            shown[number] = made
-            left -= len(made)
-    hidden = [line.state for number, line in enumerate(lines) if number not in shown]
+        small = rows(lines[number], replace(layout, short=True))
+        block = whole[number] if len(whole[number]) <= left else small
+        if len(block) <= left:
+            blocks[number] = block
+            left -= len(block)
+    hidden = [line.state for number, line in enumerate(lines) if number not in blocks]
     counted = [f"{hidden.count(state)} more {MORE.get(state, state)}" for state in URGENCY if state in hidden]
     rest = Text(f"  … {', '.join(counted)}", "dim")
     rest.truncate(width, overflow="ellipsis")
-    return [row for number in sorted(shown) for row in shown[number]] + [rest][: max(room, 0)]
+    return [row for number in sorted(blocks) for row in blocks[number]] + [rest][: max(room, 0)]
 
 
-def rows(line: Line, page: Page, indent: int = 2) -> list[Text]:
+def rows(line: RunLine, layout: LineLayout, indent: int = 2) -> list[Text]:
     """Show a line and the calls under it, and the calls of an agent under the one that called it."""
-    calls = line.calls if page.whole else _some(line.calls, 0 if page.short else CALLS_SHOWN)
-    made = _line_rows(line, page, indent)
+    calls = line.calls if layout.whole else _some(line.calls, 0 if layout.short else CALLS_SHOWN)
+    texts = _line_rows(line, layout, indent)
     for call in calls:
-        made += rows(call, page, indent + 4)
+        texts += rows(call, layout, indent + 4)
     if hidden := len(line.calls) - len(calls):
-        made.append(Text(" " * (indent + 4) + f"… {hidden} more call{'s' * (hidden != 1)}", "dim"))
-    return made
+        texts.append(Text(" " * (indent + 4) + f"… {hidden} more call{'s' * (hidden != 1)}", "dim"))
+    return texts
 
 
-def left_behind(lines: Sequence[Line], now: float, width: int) -> RenderableType:
+def left_behind(lines: Sequence[RunLine], now: float, width: int) -> RenderableType:
     """Show what settled or waits as it stays on the screen: whole, however many rows that takes."""
-    page = Page(now, width, _columns(lines), whole=True)
-    return Group(*(row for line in lines for row in rows(line, page)))
+    layout = LineLayout(now, width, _columns(lines), whole=True)
+    return Group(*(row for line in lines for row in rows(line, layout)))
 
 
-def answer_rows(board: Board, width: int, room: int) -> list[Text]:
+def answer_rows(view: RunView, width: int, room: int) -> list[Text]:
     """Show the newest rows of an answer that is still coming in."""
-    told = [row for part in safe(board.answer).splitlines() for row in pack(part.split(" "), width, " ")]
-    return [Text(row) for row in told[-room:]]
+    texts = [row for part in safe(view.answer).splitlines() for row in pack(part.split(" "), width, " ")]
+    return [Text(row) for row in texts[-room:]]
 
 
-def footer(board: Board, now: float, width: int, limits: RunBudget) -> list[Text]:
+def footer(view: RunView, now: float, width: int, limits: RunBudget) -> list[Text]:
     """Sum up: phase, time, how many steps are through, usage, what is left of the budget, open gates."""
-    steps = [line for line in board.lines if line.id]
-    asking = board.gates and not any(line.state == "running" for line in board.lines)
+    steps = [line for line in view.lines if line.id]
+    asking = view.gates and not any(line.state == "running" for line in view.lines)
     parts = [
-        "waiting for a decision" if asking else board.phase,
-        seconds(now - board.began if board.began else 0),
+        "waiting for a decision" if asking else view.phase,
+        seconds(now - view.began if view.began else 0),
     ]
     if steps:
         parts.append(f"{sum(line.settled for line in steps)} of {len(steps)} steps")
-    if board.model_calls:
-        parts.append(usage(board.usage))
-    if left := budget_left(board, limits):
+    if view.model_calls:
+        parts.append(usage(view.usage))
+    if left := budget_left(view, limits):
         parts.append(f"left: {', '.join(left)}")
     rest = [Text(f"  {row}", "dim") for row in pack(parts, width - 2)]
-    gates = ", ".join(map(one_line, board.gates.values()))
+    gates = ", ".join(map(one_line, view.gates.values()))
     named = chop(f"  ⏸ open gates: {gates}", width) if gates else []
     if len(named) > GATE_ROWS:
-        named = [f"  ⏸ {len(board.gates)} open gates"]
-    asked = [Text(row, "bold yellow") for row in named]
-    return [*asked, *rest]
+        named = [f"  ⏸ {len(view.gates)} open gates"]
+    gate_rows = [Text(row, "bold yellow") for row in named]
+    return [*gate_rows, *rest]
 
 
-def budget_left(board: Board, limits: RunBudget) -> list[str]:
+def budget_left(view: RunView, limits: RunBudget) -> list[str]:
     """Name what a run may still use of each limit that is set."""
     left = []
     if limits.tokens is not None:
-        left.append(f"{max(limits.tokens - board.tokens, 0):,} tokens")
+        left.append(f"{max(limits.tokens - view.tokens, 0):,} tokens")
     if limits.tool_calls is not None:
-        left.append(f"{max(limits.tool_calls - board.tool_calls, 0):,} calls")
+        left.append(f"{max(limits.tool_calls - view.tool_calls, 0):,} calls")
     if limits.cost is not None:
-        spent = board.cost / MICRO_CENTS_PER_DOLLAR
+        spent = view.cost / MICRO_CENTS_PER_DOLLAR
         left.append(f"${max(float(limits.cost) - spent, 0):.4f}")
     return left
 
@@ -163,38 +163,38 @@ def pack(parts: Sequence[str], width: int, between: str = " · ") -> list[str]:
     return packed
 
 
-def _columns(lines: Sequence[Line]) -> tuple[int, int]:
+def _columns(lines: Sequence[RunLine]) -> tuple[int, int]:
     """Measure the columns of ids and of capabilities; what is longer pushes its row to the right."""
     ids = max((cell_len(one_line(line.id)) for line in lines), default=0)
     names = max((cell_len(one_line(line.capability)) for line in lines), default=0)
     return min(ids, WIDEST_ID), min(names, WIDEST_NAME)
 
 
-def _line_rows(line: Line, page: Page, indent: int) -> list[Text]:
+def _line_rows(line: RunLine, layout: LineLayout, indent: int) -> list[Text]:
     mark, style = LOOKS[line.state]
-    ids, names = page.columns if line.id else (0, 0)
+    ids, names = layout.columns if line.id else (0, 0)
     name = f"{pad(line.id, ids)} {pad(line.capability, names)}".lstrip()
-    took = line.seconds if line.settled else page.now - line.since if line.since else None
+    took = line.seconds if line.settled else layout.now - line.since if line.since else None
     time = seconds(took) if took is not None and line.state != "waiting" else ""
     tries = f"×{line.tries} " if line.tries > 1 else ""
     risk = f"{line.risk} " if line.risky else ""
     head = f"{' ' * indent}{mark} {name}  {time:<7} {risk}{tries}"
     hanging = indent + HANGING
-    if not line.risky and not (page.whole and line.said):
-        row = Text(f"{head} {line.said or line.args}"[: 4 * page.width])
-        row.truncate(page.width, overflow="ellipsis")
+    if not line.risky and not (layout.whole and line.note):
+        row = Text(f"{head} {line.note or line.args}"[: 4 * layout.width])
+        row.truncate(layout.width, overflow="ellipsis")
         return [_styled(row, indent, len(name), style)]
-    tail = "  ".join(filter(None, (line.args if line.risky else "", line.said)))
-    most = SHORT if page.short else LONGEST
-    made = (
+    tail = "  ".join(filter(None, (line.args if line.risky else "", line.note)))
+    most = SHORT if layout.short else LONGEST
+    texts = (
         []
-        if not page.whole and len(tail) > 4 * most * page.width
-        else _hang(f"{head} {tail}", page.width, hanging)
+        if not layout.whole and len(tail) > 4 * most * layout.width
+        else _hang(f"{head} {tail}", layout.width, hanging)
     )
-    if not page.whole and not 0 < len(made) <= most:
+    if not layout.whole and not 0 < len(texts) <= most:
         counted = f"({len(line.args):,} characters, in full at the end)"
-        made = _hang(f"{head} {counted}", page.width, hanging)
-    return [_styled(Text(made[0]), indent, len(name), style), *(Text(row, "dim") for row in made[1:])]
+        texts = _hang(f"{head} {counted}", layout.width, hanging)
+    return [_styled(Text(texts[0]), indent, len(name), style), *(Text(row, "dim") for row in texts[1:])]
 
 
 def _hang(text: str, width: int, indent: int) -> list[str]:
@@ -211,7 +211,7 @@ def _styled(row: Text, indent: int, name: int, style: str) -> Text:
     return row
 
 
-def _some(calls: Sequence[Line], most: int) -> list[Line]:
+def _some(calls: Sequence[RunLine], most: int) -> list[RunLine]:
     """Pick the calls that run, then the newest, in their order."""
     ranked = sorted(range(len(calls)), key=lambda n: (calls[n].state != "running", -n))
     return [calls[n] for n in sorted(ranked[:most])]

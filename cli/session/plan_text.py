@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from planwright.cli.views.records import safe
+from planwright.cli.views.rendering import safe
 from planwright.domain.errors import GateError
 from planwright.domain.plan import AGENT, PlanStep
 
@@ -80,11 +80,11 @@ for _tag, _pattern, _first in _RESOLVED:
         _kind.add_implicit_resolver(_tag, _pattern, _first)
 
 
-def write(plan: Mapping[str, Any], shown: Mapping[str, Any], gate: str) -> str:
+def plan_for_editor(plan: Mapping[str, Any], card: Mapping[str, Any], gate: str) -> str:
     """Spell a plan for an editor: its steps as they were shown, and what else is set in them."""
     whole = {step["id"]: step for step in plan["steps"]}
-    steps = [_step(step, whole[step["id"]]) for step in shown["steps"]]
-    return _HEAD.format(gate=gate) + spell({"goal": shown["goal"], "steps": steps})
+    steps = [_step(step, whole[step["id"]]) for step in card["steps"]]
+    return _HEAD.format(gate=gate) + spell({"goal": card["goal"], "steps": steps})
 
 
 def spell(value: object) -> str:
@@ -95,31 +95,31 @@ def spell(value: object) -> str:
     return text
 
 
-def read(text: str) -> Any:
+def parse_plan(text: str) -> Any:
     """Read an edited plan from JSON or YAML. Raises GateError that names the line."""
     try:
         if text.lstrip().startswith("{"):
             return json.loads(text, object_pairs_hook=_once)
         return yaml.load(text, Loader=_Loader)
     except json.JSONDecodeError as error:
-        where, what = f"line {error.lineno}", error.msg
+        where, reason = f"line {error.lineno}", error.msg
     except yaml.MarkedYAMLError as error:
         where = f"line {error.problem_mark.line + 1}" if error.problem_mark else "the text"
-        what = " ".join(filter(None, (error.context, error.problem)))
+        reason = " ".join(filter(None, (error.context, error.problem)))
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-        where, what = "the text", str(error).splitlines()[0] if str(error) else "nested too deeply"
-    raise GateError(f"the edited plan cannot be read: {where}: {what}", "mend it; the gate is still open")
+        where, reason = "the text", str(error).splitlines()[0] if str(error) else "nested too deeply"
+    raise GateError(f"the edited plan cannot be read: {where}: {reason}", "mend it; the gate is still open")
 
 
-def _step(shown: Mapping[str, Any], whole: Mapping[str, Any]) -> dict[str, Any]:
+def _step(row: Mapping[str, Any], whole: Mapping[str, Any]) -> dict[str, Any]:
     more = {
         name: value
         for name, value in whole.items()
         if name not in _ELSEWHERE
         and value != json.loads(_DEFAULTS)[name]
-        and (name != "tool_hints" or shown["capability"] != AGENT)
+        and (name != "tool_hints" or row["capability"] != AGENT)
     }
-    return {**{name: shown[name] for name in _FIRST}, **more}
+    return {**{name: row[name] for name in _FIRST}, **more}
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

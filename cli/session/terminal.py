@@ -15,10 +15,10 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from planwright.cli.session.event_lines import event_line
 from planwright.cli.session.frame import frame, left_behind
-from planwright.cli.session.lines import event_line
-from planwright.cli.session.live import Board, Line, fold, heard, taken_up
-from planwright.cli.views import records as views
+from planwright.cli.session.run_view import RunLine, RunView, fold, resumed_view, with_answer_piece
+from planwright.cli.views import rendering as views
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.settings.agents import RunBudget
@@ -56,13 +56,13 @@ class Terminal:
         return able and not self.as_json and width >= LEAST_WIDTH and height >= LEAST_HEIGHT
 
 
-class Watch:
+class RunWatch:
     """Show a run while it goes on, over all its invocations in this process."""
 
     def __init__(self, terminal: Terminal, limits: RunBudget) -> None:
         self._terminal = terminal
         self._limits = limits
-        self._board = Board()
+        self._view = RunView()
         self._left_behind: set[str] = set()
         self._plans: set[tuple[str, int]] = set()
         self._over = False
@@ -71,29 +71,29 @@ class Watch:
     def recall(self, events: Iterable[Mapping[str, Any]]) -> None:
         """Take up a run that another process began, from its events."""
         for event in events:
-            self._board = fold(self._board, event)
-        self._board = taken_up(self._board, time.time())
-        self._left_behind = {_name(line) for line in self._board.lines if line.settled}
+            self._view = fold(self._view, event)
+        self._view = resumed_view(self._view, time.time())
+        self._left_behind = {_name(line) for line in self._view.lines if line.settled}
 
-    def shown(self, card: Mapping[str, Any]) -> bool:
+    def is_on_screen(self, card: Mapping[str, Any]) -> bool:
         """Say whether the card of a plan is on the screen already."""
         return (card["plan_id"], card["revision"]) in self._plans
 
-    def stream(self, agent: Agent, given: Any, config: RunnableConfig, context: RunContext | None) -> None:
+    def stream(self, agent: Agent, entry: Any, config: RunnableConfig, context: RunContext | None) -> None:
         """Follow one invocation to its end; whatever ends it, the lines of its steps stay behind."""
         if not self._terminal.live:
             for mode, chunk in agent.stream(
-                given, config, context=context, stream_mode=["custom", "updates"]
+                entry, config, context=context, stream_mode=["custom", "updates"]
             ):
                 self._plainly(mode, chunk)
             return
         screen, self._over = self._terminal.screen, False
         modes = ["custom", "updates", "messages"]
-        self._board = taken_up(self._board, time.time())
+        self._view = resumed_view(self._view, time.time())
         live = Live(console=screen, transient=True, get_renderable=self._frame, auto_refresh=False)
         with live, self._ticking(live):
             try:
-                for mode, chunk in agent.stream(given, config, context=context, stream_mode=modes):
+                for mode, chunk in agent.stream(entry, config, context=context, stream_mode=modes):
                     self._lively(mode, chunk)
             finally:
                 self._leave(ended=False)
@@ -132,17 +132,17 @@ class Watch:
 
     def _lively(self, mode: str, chunk: Any) -> None:
         if mode == "messages":
-            message, about = chunk
-            if about.get("langgraph_node") in ANSWERING and sys.stdout.isatty():
-                self._board = heard(self._board, message.text, str(message.id))
+            message, metadata = chunk
+            if metadata.get("langgraph_node") in ANSWERING and sys.stdout.isatty():
+                self._view = with_answer_piece(self._view, message.text, str(message.id))
             return
         kind = chunk["type"] if mode == "custom" else ""
         if mode == "custom":
-            self._board = fold(self._board, chunk)
+            self._view = fold(self._view, chunk)
         if kind in ("plan_start", "tool_call_start"):
             self._over = False
         if kind == "plan_verified":
-            self._left_behind &= {_name(line) for line in self._board.lines if line.settled}
+            self._left_behind &= {_name(line) for line in self._view.lines if line.settled}
         if kind in AFTER_THE_STEPS:
             self._leave(ended=True)
         if kind not in IN_THE_FRAME and (line := self._line(mode, chunk)) is not None:
@@ -158,7 +158,7 @@ class Watch:
 
     def _leave(self, ended: bool) -> None:
         """Print the lines that are not on the screen for good yet; the frame lets go of them."""
-        lines = self._board.lines
+        lines = self._view.lines
         new = [line for line in lines if line.state != "pending" and _name(line) not in self._left_behind]
         if new:
             self._print(left_behind(new, time.time(), self._terminal.screen.width))
@@ -168,16 +168,16 @@ class Watch:
         self._left_behind |= {_name(line) for line in new if line.settled}
         if ended:
             calls = tuple(line for line in lines if line.id)
-            self._board = replace(self._board, lines=calls)
+            self._view = replace(self._view, lines=calls)
             self._over = True
 
     def _frame(self) -> RenderableType:
-        if self._over and not self._board.answer:
+        if self._over and not self._view.answer:
             return ""
-        board = replace(self._board, lines=()) if self._over else self._board
+        view = replace(self._view, lines=()) if self._over else self._view
         width, height = self._terminal.screen.size
-        return frame(board, time.time(), width - 1, height - 1, self._limits)
+        return frame(view, time.time(), width - 1, height - 1, self._limits)
 
 
-def _name(line: Line) -> str:
+def _name(line: RunLine) -> str:
     return line.id or line.uid

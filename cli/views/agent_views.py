@@ -10,7 +10,7 @@ from rich.table import Table
 
 from planwright.capabilities.mcp.standing import read_standings
 from planwright.capabilities.registry import Registry, load_registry
-from planwright.cli.views import records as views
+from planwright.cli.views import rendering as views
 from planwright.domain.plan import CLOSING, WHOLE
 from planwright.domain.run_context import RunContext
 from planwright.graph.startup_checks import check_agents
@@ -42,20 +42,20 @@ def show_agent(agent: str, workspace: Path, as_json: bool) -> int:
     """Show one agent's settings in force. Raises SetupError for an agent that there is not."""
     settings = load(workspace)
     find_agent(settings, agent)
-    found = effective(*open_checked(settings), agent)
+    row = effective(*open_checked(settings), agent)
     if as_json:
-        print(json.dumps(found, ensure_ascii=False, indent=2))
+        print(json.dumps(row, ensure_ascii=False, indent=2))
         return 0
-    said, limits = found["from"], found["limits"]
+    sources, limits = row["from"], row["limits"]
     facts = {
-        "agent": ": ".join(filter(None, (agent, found["description"]))),
-        "planning": f"{found['planning']} ({said['planning']})",
-        "model": f"{found['model']} ({said['model']})",
-        "turns": f"at most {found['max_tool_iterations']} ({said['max_tool_iterations']})",
-        "tools": f"{', '.join(found['tools']) or 'none'} ({said['tools']})",
-        "modes": f"{'all' if found['modes'] is None else ', '.join(found['modes'])} ({said['modes']})",
-        "limits": "; ".join(f"{name} {_limit(limits[name])} ({said[name]})" for name in limits),
-        "told": found["instructions"] or "nothing of its own",
+        "agent": ": ".join(filter(None, (agent, row["description"]))),
+        "planning": f"{row['planning']} ({sources['planning']})",
+        "model": f"{row['model']} ({sources['model']})",
+        "turns": f"at most {row['max_tool_iterations']} ({sources['max_tool_iterations']})",
+        "tools": f"{', '.join(row['tools']) or 'none'} ({sources['tools']})",
+        "modes": f"{'all' if row['modes'] is None else ', '.join(row['modes'])} ({sources['modes']})",
+        "limits": "; ".join(f"{name} {_limit(limits[name])} ({sources[name]})" for name in limits),
+        "told": row["instructions"] or "nothing of its own",
     }
     for name, text in facts.items():
         views.console().print(views.label(name, text))
@@ -85,7 +85,11 @@ def effective(settings: Settings, registry: Registry, agent: str) -> dict[str, A
         "planning": profile.planning,
         "model": f"{route.provider}/{route.model}",
         "max_tool_iterations": profile.max_tool_iterations,
-        "tools": [found.name for found in registry.within(profile) if found.name not in (*CLOSING, WHOLE)],
+        "tools": [
+            capability.name
+            for capability in registry.within(profile)
+            if capability.name not in (*CLOSING, WHOLE)
+        ],
         "modes": profile.modes,
         "limits": limits,
         "instructions": profile.instructions,

@@ -21,7 +21,7 @@ from sqlite_utils import Database
 from planwright.checkpoints.private_files import FILE_MODE, FOLDER_MODE
 from planwright.checkpoints.store_errors import BROKEN, store_error
 from planwright.checkpoints.upkeep.store_files import RECORDS, no_store, open_both, open_files
-from planwright.cli.views import records as views
+from planwright.cli.views import rendering as views
 from planwright.domain.errors import SetupError
 from planwright.security.redaction.connection import redacted_value
 from planwright.security.redaction.known_secrets import redactor_of
@@ -45,10 +45,10 @@ def show_tables(workspace: Path, as_json: bool) -> int:
     if as_json:
         print(json.dumps(rows, indent=2))
     elif rows:
-        shown = Table("file", "table", "rows", "columns", box=None, pad_edge=False, header_style="bold")
+        listing = Table("file", "table", "rows", "columns", box=None, pad_edge=False, header_style="bold")
         for row in rows:
-            shown.add_row(row["file"], row["table"], f"{row['rows']:,}", ", ".join(row["columns"]))
-        views.console().print(shown)
+            listing.add_row(row["file"], row["table"], f"{row['rows']:,}", ", ".join(row["columns"]))
+        views.console().print(listing)
     else:
         print(no_store(settings.store_folder))
     return 0
@@ -63,8 +63,8 @@ def show_query(sql: str, workspace: Path, shape: Literal["table", "csv", "json"]
     more = len(rows) > limit
     rows = [[redacted_value(value, redactor) for value in row] for row in rows[:limit]]
     if shape == "json":
-        told = [dict(zip(names, map(_in_json, row), strict=True)) for row in rows]
-        print(json.dumps({"rows": told, "more": more}, ensure_ascii=False, indent=2))
+        records = [dict(zip(names, map(_in_json, row), strict=True)) for row in rows]
+        print(json.dumps({"rows": records, "more": more}, ensure_ascii=False, indent=2))
         return 0
     if shape == "csv":
         _write_csv(sys.stdout, names, rows)
@@ -90,9 +90,13 @@ def export_tables(name: str, to: Path, shape: Format, workspace: Path) -> int:
         try:
             if name == "all":
                 to.mkdir(FOLDER_MODE)
-            chosen = {one: to / f"{one}.{shape}" for one in tables} if name == "all" else {name: to}
-            for one, path in chosen.items():
-                _, table = tables[one]
+            chosen = (
+                {table_name: to / f"{table_name}.{shape}" for table_name in tables}
+                if name == "all"
+                else {name: to}
+            )
+            for table_name, path in chosen.items():
+                _, table = tables[table_name]
                 rows = ([redacted_value(value, redactor) for value in row.values()] for row in table.rows)
                 _write(path, shape, [column.name for column in table.columns], rows)
         except FileExistsError as error:

@@ -15,7 +15,7 @@ from planwright.checkpoints.upkeep.restore import restore
 from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.checkpoints.upkeep.store_files import has_files, no_store
 from planwright.checkpoints.upkeep.vacuum import vacuum
-from planwright.cli.views import records as views
+from planwright.cli.views import rendering as views
 from planwright.domain.clock import utc_now
 from planwright.settings.settings import load
 
@@ -46,8 +46,8 @@ def take_backup(to: Path, workspace: Path, as_json: bool) -> int:
         )
         return 1 if _faults(findings) else 0
     size = sum(saved.size for saved in manifest.files.values())
-    what = f"{', '.join(manifest.files)} ({_bytes(size)}) and {manifest.blobs:,} blobs"
-    print(f"{to}: {what}, as of {manifest.taken_at:%Y-%m-%d %H:%M:%S} UTC")
+    content = f"{', '.join(manifest.files)} ({_bytes(size)}) and {manifest.blobs:,} blobs"
+    print(f"{to}: {content}, as of {manifest.taken_at:%Y-%m-%d %H:%M:%S} UTC")
     if _faults(findings):
         _show(findings, "")
     return 1 if _faults(findings) else 0

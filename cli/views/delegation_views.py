@@ -13,7 +13,7 @@ from planwright.capabilities.contract import Capability
 from planwright.capabilities.mcp.servers import open_servers
 from planwright.capabilities.registry import load_registry
 from planwright.checkpoints.consent.delegations import Delegation, Delegations
-from planwright.cli.views import records as views
+from planwright.cli.views import rendering as views
 from planwright.domain.errors import SetupError
 from planwright.domain.plan import DELEGATE
 from planwright.domain.risk import Risk
@@ -48,34 +48,44 @@ def issue_delegation(
         print(issued.model_dump_json(indent=2))
         return 0
     reached = sorted({name for each in covered.values() for name in each})
-    print(f"{issued.id}: {', '.join(reached)}, risk up to {max_risk}, until {_shown(issued.expires_at)}")
+    print(f"{issued.id}: {', '.join(reached)}, risk up to {max_risk}, until {_minute(issued.expires_at)}")
     print(f"take it back: planwright delegations revoke {issued.id}")
     return 0
 
 
 def covered_by(name: str, registry: Iterable[Capability]) -> list[str]:
     """Name the capabilities that a delegation by this name or pattern covers."""
-    delegated = (found.name for found in registry if found.mode == "delegated" and found.name != DELEGATE)
-    return [found for found in delegated if fnmatchcase(found, name)]
+    delegated = (
+        capability.name
+        for capability in registry
+        if capability.mode == "delegated" and capability.name != DELEGATE
+    )
+    return [capability for capability in delegated if fnmatchcase(capability, name)]
 
 
 def show_delegations(workspace: Path, as_json: bool) -> int:
     """List the delegations of a workspace, those that have expired among them."""
-    kept = Delegations(load(workspace).store_folder)
-    listed, now = kept.read(), datetime.now(UTC)
+    file = Delegations(load(workspace).store_folder)
+    delegations, now = file.read(), datetime.now(UTC)
     if as_json:
-        print(json.dumps([one.model_dump(mode="json") for one in listed], ensure_ascii=False, indent=2))
+        print(
+            json.dumps(
+                [delegation.model_dump(mode="json") for delegation in delegations],
+                ensure_ascii=False,
+                indent=2,
+            )
+        )
         return 0
     screen = views.console()
-    if not listed:
+    if not delegations:
         screen.print("nothing is delegated. Delegate with: planwright delegations issue CAPABILITY")
         return 0
-    for one in listed:
-        screen.print(views.label(one.id, _line(one, now)))
-        why = f": {one.reason}" if one.reason else ""
-        by = f"issued by {one.issued_by} on {_shown(one.issued_at)}{why}"
+    for delegation in delegations:
+        screen.print(views.label(delegation.id, _line(delegation, now)))
+        why = f": {delegation.reason}" if delegation.reason else ""
+        by = f"issued by {delegation.issued_by} on {_minute(delegation.issued_at)}{why}"
         screen.print(views.label("", by, "dim"))
-    screen.print(views.label("file", str(kept.path), "dim"))
+    screen.print(views.label("file", str(file.path), "dim"))
     return 0
 
 
@@ -86,12 +96,12 @@ def revoke_delegation(id_: str, workspace: Path) -> int:
     return 0
 
 
-def _line(one: Delegation, now: datetime) -> str:
-    state = "expired" if one.expires_at <= now else "until"
-    whose = "" if one.tenant == "default" else f", for {one.tenant}"
-    covers = f"{', '.join(one.capabilities)}, risk up to {one.max_risk}{whose}"
-    return f"{covers}; {state} {_shown(one.expires_at)}"
+def _line(delegation: Delegation, now: datetime) -> str:
+    state = "expired" if delegation.expires_at <= now else "until"
+    tenant = "" if delegation.tenant == "default" else f", for {delegation.tenant}"
+    covers = f"{', '.join(delegation.capabilities)}, risk up to {delegation.max_risk}{tenant}"
+    return f"{covers}; {state} {_minute(delegation.expires_at)}"
 
 
-def _shown(moment: datetime) -> str:
+def _minute(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M} UTC"

@@ -20,7 +20,7 @@ from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.limits import unpriced
 from planwright.checkpoints.records import open_records
 from planwright.cli.views import mcp_views
-from planwright.cli.views import records as views
+from planwright.cli.views import rendering as views
 from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.models.roles import listed_roles
 from planwright.security.redaction.known_secrets import redactor_of
@@ -33,7 +33,7 @@ def show_capabilities(name: str | None, workspace: Path, as_json: bool) -> int:
     settings = load(workspace)
     with closing(open_servers(settings)) as servers:
         registry = _registry(settings, servers.capabilities)
-        for line in mcp_views.missing(servers):
+        for line in mcp_views.absence_lines(servers):
             views.console(stderr=True).print(views.label("mcp", line, "yellow"))
     if name is not None:
         return _show_one(registry, name)
@@ -53,7 +53,7 @@ def show_capabilities(name: str | None, workspace: Path, as_json: bool) -> int:
     return 0
 
 
-def examine(workspace: Path) -> int:
+def check_workspace(workspace: Path) -> int:
     """Check everything a run would need, and say what to mend."""
     console = views.console()
     problems = 0
@@ -104,12 +104,12 @@ def _store(settings: Settings) -> str:
 def _secrets(settings: Settings) -> str:
     """Say whose values are kept out of sight, and warn of those that cannot be."""
     redactor = redactor_of(settings)
-    said = [f"kept out of sight: {', '.join(redactor.names) or 'none is known'}"]
+    lines = [f"kept out of sight: {', '.join(redactor.names) or 'none is known'}"]
     if redactor.short:
-        said.append(f"too short for it (below {SHORTEST} characters): {', '.join(redactor.short)}")
+        lines.append(f"too short for it (below {SHORTEST} characters): {', '.join(redactor.short)}")
     if unset := [name for name in settings.secrets.env if not from_environment(name)]:
-        said.append(f"not set: {', '.join(unset)}")
-    return "; ".join(said)
+        lines.append(f"not set: {', '.join(unset)}")
+    return "; ".join(lines)
 
 
 def _mail(settings: Settings) -> str:
@@ -178,12 +178,18 @@ def _registry(settings: Settings, more: Iterable[Capability] = ()) -> Registry:
 
 
 def _show_one(registry: Registry, name: str) -> int:
-    found = registry.get(name)
-    if found is None:
+    capability = registry.get(name)
+    if capability is None:
         near = ", ".join(registry.near(name)) or "none is near"
         raise SetupError(f"there is no capability {name}", f"nearest: {near}")
-    shown: dict[str, Any] = {"name": found.name, "description": found.description, "mode": found.mode}
-    shown |= {"risk": found.risk, "effect": found.effect, "guide": found.guide.instructions}
-    shown |= {"undone_by": found.compensation.model_dump()} if found.compensation else {}
-    print(json.dumps({**shown, "args": found.args_schema, "result": found.result_schema}, indent=2))
+    fields: dict[str, Any] = {
+        "name": capability.name,
+        "description": capability.description,
+        "mode": capability.mode,
+    }
+    fields |= {"risk": capability.risk, "effect": capability.effect, "guide": capability.guide.instructions}
+    fields |= {"undone_by": capability.compensation.model_dump()} if capability.compensation else {}
+    print(
+        json.dumps({**fields, "args": capability.args_schema, "result": capability.result_schema}, indent=2)
+    )
     return 0

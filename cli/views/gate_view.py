@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Group, RenderableType
 
-from planwright.cli.views.records import argument, call_view, label, one_line, plan_view
+from planwright.cli.views.rendering import argument, call_view, label, one_line, plan_view
 
 
 def gate_view(kind: str, card: Mapping[str, Any]) -> RenderableType:
@@ -28,7 +28,7 @@ def _came_of(card: Mapping[str, Any]) -> list[RenderableType]:
         rows.append(label("step", one_line(f"{step['id']} {step['capability']} {step['status']}")))
         if "output" in step:
             rows.append(argument("output", step["output"], 15))
-        rows += [argument("noticed", found, 15) for found in step.get("findings", ())]
+        rows += [argument("noticed", finding, 15) for finding in step.get("findings", ())]
     if not_judged := card.get("not_judged"):
         rows.append(label("not judged", f"criteria in words of {', '.join(not_judged)}", "yellow"))
     if undo := card.get("undo"):

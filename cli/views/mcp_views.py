@@ -16,7 +16,7 @@ from planwright.capabilities.mcp.entries import FILE_NAME
 from planwright.capabilities.mcp.servers import Servers, open_servers
 from planwright.capabilities.mcp.standing import Standing, read_standings
 from planwright.capabilities.mcp.trust import Trust
-from planwright.cli.views import records as views
+from planwright.cli.views import rendering as views
 from planwright.domain.errors import SetupError
 from planwright.settings.settings import Settings, load
 from planwright.state.invocation import utc_now
@@ -43,20 +43,20 @@ def give_trust(name: str | None, workspace: Path, yes: bool) -> int:
 
     settings = load(workspace)
     trust = Trust(settings.store_folder)
-    waiting = [one for one in _named(read_standings(settings), name) if one.state == "untrusted"]
+    waiting = [standing for standing in _named(read_standings(settings), name) if standing.state == "untrusted"]
     if not waiting:
         print("there is nothing to trust" if name is None else f"{name} is trusted already, or switched off")
         return 0
     for standing in waiting:
-        listed, screen = standing.server, views.console()
-        screen.print(views.label("server", f"{listed.name}: {standing.cause}"))
-        screen.print(views.label("starts" if listed.entry.url is None else "connects", listed.starts()))
-        for what, value in listed.extras().items():
-            screen.print(views.label("", f"{what} {value}"))
+        server, screen = standing.server, views.console()
+        screen.print(views.label("server", f"{server.name}: {standing.cause}"))
+        screen.print(views.label("starts" if server.entry.url is None else "connects", server.starts()))
+        for setting, value in server.extras().items():
+            screen.print(views.label("", f"{setting} {value}"))
         for path, digest in standing.files.items():
             screen.print(views.label("", f"file {path} {digest[:12]}"))
-        if yes or _agreed(listed.name):
-            trust.give(listed, standing.files, who(), utc_now())
+        if yes or _agreed(server.name):
+            trust.give(server, standing.files, who(), utc_now())
             until = f"until its entry changes, or a file its command names; it stands in {trust.path}"
             screen.print(views.label("trusted", until, "green"))
         else:
@@ -73,7 +73,7 @@ def take_trust_back(name: str, workspace: Path) -> int:
     return 0
 
 
-def missing(servers: Servers) -> Iterator[str]:
+def absence_lines(servers: Servers) -> Iterator[str]:
     """Say of each server that should be there why its tools are not, and what to do."""
     for standing in servers.standings:
         if standing.absent:
@@ -94,8 +94,8 @@ def checks(settings: Settings) -> Iterator[tuple[str, Callable[[], str]]]:
             if standing.absent:
                 yield "mcp", _raising(SetupError(f"{standing.name}: {standing.cause}", standing.next_step))
             elif standing.state == "ready":
-                said = f"{standing.name}: {len(standing.tools)} tools"
-                yield "mcp", lambda said=said: said  # type: ignore[misc]
+                summary = f"{standing.name}: {len(standing.tools)} tools"
+                yield "mcp", lambda summary=summary: summary  # type: ignore[misc]
 
 
 def _raising(error: SetupError) -> Callable[[], str]:
@@ -106,13 +106,13 @@ def _raising(error: SetupError) -> Callable[[], str]:
 
 
 def _named(standings: Sequence[Standing], name: str | None) -> list[Standing]:
-    found = [standing for standing in standings if name in (None, standing.name)]
-    if name is not None and not found:
+    matches = [standing for standing in standings if name in (None, standing.name)]
+    if name is not None and not matches:
         near = [
             str(match[0]) for match in process.extract(name, [s.name for s in standings], score_cutoff=45)
         ]
         raise SetupError(f"{FILE_NAME} lists no server {name!r}", f"nearest: {', '.join(near) or 'none'}")
-    return found
+    return matches
 
 
 def _agreed(name: str) -> bool:
@@ -131,9 +131,9 @@ def _row(standing: Standing) -> dict[str, Any]:
         "cause": standing.cause,
         "next_step": standing.next_step,
         "tools": [
-            {"capability": found.name, "tool": tool, "mode": found.mode, "risk": found.risk}
-            | {"effect": found.effect, "mode_from": _source(standing, tool)}
-            for tool, found in standing.tools.items()
+            {"capability": capability.name, "tool": tool, "mode": capability.mode, "risk": capability.risk}
+            | {"effect": capability.effect, "mode_from": _source(standing, tool)}
+            for tool, capability in standing.tools.items()
         ],
         "left_out": dict(standing.left_out),
     }
@@ -141,8 +141,8 @@ def _row(standing: Standing) -> dict[str, Any]:
 
 def _source(standing: Standing, tool: str) -> str:
     """Say who says what mode a tool has."""
-    told = standing.settings.tools.get(tool)
-    if told is not None and told.mode:
+    tool_settings = standing.settings.tools.get(tool)
+    if tool_settings is not None and tool_settings.mode:
         return f"mcp.{standing.name}.tools.{tool}.mode"
     if standing.settings.mode:
         return f"mcp.{standing.name}.mode"
@@ -154,13 +154,15 @@ def _show_all(standings: Sequence[Standing], workspace: Path) -> None:
         print(f"no MCP servers: there is no {FILE_NAME} in {workspace.resolve()}")
         return
     table = Table("server", "state", "tools", "starts", box=None, pad_edge=False, header_style="bold")
-    for one in standings:
-        cells = (one.name, one.state, str(len(one.tools)), one.server.starts())
+    for standing in standings:
+        cells = (standing.name, standing.state, str(len(standing.tools)), standing.server.starts())
         table.add_row(*map(views.one_line, cells))
     views.console().print(table)
-    for one in standings:
-        if one.absent:
-            views.console().print(views.label("next", f"{one.name}: {one.cause}; {one.next_step}", "yellow"))
+    for standing in standings:
+        if standing.absent:
+            views.console().print(
+                views.label("next", f"{standing.name}: {standing.cause}; {standing.next_step}", "yellow")
+            )
 
 
 def _show_tools(standing: Standing) -> None:
@@ -169,8 +171,15 @@ def _show_tools(standing: Standing) -> None:
             views.label(standing.state, f"{standing.cause}; {standing.next_step}", "yellow")
         )
     table = Table("capability", "tool", "mode", "says", "risk", "effect", box=None, pad_edge=False)
-    for tool, found in standing.tools.items():
-        cells = (found.name, tool, found.mode, _source(standing, tool), found.risk, found.effect)
+    for tool, capability in standing.tools.items():
+        cells = (
+            capability.name,
+            tool,
+            capability.mode,
+            _source(standing, tool),
+            capability.risk,
+            capability.effect,
+        )
         table.add_row(*map(views.one_line, cells))
     views.console().print(table)
     for tool, why in standing.left_out.items():

@@ -10,7 +10,7 @@ from typing import Any
 from rich.table import Table
 
 from planwright.checkpoints.memory_proposals import not_open
-from planwright.cli.views import records as views
+from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, open_store
 from planwright.domain.errors import RunError
 from planwright.settings.settings import Settings, load
@@ -54,16 +54,16 @@ def proposals(
     settings: Settings, tenant: str, *, everything: bool = False, run_id: str | None = None
 ) -> list[dict[str, Any]]:
     """Read what is proposed, the newest first: by all runs, or by one; or also what was decided on."""
-    given = {"tenant": tenant, "every": int(everything), "run": run_id}
-    return _rows(settings, "proposals", _PROPOSALS, given)
+    parameters = {"tenant": tenant, "every": int(everything), "run": run_id}
+    return _rows(settings, "proposals", _PROPOSALS, parameters)
 
 
 def find_proposal(settings: Settings, id_: str, tenant: str) -> dict[str, Any]:
     """Find a proposal that is open. Raises RunError when there is none of that name."""
-    found = next((row for row in proposals(settings, tenant, everything=True) if row["id"] == id_), None)
-    if found is None or found["status"] != "proposed":
-        raise not_open(id_, found["status"] if found else None)
-    return found
+    proposal = next((row for row in proposals(settings, tenant, everything=True) if row["id"] == id_), None)
+    if proposal is None or proposal["status"] != "proposed":
+        raise not_open(id_, proposal["status"] if proposal else None)
+    return proposal
 
 
 def find_memory(settings: Settings, id_: str, tenant: str) -> dict[str, Any]:
@@ -82,13 +82,13 @@ def invitation(rows: Sequence[Mapping[str, Any]], where: str) -> str:
     return f"{len(rows)} things to remember are proposed: planwright memory proposals{where}"
 
 
-def _rows(settings: Settings, table: str, query: str, given: Any) -> list[dict[str, Any]]:
+def _rows(settings: Settings, table: str, query: str, parameters: Any) -> list[dict[str, Any]]:
     if not has_store(settings):
         return []
     database = open_store(settings)
     if not database[table].exists():  # a store that no newer version has written to yet
         return []
-    return [{**row, "tags": json.loads(row["tags"])} for row in database.query(query, given)]
+    return [{**row, "tags": json.loads(row["tags"])} for row in database.query(query, parameters)]
 
 
 def _table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Table:

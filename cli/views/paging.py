@@ -23,14 +23,14 @@ class Page:
         """Spell where the page stands among all rows, for `--json`."""
         return {"total": total, "page": self.number, "pages": -(-total // self.limit), "limit": self.limit}
 
-    def footer(self, total: int, shown: int, what: str, command: str) -> str:
+    def footer(self, total: int, count: int, noun: str, command: str) -> str:
         """Say how many rows there are and how to see the next; empty when all of them are shown."""
-        if shown == total:
+        if count == total:
             return ""
-        if not shown:
-            return f"no {what} on page {self.number}: there are {total:,}; the first page: {command} --page 1"
-        left = self.skipped + shown < total
+        if not count:
+            return f"no {noun} on page {self.number}: there are {total:,}; the first page: {command} --page 1"
+        left = self.skipped + count < total
         size = "" if self.limit == Page.limit else f" --limit {self.limit}"
         following = f"; next: {command}{size} --page {self.number + 1}" if left else "; this is the last page"
-        rows = f"{shown:,}" if self.number == 1 else f"{self.skipped + 1:,} to {self.skipped + shown:,}"
-        return f"{rows} of {total:,} {what}{following}"
+        rows = f"{count:,}" if self.number == 1 else f"{self.skipped + 1:,} to {self.skipped + count:,}"
+        return f"{rows} of {total:,} {noun}{following}"

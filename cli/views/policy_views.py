@@ -23,7 +23,7 @@ from planwright.capabilities.policy.file import DEFAULT, FILE_NAME, Policy, Rule
 from planwright.capabilities.policy.rulings import Explanation
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.records import open_records
-from planwright.cli.views import records as views
+from planwright.cli.views import rendering as views
 from planwright.domain.errors import SetupError
 from planwright.domain.references import has_reference
 from planwright.domain.risk import Risk
@@ -32,7 +32,12 @@ from planwright.settings.profile import find_agent
 from planwright.settings.settings import Settings, load
 
 EXAMPLE = """for instance --args '{"path": "a.md"}'"""
-SAID = {"yes": "matches", "no": "is not about it", "unknown": "not known yet", "error": "cannot be evaluated"}
+VERDICT_TEXT = {
+    "yes": "matches",
+    "no": "is not about it",
+    "unknown": "not known yet",
+    "error": "cannot be evaluated",
+}
 
 
 def show_policy(workspace: Path, as_json: bool) -> int:
@@ -69,51 +74,52 @@ class Question:
     """Whether what others wrote was read before it."""
 
 
-def explain_call(workspace: Path, asked: Question, as_json: bool) -> int:
+def explain_call(workspace: Path, call: Question, as_json: bool) -> int:
     """Say what the policy answers to one call, why, and whether a person is asked."""
     settings = load(workspace)
     policy, registry = open_policy(settings)
-    found = _capability(registry, asked.name)
-    find_agent(settings, asked.agent)
-    given = None if asked.args is None else _arguments(asked.args)
+    capability = _capability(registry, call.name)
+    find_agent(settings, call.agent)
+    args = None if call.args is None else _arguments(call.args)
     records = open_records(settings.store_folder)
     delegated = records.delegations
     world = CallContext(
         settings, Jail(settings.workspace), records.memories, policy=policy, delegations=delegated
     )
-    context = world.on_behalf_of(asked.tenant, asked.agent, tainted=asked.tainted)
-    told = explain_ruling(found, given, context, references=True)
-    flaw = "" if given is None else _flaw(found, given)
-    person = consent(found, given, context, settings.approval.of_tool)
+    context = world.on_behalf_of(call.tenant, call.agent, tainted=call.tainted)
+    explanation = explain_ruling(capability, args, context, references=True)
+    flaw = "" if args is None else _flaw(capability, args)
+    person = consent(capability, args, context, settings.approval.of_tool)
     if as_json:
-        more = {"capability": asked.name, "arguments": flaw or "ok", "consent": person}
-        print(json.dumps({**spelled(told, policy), **more}, indent=2))
+        more = {"capability": call.name, "arguments": flaw or "ok", "consent": person}
+        print(json.dumps({**explanation_json(explanation, policy), **more}, indent=2))
         return 0
     screen = views.console()
     looks = [
-        (match.rule.where, match.rule.decide, match.note or SAID[match.verdict]) for match in told.matches
+        (match.rule.where, match.rule.decide, match.note or VERDICT_TEXT[match.verdict])
+        for match in explanation.matches
     ]
     screen.print(_table(("rule", "decide", "this call"), looks))
-    floor = told.floor
-    mode = f"{found.mode} alone says {floor.answer}" + (f": {floor.reason}" if floor.reason else "")
+    floor = explanation.floor
+    mode = f"{capability.mode} alone says {floor.answer}" + (f": {floor.reason}" if floor.reason else "")
     screen.print(views.label("mode", mode))
     if flaw:
         screen.print(views.label("arguments", f"the call would be refused: {flaw}", "red"))
-    if told.ruling.quorum > 1:
-        screen.print(views.label("quorum", f"{told.ruling.quorum} different people"))
-    if told.ruling.approvers:
-        screen.print(views.label("approvers", ", ".join(told.ruling.approvers)))
-    screen.print(views.label("decision", f"{told.ruling.answer}: {told.ruling.why}", "bold"))
+    if explanation.ruling.quorum > 1:
+        screen.print(views.label("quorum", f"{explanation.ruling.quorum} different people"))
+    if explanation.ruling.approvers:
+        screen.print(views.label("approvers", ", ".join(explanation.ruling.approvers)))
+    screen.print(views.label("decision", f"{explanation.ruling.answer}: {explanation.ruling.why}", "bold"))
     screen.print(views.label("consent", person))
     return 0
 
 
 def consent(
-    found: Capability, args: dict[str, JsonValue] | None, context: CallContext, ask_from: Risk
+    capability: Capability, args: dict[str, JsonValue] | None, context: CallContext, ask_from: Risk
 ) -> str:
     """Say whether a call that the policy does not deny asks a person, and why."""
-    filled = {**found.defaults, **(args or {})}
-    judged = judge(found.narrowed(filled, context), filled, context, ask_from, references=True)
+    filled = {**capability.defaults, **(args or {})}
+    judged = judge(capability.narrowed(filled, context), filled, context, ask_from, references=True)
     if judged.denied:
         return "nobody is asked: the call is not made"
     own = ", at a gate of its own" if judged.own_gate else ""
@@ -133,8 +139,8 @@ def open_policy(settings: Settings) -> tuple[Policy, Registry]:
 
 def described(rule: Rule, registry: Registry, note: str) -> dict[str, Any]:
     """Put one rule into words; `reaches` counts the capabilities it is about."""
-    about = rule.match.model_dump(mode="json", exclude_none=True)
-    words = "; ".join(f"{name} {', '.join(values)}" for name, values in about.items())
+    selectors = rule.match.model_dump(mode="json", exclude_none=True)
+    words = "; ".join(f"{name} {', '.join(values)}" for name, values in selectors.items())
     return {
         "rule": rule.where,
         "decide": rule.decide,
@@ -148,13 +154,13 @@ def described(rule: Rule, registry: Registry, note: str) -> dict[str, Any]:
     }
 
 
-def spelled(told: Explanation, policy: Policy) -> dict[str, Any]:
+def explanation_json(explanation: Explanation, policy: Policy) -> dict[str, Any]:
     """Spell an explanation as JSON."""
     looked = [
         {"rule": match.rule.where, "decide": match.rule.decide, "verdict": match.verdict, "note": match.note}
-        for match in told.matches
+        for match in explanation.matches
     ]
-    ruling, floor = told.ruling, told.floor
+    ruling, floor = explanation.ruling, explanation.floor
     return {
         "answer": ruling.answer,
         "reason": ruling.reason,
@@ -175,27 +181,27 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
 
 
 def _capability(registry: Registry, name: str) -> Capability:
-    found = registry.get(name)
-    if found is None:
+    capability = registry.get(name)
+    if capability is None:
         near = ", ".join(registry.near(name)) or "see them with: planwright capabilities"
         raise SetupError(f"there is no capability {name}", f"nearest: {near}")
-    return found
+    return capability
 
 
 def _arguments(text: str) -> dict[str, JsonValue]:
     try:
-        given = json.loads(text)
+        arguments = json.loads(text)
     except ValueError as error:
         raise SetupError(f"--args is no JSON: {error}", EXAMPLE) from error
-    if not isinstance(given, dict):
+    if not isinstance(arguments, dict):
         raise SetupError("--args is no JSON object", EXAMPLE)
-    return given
+    return arguments
 
 
-def _flaw(found: Capability, given: dict[str, JsonValue]) -> str:
+def _flaw(capability: Capability, arguments: dict[str, JsonValue]) -> str:
     """Say what is wrong with arguments, as far as they are known."""
     try:
-        check_arguments(found, given)
+        check_arguments(capability, arguments)
     except ValidationError as error:
-        return "" if has_reference(given) else error_summary(error)
+        return "" if has_reference(arguments) else error_summary(error)
     return ""

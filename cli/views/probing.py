@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from planwright.checkpoints.records import open_records
-from planwright.cli.views import records as views
+from planwright.cli.views import rendering as views
 from planwright.domain.clock import utc_now
 from planwright.domain.errors import PlanwrightError
 from planwright.models.providers.probe import ABILITIES, Ability, Probe
@@ -35,12 +35,14 @@ async def _all(settings: Settings) -> int:
             for served in provider.served:
                 views.console().print(views.label("probe", f"{name}: {served.model}", "bold"))
                 try:
-                    found = [one async for one in Probe(name, served, records.budgets, utc_now).abilities()]
+                    abilities = [
+                        ability async for ability in Probe(name, served, records.budgets, utc_now).abilities()
+                    ]
                 except PlanwrightError as error:
                     views.console().print(views.label("", f"!!   {error}", "red"))
                     problems += 1
                     continue
-                problems += _show(_section(name, served), served, found)
+                problems += _show(_section(name, served), served, abilities)
     finally:
         records.close()
     return 1 if problems else 0
@@ -51,20 +53,20 @@ def _section(name: str, served: Provider) -> str:
     return f"providers.{name}" + (f'.models."{served.model}"' if served.model in served.models else "")
 
 
-def _show(section: str, provider: Provider, found: list[Ability]) -> int:
+def _show(section: str, provider: Provider, abilities: list[Ability]) -> int:
     """Print what an endpoint can do; count what its settings promise and it cannot."""
-    console, can = views.console(), {one.name for one in found if one.can}
-    for one in found:
-        instead = f" → {INSTEAD[one.name]}" if not one.can and one.name in INSTEAD else ""
-        said = "yes" if one.can else f"no: {one.why}{instead}"
-        console.print(views.label("", f"{one.name:<17} {said}", "green" if one.can else "yellow"))
+    console, can = views.console(), {ability.name for ability in abilities if ability.can}
+    for ability in abilities:
+        instead = f" → {INSTEAD[ability.name]}" if not ability.can and ability.name in INSTEAD else ""
+        text = "yes" if ability.can else f"no: {ability.why}{instead}"
+        console.print(views.label("", f"{ability.name:<17} {text}", "green" if ability.can else "yellow"))
     if "answers" not in can:
         return 1
     console.print(views.label("", f"{'plans come by':<17} {plans_by(can)}"))
     able = [ability for ability in ABILITIES if ability in can]
-    kept = [other for other in provider.capabilities if other not in ABILITIES]
+    others = [other for other in provider.capabilities if other not in ABILITIES]
     if set(able) != {ability for ability in provider.capabilities if ability in ABILITIES}:
-        written = ", ".join(f'"{ability}"' for ability in (*able, *kept))
+        written = ", ".join(f'"{ability}"' for ability in (*able, *others))
         console.print(views.label("", f"set it: [{section}] capabilities = [{written}]", "bold"))
     return sum(ability in ABILITIES and ability not in can for ability in provider.capabilities)
 

@@ -7,21 +7,21 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from planwright.cli.views import records as views
+from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, open_store
 from planwright.cli.views.paging import Page
 from planwright.settings.settings import Settings, load
 
 _ASKING = """r.status = 'needs_input' AND r.ended_at >= :since
     AND NOT EXISTS (SELECT 1 FROM runs n WHERE n.thread_id = r.thread_id AND n.rowid > r.rowid)"""
-_LISTED = f"(:waiting = 0 OR r.status = 'waiting' OR ({_ASKING}))"
+_SELECTION = f"(:waiting = 0 OR r.status = 'waiting' OR ({_ASKING}))"
 _RUNS = f"""SELECT r.thread_id, r.run_id, r.tenant, r.status, r.started_at, r.ended_at, r.request,
     coalesce(t.title, substr(r.request, 1, 60)) AS title,
     CASE r.status WHEN 'needs_input' THEN 'question' ELSE coalesce((SELECT group_concat(gate_id, ' ')
         FROM gates g WHERE g.run_id = r.run_id AND g.status = 'open'), 'decided') END AS gates
     FROM runs r LEFT JOIN threads t ON t.thread_id = r.thread_id
-    WHERE {_LISTED} ORDER BY r.rowid DESC LIMIT :limit OFFSET :skipped"""
-_COUNT = f"SELECT count(*) AS count FROM runs r WHERE {_LISTED}"
+    WHERE {_SELECTION} ORDER BY r.rowid DESC LIMIT :limit OFFSET :skipped"""
+_COUNT = f"SELECT count(*) AS count FROM runs r WHERE {_SELECTION}"
 _QUESTIONS = f"""SELECT r.run_id, r.thread_id, r.context FROM runs r WHERE {_ASKING}
     AND (:id IS NULL OR :id IN (r.thread_id, r.run_id)) ORDER BY r.rowid DESC"""
 _JSON = ("thread_id", "run_id", "status", "started_at", "ended_at", "title", "request")
@@ -40,8 +40,8 @@ def show_runs(workspace: Path, waiting: bool, page: Page, as_json: bool) -> int:
         views.console().print(views.runs_table(rows, waiting))
     elif not total:
         print("no runs" + (" wait for a decision" if waiting else ' yet; begin one: planwright run "…"'))
-    what, option = ("waiting runs", " --waiting") if waiting else ("runs", "")
-    if footer := page.footer(total, len(rows), what, f"planwright ls{option}"):
+    noun, option = ("waiting runs", " --waiting") if waiting else ("runs", "")
+    if footer := page.footer(total, len(rows), noun, f"planwright ls{option}"):
         print(footer)
     return 0
 
@@ -54,16 +54,16 @@ def recorded_runs(settings: Settings, waiting: bool, page: Page | None = None) -
     if not has_store(settings):
         return []
     place = {"limit": page.limit, "skipped": page.skipped} if page else {"limit": ALL, "skipped": 0}
-    about = {"waiting": int(waiting), "since": _asked_since(settings)}
-    return list(open_store(settings).query(_RUNS, {**about, **place}))
+    parameters = {"waiting": int(waiting), "since": _asked_since(settings)}
+    return list(open_store(settings).query(_RUNS, {**parameters, **place}))
 
 
 def count_runs(settings: Settings, waiting: bool) -> int:
     """Count what `recorded_runs` would list."""
     if not has_store(settings):
         return 0
-    about = {"waiting": int(waiting), "since": _asked_since(settings)}
-    return int(next(open_store(settings).query(_COUNT, about))["count"])
+    parameters = {"waiting": int(waiting), "since": _asked_since(settings)}
+    return int(next(open_store(settings).query(_COUNT, parameters))["count"])
 
 
 def questions(settings: Settings, which: str | None) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ import pytest
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.capabilities.workspace_modules import WorkspaceFinder, module_homes
 from planwright.domain.errors import CapabilityForbidden, SetupError
-from planwright.graph.world import _jail
+from planwright.graph.call_context import _jail
 from planwright.settings.settings import load
 
 DECLARES = """

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from planwright.cli.views.records import call_view, plan_view, safe
+from planwright.cli.views.rendering import call_view, plan_view, safe
 from tests.cli.conftest import Waiting, ask
 from tests.cli.desk import Desk, refusal
 

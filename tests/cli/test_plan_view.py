@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from planwright.cli.session.lines import event_line
-from planwright.cli.views.records import call_view, plan_view
+from planwright.cli.session.event_lines import event_line
+from planwright.cli.views.rendering import call_view, plan_view
 
 FORGED = "s9  files.read      None     read_only"
 

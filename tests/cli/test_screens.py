@@ -11,7 +11,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from planwright.cli.views.records import call_view, plan_view
+from planwright.cli.views.rendering import call_view, plan_view
 from tests.cli.conftest import Waiting
 from tests.cli.desk import Desk
 from tests.cli.picture import colours, picture

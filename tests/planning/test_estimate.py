@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from planwright.checkpoints.budgets import Spent
-from planwright.cli.views.records import known
+from planwright.cli.views.rendering import model_use_text
 from planwright.planning.estimate import Estimate, in_all, over_budget
 from planwright.settings.profile import Limits
 
@@ -117,4 +117,4 @@ def test_the_estimate_of_a_run_is_what_it_used_and_what_its_plan_needs() -> None
     ],
 )
 def test_the_card_says_what_is_known_and_that_it_may_be_more(card: dict[str, Any], says: str) -> None:
-    assert known(card) == says
+    assert model_use_text(card) == says

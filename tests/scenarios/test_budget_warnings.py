@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from planwright.cli.session.lines import event_line
-from planwright.cli.views.records import console
+from planwright.cli.session.event_lines import event_line
+from planwright.cli.views.rendering import console
 from tests.scenarios.test_run_budgets import CostlyModel
 
 if TYPE_CHECKING:

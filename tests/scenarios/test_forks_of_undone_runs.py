@@ -43,7 +43,7 @@ def test_a_fork_does_not_keep_what_was_undone_nor_do_it_again_unless_it_is_named
     asked(agent, config)
     agent.invoke(Command(resume="approve"), config)
     assert [line for line in scene.done if line.startswith("un")] == ["una 1"]
-    assert agent.checkpoints(scene.thread)[0].kept == ("c",)
+    assert agent.checkpoints(scene.thread)[0].kept_steps == ("c",)
     before = scene.everything()
     with pytest.raises(RunError, match=r"step a of run .* was undone") as refused:
         agent.fork(scene.thread, rerun=["b"])
@@ -67,7 +67,7 @@ def test_the_calls_of_an_agent_that_were_undone_are_not_kept(scene: Scene) -> No
     calls = scene.calls(("work__book", {"name": "x"}))
     agent = scene.agent(scene.plan(step), calls, "booked", *["the answer"] * 4, approval={"plan": "never"})
     scene.ask(agent)
-    assert (scene.done, agent.checkpoints(scene.thread)[0].kept) == (["x"], ("s1",))
+    assert (scene.done, agent.checkpoints(scene.thread)[0].kept_steps) == (["x"], ("s1",))
     undo(agent, scene)
     with pytest.raises(RunError, match=r"step s1 of run .* was undone"):
         agent.fork(scene.thread)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langgraph.types import Command
 
-from planwright.cli.views.inspect import report
+from planwright.cli.views.run_views import report
 from planwright.domain.errors import GateError
 from planwright.domain.run_context import RunContext
 from planwright.settings.settings import load

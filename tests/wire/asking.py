@@ -13,7 +13,7 @@ from typing import Any
 
 from langgraph.types import Command
 
-from planwright.cli.views.inspect import find_run, report
+from planwright.cli.views.run_views import find_run, report
 from planwright.domain.run_context import RunContext
 from planwright.graph.building import build_graph
 from planwright.settings.settings import Settings, load

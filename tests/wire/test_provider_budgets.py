@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planwright.cli.views.usage import usage_of
+from planwright.cli.views.usage_views import usage_of
 from planwright.domain.run_context import RunContext
 from planwright.state.invocation import utc_now
 from tests.wire.asking import LISTING, ask, provider, settings_for

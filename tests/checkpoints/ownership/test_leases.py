@@ -68,7 +68,7 @@ async def test_a_run_of_a_living_process_is_refused_by_its_name(stores: Stores, 
     with holder(stores, make_run()) as process:
         with pytest.raises(RunError, match=rf"(?s)being worked on by process {process.pid} on .*--take-over"):
             await stores.leases.take(make_run(), 60)
-        assert stores.leases.worked_on(await row(stores))
+        assert stores.leases.is_leased(await row(stores))
 
 
 async def test_a_stopped_process_is_not_robbed_however_late_it_is(stores: Stores, make_run: MakeRun) -> None:
@@ -78,7 +78,7 @@ async def test_a_stopped_process_is_not_robbed_however_late_it_is(stores: Stores
         owned_by(stores, owner_of((await row(stores)).owner or ""), 0.001)
         with pytest.raises(RunError, match=r"(?s)which is stopped.*wake it"):
             await stores.leases.take(make_run(), 60)
-        assert stores.leases.worked_on(await row(stores))
+        assert stores.leases.is_leased(await row(stores))
 
 
 async def test_a_run_of_a_dead_process_is_taken_with_a_higher_token(
@@ -86,7 +86,7 @@ async def test_a_run_of_a_dead_process_is_taken_with_a_higher_token(
 ) -> None:
     with holder(stores, make_run()):
         pass
-    assert not stores.leases.worked_on(await row(stores))
+    assert not stores.leases.is_leased(await row(stores))
     assert (await stores.leases.take(make_run(), 60)).token == 2
 
 
@@ -125,9 +125,9 @@ async def test_an_owner_whose_lock_cannot_be_looked_at_holds_its_run_as_long_as_
         monkeypatch.setattr(owners, "life_of", lambda _: "unknown")
         with pytest.raises(RunError, match=r"(?s)nobody here can tell .* the run is free in 10 s"):
             await here.take(make_run(), 60)
-        assert here.worked_on(await row(stores))
+        assert here.is_leased(await row(stores))
         now[0] = 1010.5
-        assert not here.worked_on(await row(stores))
+        assert not here.is_leased(await row(stores))
         assert (await here.take(make_run(), 60)).token == 2
     here.close()
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from planwright.cli.session.asking import choices, read
+from planwright.cli.session.asking import choices, read_typed
 from planwright.cli.session.doubt_questions import of_effect
 from planwright.cli.views.gate_view import gate_view
 
@@ -47,7 +47,7 @@ MEANT: list[tuple[str, dict[str, Any], str, dict[str, Any] | None]] = [
 def test_what_is_typed_is_an_answer_of_its_gate(
     kind: str, more: dict[str, Any], typed: str, answer: dict[str, Any] | None
 ) -> None:
-    assert read(typed, waiting(kind, **more)) == answer
+    assert read_typed(typed, waiting(kind, **more)) == answer
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_what_can_be_typed_is_said(gate: dict[str, Any], offered: str) -> None:
 def test_a_plan_that_takes_no_edit_is_not_offered_one_and_asks_again() -> None:
     fixed = {**waiting("plan"), "review_configs": [{"allowed_decisions": ["approve", "reject"]}]}
     assert ("edit" in choices(fixed), "edit" in choices(waiting("plan"))) == (False, True)
-    assert [read(word, fixed) for word in ("e", "EDIT")] == [None, None]
+    assert [read_typed(word, fixed) for word in ("e", "EDIT")] == [None, None]
 
 
 def test_a_destructive_call_is_not_offered_to_be_remembered() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planwright.cli.session.plan_text import read, spell, write
+from planwright.cli.session.plan_text import parse_plan, plan_for_editor, spell
 from planwright.domain.errors import GateError
 from planwright.domain.plan import Plan
 from tests.sampling import examples
@@ -28,12 +28,12 @@ VALUES = st.recursive(SCALARS, lambda v: st.lists(v) | st.dictionaries(TEXT, v),
 @settings(max_examples=examples(300), deadline=None)
 @given(VALUES)
 def test_what_is_written_is_read_back(value: Any) -> None:
-    found = read(f"# a comment\n{spell({'value': value})}")
+    found = parse_plan(f"# a comment\n{spell({'value': value})}")
     assert repr(found) == repr({"value": value})
 
 
 def test_what_yaml_makes_of_dates_times_and_norway_stays_text() -> None:
-    assert read("a: 2026-11-21\nb: 12:30\nc: no\nd: 010\ne: 10\nf: 1.5\ng: true\nh:") == {
+    assert parse_plan("a: 2026-11-21\nb: 12:30\nc: no\nd: 010\ne: 10\nf: 1.5\ng: true\nh:") == {
         "a": "2026-11-21", "b": "12:30", "c": "no", "d": "010", "e": 10, "f": 1.5, "g": True, "h": None,
     }  # fmt: skip
 
@@ -42,7 +42,7 @@ def test_what_yaml_makes_of_dates_times_and_norway_stays_text() -> None:
 def test_what_would_not_show_in_an_editor_is_written_as_an_escape(hidden: str) -> None:
     text = spell({"path": f"a{hidden}b"})
     assert hidden not in text
-    assert read(text) == {"path": f"a{hidden}b"}
+    assert parse_plan(text) == {"path": f"a{hidden}b"}
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_what_would_not_show_in_an_editor_is_written_as_an_escape(hidden: str) -
 )
 def test_a_text_that_cannot_be_read_says_where(text: str, cause: str) -> None:
     with pytest.raises(GateError, match="the edited plan cannot be read") as refused:
-        read(text)
+        parse_plan(text)
     assert cause in refused.value.cause
 
 
@@ -70,8 +70,8 @@ def test_an_editor_shows_what_a_gate_shows_and_what_else_is_set() -> None:
     plan = Plan.model_validate({"steps": [step, {"id": "r", "capability": "respond"}]})
     seen = {"id": "s1", "capability": "a.b", "description": "", "params": {"text": "x\ny\n"}, "after": []}
     shown = {"goal": "g", "steps": [{**seen, "risk": "Low", "mode": "read_only"}]}
-    text = write(plan.model_dump(mode="json"), shown, "gate_1")
-    assert read(text) == {"goal": "g", "steps": [{**seen, "timeout_s": 5}]}
+    text = plan_for_editor(plan.model_dump(mode="json"), shown, "gate_1")
+    assert parse_plan(text) == {"goal": "g", "steps": [{**seen, "timeout_s": 5}]}
     assert "    text: |\n      x\n      y\n" in text
 
 
@@ -83,5 +83,5 @@ def test_an_editor_shows_what_a_step_asks_of_its_model() -> None:
         }
     )
     step = {"id": "s1", "capability": "agent", "description": "", "params": {}, "after": []}
-    written = write(plan.model_dump(mode="json"), {"goal": "g", "steps": [step]}, "gate_1")
-    assert read(written)["steps"][0]["model_hint"] == {"requires_code": "preferred"}
+    written = plan_for_editor(plan.model_dump(mode="json"), {"goal": "g", "steps": [step]}, "gate_1")
+    assert parse_plan(written)["steps"][0]["model_hint"] == {"requires_code": "preferred"}

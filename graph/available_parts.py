@@ -15,7 +15,7 @@ MODEL = "the model given in code"
 
 
 @dataclass(frozen=True)
-class OnHand:
+class AvailableParts:
     """What this process has, by name: all of it, and of that what was given in code and no other has.
 
     What is `prohibited` is not needed by anybody: a call of it is refused.
@@ -41,19 +41,19 @@ class OnHand:
             raise elsewhere(run, missing, decided=decided)
 
 
-def on_hand(registry: Registry, own: Iterable[str], prohibited: Iterable[str]) -> OnHand:
+def available_parts(registry: Registry, own: Iterable[str], prohibited: Iterable[str]) -> AvailableParts:
     """Gather what a process has."""
-    given = frozenset(own)
-    names = frozenset(found.name for found in registry) | given
-    return OnHand(names, given, frozenset(prohibited))
+    own_names = frozenset(own)
+    names = frozenset(capability.name for capability in registry) | own_names
+    return AvailableParts(names, own_names, frozenset(prohibited))
 
 
 def elsewhere(run: Run, missing: list[str], *, decided: bool) -> PartsElsewhere:
     """Say where a run goes on, and how it is ended where there is no such place any more."""
-    listed = ", ".join(missing)
-    what = "the decision is on record, and nothing was run" if decided else "nothing was run"
+    names = ", ".join(missing)
+    state = "the decision is on record, and nothing was run" if decided else "nothing was run"
     return PartsElsewhere(
-        f"{what}: run {run.run_id} needs what this process does not have ({listed})",
+        f"{state}: run {run.run_id} needs what this process does not have ({names})",
         f"go on where that is: agent.invoke(None, config), with thread_id {run.thread_id}; "
         f"if it is gone for good: planwright cancel {run.thread_id}",
     )

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from rich.table import Table
 
-from planwright.cli.views import records as views
+from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, open_store
 from planwright.cli.views.paging import Page
 from planwright.domain.windows import day_of, month_of
@@ -28,7 +28,7 @@ _TOOL_CALLS = """SELECT {column} AS name, count(*) AS calls FROM
     GROUP BY name"""
 _OPEN = """SELECT count(*) AS count, coalesce(sum(tokens), 0) AS tokens, coalesce(sum(cost), 0) AS cost
     FROM usage WHERE settled = 0 AND kind = 'model' AND (expires_at > :now) = :open"""
-_WINDOW = """SELECT coalesce(sum({what}), 0) AS used, sum(settled = 1 AND cost IS NULL) AS unpriced
+_WINDOW = """SELECT coalesce(sum({column}), 0) AS used, sum(settled = 1 AND cost IS NULL) AS unpriced
     FROM usage WHERE kind = 'model' AND tenant = :tenant AND provider = :provider
     AND at >= :start AND at < :end AND (settled = 1 OR expires_at > :now)"""
 
@@ -36,10 +36,10 @@ _WINDOW = """SELECT coalesce(sum({what}), 0) AS used, sum(settled = 1 AND cost I
 def show_usage(by: By, workspace: Path, page: Page, as_json: bool) -> int:
     """Print the usage of a workspace, a page of its rows, and all its limits."""
     settings = load(workspace)
-    found = usage_of(settings, by, datetime.now(UTC))
-    total, rows = len(found["rows"]), found["rows"][page.skipped : page.skipped + page.limit]
+    usage = usage_of(settings, by, datetime.now(UTC))
+    total, rows = len(usage["rows"]), usage["rows"][page.skipped : page.skipped + page.limit]
     if as_json:
-        print(json.dumps({**found, "rows": rows, **page.counts(total)}, ensure_ascii=False, indent=2))
+        print(json.dumps({**usage, "rows": rows, **page.counts(total)}, ensure_ascii=False, indent=2))
         return 0
     console = views.console()
     if not total:
@@ -48,12 +48,12 @@ def show_usage(by: By, workspace: Path, page: Page, as_json: bool) -> int:
         console.print(_table(by, rows))
     if footer := page.footer(total, len(rows), f"{by}s", f"planwright usage --by {by}"):
         print(footer)
-    for limit in found["limits"]:
+    for limit in usage["limits"]:
         console.print(views.label("limit", _limit(limit)))
-    for name, held in found["reservations"].items():
+    for name, held in usage["reservations"].items():
         if held["count"]:
-            said = f"{held['count']} {name}: {held['tokens']:,} tokens, {views.dollars(held['cost'])}"
-            console.print(views.label("reserved", said))
+            text = f"{held['count']} {name}: {held['tokens']:,} tokens, {views.dollars(held['cost'])}"
+            console.print(views.label("reserved", text))
     return 0
 
 
@@ -89,23 +89,23 @@ def usage_of(settings: Settings, by: By, now: datetime) -> dict[str, Any]:
 
 def _limits(settings: Settings, database: Any, tenant: str, provider: str, now: datetime) -> list[Any]:
     """Say how the limits of a provider stand now for a tenant."""
-    within, found = settings.providers[provider], []
+    within, limits = settings.providers[provider], []
     most = None if within.monthly_cost is None else int(within.monthly_cost * views.MICRO_CENTS_PER_DOLLAR)
     kinds = (
         ("daily_tokens", "tokens", within.daily_tokens, day_of(now)),
         ("monthly_cost", "cost", most, month_of(now)),
     )
-    for name, what, limit, window in kinds:
+    for name, column, limit, window in kinds:
         if limit is None:
             continue
-        about = {"tenant": tenant, "provider": provider, "start": window.start, "end": window.end}
-        (row,) = database.query(_WINDOW.format(what=what), {**about, "now": now.timestamp()})
+        parameters = {"tenant": tenant, "provider": provider, "start": window.start, "end": window.end}
+        (row,) = database.query(_WINDOW.format(column=column), {**parameters, "now": now.timestamp()})
         left = max(limit - row["used"], 0)
-        found.append(
-            {"tenant": tenant, "limit": f"providers.{provider}.{name}", "unit": what, "window": window.name}
+        limits.append(
+            {"tenant": tenant, "limit": f"providers.{provider}.{name}", "unit": column, "window": window.name}
             | {"used": row["used"], "of": limit, "left": left, "unpriced": row["unpriced"] or 0}
         )
-    return found
+    return limits
 
 
 def _table(by: By, rows: Sequence[dict[str, Any]]) -> Table:
@@ -117,15 +117,15 @@ def _table(by: By, rows: Sequence[dict[str, Any]]) -> Table:
     for name in named:
         table.add_column(name.replace("_", " "), justify="right", no_wrap=True)
     for row in rows:
-        told = {name: f"{row[name]:,}" for name in named}
-        told["cost"] = views.dollars(row["cost"]) if row["unpriced"] < row["model_calls"] else "unpriced"
-        table.add_row(views.one_line(row["name"]), *told.values())
+        cells = {name: f"{row[name]:,}" for name in named}
+        cells["cost"] = views.dollars(row["cost"]) if row["unpriced"] < row["model_calls"] else "unpriced"
+        table.add_row(views.one_line(row["name"]), *cells.values())
     return table
 
 
 def _limit(limit: dict[str, Any]) -> str:
     used, most, left = (views.amount(limit["unit"], limit[name]) for name in ("used", "of", "left"))
-    whose = "" if limit["tenant"] == "default" else f" of tenant {limit['tenant']}"
+    tenant = "" if limit["tenant"] == "default" else f" of tenant {limit['tenant']}"
     unpriced = limit["unpriced"] if limit["unit"] == "cost" else 0
     beside = f"; {unpriced} unpriced calls are not in it" if unpriced else ""
-    return f"{limit['limit']}{whose} in {limit['window']} (UTC): {used} of {most} used, {left} left{beside}"
+    return f"{limit['limit']}{tenant} in {limit['window']} (UTC): {used} of {most} used, {left} left{beside}"

@@ -45,8 +45,8 @@ def safe(text: object) -> str:
 
 def pad(text: object, width: int) -> str:
     """Make a text printable on one line, and fill it up to a width in cells."""
-    shown = one_line(text)
-    return shown + " " * (width - cell_len(shown))
+    printable = one_line(text)
+    return printable + " " * (width - cell_len(printable))
 
 
 def chop(text: str, width: int) -> list[str]:
@@ -122,8 +122,8 @@ def plan_view(card: Mapping[str, Any]) -> RenderableType:
         rows.append(Hanging(head, 6))
         task = {"task": step["description"]} if step["capability"] == "agent" else {}
         hint = {"model hint": hint_text(step["model_hint"])} if "model_hint" in step else {}
-        shown = {**task, **step["params"], **hint}
-        rows += [argument(name, value, 8, "dim") for name, value in shown.items()]
+        params = {**task, **step["params"], **hint}
+        rows += [argument(name, value, 8, "dim") for name, value in params.items()]
         rows += [argument(f"{name} is", value, 8) for name, value in _resolved(step)]
         rows += [argument("look", mark, 8, "yellow") for mark in step.get("marks", ())]
         rows += [argument("gate", text, 8, "bold red") for text in gate_texts(step)]
@@ -133,7 +133,9 @@ def plan_view(card: Mapping[str, Any]) -> RenderableType:
             rows.append(argument("undone by", {back["capability"]: back["params"]}, 8, "dim"))
         rows += [row for c in step.get("chain", {}).get("calls", ()) for row in _part(c, c["arguments"])]
     needed = card.get("estimate")
-    rows.append(label("estimate", estimate(card["steps"]) + (f"; {known(needed)}" if needed else "")))
+    rows.append(
+        label("estimate", work_text(card["steps"]) + (f"; {model_use_text(needed)}" if needed else ""))
+    )
     rows.append(label("risk", str(card["risk"]), RISK_STYLE[str(card["risk"])]))
     rows += _done(card.get("done", {}))
     for number, change in enumerate(card.get("changes", ())):
@@ -158,18 +160,18 @@ def _done(done: Mapping[str, str]) -> list[RenderableType]:
     return [label("done", f"{', '.join(ids)}: by {run}, not run again", "dim") for run, ids in by_run.items()]
 
 
-def estimate(steps: Sequence[Mapping[str, Any]]) -> str:
+def work_text(steps: Sequence[Mapping[str, Any]]) -> str:
     """Sum up what a plan will do: its calls, how many of them change something, and who makes them."""
     agents = sum(step["capability"] == "agent" for step in steps)
     calls = len(steps) - agents
     changes = sum(step["mode"] != "read_only" for step in steps if step["capability"] != "agent")
     kinds = ((calls - changes, "reading"), (changes, "changing or sending something"))
-    told = ", ".join(f"{count} {kind}" for count, kind in kinds if count)
-    said = f"{calls} call{'s' * (calls != 1)}" + (f" ({told})" if told else "")
-    return said + (f", {agents} step{'s' * (agents != 1)} left to a model with tools" if agents else "")
+    split = ", ".join(f"{count} {kind}" for count, kind in kinds if count)
+    text = f"{calls} call{'s' * (calls != 1)}" + (f" ({split})" if split else "")
+    return text + (f", {agents} step{'s' * (agents != 1)} left to a model with tools" if agents else "")
 
 
-def known(needed: Mapping[str, Any]) -> str:
+def model_use_text(needed: Mapping[str, Any]) -> str:
     """Say what the models of a plan will use, as far as that is known before it runs."""
     calls, least = needed["model_calls"], "at least " if needed["at_least"] else ""
     if not calls:
@@ -178,7 +180,7 @@ def known(needed: Mapping[str, Any]) -> str:
     return f"{least}{calls} call{'s' * (calls != 1)} of a model, from {needed['tokens']:,} tokens, {price}"
 
 
-def estimated(run: Mapping[str, Any]) -> str:
+def run_estimate_text(run: Mapping[str, Any]) -> str:
     """Say what a whole run was thought to use, before its plan was run."""
     price = "unpriced" if run["cost"] is None else f"from {dollars(run['cost'])}"
     calls = run["model_calls"]
@@ -195,7 +197,7 @@ def amount(unit: str, value: int) -> str:
     return dollars(value) if unit == "cost" else f"{value:,} {unit.replace('_', ' ')}"
 
 
-def warning(data: Mapping[str, Any]) -> str:
+def limit_warning(data: Mapping[str, Any]) -> str:
     """Say how much of a limit is used up, and that its provider does not serve, where that is so."""
     window = f" in {data['window']} (UTC)" if data.get("window") else ""
     used = f"{amount(data['unit'], data['used'])} of {amount(data['unit'], data['of'])}"
@@ -220,8 +222,8 @@ def call_view(card: Mapping[str, Any]) -> RenderableType:
     if (quorum := (card.get("policy") or {}).get("quorum", 1)) > 1:
         rows.append(label("quorum", f"{quorum} different people have to approve ({card['policy']['rule']})"))
     if "calls" in card:
-        listed = [{**call, "id": str(number)} for number, call in enumerate(card["calls"], 1)]
-        rows += [row for call in listed for row in _part(call, call["args"], call["risk"])]
+        calls = [{**call, "id": str(number)} for number, call in enumerate(card["calls"], 1)]
+        rows += [row for call in calls for row in _part(call, call["args"], call["risk"])]
     else:
         rows += [argument(name, value, 11) for name, value in card["args"].items()]
     rows += [row for effect in card.get("effects", ()) for row in _doubt(effect)]
@@ -241,18 +243,18 @@ def _part(call: Mapping[str, Any], args: Mapping[str, Any], risk: str = "") -> l
     head.append(risk, RISK_STYLE.get(risk, ""))
     again = call.get("mode") == "destructive" and not call.get("gate_included")
     head.append("  own gate" if again else "", "bold red")
-    shown = [argument(name, value, 15, "dim") for name, value in args.items()]
-    return [Padding(head, (0, 0, 0, 11), expand=False), *shown]
+    rows = [argument(name, value, 15, "dim") for name, value in args.items()]
+    return [Padding(head, (0, 0, 0, 11), expand=False), *rows]
 
 
 def _doubt(effect: Mapping[str, Any]) -> list[RenderableType]:
     """Show an effect in doubt: the beginning of its key, the call, when it was sent, and why nobody knows."""
     sent = f"{effect['sent_at'][:19].replace('T', ' ')} UTC"
-    told = _part({**effect, "id": effect["key"][:12]}, effect["args"])
-    return [*told, argument("sent", sent, 15), argument("why", effect["why"], 15)]
+    rows = _part({**effect, "id": effect["key"][:12]}, effect["args"])
+    return [*rows, argument("sent", sent, 15), argument("why", effect["why"], 15)]
 
 
-def arguments(args: Mapping[str, object]) -> RenderableType:
+def arguments_view(args: Mapping[str, object]) -> RenderableType:
     """Show what a call was made with, references filled in; what was left out is left out."""
     return Group(
         *(argument(name, value, 13, "dim") for name, value in args.items() if value not in (None, []))

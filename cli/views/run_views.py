@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from planwright.checkpoints.upkeep.store_files import in_checkpoints
-from planwright.cli.session.lines import failover, left_in_doubt, routed
-from planwright.cli.views import records as views
+from planwright.cli.session.event_lines import failover_text, left_in_doubt, routing_text
+from planwright.cli.views import rendering as views
 from planwright.cli.views.gate_view import gate_view
 from planwright.cli.views.open_store import open_store
 from planwright.cli.views.run_list import questions
@@ -22,58 +22,58 @@ if TYPE_CHECKING:
 
 _NAMED = """FROM gates WHERE (:id IS NULL AND status = 'open') OR gate_id = :id
     OR (thread_id = :id AND status = 'open') ORDER BY rowid"""
-_ASKED = "SELECT kind, shown FROM gates WHERE run_id = :id AND status = 'open' ORDER BY rowid"
+_OPEN_GATES = "SELECT kind, shown FROM gates WHERE run_id = :id AND status = 'open' ORDER BY rowid"
 
 
 def show_run(thread: str, workspace: Path, as_json: bool) -> int:
     """Show one run in full."""
     settings = load(workspace)
-    found = report(settings, str(find_run(settings, thread)["run_id"]))
+    run = report(settings, str(find_run(settings, thread)["run_id"]))
     if as_json:
-        print(json.dumps(found, ensure_ascii=False, indent=2))
+        print(json.dumps(run, ensure_ascii=False, indent=2))
         return 0
     console = views.console()
-    console.print(views.label("run", f"{found['run_id']} on thread {found['thread_id']}"))
-    if found["forked_from"]:
-        console.print(views.label("undo" if found["undo"] else "fork", f"of {found['forked_from']}"))
-    console.print(views.label("request", found["request"]))
-    if found["agent"]:
-        console.print(views.label("agent", found["agent"]))
-    paused = (
-        f" ({found['paused_for']}): planwright resume {found['thread_id']}" if found["paused_for"] else ""
-    )
-    console.print(views.label("status", found["status"] + paused))
-    if found["status"] == "needs_input":
-        console.print(views.label("respond", views.how_to_reply(found["thread_id"])))
-    for gate in found["gates"]:
+    console.print(views.label("run", f"{run['run_id']} on thread {run['thread_id']}"))
+    if run["forked_from"]:
+        console.print(views.label("undo" if run["undo"] else "fork", f"of {run['forked_from']}"))
+    console.print(views.label("request", run["request"]))
+    if run["agent"]:
+        console.print(views.label("agent", run["agent"]))
+    paused = f" ({run['paused_for']}): planwright resume {run['thread_id']}" if run["paused_for"] else ""
+    console.print(views.label("status", run["status"] + paused))
+    if run["status"] == "needs_input":
+        console.print(views.label("respond", views.how_to_reply(run["thread_id"])))
+    for gate in run["gates"]:
         by = f" by {gate['decided_by']} via {gate['channel']}" if gate["decided_by"] else ""
         reason = f": {gate['reason']}" if gate["reason"] else ""
         console.print(views.label("gate", f"{gate['gate_id']} ({gate['kind']}) {gate['status']}{by}{reason}"))
-    for row in open_store(settings).query(_ASKED, {"id": found["run_id"]}):
-        shown = json.loads(row["shown"])
-        console.print(gate_view(row["kind"], shown))
-    for step in found["steps"]:
-        said = step["error"] or json.dumps(step["output"], ensure_ascii=False)[:200]
-        said += f" (done by {step['kept_from']})" if step.get("kept_from") else ""
+    for row in open_store(settings).query(_OPEN_GATES, {"id": run["run_id"]}):
+        card = json.loads(row["shown"])
+        console.print(gate_view(row["kind"], card))
+    for step in run["steps"]:
+        detail = step["error"] or json.dumps(step["output"], ensure_ascii=False)[:200]
+        detail += f" (done by {step['kept_from']})" if step.get("kept_from") else ""
         console.print(
-            views.label("step", f"{step['step_id']:<4} {step['capability']:<16} {step['status']:<10} {said}")
+            views.label(
+                "step", f"{step['step_id']:<4} {step['capability']:<16} {step['status']:<10} {detail}"
+            )
         )
-    _show_verdicts(found["verdicts"], console)
-    _show_effects(found, console)
-    for by in found["undone_by"]:
+    _show_verdicts(run["verdicts"], console)
+    _show_effects(run, console)
+    for by in run["undone_by"]:
         console.print(views.label("undo", f"by {by['run_id']}: {by['status']}"))
-    for told in found["routed"]:
-        console.print(views.label("model", routed(told), "yellow" if told["lacks"] else ""))
-    for told in found["failovers"]:
-        console.print(views.label("model", failover(told), "yellow"))
-    for told in found["proposed"]:
-        console.print(views.label("memory", f"proposed: {told['text']} ({told['id']})"))
-    if found["usage"]:
-        console.print(views.label("usage", views.usage(found["usage"])))
-    if found["estimated"]:
-        console.print(views.label("estimated", views.estimated(found["estimated"])))
-    if found["answer"]:
-        console.print(views.label("answer", found["answer"]))
+    for data in run["routed"]:
+        console.print(views.label("model", routing_text(data), "yellow" if data["lacks"] else ""))
+    for data in run["failovers"]:
+        console.print(views.label("model", failover_text(data), "yellow"))
+    for data in run["proposed"]:
+        console.print(views.label("memory", f"proposed: {data['text']} ({data['id']})"))
+    if run["usage"]:
+        console.print(views.label("usage", views.usage(run["usage"])))
+    if run["estimated"]:
+        console.print(views.label("estimated", views.run_estimate_text(run["estimated"])))
+    if run["answer"]:
+        console.print(views.label("answer", run["answer"]))
     return 0
 
 
@@ -82,19 +82,19 @@ def _show_verdicts(verdicts: list[dict[str, Any]], console: Console) -> None:
     for verdict in verdicts:
         console.print(views.label("verdict", f"{verdict['verdict']}: {verdict['reason']}"))
     for score in verdicts[-1]["step_scores"] if verdicts else ():
-        graded = (one for one in score["evaluations"] if one["grade"] != "pass")
-        for one in graded:
-            noticed = f"{one['evaluator']} {one['grade']}: {', '.join(one['findings'])}"
+        graded = (evaluation for evaluation in score["evaluations"] if evaluation["grade"] != "pass")
+        for evaluation in graded:
+            noticed = f"{evaluation['evaluator']} {evaluation['grade']}: {', '.join(evaluation['findings'])}"
             console.print(views.label("score", f"{score['step_id']:<4} {noticed}"))
 
 
-def _show_effects(found: dict[str, Any], console: Console) -> None:
+def _show_effects(run: dict[str, Any], console: Console) -> None:
     """Show the effects of a run, and how those that it left in doubt are decided."""
-    for effect in found["effects"]:
-        said = f"key {effect['key'][:16]}… {effect['error'] or ''}"
-        console.print(views.label("effect", f"{effect['capability']:<16} {effect['status']:<8} {said}"))
-        console.print(views.arguments(effect["args"]))
-    if decide := left_in_doubt(found):
+    for effect in run["effects"]:
+        detail = f"key {effect['key'][:16]}… {effect['error'] or ''}"
+        console.print(views.label("effect", f"{effect['capability']:<16} {effect['status']:<8} {detail}"))
+        console.print(views.arguments_view(effect["args"]))
+    if decide := left_in_doubt(run):
         console.print(views.label("decide", decide))
 
 
@@ -145,10 +145,10 @@ def find_gate(settings: Settings, which: str | None) -> dict[str, Any]:
             thread = asks[0]["thread_id"]
             cause = f"thread {thread} asks a question, which is no gate"
             raise GateError(cause, f'answer it: planwright respond {thread} "…"')
-        what = f"no gate or waiting thread is named {which}" if which else "nothing waits for a decision"
-        raise GateError(what, "see what waits: planwright ls --waiting")
-    listed, count = ", ".join(row["gate_id"] for row in rows), _count_open(settings, which)
-    raise GateError(f"{count:,} gates are open: {listed}", "name one: planwright approve GATE")
+        problem = f"no gate or waiting thread is named {which}" if which else "nothing waits for a decision"
+        raise GateError(problem, "see what waits: planwright ls --waiting")
+    ids, count = ", ".join(row["gate_id"] for row in rows), _count_open(settings, which)
+    raise GateError(f"{count:,} gates are open: {ids}", "name one: planwright approve GATE")
 
 
 def open_gates(settings: Settings, which: str | None) -> list[dict[str, Any]]:
@@ -165,8 +165,8 @@ def find_plan(settings: Settings, run_id: str, plan_hash: str) -> dict[str, Any]
     """Read a plan on record. Raises RunError when it is not there."""
     query = "SELECT plan FROM plans WHERE run_id = ? AND plan_hash = ?"
     for row in open_store(settings).query(query, (run_id, plan_hash)):
-        found: dict[str, Any] = json.loads(row["plan"])
-        return found
+        plan: dict[str, Any] = json.loads(row["plan"])
+        return plan
     raise RunError(f"run {run_id} has no such plan on record", f"look at it: planwright show {run_id}")
 
 
@@ -209,9 +209,9 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
                 (run_id,),
             )
         ],
-        "routed": _told(database, run_id, "model_routed"),
-        "failovers": _told(database, run_id, "failover"),
-        "proposed": _told(database, run_id, "memory_proposed"),
+        "routed": _journal_data(database, run_id, "model_routed"),
+        "failovers": _journal_data(database, run_id, "failover"),
+        "proposed": _journal_data(database, run_id, "memory_proposed"),
         "usage": _newest(database, run_id, "budget_update", "budget_update:run"),
         "estimated": (_newest(database, run_id, "run_end") or {}).get("estimated"),
     }
@@ -226,7 +226,7 @@ def _verdicts(database: Database, run_id: str) -> list[dict[str, Any]]:
     return [{**json.loads(row["content"]), "revision": row["revision"], "at": row["at"]} for row in rows]
 
 
-def _told(database: Database, run_id: str, kind: str) -> list[Any]:
+def _journal_data(database: Database, run_id: str, kind: str) -> list[Any]:
     query = "SELECT data FROM journal WHERE run_id = ? AND type = ? ORDER BY seq"
     return [json.loads(row["data"]) for row in database.query(query, (run_id, kind))]
 

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from benchmarks.waiting_runs import fill
-from planwright.cli.views.records import runs_table
+from planwright.cli.views.rendering import runs_table
 from tests.cli.conftest import Waiting, reject
 from tests.cli.desk import Desk, refusal
 

@@ -8,7 +8,16 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planwright.cli.views.records import Hanging, estimated, label, one_line, pad, plan_view, usage, warning
+from planwright.cli.views.rendering import (
+    Hanging,
+    label,
+    limit_warning,
+    one_line,
+    pad,
+    plan_view,
+    run_estimate_text,
+    usage,
+)
 from planwright.domain.hashing import spelled
 from planwright.domain.results import spelled_end
 from planwright.domain.risk import at_least
@@ -42,27 +51,27 @@ def event_line(event: Mapping[str, Any]) -> RenderableType | None:
         case "loop_guard":
             return label("guard", f"{data['severity']}: {data['pattern']}, {data['times']} times", "yellow")
         case "failover":
-            return label("model", failover(data), "yellow")
+            return label("model", failover_text(data), "yellow")
         case "model_routed":
-            return label("model", routed(data), "yellow" if data["lacks"] else "dim")
+            return label("model", routing_text(data), "yellow" if data["lacks"] else "dim")
         case "structured_output":
-            said = f"{data['provider']} refused {data['refused']}: trying {data['next']}"
-            return label("model", f"{said} ({data['cause']})", "yellow")
+            switch = f"{data['provider']} refused {data['refused']}: trying {data['next']}"
+            return label("model", f"{switch} ({data['cause']})", "yellow")
         case "memory_accepted":
             return label("memory", f"remembered as {data['memory_id']} ({data['id']})", "green")
         case "memory_failed":
-            what = f"{data['id']} stays proposed" if "id" in data else "the model proposes nothing"
-            return label("memory", f"{what}: {data['cause']}", "yellow")
+            subject = f"{data['id']} stays proposed" if "id" in data else "the model proposes nothing"
+            return label("memory", f"{subject}: {data['cause']}", "yellow")
         case "progress":
             return label("progress", f"turn {data['turn']} of at most {data['of']}")
         case "verdict":
             return label("verdict", f"{data['verdict']}: {data['reason']}")
         case "budget_update" if "limit" in data:
-            return label("budget", warning(data), "yellow")
+            return label("budget", limit_warning(data), "yellow")
         case "budget_update":
             return label("usage", usage(data))
         case "run_end" if data.get("estimated"):
-            return label("estimated", estimated(data["estimated"]))
+            return label("estimated", run_estimate_text(data["estimated"]))
     return _step_line(event)
 
 
@@ -85,8 +94,8 @@ def _step_line(event: Mapping[str, Any]) -> RenderableType | None:
             key = str(data["idempotency_key"])[:12]
             return _step("↻", data, f"{data['error']}; trying again under the same key {key}…", "yellow")
         case "effect_lookup":
-            found = {"found": "it has happened", "absent": "it has not happened"}
-            return _step("?", data, f"looked up: {found.get(data['outcome'], data['error'])}", "yellow")
+            outcomes = {"found": "it has happened", "absent": "it has not happened"}
+            return _step("?", data, f"looked up: {outcomes.get(data['outcome'], data['error'])}", "yellow")
         case "tool_call_start":
             args = spelled(data["args"])
             cut = len(args) > 80 and not at_least(data.get("risk", "None"), "Medium")
@@ -98,7 +107,7 @@ def _step_line(event: Mapping[str, Any]) -> RenderableType | None:
     return None
 
 
-def failover(data: Mapping[str, Any]) -> str:
+def failover_text(data: Mapping[str, Any]) -> str:
     """Say how a model call failed, and what was done about it."""
     onward = {
         "next_key": "trying the next key",
@@ -109,21 +118,21 @@ def failover(data: Mapping[str, Any]) -> str:
     return f"{data['cause']}; {onward[data['move']]}"
 
 
-def routed(data: Mapping[str, Any]) -> str:
+def routing_text(data: Mapping[str, Any]) -> str:
     """Say which model does a step with a hint, or the request, and why where it lacks something."""
-    what = f"step {data['step_id']}" if data["step_id"] else "the request"
-    said = f"{what} is done by {data['provider']}/{data['model']}"
+    subject = f"step {data['step_id']}" if data["step_id"] else "the request"
+    text = f"{subject} is done by {data['provider']}/{data['model']}"
     lacking = f" without {', '.join(data['lacks'])}" if data["lacks"] else ""
     reasons = {"chosen": "chosen for the whole run", "fallback": "for nobody fits better"}
-    return f"{said}{lacking}, {reasons.get(data['why'], 'which has what it asks for')}"
+    return f"{text}{lacking}, {reasons.get(data['why'], 'which has subject it asks for')}"
 
 
 def _fork(data: Mapping[str, Any]) -> str:
     if not data["planned"]:
         return f"of {data['forked_from']}, which had no plan there: its request begins anew"
-    kept = f"keeps the results of {', '.join(data['kept'])}" if data["kept"] else "keeps no result"
+    keeps = f"keeps the results of {', '.join(data['kept'])}" if data["kept"] else "keeps no result"
     again = f"; does again what was done: {', '.join(data['again'])}" if data["again"] else ""
-    return f"of {data['forked_from']}: {kept}{again}"
+    return f"of {data['forked_from']}: {keeps}{again}"
 
 
 def _planning(data: Mapping[str, Any]) -> str:

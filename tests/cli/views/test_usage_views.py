@@ -14,7 +14,7 @@ from planwright.checkpoints.budgets import Amount
 from planwright.checkpoints.records import Records, open_records
 from planwright.checkpoints.runs import Run
 from planwright.cli.views.paging import Page
-from planwright.cli.views.usage import By, show_usage, usage_of
+from planwright.cli.views.usage_views import By, show_usage, usage_of
 from planwright.domain.results import StepResult
 from planwright.settings.agents import RunBudget
 from planwright.settings.settings import Settings, load

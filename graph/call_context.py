@@ -15,7 +15,7 @@ from planwright.security.redaction.redactor import Redactor
 from planwright.settings.settings import Settings
 
 
-def open_world(
+def open_call_context(
     settings: Settings, stores: Stores, registry: Registry, policy: Policy, redactor: Redactor, clock: Clock
 ) -> CallContext:
     """Put together what every call of an agent may see; each call is bound to its run and key later."""
@@ -42,6 +42,6 @@ def _jail(settings: Settings) -> Jail:
     workspace, store = settings.workspace.resolve(), settings.store_folder.resolve()
     inside = store.is_relative_to(workspace) and store != workspace
     hidden = (store.relative_to(workspace).as_posix(),) if inside else ()
-    listed = settings.capabilities.modules
-    code = {*(name.partition(".")[0] for name in listed), *module_homes(workspace, listed)}
+    modules = settings.capabilities.modules
+    code = {*(name.partition(".")[0] for name in modules), *module_homes(workspace, modules)}
     return Jail(workspace, hidden, (*READ_ONLY, *code, *(f"{name}.py" for name in code)))

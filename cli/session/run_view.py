@@ -1,4 +1,4 @@
-"""The live view of a run: a board, folded from its events. What it looks like is in `frame.py`."""
+"""The live view of a run, built up from its events. What it looks like is in `frame.py`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
-from planwright.cli.views.records import one_line
+from planwright.cli.views.rendering import one_line
 from planwright.domain.hashing import spelled
 from planwright.domain.results import spelled_end
 from planwright.domain.risk import Risk, at_least
@@ -17,7 +17,7 @@ GRAVE_MODES = ("delegated", "destructive")
 
 
 @dataclass(frozen=True)
-class Line:
+class RunLine:
     """One step of a plan, or one call of a model's; `since` and `seconds` say how long it takes."""
 
     id: str
@@ -38,11 +38,11 @@ class Line:
     """How long it took; None while it has not ended."""
     tries: int = 1
     """How often it was tried."""
-    said: str = ""
-    """What is to be said of it, such as an error; "" for nothing."""
+    note: str = ""
+    """Note about it, such as an error; "" for none."""
     uid: str = ""
     """Uid of the step or call; "" until it begins."""
-    calls: tuple[Line, ...] = ()
+    calls: tuple[RunLine, ...] = ()
     """Calls that were made within it."""
 
     @property
@@ -57,10 +57,10 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Board:
+class RunView:
     """All that is known of a run so far: its lines, its open gates, and what it has used."""
 
-    lines: tuple[Line, ...] = ()
+    lines: tuple[RunLine, ...] = ()
     """Steps, or calls of a loop, in order."""
     phase: str = "starting"
     """What the run is doing, in words."""
@@ -79,9 +79,9 @@ class Board:
     tool_calls: int = 0
     """Number of calls of capabilities so far."""
     answer: str = ""
-    """Answer as far as it was heard; "" when it stands in the transcript."""
+    """Answer as far as it has come in; "" when it stands in the transcript."""
     answer_id: str = ""
-    """Id of the message that the answer is heard from."""
+    """Id of the message that brings the answer."""
 
     @property
     def usage(self) -> dict[str, int]:
@@ -90,168 +90,168 @@ class Board:
         return {name: getattr(self, name) for name in names}
 
 
-def fold(board: Board, event: Mapping[str, Any]) -> Board:
-    """Put one event of a run on the board."""
+def fold(view: RunView, event: Mapping[str, Any]) -> RunView:
+    """Apply one event to the view of its run."""
     data, at = event["data"], datetime.fromisoformat(event["ts"]).timestamp()
-    if not board.began:
-        board = replace(board, began=at)
+    if not view.began:
+        view = replace(view, began=at)
     match event["type"]:
         case "planning_decision":
-            return replace(board, phase="planning" if data["planned"] else "asking the model")
+            return replace(view, phase="planning" if data["planned"] else "asking the model")
         case "plan_created":
-            return replace(board, phase="verifying")
+            return replace(view, phase="verifying")
         case "plan_verified":
-            return _planned(board, data)
+            return _planned(view, data)
         case "plan_start":
-            return replace(board, phase="running")
+            return replace(view, phase="running")
         case "plan_complete" | "plan_failed" | "plan_cancelled":
-            return replace(board, phase="answering")
+            return replace(view, phase="answering")
         case "approval_requested" | "approval_resolved":
-            return _gate(board, event["type"] == "approval_requested", data, at)
+            return _gate(view, event["type"] == "approval_requested", data, at)
         case "plan_step_start" | "plan_step_complete" | "plan_step_failed" | "plan_step_skipped":
-            return _step(board, event["type"], data, at)
+            return _step(view, event["type"], data, at)
         case "plan_step_retry" | "tool_call_start" | "tool_call_end":
-            return _call(board, event["type"], data, at)
+            return _call(view, event["type"], data, at)
         case "llm_call":
-            return _spent(board, data)
+            return _spent(view, data)
         case "agent_message":
-            return replace(board, answer="", phase="done")
-    return board
+            return replace(view, answer="", phase="done")
+    return view
 
 
-def heard(board: Board, piece: str, message_id: str) -> Board:
+def with_answer_piece(view: RunView, piece: str, message_id: str) -> RunView:
     """Add a piece of the answer; a new message takes the place of one that came to nothing."""
-    before = board.answer if message_id == board.answer_id else ""
-    return replace(board, answer=before + piece, answer_id=message_id, phase="answering")
+    before = view.answer if message_id == view.answer_id else ""
+    return replace(view, answer=before + piece, answer_id=message_id, phase="answering")
 
 
-def taken_up(board: Board, now: float) -> Board:
+def resumed_view(view: RunView, now: float) -> RunView:
     """Go on with a run that another process began: its clocks begin now."""
-    lines = tuple(replace(line, since=now) if line.since else line for line in board.lines)
-    return replace(board, lines=lines, began=now)
+    lines = tuple(replace(line, since=now) if line.since else line for line in view.lines)
+    return replace(view, lines=lines, began=now)
 
 
-def plan_line(step: Mapping[str, Any]) -> Line:
+def plan_line(step: Mapping[str, Any]) -> RunLine:
     """Make the line of a step from the card of its plan."""
     grave = step["mode"] in GRAVE_MODES or step["own_gate"]
     args = (
         step["params"] if step["capability"] != "agent" else {"task": step["description"], **step["params"]}
     )
-    return Line(str(step["id"]), str(step["capability"]), arguments(args), step["risk"], bool(grave))
+    return RunLine(str(step["id"]), str(step["capability"]), arguments_line(args), step["risk"], bool(grave))
 
 
-def arguments(args: Mapping[str, Any]) -> str:
+def arguments_line(args: Mapping[str, Any]) -> str:
     """Spell arguments on one line, whole, with nothing in them that could act on a terminal."""
     spelt = ((name, value if isinstance(value, str) else spelled(value)) for name, value in args.items())
     return ", ".join(f"{one_line(name)}: {one_line(value)}" for name, value in spelt)
 
 
-def _planned(board: Board, data: Mapping[str, Any]) -> Board:
+def _planned(view: RunView, data: Mapping[str, Any]) -> RunView:
     if data["outcome"] != "ok":
-        return replace(board, phase="planning again")
-    before = {line.id: line for line in board.lines if line.state == "done"}
+        return replace(view, phase="planning again")
+    before = {line.id: line for line in view.lines if line.state == "done"}
     lines = tuple(plan_line(step) for step in data["plan"]["steps"])
-    kept = tuple(before[line.id] if _same(line, before.get(line.id)) else line for line in lines)
-    return replace(board, lines=kept, phase="planned")
+    merged = tuple(before[line.id] if _same(line, before.get(line.id)) else line for line in lines)
+    return replace(view, lines=merged, phase="planned")
 
 
-def _same(line: Line, other: Line | None) -> bool:
+def _same(line: RunLine, other: RunLine | None) -> bool:
     return other is not None and (line.capability, line.args) == (other.capability, other.args)
 
 
-def _gate(board: Board, opens: bool, data: Mapping[str, Any], at: float) -> Board:
-    gates = dict(board.gates)
+def _gate(view: RunView, opens: bool, data: Mapping[str, Any], at: float) -> RunView:
+    gates = dict(view.gates)
     if not opens:
         gates.pop(data["gate_id"], None)
     elif data["kind"] == "plan":
         gates[data["gate_id"]] = "the plan"
     else:
-        owner = _owner(board, str(data["step_id"]).rsplit(".", 2)[0])
-        known = {line.id for line in board.lines if line.id}
+        owner = _owner(view, str(data["step_id"]).rsplit(".", 2)[0])
+        known = {line.id for line in view.lines if line.id}
         plain = str(data["step_id"]) if str(data["step_id"]) in known else "a call"
         gates[data["gate_id"]] = f"a call of {owner.id}" if owner and owner.id else plain
     asking = set(gates.values())
-    lines = tuple(_asked(line, asking, at) for line in board.lines)
-    return replace(board, gates=gates, lines=lines)
+    lines = tuple(_with_gate(line, asking, at) for line in view.lines)
+    return replace(view, gates=gates, lines=lines)
 
 
-def _asked(line: Line, asking: set[str], at: float) -> Line:
+def _with_gate(line: RunLine, asking: set[str], at: float) -> RunLine:
     """Stop or start a line by whether its gate, or that of a call of its own, is open."""
     if asking & {line.id, f"a call of {line.id}"}:
         return line if line.settled else replace(line, state="waiting")
     return replace(line, state="running", since=at) if line.state == "waiting" else line
 
 
-def _step(board: Board, kind: str, data: Mapping[str, Any], at: float) -> Board:
-    def change(line: Line) -> Line:
+def _step(view: RunView, kind: str, data: Mapping[str, Any], at: float) -> RunView:
+    def change(line: RunLine) -> RunLine:
         if kind == "plan_step_start":
             return replace(line, state="running", since=at, uid=str(data.get("uid", "")))
         tries, took = int(data["attempts"]), data.get("seconds") or (at - line.since if line.since else None)
         if kind == "plan_step_complete":
-            return replace(line, state="done", tries=tries, seconds=took, said="")
+            return replace(line, state="done", tries=tries, seconds=took, note="")
         ended: State = "rejected" if data["status"] == "rejected" else "skipped"
         state: State = "failed" if kind == "plan_step_failed" else ended
-        said = one_line(spelled_end(data["status"], data["error"]))
-        return replace(line, state=state, tries=tries, seconds=took, said=said)
+        note = one_line(spelled_end(data["status"], data["error"]))
+        return replace(line, state=state, tries=tries, seconds=took, note=note)
 
     started = kind == "plan_step_start" and data["capability"] != "agent"
-    calls = board.tool_calls + started
-    lines = tuple(change(line) if line.id == str(data["step_id"]) else line for line in board.lines)
-    return replace(board, lines=lines, tool_calls=calls)
+    calls = view.tool_calls + started
+    lines = tuple(change(line) if line.id == str(data["step_id"]) else line for line in view.lines)
+    return replace(view, lines=lines, tool_calls=calls)
 
 
-def _call(board: Board, kind: str, data: Mapping[str, Any], at: float) -> Board:
+def _call(view: RunView, kind: str, data: Mapping[str, Any], at: float) -> RunView:
     """Put what happens to a call under what it belongs to; one without a step is a line itself."""
     uid = str(data.get("uid", data["step_id"]))
     if kind == "tool_call_start":
-        risk, what, lane = data.get("risk", "None"), str(data["capability"]), str(data["lane"])
-        call = Line("", what, arguments(data["args"]), risk, state="running", since=at, uid=uid)
-        board = replace(board, tool_calls=board.tool_calls + 1, answer="")
-        if _owner(board, lane) is None:
-            return replace(board, lines=(*board.lines, call))
-        return replace(board, lines=tuple(_under(line, lane, call) for line in board.lines))
+        risk, capability, lane = data.get("risk", "None"), str(data["capability"]), str(data["lane"])
+        call = RunLine("", capability, arguments_line(data["args"]), risk, state="running", since=at, uid=uid)
+        view = replace(view, tool_calls=view.tool_calls + 1, answer="")
+        if _owner(view, lane) is None:
+            return replace(view, lines=(*view.lines, call))
+        return replace(view, lines=tuple(_under(line, lane, call) for line in view.lines))
 
-    def change(line: Line) -> Line:
+    def change(line: RunLine) -> RunLine:
         if uid != line.uid and str(data["step_id"]) != line.id:
             return replace(line, calls=tuple(map(change, line.calls)))
         if other := data.get("alternative"):
-            what, args = str(other["capability"]), arguments(other["params"])
-            said = one_line(f"instead of {line.capability}: {data['error']}")
-            return replace(line, capability=what, args=args, tries=int(data["attempt"]) + 1, said=said)
+            capability, args = str(other["capability"]), arguments_line(other["params"])
+            note = one_line(f"instead of {line.capability}: {data['error']}")
+            return replace(line, capability=capability, args=args, tries=int(data["attempt"]) + 1, note=note)
         if kind == "plan_step_retry":
-            said = one_line(f"{data['error']}; again under the same key")
-            return replace(line, tries=int(data["attempt"]) + 1, said=said)
+            note = one_line(f"{data['error']}; again under the same key")
+            return replace(line, tries=int(data["attempt"]) + 1, note=note)
         done = data["status"] == "completed"
-        said = "" if done else one_line(f"{data['status']}: {data['error']}")
-        return replace(line, state="done" if done else "failed", seconds=data["seconds"], said=said)
+        note = "" if done else one_line(f"{data['status']}: {data['error']}")
+        return replace(line, state="done" if done else "failed", seconds=data["seconds"], note=note)
 
-    return replace(board, lines=tuple(map(change, board.lines)))
+    return replace(view, lines=tuple(map(change, view.lines)))
 
 
-def _under(line: Line, lane: str, call: Line) -> Line:
+def _under(line: RunLine, lane: str, call: RunLine) -> RunLine:
     if line.uid == lane:
         return replace(line, calls=(*line.calls, call))
     return replace(line, calls=tuple(_under(other, lane, call) for other in line.calls))
 
 
-def _owner(board: Board, lane: str) -> Line | None:
+def _owner(view: RunView, lane: str) -> RunLine | None:
     """Find the line that a lane belongs to, or that holds the call which opened it."""
-    return next((line for line in board.lines if _holds(line, lane)), None)
+    return next((line for line in view.lines if _holds(line, lane)), None)
 
 
-def _holds(line: Line, lane: str) -> bool:
+def _holds(line: RunLine, lane: str) -> bool:
     return bool(line.uid) and (line.uid == lane or any(_holds(call, lane) for call in line.calls))
 
 
-def _spent(board: Board, data: Mapping[str, Any]) -> Board:
-    """Count a model call; one that failed brings no words, so what was heard of it goes."""
+def _spent(view: RunView, data: Mapping[str, Any]) -> RunView:
+    """Count a model call; one that failed brings no words, so what came in of it goes."""
     if "error" in data:
-        return replace(board, model_calls=board.model_calls + 1, unpriced=board.unpriced + 1, answer="")
+        return replace(view, model_calls=view.model_calls + 1, unpriced=view.unpriced + 1, answer="")
     cost = data["cost"]
     return replace(
-        board,
-        model_calls=board.model_calls + 1,
-        tokens=board.tokens + data["input_tokens"] + data["output_tokens"],
-        cost=board.cost + (cost or 0),
-        unpriced=board.unpriced + (cost is None),
+        view,
+        model_calls=view.model_calls + 1,
+        tokens=view.tokens + data["input_tokens"] + data["output_tokens"],
+        cost=view.cost + (cost or 0),
+        unpriced=view.unpriced + (cost is None),
     )

@@ -43,10 +43,10 @@ def undo(
     no_input: NoInput = False,
 ) -> None:
     """Undo what a run has done, as far as that is declared; you approve exactly what is called for it."""
-    from planwright.cli.actions.undoing import list_remedies
+    from planwright.cli.actions.undoing import list_compensations
     from planwright.cli.actions.undoing import undo as undo_run
     from planwright.cli.session.drive import Terminal
 
     if look:
-        raise typer.Exit(list_remedies(thread, workspace, json))
+        raise typer.Exit(list_compensations(thread, workspace, json))
     raise typer.Exit(undo_run(thread, workspace, Terminal(json, no_input)))

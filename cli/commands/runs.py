@@ -25,13 +25,13 @@ def ls(
 
 def show(thread: Thread, workspace: Folder = HERE, json: Json = False) -> None:
     """Show one run: its plan, steps, effects, gates and answer."""
-    from planwright.cli.views.inspect import show_run
+    from planwright.cli.views.run_views import show_run
 
     raise typer.Exit(show_run(thread, workspace, json))
 
 
 def events(thread: Thread, workspace: Folder = HERE, json: Json = False) -> None:
     """Print the journal of a run, one event a line."""
-    from planwright.cli.views.inspect import show_events
+    from planwright.cli.views.run_views import show_events
 
     raise typer.Exit(show_events(thread, workspace, json))

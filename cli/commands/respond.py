@@ -29,16 +29,16 @@ def respond(
     from planwright.cli.actions.settling import settle
     from planwright.cli.session.drive import Terminal, reply
 
-    given, effects = words or [], effects_of(happened or [], not_happened or [])
+    texts, effects = words or [], effects_of(happened or [], not_happened or [])
     if effects:
-        if len(given) > 1:
+        if len(texts) > 1:
             raise typer.BadParameter("name one gate, thread or run beside --happened and --not-happened")
-        which = given[0] if given else None
+        which = texts[0] if texts else None
         raise typer.Exit(settle(which, effects, workspace, Terminal(json, no_input)))
-    if not 1 <= len(given) <= 2:
+    if not 1 <= len(texts) <= 2:
         raise typer.BadParameter('put the feedback in quotes: planwright respond [GATE|THREAD] "…"')
-    which = given[0] if len(given) == 2 else None
-    raise typer.Exit(reply(which, given[-1], workspace, Terminal(json, no_input)))
+    which = texts[0] if len(texts) == 2 else None
+    raise typer.Exit(reply(which, texts[-1], workspace, Terminal(json, no_input)))
 
 
 def effects_of(happened: list[str], not_happened: list[str]) -> list[dict[str, Any]]:
@@ -46,8 +46,8 @@ def effects_of(happened: list[str], not_happened: list[str]) -> list[dict[str, A
     from planwright.domain.doubt import read_result
 
     effects: list[dict[str, Any]] = [{"key": key, "happened": False} for key in not_happened]
-    for one in happened:
-        key, separator, text = one.partition("=")
+    for entry in happened:
+        key, separator, text = entry.partition("=")
         result = {"result": read_result(text)} if separator else {}
         effects.append({"key": key, "happened": True, **result})
     return effects

@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.segment import Segment
 
 from planwright.cli.session.frame import frame, left_behind
-from planwright.cli.session.live import Board, fold, heard, taken_up
-from planwright.cli.views.inspect import recorded_events
+from planwright.cli.session.run_view import RunView, fold, resumed_view, with_answer_piece
+from planwright.cli.views.run_views import recorded_events
 from planwright.graph.building import build_graph
 from planwright.settings.agents import RunBudget
 from planwright.settings.settings import load
@@ -33,7 +33,7 @@ def event(kind: str, at: float = 0, /, **data: Any) -> dict[str, Any]:
     return {"type": kind, "ts": f"2026-01-01T00:00:{at:06.3f}+00:00", "data": data}
 
 
-START = fold(Board(), event("run_start")).began
+START = fold(RunView(), event("run_start")).began
 
 
 def step(id_: str, risk: str = "Low", **params: Any) -> dict[str, Any]:
@@ -46,14 +46,14 @@ def about(id_: str, **more: Any) -> dict[str, Any]:
     return {"step_id": id_, "capability": "files.write", "uid": f"step_{id_}", **more}
 
 
-def planned(*steps: dict[str, Any]) -> Board:
+def planned(*steps: dict[str, Any]) -> RunView:
     """Put a verified plan on a board and start it."""
     plan = {"goal": "g", "plan_id": "p", "revision": 1, "risk": "Low", "steps": list(steps)}
     verified = event("plan_verified", outcome="ok", findings=[], plan=plan)
-    return follow(Board(), event("run_start"), verified, event("plan_start"))
+    return follow(RunView(), event("run_start"), verified, event("plan_start"))
 
 
-def follow(board: Board, *events: dict[str, Any]) -> Board:
+def follow(board: RunView, *events: dict[str, Any]) -> RunView:
     for told in events:
         board = fold(board, told)
     return board
@@ -75,12 +75,12 @@ def printed(view: Any, width: int, height: int = 100) -> list[str]:
 
 
 def shown(
-    board: Board, width: int = 119, height: int = 39, at: float = 0, limits: RunBudget = NO_LIMITS
+    board: RunView, width: int = 119, height: int = 39, at: float = 0, limits: RunBudget = NO_LIMITS
 ) -> list[str]:
     return printed(frame(board, START + at, width, height, limits), width)
 
 
-def halfway(risk: str, **params: Any) -> Board:
+def halfway(risk: str, **params: Any) -> RunView:
     """Carry out half of a long plan: nine steps are done, two run, nine are to come."""
     board = planned(*(step(f"s{n}", risk, **params) for n in range(1, STEPS + 1)))
     for n in range(1, 10):
@@ -154,7 +154,7 @@ def test_the_calls_of_a_sub_agent_stand_under_the_call_that_opened_it() -> None:
     opens = {"lane": "main", "step_id": "main.1.0", "uid": "step_d", "capability": "agent.delegate"}
     call = {"lane": "step_d", "step_id": "step_d.1.0", "uid": "step_e", "capability": "mail.search"}
     board = follow(
-        Board(),
+        RunView(),
         event("tool_call_start", **opens, args={"task": "look"}, risk="Low"),
         event("tool_call_start", **call, args={"query": "acme"}, risk="None"),
         event("tool_call_end", **call, status="completed", seconds=0.5, error=""),
@@ -166,7 +166,7 @@ def test_the_calls_of_a_sub_agent_stand_under_the_call_that_opened_it() -> None:
 
 def test_the_calls_of_a_run_without_a_plan_are_lines_themselves() -> None:
     call = {"lane": "main", "step_id": "main.1.0", "call_id": "c", "capability": "tickets.list"}
-    board = follow(Board(), event("tool_call_start", **call, args={"state": "open"}, risk="None"))
+    board = follow(RunView(), event("tool_call_start", **call, args={"state": "open"}, risk="None"))
     assert "▶ tickets.list" in shown(board)[0]
     board = fold(board, event("tool_call_end", **call, status="failed", seconds=0.5, error="no such table"))
     assert "✗ tickets.list" in shown(board)[0]
@@ -204,7 +204,7 @@ def test_a_long_plan_fits_the_screen_and_what_is_left_out_is_counted(
 
 @pytest.mark.parametrize("height", range(7, 24))
 def test_it_fits_a_screen_of_any_height(height: int) -> None:
-    board = heard(halfway("Critical", text=LONG), "The answer. " * 100, "m1")
+    board = with_answer_piece(halfway("Critical", text=LONG), "The answer. " * 100, "m1")
     gates = (event("approval_requested", gate_id=f"g{n}", kind="step", step_id=f"s{n}") for n in range(1, 20))
     rows = shown(follow(board, *gates), 79, height)
     assert len(rows) <= height
@@ -243,9 +243,9 @@ def test_no_argument_passes_for_a_line_of_another_step(width: int, height: int) 
 
 
 def test_the_answer_comes_in_and_one_that_came_to_nothing_goes() -> None:
-    board = heard(heard(Board(), "Half of ", "m1"), "it", "m1")
+    board = with_answer_piece(with_answer_piece(RunView(), "Half of ", "m1"), "it", "m1")
     assert "Half of it" in shown(board)[0]
-    assert "Half" not in "".join(shown(heard(board, "Whole", "m2")))
+    assert "Half" not in "".join(shown(with_answer_piece(board, "Whole", "m2")))
     failed = event("llm_call", role="respond", provider="p", model="m", error="it broke off")
     assert "Half" not in "".join(shown(fold(board, failed)))
     assert "Half" not in "".join(shown(fold(board, event("agent_message", content="Half of it"))))
@@ -259,7 +259,7 @@ def test_a_plan_made_again_keeps_what_is_done_and_drops_the_rest() -> None:
 
 
 def test_a_run_taken_up_by_another_process_counts_its_own_time() -> None:
-    board = taken_up(follow(planned(step("s1")), begins("s1")), START + 3600)
+    board = resumed_view(follow(planned(step("s1")), begins("s1")), START + 3600)
     assert "5.0 s" in row_of("s1", shown(board, at=3605))
 
 
@@ -272,7 +272,7 @@ def test_the_numbers_are_those_that_the_run_itself_records(desk: Desk, waiting: 
     finally:
         agent.close()
     events = recorded_events(settings, waiting.run_id)
-    board = follow(Board(), *events)
+    board = follow(RunView(), *events)
     (spent,) = (told["data"] for told in events if told["type"] == "budget_update")
     assert board.usage == {name: spent[name] for name in board.usage}
     assert [(line.capability, line.state) for line in board.lines] == [("files.write", "done")]

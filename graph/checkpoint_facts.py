@@ -9,7 +9,7 @@ from planwright.checkpoints.upkeep.store_times import Checkpointed
 from planwright.domain.results import answer_id
 
 
-def checkpointed(thread_id: str, snapshot: StateSnapshot) -> Checkpointed:
+def checkpoint_facts(thread_id: str, snapshot: StateSnapshot) -> Checkpointed:
     """Read it from a snapshot of the thread's state."""
     run_id = snapshot.values.get("run_id")
     messages = snapshot.values.get("messages", [])
@@ -18,5 +18,5 @@ def checkpointed(thread_id: str, snapshot: StateSnapshot) -> Checkpointed:
         run_id=run_id,
         ended=any(run_id is not None and message.id == answer_id(run_id) for message in messages),
         steps=frozenset(snapshot.values.get("results") or {}),
-        gates=frozenset(filter(None, (gate_of(found.value) for found in snapshot.interrupts))),
+        gates=frozenset(filter(None, (gate_of(interrupt.value) for interrupt in snapshot.interrupts))),
     )
