@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import ValidationError
 
-from planwright.approvals.gate import request
+from planwright.approvals.gate import gate_prompt
 from planwright.checkpoints.consent.acceptance import acceptable
 from planwright.checkpoints.consent.approval_scope import Remember
 from planwright.checkpoints.consent.gate import Answer, Decision, Gate
@@ -47,7 +46,7 @@ class Bound:
     """The plan of an edit, as it was sent; None for other answers."""
 
 
-def bind(answer: Any, gates: Sequence[Gate], interrupts: Mapping[str, str], channel: str) -> list[Bound]:
+def bind(answer: object, gates: Sequence[Gate], interrupts: Mapping[str, str], channel: str) -> list[Bound]:
     """Bind an answer to open gates.
 
     `interrupts` maps interrupt ids to gate ids. Accepts `{"decisions": […]}`, one decision, a
@@ -77,7 +76,7 @@ def bind(answer: Any, gates: Sequence[Gate], interrupts: Mapping[str, str], chan
     return [_bound(gates[0], answer, channel)]
 
 
-def read_decision(answer: Any, channel: str) -> tuple[Decision, object]:
+def read_decision(answer: object, channel: str) -> tuple[Decision, object]:
     """Read one decision, and the plan of an edit. Raises GateError when it is not exactly one."""
     form = _single_decision(answer)
     word = _word(form["type"])
@@ -109,7 +108,7 @@ def read_decision(answer: Any, channel: str) -> tuple[Decision, object]:
     return decision, _edited_plan(form) if word == "edit" else None
 
 
-def signed(answer: Any, person: str) -> Any:
+def signed(answer: object, person: str) -> object:
     """Put a person's name to each decision of an answer, in whatever form of `bind` it came.
 
     Raises GateError when the answer names one itself: at a door that knows who asks, that counts for nothing.
@@ -119,28 +118,30 @@ def signed(answer: Any, person: str) -> Any:
     return _signed(answer, person)
 
 
-def _signed(form: Any, person: str) -> Any:
+def _signed(form: object, person: str) -> object:
     if isinstance(form, list | tuple):
         return [_signature(decision, person) for decision in form]
-    if isinstance(form, Mapping) and isinstance(decisions := form.get("decisions"), list | tuple):
-        return {
-            **_signature(form, person),
-            "decisions": [_signature(decision, person) for decision in decisions],
-        }
-    return _signature(form, person)
+    if not isinstance(form, Mapping):
+        return _signature(form, person)
+    signature = _with_name(form, person)
+    if isinstance(decisions := form.get("decisions"), list | tuple):
+        signature["decisions"] = [_signature(decision, person) for decision in decisions]
+    return signature
 
 
-def _signature(form: Any, person: str) -> Any:
+def _signature(form: object, person: str) -> object:
     if isinstance(form, bool | str):
         return {"type": form, "decided_by": person}
-    if not isinstance(form, Mapping):
-        return form
+    return _with_name(form, person) if isinstance(form, Mapping) else form
+
+
+def _with_name(form: Mapping[str, object], person: str) -> dict[str, object]:
     if "decided_by" in form:
         raise GateError("an answer does not say who gives it: the credential does", "leave decided_by out")
     return {**form, "decided_by": person}
 
 
-def _word(value: bool | str) -> Answer:
+def _word(value: object) -> Answer:
     """Read the word of a decision. Letters that only look like it, or become it in small, are not it."""
     text = str(value).strip(" \t\r\n")
     word = _WORDS.get(text.lower()) if text.isascii() else None
@@ -149,7 +150,7 @@ def _word(value: bool | str) -> Answer:
     return word
 
 
-def _approval_scope(form: Mapping[str, Any], word: Answer) -> Remember | None:
+def _approval_scope(form: Mapping[str, object], word: Answer) -> Remember | None:
     """Read whether an approval is to hold for the same call again: a scope, or scope and arguments."""
     standing = form.get("remember")
     if standing is None:
@@ -167,7 +168,7 @@ def _approval_scope(form: Mapping[str, Any], word: Answer) -> Remember | None:
         ) from error
 
 
-def _effects(form: Mapping[str, Any], word: Answer) -> tuple[EffectAnswer, ...]:
+def _effects(form: Mapping[str, object], word: Answer) -> tuple[EffectAnswer, ...]:
     """Read what is said of effects in doubt, one by one; whether they are those of the gate is seen later."""
     answers = form.get("effects")
     if answers is None:
@@ -184,7 +185,7 @@ def _effects(form: Mapping[str, Any], word: Answer) -> tuple[EffectAnswer, ...]:
         raise GateError(f"`effects` {where}: {first['msg'].lower()}", f"send {_EFFECTS}") from error
 
 
-def _single_decision(answer: Any) -> Mapping[str, Any]:
+def _single_decision(answer: object) -> Mapping[str, object]:
     """Take the one decision out of the form it came in, as a mapping with a `type`."""
     form = answer
     if isinstance(form, Mapping) and "decisions" in form:
@@ -209,12 +210,12 @@ def _single_decision(answer: Any) -> Mapping[str, Any]:
     return form
 
 
-def _edited_plan(form: Mapping[str, Any]) -> object:
+def _edited_plan(form: Mapping[str, object]) -> object:
     """Find the plan of an edit, in LangChain's form or that of the Agent Inbox. Raises GateError."""
     edits = [(form[key], name) for key, name in _EDIT_FORMS if form.get(key) is not None]
-    if len(edits) != 1 or not isinstance(edits[0][0], Mapping):
+    action, name = edits[0] if len(edits) == 1 else (None, "")
+    if not isinstance(action, Mapping):
         raise GateError("an edit brings the whole edited plan, once", f"send {_EDIT}")
-    action, name = edits[0]
     if action.keys() != {name, "args"} or action[name] != "approve_plan":
         raise GateError(
             f"an edit is of approve_plan, not of {_quoted(action.get(name))}: change the steps of its plan",
@@ -226,17 +227,15 @@ def _edited_plan(form: Mapping[str, Any]) -> object:
     return args["plan"]
 
 
-def one_for_all(answer: Any, gates: Sequence[Gate]) -> Any:
+def one_for_all(answer: object, gates: Sequence[Gate]) -> object:
     """Take the same decision over each call of a gate for one over the gate; GateError where they differ.
 
     Clients that follow LangChain's form send a decision for each action that is asked for.
     """
-    decisions = answer.get("decisions") if isinstance(answer, Mapping) else None
-    if (
-        not isinstance(decisions, list)
-        or len(decisions) < 2
-        or len(decisions) not in {len(g.calls) for g in gates}
-    ):
+    if not isinstance(answer, Mapping):
+        return answer
+    decisions, counts = answer.get("decisions"), {len(gate.calls) for gate in gates}
+    if not isinstance(decisions, list) or len(decisions) < 2 or len(decisions) not in counts:
         return answer
     if any(decision != decisions[0] for decision in decisions):
         raise GateError(
@@ -246,13 +245,13 @@ def one_for_all(answer: Any, gates: Sequence[Gate]) -> Any:
     return {**answer, "decisions": decisions[:1]}
 
 
-def _bound(gate: Gate, answer: Any, channel: str) -> Bound:
+def _bound(gate: Gate, answer: object, channel: str) -> Bound:
     answer = one_for_all(answer, [gate])
     decision, edit = read_decision(answer, channel)
     acceptable(gate, decision)
     brought = _single_decision(answer).get("args")
     if decision.answer == "approve" and not (brought is None or isinstance(brought, str)):
-        action = request(gate)["action_requests"][0]
+        action = gate_prompt(gate)["action_requests"][0]
         if brought != {"action": action["name"], "args": action["args"]}:
             raise GateError(
                 "the answer is `approve` and brings other arguments than are shown",
@@ -262,13 +261,13 @@ def _bound(gate: Gate, answer: Any, channel: str) -> Bound:
 
 
 def _named(
-    answer: Mapping[str, Any], gates: Sequence[Gate], interrupts: Mapping[str, str]
-) -> list[tuple[Gate, Any]]:
+    answer: Mapping[str, object], gates: Sequence[Gate], interrupts: Mapping[str, str]
+) -> list[tuple[Gate, object]]:
     """Read a map by interrupt or gate id; empty when the mapping is a decision itself."""
     if answer.keys() & {"type", "decisions"}:
         return []
     open_ = {gate.gate_id: gate for gate in gates}
-    named: list[tuple[Gate, Any]] = []
+    named: list[tuple[Gate, object]] = []
     for key, form in answer.items():
         gate = open_.get(interrupts.get(str(key), str(key)))
         if gate is None:
@@ -281,13 +280,14 @@ def _named(
     return named
 
 
-def gate_meant(form: Any) -> Any:
+def gate_meant(form: object) -> object:
     """Find the gate id that an answer names: beside its decision, or inside it; None when it names none."""
     if isinstance(form, Mapping):
         beside = form.get("gate_id")
         return gate_meant(form.get("decisions")) if beside is None else beside
-    single = isinstance(form, Sequence) and not isinstance(form, str) and len(form) == 1
-    return gate_meant(form[0]) if single else None
+    if isinstance(form, Sequence) and not isinstance(form, str) and len(form) == 1:
+        return gate_meant(form[0])
+    return None
 
 
 def _quoted(value: object) -> str:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import Any
 
 from pydantic import JsonValue
 
-from planwright.approvals.gate import open_gate, wait_for_decision
+from planwright.approvals.cards import Card, card_steps
+from planwright.approvals.gate import GateQuestion, open_gate, wait_for_decision
 from planwright.capabilities.gateway.step_gates import check_step_gates, step_gate_id
 from planwright.checkpoints.consent.allow_rules import AllowRules
 from planwright.checkpoints.consent.gate import Decision, Gate, GateKind, gate_id
@@ -36,7 +36,7 @@ class CallGates:
     async def open(
         self,
         checked: CheckedStep,
-        card: dict[str, Any],
+        card: Card,
         invocation: Invocation,
         plan_gate: str = "",
         decision: Decision | None = None,
@@ -53,18 +53,19 @@ class CallGates:
         return gate.gate_id
 
     async def open_named(
-        self, gate: StepGate, checked: CheckedStep, card: dict[str, Any], invocation: Invocation
+        self, gate: StepGate, checked: CheckedStep, card: Card, invocation: Invocation
     ) -> Gate:
         """Write down one of the gates a step has to pass, and return its row; only people decide it."""
         id_, lasts = step_gate_id(invocation.run_id, checked, gate), gate.expires_s
-        row = open_gate(invocation, self._settings, id_, sha256(card), card, checked.uid, "step", lasts)
+        question = GateQuestion(id_, card, sha256(card), "step", checked.uid, lasts)
+        row = open_gate(invocation, self._settings, question)
         return await self._open(row, checked, invocation)
 
     async def passed(self, checked: CheckedStep, args: dict[str, JsonValue], run_id: str) -> Gate | None:
         """Return the last of the gates a step has to pass. Raises CapabilityForbidden unless all are open."""
         return await check_step_gates(self._gates, run_id, checked, args)
 
-    async def ask(self, checked: CheckedStep, card: dict[str, Any], invocation: Invocation) -> str:
+    async def ask(self, checked: CheckedStep, card: Card, invocation: Invocation) -> str:
         """Put a question to a person, in the place of a call, and return the id of its gate."""
         return (await self._open(self._row("info", checked, card, invocation), checked, invocation)).gate_id
 
@@ -79,12 +80,11 @@ class CallGates:
         """Read how a gate was decided."""
         return await self._gates.read(id_)
 
-    def _row(
-        self, kind: GateKind, checked: CheckedStep, card: dict[str, Any], invocation: Invocation
-    ) -> Gate:
+    def _row(self, kind: GateKind, checked: CheckedStep, card: Card, invocation: Invocation) -> Gate:
         subject = checked.gate_subject
         id_ = gate_id(invocation.run_id, kind, subject)
-        return open_gate(invocation, self._settings, id_, sha256(card), card, subject, kind)
+        question = GateQuestion(id_, card, sha256(card), kind, subject)
+        return open_gate(invocation, self._settings, question)
 
     async def _open(self, row: Gate, checked: CheckedStep, invocation: Invocation) -> Gate:
         gate = await self._gates.open(row, invocation.lease)
@@ -112,16 +112,16 @@ class CallGates:
         return approval(first.given_by, "rule", f"by rule {names} of {first.given_at[:10]}")
 
 
-def includes(card: dict[str, Any], checked: CheckedStep) -> bool:
+def includes(card: Card, checked: CheckedStep) -> bool:
     """Say whether the card of an approved plan showed that the gate of a step is included."""
-    return any(step.get("gate_included") == checked.uid for step in card["steps"])
+    return any(step.get("gate_included") == checked.uid for step in card_steps(card))
 
 
-def shows_chain(card: dict[str, Any], checked: CheckedStep, chain: Chain) -> bool:
+def shows_chain(card: Card, checked: CheckedStep, chain: Chain) -> bool:
     """Say whether the card of a plan showed the definition of the chain that one of its steps calls."""
-    for step in card["steps"]:
-        defined = step.get("chain")
-        if step["id"] == checked.step.id and defined and defined["definition"] == chain.hash:
+    for step in card_steps(card):
+        calls = step.get("chain")
+        if step["id"] == checked.step.id and isinstance(calls, dict) and calls["definition"] == chain.hash:
             return True
     return False
 

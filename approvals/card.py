@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
+from planwright.approvals.cards import Card, card_steps
 from planwright.approvals.lookalikes import lookalikes
 from planwright.domain.doubt import Doubt
 from planwright.domain.plan import CheckedStep, Plan, PlanStep, PolicyEvidence
@@ -17,46 +18,55 @@ from planwright.planning.step_gates import NOT_BOUND
 from planwright.state.agent_state import StepTask
 
 
+@dataclass(frozen=True)
+class PlanProgress:
+    """A verified plan, and how far it is done."""
+
+    plan: Plan
+    """The plan."""
+    checked: list[CheckedStep]
+    """Its steps as verified, in dependency order."""
+    results: Mapping[str, StepResult]
+    """Results of the steps that have ended, by uid."""
+    values: Mapping[str, dict[str, JsonValue]] = field(default_factory=dict)
+    """Arguments with their references resolved, by the id of their step, as far as they are known."""
+
+
 def plan_card(
-    plan: Plan,
-    checked: list[CheckedStep],
+    progress: PlanProgress,
     changes: Sequence[str],
-    results: Mapping[str, StepResult],
     *,
-    estimate: Mapping[str, Any],
+    estimate: Mapping[str, JsonValue],
     with_gates: bool = False,
-    values: Mapping[str, dict[str, JsonValue]] | None = None,
-) -> dict[str, Any]:
+) -> Card:
     """List goal, steps in dependency order, arguments, risk, mode, own gates, and what an edit changed.
 
     `with_gates` when approving the plan also opens the gates of its steps, each for once: the card
-    names them by uid. Those whose arguments are not known yet are not included. `values` are arguments with
-    their references resolved, by step. `done` names the steps that do not run again, and the run whose record
-    counts.
+    names them by uid. Those whose arguments are not known yet are not included. `done` names the steps that
+    do not run again, and the run whose record counts.
     """
-    ids, known = {entry.uid: entry.step.id for entry in checked}, values or {}
-    done = [(entry, results[entry.uid]) for entry in checked if entry.uid in results]
+    plan, checked, results = progress.plan, progress.checked, progress.results
+    ids = {entry.uid: entry.step.id for entry in checked}
+    done: Card = {entry.step.id: "this run" for entry in checked if entry.kept}
+    for entry in checked:
+        if (result := results.get(entry.uid)) and result.status == "completed":
+            done[entry.step.id] = result.kept_from or "this run"
     return {
         "goal": plan.goal,
         "plan_id": plan.plan_id,
         "revision": plan.revision,
         "risk": highest_risk(*(entry.risk for entry in checked)),
-        "steps": [_step(entry, ids, with_gates, known.get(entry.step.id)) for entry in checked],
+        "steps": [_step(entry, ids, with_gates, progress.values.get(entry.step.id)) for entry in checked],
         "changes": list(changes),
         "estimate": dict(estimate),
-        "done": {entry.step.id: "this run" for entry in checked if entry.kept}
-        | {
-            entry.step.id: result.kept_from or "this run"
-            for entry, result in done
-            if result.status == "completed"
-        },
+        "done": done,
         **_decisions(plan),
     }
 
 
 def _step(
     entry: CheckedStep, ids: Mapping[str, str], with_gates: bool, values: dict[str, JsonValue] | None
-) -> dict[str, Any]:
+) -> Card:
     """List one step: what it calls with what, after which steps, and how grave that is."""
     return {
         "id": entry.step.id,
@@ -82,69 +92,75 @@ def _step(
     }
 
 
-def _follows(entry: CheckedStep, ids: Mapping[str, str]) -> list[dict[str, str]]:
+def _follows(entry: CheckedStep, ids: Mapping[str, str]) -> list[JsonValue]:
     """Show which steps it waits for only because both use something, and what that is."""
     return [{"after": ids[edge.uid], "both_use": edge.resource} for edge in entry.follows]
 
 
-def order_added(card: Mapping[str, Any]) -> list[dict[str, str]]:
+def order_added(card: Mapping[str, JsonValue]) -> list[Card]:
     """List the waits on a card that no dependency asks for: which step, after which, over what."""
-    steps = card["steps"]
-    return [{"step_id": step["id"], **edge} for step in steps for edge in step.get("follows", ())]
+    return [{"step_id": step["id"], **edge} for step in card_steps(card) for edge in _edges(step)]
+
+
+def _edges(step: Card) -> list[Card]:
+    edges = step.get("follows")
+    return [edge for edge in edges if isinstance(edge, dict)] if isinstance(edges, list) else []
 
 
 def _known_gate(entry: CheckedStep) -> bool:
     return entry.gated and not has_reference(entry.step.params)
 
 
-def _chain(entry: CheckedStep) -> dict[str, Any]:
+def _chain(entry: CheckedStep) -> Card:
     """Show what a chain is: its definition by hash, and its calls as they are defined."""
     if entry.chain is None:
         return {}
-    calls = [
+    calls: list[JsonValue] = [
         {"id": call.id, "capability": call.capability, "arguments": call.arguments}
         for call in entry.chain.calls
     ]
     return {"chain": {"definition": entry.chain.hash, "calls": calls}}
 
 
-def _hint(step: PlanStep) -> dict[str, Any]:
+def _hint(step: PlanStep) -> Card:
     """Show what a step asks of its model, where it asks one."""
     return {"model_hint": step.routed_by.model_dump(mode="json")} if step.routed_by else {}
 
 
-def _undone_by(step: PlanStep) -> dict[str, Any]:
+def _undone_by(step: PlanStep) -> Card:
     """Show the call that the plan declares to undo a step, where it declares one."""
     return {"compensation": step.compensation.model_dump(mode="json")} if step.compensation else {}
 
 
-def _gates(entry: CheckedStep) -> dict[str, Any]:
+def _gates(entry: CheckedStep) -> Card:
     """Show the gates that a step has to pass, who opens them, and the decisions that come before it."""
-    gates = [gate.model_dump(mode="json", exclude_defaults=True) for gate in entry.gates]
-    named = {"requires": list(entry.step.requires)} if entry.step.requires else {}
-    decisions = {"decisions": list(entry.decisions)} if entry.decisions else {}
+    gates: list[JsonValue] = [gate.model_dump(mode="json", exclude_defaults=True) for gate in entry.gates]
+    named: Card = {"requires": list(entry.step.requires)} if entry.step.requires else {}
+    decisions: Card = {"decisions": list(entry.decisions)} if entry.decisions else {}
     return {**named, **({"gates": gates} if gates else {}), **decisions}
 
 
-def _before(checked: CheckedStep) -> dict[str, Any]:
+def _before(checked: CheckedStep) -> Card:
     """Show the decisions that come before a step."""
     return {"decisions": [f"{name} ({NOT_BOUND})" for name in checked.decisions]} if checked.decisions else {}
 
 
-def _decisions(plan: Plan) -> dict[str, Any]:
+def _decisions(plan: Plan) -> Card:
     """Show the decisions that steps wait for, and that nobody can take them yet."""
     if not plan.decision_checkpoints:
         return {}
-    checkpoints = [checkpoint.model_dump(mode="json") for checkpoint in plan.decision_checkpoints]
+    checkpoints: list[JsonValue] = [
+        checkpoint.model_dump(mode="json") for checkpoint in plan.decision_checkpoints
+    ]
     return {"decision_checkpoints": checkpoints, "decisions": NOT_BOUND}
 
 
-def _tools(step: PlanStep) -> dict[str, Any]:
+def _tools(step: PlanStep) -> Card:
     """Show the tools of a step that a model does among its arguments."""
     return {"tools": list(step.tool_hints)} if step.agentic else {}
 
 
-def step_card(task: StepTask, args: dict[str, JsonValue], policy: PolicyEvidence, why: str) -> dict[str, Any]:
+def step_card(task: StepTask, args: dict[str, JsonValue], policy: PolicyEvidence, why: str) -> Card:
     """List one call with its resolved arguments, its risk, why it asks, and by which rule of the policy."""
     checked = task["checked"]
     return {
@@ -165,12 +181,13 @@ def step_card(task: StepTask, args: dict[str, JsonValue], policy: PolicyEvidence
     }
 
 
-def doubt_list(doubts: Sequence[Doubt], steps: Sequence[str]) -> dict[str, Any]:
+def doubt_list(doubts: Sequence[Doubt], steps: Sequence[str]) -> Card:
     """List the steps in doubt and, one by one, the effects."""
-    effects = [doubt.model_dump(mode="json") for doubt in doubts]
-    return {"in_doubt": list(steps), **({"effects": effects} if effects else {})}
+    effects: list[JsonValue] = [doubt.model_dump(mode="json") for doubt in doubts]
+    card: Card = {"in_doubt": [*steps]}
+    return {**card, **({"effects": effects} if effects else {})}
 
 
-def marked(args: dict[str, JsonValue]) -> dict[str, Any]:
+def marked(args: dict[str, JsonValue]) -> Card:
     """Mark letters that look like others, where arguments hold any."""
     return {"marks": marks} if (marks := lookalikes(args)) else {}

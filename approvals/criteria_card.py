@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from pydantic import JsonValue
+
+from planwright.approvals.cards import Card, card_steps
 from planwright.domain.plan import CheckedStep
 
 
-def with_criteria(card: dict[str, Any], checked: Sequence[CheckedStep], *, judged: bool) -> dict[str, Any]:
+def with_criteria(card: Card, checked: Sequence[CheckedStep], *, judged: bool) -> Card:
     """Add to each step of a card its criterion in words, and whether the role critic judges it."""
-    rubrics = {
+    rubrics: dict[JsonValue, str] = {
         entry.step.id: entry.step.success_criteria.rubric
         for entry in checked
         if entry.step.success_criteria and entry.step.success_criteria.rubric
     }
-    steps = [
+    steps: list[JsonValue] = [
         {**step, "criterion": rubrics[step["id"]], "judged": "by the critic" if judged else "not judged"}
         if step["id"] in rubrics
         else step
-        for step in card["steps"]
+        for step in card_steps(card)
     ]
     return {**card, "steps": steps}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from langgraph.types import Command, StateSnapshot
 
@@ -27,8 +26,8 @@ class Answering:
         self._clock = clock
 
     async def resume(
-        self, answer: Any, run: Run, snapshot: StateSnapshot, channel: str
-    ) -> Command[Any] | None:
+        self, answer: object, run: Run, snapshot: StateSnapshot, channel: str
+    ) -> Command[str] | None:
         """Decide the gates an answer names, then resume exactly their interrupts."""
         gates = await self._stores.gates.of_thread(run.thread_id)
         interrupts = {interrupt.id: gate_of(interrupt.value) for interrupt in snapshot.interrupts}
@@ -41,7 +40,7 @@ class Answering:
         resumed = {id_: decided[gate] for id_, gate in interrupts.items() if gate in decided}
         return Command(resume=resumed) if resumed else None
 
-    async def inside(self, gate: Gate, answer: Any, snapshot: StateSnapshot, channel: str) -> str:
+    async def inside(self, gate: Gate, answer: object, snapshot: StateSnapshot, channel: str) -> str:
         """Take an answer that came through the user's own graph; returns why not, if it is refused.
 
         LangGraph hands a bare answer to whichever gate asks next, so here it has to name its gate.
@@ -55,7 +54,7 @@ class Answering:
             return str(error)
         return ""
 
-    async def decide_ended(self, name: str, effects: list[Any], by: str) -> None:
+    async def decide_ended(self, name: str, effects: list[object], by: str) -> None:
         """Decide over what a run, or the newest of a thread, left in doubt when it ended.
 
         Raises GateError for an answer that leaves one out, RunError when there is no such run.
@@ -74,7 +73,7 @@ class Answering:
         return item.decision.model_copy(update={"plan": plan})
 
 
-def gate_of(value: Any) -> str:
+def gate_of(value: object) -> str:
     """Read which gate an interrupt asks for; empty when it is none of ours."""
     return str(value.get("gate_id", "")) if isinstance(value, Mapping) else ""
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypeGuard
 
 from pydantic import ValidationError
 
+from planwright.approvals.cards import Card, card_steps
 from planwright.domain.errors import GateError
 from planwright.domain.plan import AGENT, Plan, PlanStep
 from planwright.domain.plan_diff import needs_of
@@ -39,7 +40,7 @@ _STEP_FACTS = (
 _PLAN_FACTS = ("plan_id", "revision", "risk", "changes", "done", "estimate", "replans_left", "decisions")
 
 
-def read_edit(edit: object, base: Plan, card: Mapping[str, Any]) -> Plan:
+def read_edit(edit: object, base: Plan, card: Card) -> Plan:
     """Read an edit of `base`, which was shown as `card`, as its next revision.
 
     Raises GateError, saying what cannot be taken over. Whether the plan may run is for the rules to say.
@@ -50,7 +51,7 @@ def read_edit(edit: object, base: Plan, card: Mapping[str, Any]) -> Plan:
         raise _refusal("the edited plan has no list `steps`")
     _facts_stay(fields, _PLAN_FACTS, card, "the plan")
     known = {step.id: step for step in base.steps}
-    seen = {str(step["id"]): step for step in card["steps"]}
+    seen = {str(step["id"]): step for step in card_steps(card)}
     whole = [_step(entry, known, seen) for entry in entries]
     steps = [step for step, _ in whole]
     if all(step.closing for step in steps):
@@ -70,7 +71,7 @@ def read_edit(edit: object, base: Plan, card: Mapping[str, Any]) -> Plan:
 
 
 def _step(
-    entry: object, known: Mapping[str, PlanStep], seen: Mapping[str, Mapping[str, Any]]
+    entry: object, known: Mapping[str, PlanStep], seen: Mapping[str, Card]
 ) -> tuple[PlanStep, list[str] | None]:
     """Lay a given step over the one it changes; the second part is its `after`, where it has one."""
     fields = _named(entry, STEP, "a step", (*_STEP_FACTS, "after"))
@@ -80,7 +81,7 @@ def _step(
     after = fields.pop("after", None)
     if "depends_on" in fields and after is not None:
         raise _refusal(f"{where} has both `after` and `depends_on`")
-    if after is not None and not _ids(after):
+    if after is not None and not _are_ids(after):
         raise _refusal(f"{where}: `after` is a list of step ids")
     fields = _agentic(fields, known.get(name), where)
     base = known[name].model_dump() if name in known else {}
@@ -94,7 +95,7 @@ def _step(
     return step, None if after is None else [str(id_) for id_ in after]
 
 
-def _agentic(fields: dict[str, Any], base: PlanStep | None, where: str) -> dict[str, Any]:
+def _agentic(fields: dict[str, object], base: PlanStep | None, where: str) -> dict[str, object]:
     """Read a step shown as an agent with tools as the plan spells it: no capability, and hints."""
     name = fields.get("capability", base.shown_name if base else None)
     if name != AGENT:
@@ -109,7 +110,7 @@ def _agentic(fields: dict[str, Any], base: PlanStep | None, where: str) -> dict[
     return {**fields, "capability": None}
 
 
-def _ordered(draft: Plan, after: Mapping[str, list[str]], seen: Mapping[str, Mapping[str, Any]]) -> Plan:
+def _ordered(draft: Plan, after: Mapping[str, list[str]], seen: Mapping[str, Card]) -> Plan:
     """Turn what steps come `after` into what they depend on.
 
     What is shown there includes what a step waits for by its references; that needs no declaration.
@@ -123,7 +124,8 @@ def _ordered(draft: Plan, after: Mapping[str, list[str]], seen: Mapping[str, Map
     ]
     plan = draft.model_copy(update={"steps": tuple(steps)})
     for id_, needs in needs_of(plan).items():
-        cut = set(seen.get(id_, {}).get("after", ())) - set(after.get(id_, needs))
+        shown_after = seen.get(id_, {}).get("after")
+        cut = set(shown_after if isinstance(shown_after, list) else ()) - set(after.get(id_, needs))
         if needed := [name for name in needs if name in cut]:
             raise _refusal(f"step {id_!r} still needs {', '.join(needed)}: its params or inputs refer to it")
     return Plan.model_validate(plan.model_dump())  # a copy would keep what was computed of the old steps
@@ -149,12 +151,12 @@ def _closing(base: Plan, steps: Sequence[PlanStep]) -> list[PlanStep]:
     ]
 
 
-def _named(raw: object, form: Form, where: str, more: Sequence[str]) -> dict[str, Any]:
+def _named(raw: object, form: Form, where: str, more: Sequence[str]) -> dict[str, object]:
     """Name fields as the model does. Raises GateError for what it does not know, and for one given twice."""
     if not isinstance(raw, Mapping):
         raise _refusal(f"{where} is no object")
     names = {**form.official, **{name: name for name in more}}
-    fields: dict[str, Any] = {}
+    fields: dict[str, object] = {}
     for key, value in raw.items():
         name = names.get(key) if isinstance(key, str) else None
         if name is None:
@@ -165,16 +167,17 @@ def _named(raw: object, form: Form, where: str, more: Sequence[str]) -> dict[str
     return fields
 
 
-def _facts_stay(fields: dict[str, Any], facts: Sequence[str], card: Mapping[str, Any], where: str) -> None:
+def _facts_stay(fields: dict[str, object], facts: Sequence[str], card: Card, where: str) -> None:
     """Take out what follows from the rest of a plan. Raises GateError where it was changed."""
     for name in facts:
         if name in fields and (name not in card or fields.pop(name) != card[name]):
             raise _refusal(f"{where}: `{name}` follows from the rest, it cannot be set")
 
 
-def _ids(after: object) -> bool:
-    is_list = isinstance(after, Sequence) and not isinstance(after, str | bytes)
-    return is_list and all(isinstance(id_, str | int) and not isinstance(id_, bool) for id_ in after)  # type: ignore[attr-defined]
+def _are_ids(after: object) -> TypeGuard[Sequence[str | int]]:
+    if not isinstance(after, Sequence) or isinstance(after, str | bytes):
+        return False
+    return all(isinstance(id_, str | int) and not isinstance(id_, bool) for id_ in after)
 
 
 def _refusal(cause: str) -> GateError:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 from planwright.approvals.card import doubt_list
+from planwright.approvals.cards import Card
 from planwright.critic.ruling import why
 from planwright.domain.doubt import Doubt
 from planwright.domain.hashing import spelled
@@ -16,26 +17,35 @@ from planwright.domain.risk import highest_risk
 PREVIEW = 300
 
 
+@dataclass(frozen=True)
+class JudgedPlan:
+    """A plan that has run, and what the critic rules."""
+
+    goal: str
+    """Goal of the plan, in words."""
+    checked: list[CheckedStep]
+    """Its steps as verified."""
+    results: Mapping[str, StepResult]
+    """Results of its steps, by uid."""
+    verdict: Verdict
+    """What the critic rules, and why."""
+
+
 def escalation_card(
-    goal: str,
-    checked: list[CheckedStep],
-    results: Mapping[str, StepResult],
-    verdict: Verdict,
-    replans_left: int,
-    doubts: Sequence[Doubt] = (),
-    undo: Sequence[str] = (),
-) -> dict[str, Any]:
+    judged: JudgedPlan, replans_left: int, doubts: Sequence[Doubt] = (), undo: Sequence[str] = ()
+) -> Card:
     """Show what was not accepted and why, what became of every step, and what each answer would do.
 
     `approve` runs again what failed. Where nothing failed and a step is only not accepted, it is accepted as
     it is; not where policy or safety fail. `undo` names the effects that could be undone afterwards.
     """
+    goal, checked, results, verdict = judged.goal, judged.checked, judged.results, judged.verdict
     scores = {score.step_id: score for score in verdict.step_scores}
     open_ = not_accepted(checked, results, scores)
     again = any(result.status == "failed" for _, result in open_)
     floor = not again and any(score.floor_broken for score in scores.values())
     doubtful = [entry.step.id for entry, result in open_ if result.code == "in_doubt"]
-    args = {entry.step.id: _why(result, scores.get(entry.step.id)) for entry, result in open_}
+    args: Card = {entry.step.id: _why(result, scores.get(entry.step.id)) for entry, result in open_}
     answers = _answers(doubts, again=again, floor=floor, respond=replans_left > 0)
     return {
         "goal": goal,
@@ -76,9 +86,9 @@ def _why(result: StepResult, score: StepScore | None) -> str:
     return why(result, score)
 
 
-def _step(entry: CheckedStep, result: StepResult | None, score: StepScore | None) -> dict[str, Any]:
+def _step(entry: CheckedStep, result: StepResult | None, score: StepScore | None) -> Card:
     """Show one step: what it was to do, what came of it, and what the critic noticed."""
-    row = {
+    row: Card = {
         "id": entry.step.id,
         "capability": entry.step.shown_name,
         "params": entry.step.params,

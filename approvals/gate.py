@@ -7,18 +7,22 @@ scalar answer left over from another gate of the same superstep would otherwise 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, get_args
+from typing import NotRequired, get_args
 
 from langgraph.types import interrupt
+from pydantic import JsonValue
+from typing_extensions import TypedDict
 
+from planwright.approvals.cards import Card, card_steps
 from planwright.checkpoints.consent.approval_scope import RememberScope
 from planwright.checkpoints.consent.gate import Answer, Gate, GateKind
 from planwright.checkpoints.consent.gates import Gates
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation
 
-_EDITED_ACTION: dict[str, Any] = {
+_EDITED_ACTION: dict[str, object] = {
     "type": "object",
     "properties": {
         "name": {"const": "approve_plan"},
@@ -32,23 +36,23 @@ _EDITED_ACTION: dict[str, Any] = {
 }
 
 
-_EFFECT: dict[str, Any] = {
+_EFFECT: dict[str, object] = {
     "type": "object",
     "properties": {"key": {"type": "string", "minLength": 4}, "happened": {"type": "boolean"}, "result": {}},
     "required": ["key", "happened"],
 }
 
 
-def _response_schema(*answers: Answer, most: int = 1, doubts: int = 0) -> dict[str, Any]:
+def _response_schema(*answers: Answer, most: int = 1, doubts: int = 0) -> dict[str, object]:
     """Describe LangChain's HITLResponse: one decision, or the same one for each of `most` calls.
 
     Where effects are in doubt, `respond` says of each whether it happened; of a single one, words do.
     """
     message = {"type": "string"}
-    response: dict[str, Any] = {"message": {**message, "minLength": 1}}
+    response: dict[str, object] = {"message": {**message, "minLength": 1}}
     if doubts:
         response |= {"effects": {"type": "array", "minItems": doubts, "maxItems": doubts, "items": _EFFECT}}
-    fields: dict[Answer, dict[str, Any]] = {
+    fields: dict[Answer, dict[str, object]] = {
         "approve": {"remember": {"enum": list(get_args(RememberScope))}} if "edit" not in answers else {},
         "edit": {"edited_action": _EDITED_ACTION},
         "reject": {"message": message},
@@ -71,32 +75,94 @@ def _response_schema(*answers: Answer, most: int = 1, doubts: int = 0) -> dict[s
 RESPONSE_SCHEMA = _response_schema("approve", "edit", "reject", "respond")
 
 
-def open_gate(
-    invocation: Invocation,
-    settings: Settings,
-    gate_id: str,
-    shown_hash: str,
-    card: dict[str, Any],
-    step_uid: str | None = None,
-    kind: GateKind = "plan",
-    expires_s: float | None = None,
-) -> Gate:
-    """Make the row of a gate that opens now and closes by itself, after `expires_s` where that is said."""
+class ActionRequest(TypedDict):
+    """One action that a gate asks for, as LangChain's ActionRequest."""
+
+    name: str
+    """Name of what is called; `approve_plan` for a plan."""
+    args: dict[str, JsonValue]
+    """Arguments of it."""
+    description: str
+    """What is asked, in a sentence."""
+
+
+class ReviewConfig(TypedDict):
+    """Which answers an action takes, as LangChain's ReviewConfig."""
+
+    action_name: str
+    """Name of the action."""
+    allowed_decisions: list[Answer]
+    """Answers that it takes."""
+
+
+class GatePrompt(TypedDict):
+    """What an interrupt asks: LangChain's HITLRequest, with our keys beside it."""
+
+    action_requests: list[ActionRequest]
+    """Actions that are asked for."""
+    review_configs: list[ReviewConfig]
+    """Answers that they take."""
+    gate_id: str
+    """Id of the gate."""
+    kind: GateKind
+    """What it asks about."""
+    shown: Card
+    """All that a person is shown."""
+    run_id: str
+    """Run that waits for the answer."""
+    thread_id: str
+    """Thread of that run."""
+    plan_hash: str
+    """Hash that an answer may name."""
+    expires_at: str
+    """When it closes by itself: UTC, in ISO 8601."""
+    channel: str | None
+    """Door that the run came through."""
+    remember: NotRequired[list[str]]
+    """How widely an approval may hold, where it may hold for more than this once."""
+    width: NotRequired[list[str]]
+    """How far an approval for the rest of the run goes, in words."""
+    approvals: NotRequired[list[str]]
+    """Who has approved so far, where several people have to."""
+    refused: NotRequired[str]
+    """Why the answer before was not taken."""
+
+
+@dataclass(frozen=True)
+class GateQuestion:
+    """What a gate asks, before it is open."""
+
+    gate_id: str
+    """Id of the gate."""
+    card: Card
+    """All that a person is shown."""
+    shown_hash: str
+    """Hash that an answer may name: of the plan, or of the card."""
+    kind: GateKind = "plan"
+    """What it asks about."""
+    step_uid: str | None = None
+    """Uid of the step that it asks about; None for a plan or a whole run."""
+    expires_s: float | None = None
+    """Seconds until it closes by itself; None for what the caller or the settings say."""
+
+
+def open_gate(invocation: Invocation, settings: Settings, question: GateQuestion) -> Gate:
+    """Make the row of a gate that opens now and closes by itself."""
     now = invocation.clock()
     ttl: float = invocation.context.gate_ttl_s or settings.sessions.gate_ttl_s
-    if invocation.context.gate_ttl_s and step_uid is not None:
+    if invocation.context.gate_ttl_s and question.step_uid is not None:
         ttl = min(ttl, settings.approval.tool_timeout_s)  # somebody sits there and waits
     return Gate(
-        gate_id=gate_id,
+        gate_id=question.gate_id,
         thread_id=invocation.thread_id,
         run_id=invocation.run_id,
         tenant=invocation.context.tenant,
-        kind=kind,
-        step_uid=step_uid,
-        shown_hash=shown_hash,
-        shown=card,
+        kind=question.kind,
+        step_uid=question.step_uid,
+        shown_hash=question.shown_hash,
+        shown=question.card,
         requested_at=now,
-        expires_at=now + timedelta(seconds=expires_s or ttl),
+        expires_at=now + timedelta(seconds=question.expires_s or ttl),
         status="open",
         channel=invocation.context.channel,
     )
@@ -115,7 +181,9 @@ async def wait_for_decision(gates: Gates, gate_id: str, invocation: Invocation) 
             if len(gate.allowed) == 4
             else _response_schema(*gate.allowed, most=len(gate.calls), doubts=len(gate.doubts))
         )
-        prompt = request(gate) | ({"refused": refused} if refused else {})
+        prompt = gate_prompt(gate)
+        if refused:
+            prompt["refused"] = refused
         answer = interrupt(prompt, response_schema=schema)
         if invocation.answered is not None:
             refused = await invocation.answered(gate, answer)
@@ -127,7 +195,7 @@ def tell_decision(gate: Gate, invocation: Invocation) -> None:
     """Tell how a gate was decided, once."""
     if gate.status == "edited":
         return
-    data: dict[str, Any] = {"gate_id": gate.gate_id, "decision": gate.status, "reason": gate.reason}
+    data: dict[str, object] = {"gate_id": gate.gate_id, "decision": gate.status, "reason": gate.reason}
     by = {"by": gate.decided_by, "channel": gate.channel}
     if gate.effects:
         data["effects"] = [effect.model_dump(mode="json") for effect in gate.effects]
@@ -143,14 +211,13 @@ def _tell_approvals(gate: Gate, invocation: Invocation) -> None:
         )
 
 
-def request(gate: Gate) -> dict[str, Any]:
+def gate_prompt(gate: Gate) -> GatePrompt:
     """Phrase a gate as LangChain's HITLRequest, with our keys beside it."""
     actions = _actions(gate)
-    reviewed = dict.fromkeys(str(action["name"]) for action in actions)
-    allowed = list(gate.allowed)
-    return {
+    names = dict.fromkeys(action["name"] for action in actions)
+    prompt: GatePrompt = {
         "action_requests": actions,
-        "review_configs": [{"action_name": name, "allowed_decisions": allowed} for name in reviewed],
+        "review_configs": [{"action_name": name, "allowed_decisions": list(gate.allowed)} for name in names],
         "gate_id": gate.gate_id,
         "kind": gate.kind,
         "shown": gate.shown,
@@ -159,13 +226,17 @@ def request(gate: Gate) -> dict[str, Any]:
         "plan_hash": gate.shown_hash,
         "expires_at": gate.expires_at.isoformat(),
         "channel": gate.channel,
-        **({"remember": list(get_args(RememberScope))} if gate.may_be_remembered else {}),
-        **({"width": words} if (words := _width(gate)) else {}),
-        **({"approvals": [approval.by for approval in gate.approvals]} if gate.quorum > 1 else {}),
     }
+    if gate.may_be_remembered:
+        prompt["remember"] = list(get_args(RememberScope))
+    if words := _width(gate):
+        prompt["width"] = words
+    if gate.quorum > 1:
+        prompt["approvals"] = [approval.by for approval in gate.approvals]
+    return prompt
 
 
-def _actions(gate: Gate) -> list[dict[str, Any]]:
+def _actions(gate: Gate) -> list[ActionRequest]:
     """List what is asked for: the plan, or each call that the gate shows."""
     if gate.kind == "plan":
         return [{"name": "approve_plan", "args": {"plan": gate.shown}, "description": _describe(gate)}]
@@ -186,15 +257,15 @@ def _width(gate: Gate) -> list[str]:
     return [str(width["words"]) for width in widths if isinstance(width, dict)]
 
 
-def describe_call(call: Mapping[str, Any]) -> str:
+def describe_call(call: Mapping[str, object]) -> str:
     """Say on one line which call is asked for, and why."""
     return f"Approve {call['capability']}: {call['description']} ({call['reason']})"
 
 
 def _describe(gate: Gate) -> str:
     if gate.kind == "plan":
-        steps: Any = gate.shown["steps"]
-        count = f"{len(steps)} step{'s' * (len(steps) != 1)}"
+        steps = len(card_steps(gate.shown))
+        count = f"{steps} step{'s' * (steps != 1)}"
         return f"Approve the plan: {gate.shown['goal']} ({count}, risk {gate.shown['risk']})"
     if gate.kind == "escalation":
         headline = (

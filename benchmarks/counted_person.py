@@ -25,7 +25,7 @@ from planwright.domain.errors import PlanwrightError
 from planwright.domain.plan import PlanStep
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
-from planwright.graph.single_call import begin
+from planwright.graph.single_call import SingleCall, begin
 from planwright.state.invocation import utc_now
 
 ROUNDS, REFUSED, PAUSE_S = 40, 3, 0.05
@@ -108,9 +108,8 @@ class Person:
         args = {"text": proposal["text"], "tags": json.loads(proposal["tags"])}
         step = PlanStep(id="remember", capability="memory.write", params=args, description="Remember it")
         stores, context = self.agent.stores, RunContext(provider="embedded")
-        self.agent.loop.call(
-            lambda: begin(stores, step, f"Remember: {SAID}", run["run_id"], "it", context, utc_now)
-        )
+        call = SingleCall(step, f"Remember: {SAID}", run["run_id"], "it")
+        self.agent.loop.call(lambda: begin(stores, call, context, utc_now))
 
     def _enter(self, given: Any, thread: str) -> None:
         context = RunContext(planning_mode=self.stage.shape.mode) if isinstance(given, dict) else None

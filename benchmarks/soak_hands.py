@@ -26,7 +26,7 @@ from planwright.domain.errors import PlanwrightError
 from planwright.domain.plan import PlanStep
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
-from planwright.graph.single_call import begin
+from planwright.graph.single_call import SingleCall, begin
 
 Role = Literal["worker", "person", "last"]
 PEOPLE = ("kim", "sam", "ada")
@@ -157,9 +157,8 @@ class Hand:
         args = {"text": proposal["text"], "tags": json.loads(proposal["tags"])}
         step = PlanStep(id="remember", capability="memory.write", params=args, description="Remember it")
         request, context = f"Remember: {proposal['text']}", RunContext(provider="embedded")
-        self.agent.loop.call(
-            lambda: begin(stores, step, request, proposal["run_id"], proposal["id"], context, now)
-        )
+        call = SingleCall(step, request, proposal["run_id"], proposal["id"])
+        self.agent.loop.call(lambda: begin(stores, call, context, now))
 
     def _answer(self) -> None:
         gates = self.stage.rows(GATES)

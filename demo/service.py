@@ -70,7 +70,8 @@ class Webhook:
 
 def _read_origin(process: subprocess.Popen[str]) -> str:
     """Wait for the line that says where the webhook listens, and return the address in it."""
-    assert process.stdout is not None
+    if process.stdout is None:
+        raise RuntimeError("the webhook was started without a pipe for its output")
     # Reading a pipe has no time limit of its own; killing the process ends the read.
     limit = threading.Timer(START_SECONDS, process.kill)
     limit.start()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -42,3 +42,13 @@ class Timer:
 def timer_of(clock: Clock) -> Timer:
     """Find the timer that goes with a clock: that of the machine, or for the clock of a test that clock."""
     return Timer(boot=boot_id()) if clock is utc_now else Timer(lambda: clock().timestamp())
+
+
+@dataclass(frozen=True)
+class Time:
+    """What an agent tells the time by."""
+
+    clock: Clock = utc_now
+    """Tells the time of day, in UTC."""
+    timer: Timer = field(default_factory=Timer)
+    """Tells how time goes by."""

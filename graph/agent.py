@@ -18,9 +18,10 @@ from planwright.capabilities.mcp.servers import Servers
 from planwright.checkpoints.stores import Stores
 from planwright.checkpoints.upkeep.store_times import refuse_two_times
 from planwright.domain.run_context import read_context
-from planwright.graph.checkpoint_facts import checkpoint_facts
+from planwright.graph.arrivals import Arrival
 from planwright.graph.checks import (
     check_newest,
+    checkpoint_facts,
     in_the_past,
     names_checkpoint,
     nested,
@@ -92,32 +93,31 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         thread = thread_of(merge_configs(self.config, config))
         with self.door.redactor.errors(), naming_next_step(thread):
             merged = await self._newest(config)
-            await self.door.check_tenant(thread, context)
+            await self.door.arrivals.check_tenant(thread, context)
             options = {"durability": durability or "sync", **kwargs}
             if nested(merged) and resuming(merged):
                 input = None
             snapshot = await self.aget_state(merged)
             if not nested(merged):
                 await refuse_two_times(self.stores.database, checkpoint_facts(thread, snapshot))
-            if input is None and await self.door.ended(thread, snapshot):
+            if input is None and await self.door.arrivals.has_ended(thread, snapshot):
                 async for chunk in super().astream(None, merged, **options):
                     yield chunk
                 return
-            if await self.door.cancels_previous_run(input, thread, context):
+            if await self.door.arrivals.cancels_previous_run(input, thread, context):
                 await self.acancel(thread, by="a new message")
                 snapshot = await self.aget_state(merged)
-            if input is not None and await self.door.answer_not_written(thread, snapshot):
+            if input is not None and await self.door.arrivals.answer_not_written(thread, snapshot):
                 await self.ainvoke(None, merged)
                 snapshot = await self.aget_state(merged)
             breakpoints = bool(kwargs.get("interrupt_before") or kwargs.get("interrupt_after"))
-            async with self.door.enter(input, merged, context, snapshot, breakpoints=breakpoints) as entry:
-                async for chunk in super().astream(
-                    entry.input, entry.config, context=entry.context, **options
-                ):
+            arrival = Arrival(input, merged, context, snapshot)
+            async with self.door.enter(arrival, breakpoints=breakpoints) as run:
+                async for chunk in super().astream(run.input, run.config, context=run.context, **options):
                     yield chunk
-                if await self.door.stopping(entry):
-                    entry.invocation.cancelled_by = entry.invocation.cancelled_by or "another process"
-                    async for chunk in super().astream(None, entry.config, context=entry.context, **options):
+                if await self.door.stopping(run):
+                    run.invocation.cancelled_by = run.invocation.cancelled_by or "another process"
+                    async for chunk in super().astream(None, run.config, context=run.context, **options):
                         yield chunk
 
     async def atake_over(self, thread_id: str) -> str:

@@ -10,17 +10,18 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from typing_extensions import TypedDict, Unpack
 
 from planwright.approvals.review import review
 from planwright.capabilities.compensation_check import check_compensations
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.langchain_tool import from_tool
-from planwright.capabilities.mcp.servers import open_servers
+from planwright.capabilities.mcp.servers import Servers, open_servers
 from planwright.capabilities.policy.check import check_policy
-from planwright.capabilities.policy.file import load_policy
-from planwright.capabilities.registry import load_registry
+from planwright.capabilities.policy.file import Policy, load_policy
+from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.stores import Stores, open_stores
-from planwright.domain.clock import Timer, timer_of
+from planwright.domain.clock import Time, Timer, timer_of
 from planwright.graph.agent import Agent
 from planwright.graph.available_parts import MODEL, available_parts
 from planwright.graph.call_context import open_call_context
@@ -38,58 +39,77 @@ from planwright.settings.settings import Settings, load
 from planwright.state.invocation import Clock, utc_now
 
 
-def build_graph(
-    settings: Settings | None = None,
-    *,
-    model: BaseChatModel | None = None,
-    capabilities: Iterable[Capability] = (),
-    tools: Iterable[BaseTool] = (),
-    stores: Stores | None = None,
-    checkpointer: BaseCheckpointSaver[Any] | None = None,
-    clock: Clock = utc_now,
-    timer: Timer | None = None,
-) -> Agent:
+class AgentOptions(TypedDict, total=False):
+    """Parts of an agent that a program brings; whatever is left out comes from the settings."""
+
+    model: BaseChatModel | None
+    """Model that answers in place of all configured providers."""
+    capabilities: Iterable[Capability]
+    """Capabilities beside those of the modules, servers and built-ins."""
+    tools: Iterable[BaseTool]
+    """Tools of LangChain, each to be called as a capability."""
+    stores: Stores | None
+    """Store that runs are recorded in, in place of that of the workspace."""
+    checkpointer: BaseCheckpointSaver[Any] | None
+    """Saver of a host program, in place of that of the store."""
+    clock: Clock
+    """Tells the time of day."""
+    timer: Timer | None
+    """Tells how time goes by; None for the one that goes with the clock."""
+
+
+def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions]) -> Agent:
     """Build an agent from its parts; whatever is left out comes from the settings.
 
-    Raises SetupError for settings or capabilities that cannot be used.
+    `options` are those of AgentOptions. Raises SetupError for settings or capabilities that cannot be used.
     """
-    chosen = settings or load()
-    redactor = redactor_of(chosen)
-    records = stores or _stores(chosen, redactor, timer or timer_of(clock))
-    modules, servers = chosen.capabilities, open_servers(chosen)
+    if unknown := options.keys() - AgentOptions.__annotations__.keys():
+        raise TypeError(f"build_graph() got an unexpected keyword argument {min(unknown)!r}")
+    chosen, clock, timer = settings or load(), options.get("clock", utc_now), options.get("timer")
+    redactor, time = redactor_of(chosen), Time(clock, timer or timer_of(clock))
+    stores = options.get("stores") or _stores(chosen, redactor, time.timer)
+    servers, model = open_servers(chosen), options.get("model")
     with ExitStack() as undo:
         undo.callback(servers.close)
-        more = [*capabilities, *map(from_tool, tools), *servers.capabilities]
-        registry = load_registry(chosen.workspace, modules.modules, modules.prohibit, more)
-        check_compensations(registry, modules.prohibit)
-        check_agents(chosen, registry, servers.absent)
-        check_roles(chosen)
-        policy = load_policy(chosen.workspace)
-        check_policy(policy, registry, modules.prohibit, servers.absent)
+        own = [*options.get("capabilities", ()), *map(from_tool, options.get("tools", ()))]
+        registry, policy = _checked(chosen, own, servers)
         router = Router(chosen, model, redactor)
         undo.pop_all()
     parts = Parts(
         settings=chosen,
-        stores=records,
+        stores=stores,
         registry=registry,
-        models=Models(router, records.budgets, chosen, timer),
-        world=open_call_context(chosen, records, registry, policy, redactor, clock),
+        models=Models(router, stores.budgets, chosen, timer),
+        call_context=open_call_context(chosen, stores, registry, policy, redactor, clock),
     )
-    compiled = build_pipeline(parts).compile(checkpointer=checkpointer, name="planwright")
-    compiled.__class__ = Agent  # compile() makes a CompiledStateGraph, whatever subclass is meant
-    assert isinstance(compiled, Agent)
-    mine = frozenset(capability.name for capability in more) - {
-        capability.name for capability in servers.capabilities
-    }
-    here = available_parts(registry, mine | ({MODEL} if model else set()), modules.prohibit)
-    judge = review(registry, records, chosen, parts.world)
-    compiled.door = Door(chosen, records, judge, clock, redactor, available_parts=here, timer=timer)
-    compiled.loop = BackgroundLoop()
-    compiled.router = router
-    compiled.clock = clock
-    compiled.servers = servers
-    compiled.undoing = Undoing(records, registry, clock)
-    return compiled
+    agent = build_pipeline(parts).compile(checkpointer=options.get("checkpointer"), name="planwright")
+    agent.__class__ = Agent  # compile() makes a CompiledStateGraph, whatever subclass is meant
+    if not isinstance(agent, Agent):
+        raise TypeError("a compiled graph of LangGraph cannot be made an Agent")
+    own_names = {capability.name for capability in own} - {c.name for c in servers.capabilities}
+    own_names |= {MODEL} if model else set()
+    available = available_parts(registry, own_names, chosen.capabilities.prohibit)
+    reviewing = review(registry, stores, chosen, parts.call_context)
+    agent.door = Door(chosen, stores, reviewing, available, redactor, time)
+    agent.loop = BackgroundLoop()
+    agent.router = router
+    agent.clock = clock
+    agent.servers = servers
+    agent.undoing = Undoing(stores, registry, clock)
+    return agent
+
+
+def _checked(settings: Settings, own: Iterable[Capability], servers: Servers) -> tuple[Registry, Policy]:
+    """Load capabilities and policy, and check that all that names a capability names one that is there."""
+    modules = settings.capabilities
+    more = [*own, *servers.capabilities]
+    registry = load_registry(settings.workspace, modules.modules, modules.prohibit, more)
+    check_compensations(registry, modules.prohibit)
+    check_agents(settings, registry, servers.absent)
+    check_roles(settings)
+    policy = load_policy(settings.workspace)
+    check_policy(policy, registry, modules.prohibit, servers.absent)
+    return registry, policy
 
 
 def _stores(settings: Settings, redactor: Redactor, timer: Timer) -> Stores:
@@ -97,6 +117,6 @@ def _stores(settings: Settings, redactor: Redactor, timer: Timer) -> Stores:
     return open_stores(settings.store_folder, busy_timeout_s=patience_s, redactor=redactor, timer=timer)
 
 
-def open_agent(workspace: Path | str = ".", **options: Any) -> Agent:
+def open_agent(workspace: Path | str = ".", **options: Unpack[AgentOptions]) -> Agent:
     """Open the agent of a workspace folder; `options` are those of `build_graph`."""
     return build_graph(load(workspace), **options)

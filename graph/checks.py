@@ -10,8 +10,10 @@ from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import StateSnapshot
 
+from planwright.approvals.decide import gate_of
 from planwright.checkpoints.consent.gate import Gate
 from planwright.checkpoints.runs import Run
+from planwright.checkpoints.upkeep.store_times import Checkpointed
 from planwright.domain.errors import PastCheckpoint, RunError, SetupError
 from planwright.domain.results import answer_id
 from planwright.domain.run_context import RunContext, read_context
@@ -36,7 +38,7 @@ def thread_of(config: RunnableConfig) -> str:
     return str(thread_id)
 
 
-def read_messages(entry: Any) -> list[BaseMessage]:
+def read_messages(entry: object) -> list[BaseMessage]:
     """Read the new messages of an input. Raises SetupError for none, an empty or a huge one."""
     content: Any = entry.get("messages") if isinstance(entry, Mapping) else None
     try:
@@ -57,12 +59,12 @@ def read_messages(entry: Any) -> list[BaseMessage]:
     return messages
 
 
-def foreign(messages: Iterable[Mapping[str, Any]]) -> bool:
+def foreign(messages: Iterable[Mapping[str, object]]) -> bool:
     """Say whether messages that came in hold what neither the user wrote nor whoever built the agent."""
     return any(message.get("type") not in ("human", "system") for message in messages)
 
 
-def check_tenant(run: Run | None, context: Any) -> None:
+def check_tenant(run: Run | None, context: object) -> None:
     """Raise RunError when a thread is another tenant's than the caller's: it belongs to that of its runs.
 
     A caller who names no options at all goes on as the run began.
@@ -74,7 +76,7 @@ def check_tenant(run: Run | None, context: Any) -> None:
         )
 
 
-def check_same_options(context: Any, run: Run) -> None:
+def check_same_options(context: object, run: Run) -> None:
     """Raise RunError when a caller who goes on with a run asks for other options than it began with.
 
     What is left at its default is not asked for; the channel is that of the caller.
@@ -146,6 +148,19 @@ def to_be_closed(run: Run, snapshot: StateSnapshot) -> bool:
     unanswered = all(message.id != answer_id(run.run_id) for message in messages)
     begun = snapshot.values.get("run_id") == run.run_id
     return snapshot.next == LAST_NODE or (bool(run.cancelled_by) and begun and unanswered)
+
+
+def checkpoint_facts(thread_id: str, snapshot: StateSnapshot) -> Checkpointed:
+    """Read what the newest checkpoint of a thread knows, to be compared with what is on record."""
+    run_id = snapshot.values.get("run_id")
+    messages = snapshot.values.get("messages", [])
+    return Checkpointed(
+        thread_id=thread_id,
+        run_id=run_id,
+        ended=any(run_id is not None and message.id == answer_id(run_id) for message in messages),
+        steps=frozenset(snapshot.values.get("results") or {}),
+        gates=frozenset(filter(None, (gate_of(interrupt.value) for interrupt in snapshot.interrupts))),
+    )
 
 
 def names_checkpoint(config: RunnableConfig) -> bool:

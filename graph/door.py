@@ -9,57 +9,51 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import uuid
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from langchain_core.messages import messages_from_dict, messages_to_dict
+from langchain_core.messages import BaseMessage, messages_from_dict
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphInterrupt
-from langgraph.types import Command, StateSnapshot
+from langgraph.types import Command
 
 from planwright.approvals.decide import Answering
 from planwright.approvals.review import Review
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.saver import LEASE_KEY
 from planwright.checkpoints.stores import Stores
-from planwright.domain.clock import Timer, timer_of
-from planwright.domain.errors import GateError, RunError, StoreFailed
+from planwright.domain.clock import Time
+from planwright.domain.errors import RunError, StoreFailed
 from planwright.domain.lease import Lease
-from planwright.domain.run_context import RunContext, options_of, read_context
+from planwright.domain.run_context import RunContext, read_context
+from planwright.graph.arrivals import Arrival, Arrivals
 from planwright.graph.available_parts import AvailableParts
-from planwright.graph.checks import (
-    check_same_options,
-    check_tenant,
-    foreign,
-    nested,
-    not_begun,
-    profile_of,
-    read_messages,
-    thread_of,
-    to_be_closed,
-    unfinished,
-)
+from planwright.graph.checks import foreign, nested, not_begun, profile_of
 from planwright.graph.control import Control
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.profile import Profile
 from planwright.settings.settings import Settings
-from planwright.state.invocation import CONFIG_KEY, Clock, Invocation, utc_now
+from planwright.state.invocation import CONFIG_KEY, Invocation
 from planwright.state.step_board import StepBoard
 
 LOOK_S = 1.0
+GraphInput = Command[str] | dict[str, list[BaseMessage]]
 
 
 @dataclass(frozen=True)
 class AdmittedRun:
     """What goes into LangGraph once the door has let it pass."""
 
-    input: Any
+    input: GraphInput | None
+    """Messages of a run that begins, a Command that resumes gates, or None to go on."""
     config: RunnableConfig
+    """Config of the call, with the invocation and the lease in it."""
     context: RunContext
+    """Options that the run began with."""
     run: Run
+    """The run as its row says."""
     invocation: Invocation
+    """What the nodes of this call share."""
 
 
 class Door:
@@ -70,39 +64,27 @@ class Door:
         settings: Settings,
         stores: Stores,
         review: Review,
-        clock: Clock = utc_now,
-        redactor: Redactor | None = None,
-        *,
-        available_parts: AvailableParts,
-        timer: Timer | None = None,
+        parts: AvailableParts,
+        redactor: Redactor,
+        time: Time,
     ) -> None:
         self.settings = settings
         self.stores = stores
-        self.answering = Answering(stores, review, clock)
-        self.control = Control(stores, clock)
-        self.redactor = redactor or Redactor()
-        self._clock = clock
-        self._timer = timer or timer_of(clock)
-        self._parts = available_parts
+        self.redactor = redactor
+        self.arrivals = Arrivals(settings, stores, redactor, time.clock)
+        self.answering = Answering(stores, review, time.clock)
+        self.control = Control(stores, time.clock)
+        self._parts = parts
+        self._time = time
 
     @contextlib.asynccontextmanager
-    async def enter(
-        self,
-        entry: Any,
-        config: RunnableConfig,
-        context: Any,
-        snapshot: StateSnapshot,
-        *,
-        breakpoints: bool = False,
-    ) -> AsyncIterator[AdmittedRun]:
-        """Check an entry, take the run's lease, and keep it until the invocation ends.
+    async def enter(self, arrival: Arrival, *, breakpoints: bool = False) -> AsyncIterator[AdmittedRun]:
+        """Check an arrival, take the run's lease, and keep it until the invocation ends.
 
         With `breakpoints` (LangGraph's `interrupt_before` and `_after`) it may end anywhere.
         Raises SetupError, RunError or GateError; then nothing has changed.
         """
-        thread_id = thread_of(config)
-        run, fresh = await self._run_for(entry, thread_id, context)
-        channel = read_context(context or run.context).channel
+        run, fresh = await self.arrivals.run_for(arrival)
         profile = profile_of(run, fresh, self.settings)
         lease = await self.stores.leases.take(run, self.settings.sessions.lease_s)
         watching: asyncio.Task[None] | None = None
@@ -111,94 +93,71 @@ class Door:
             await self.stores.saver.fence(lease)
             if fresh:
                 await self._parts.begin(lease, self.stores.own_parts)
-            entered = await self._admit(entry, run, fresh, config, snapshot, lease, channel, profile)
-            watching = asyncio.create_task(self._watch(entered.invocation))
+            admitted = await self._admit(arrival, run, lease, profile, fresh=fresh)
+            watching = asyncio.create_task(self._watch(admitted.invocation))
             try:
-                yield entered
+                yield admitted
             except GraphInterrupt:  # inside a graph of the user's own it goes on to that graph
-                await self._leave(entered, breakpoints)
+                await self._leave(admitted, breakpoints)
                 raise
-            await self._leave(entered, breakpoints)
+            await self._leave(admitted, breakpoints)
         except StoreFailed as error:
             reason = "storage"
             raise _paused(error, run) from error
         finally:
             if watching is not None:
                 watching.cancel()
-                self._keep_time(entered.invocation)
+                self._keep_time(admitted.invocation)
             await self.stores.leases.release(lease, reason)
             self.stores.journal.forget(lease)
 
-    async def check_tenant(self, thread_id: str, context: Any) -> None:
-        """Raise RunError when a thread belongs to another tenant than the caller's."""
-        check_tenant(await self.stores.runs.latest(thread_id), context)
+    async def _admit(
+        self, arrival: Arrival, run: Run, lease: Lease, profile: Profile, *, fresh: bool
+    ) -> AdmittedRun:
+        """Put what the arrival answers on record, and make the input and the invocation of its run."""
+        entry, snapshot = arrival.entry, arrival.snapshot
+        channel = read_context(arrival.context or run.context).channel
+        input_: GraphInput | None = None
+        if isinstance(entry, Command):
+            input_ = await self.answering.resume(entry.resume, run, snapshot, channel)
+        if not fresh:
+            await self._parts.check(run, self.stores.own_parts, decided=isinstance(entry, Command))
+        if input_ is None and (fresh or not_begun(run, snapshot)):
+            input_ = {"messages": messages_from_dict(run.messages)}
+        if not fresh:
+            await self.stores.gates.expire(lease, self._time.clock())
+            await self.stores.runs.set_status(lease, "running")
+        invocation = await self._invocation(run, lease, profile)
+        if nested(arrival.config):
+            invocation.answered = lambda gate, answer: self.answering.inside(gate, answer, snapshot, channel)
+        configurable = {
+            **arrival.config.get("configurable", {}),
+            CONFIG_KEY: invocation,
+            LEASE_KEY: lease,
+        }
+        config: RunnableConfig = {**arrival.config, "configurable": configurable}
+        return AdmittedRun(input_, config, invocation.context, run, invocation)
 
-    async def ended(self, thread_id: str, snapshot: StateSnapshot) -> bool:
-        """Say whether a thread's newest run has ended and nothing of it is left to write.
-
-        Raises RunError when its state was changed so that it would run on.
-        """
-        run = await self.stores.runs.latest(thread_id)
-        if run is None or not run.ended or to_be_closed(run, snapshot):
-            return False
-        if snapshot.next:
-            raise RunError(
-                f"run {run.run_id} has ended ({run.status}); its state was changed since",
-                "begin a new run on this thread, or a new thread; after a restore: planwright db check",
-            )
-        return True
-
-    async def answer_not_written(self, thread_id: str, snapshot: StateSnapshot) -> bool:
-        """Say whether the newest run has ended before its answer reached the thread.
-
-        A run that begins on top of it would be closed with that answer if it died early, too.
-        """
-        run = await self.stores.runs.latest(thread_id)
-        return run is not None and to_be_closed(run, snapshot)
-
-    async def cancels_previous_run(self, entry: Any, thread_id: str, context: Any) -> bool:
-        """Say whether a new message cancels the run before it (`threads.new_input = cancel`).
-
-        Raises SetupError for a message that cannot begin a run: it cancels nothing.
-        """
-        if entry is None or isinstance(entry, Command) or self.settings.threads.new_input != "cancel":
-            return False
-        run = await self.stores.runs.latest(thread_id)
-        if run is None or run.ended:
-            return False
-        self._new_run(entry, thread_id, context)
-        return True
-
-    async def _run_for(self, entry: Any, thread_id: str, context: Any) -> tuple[Run, bool]:
-        run = await self.stores.runs.latest(thread_id)
-        check_tenant(run, context)
-        if entry is None or isinstance(entry, Command):
-            if isinstance(entry, Command) and (entry.goto or entry.update or entry.resume is None):
-                raise GateError(
-                    "a Command may only resume: goto and update would go around the gates",
-                    'send Command(resume={"decisions": [{"type": "approve"}]})',
-                )
-            if run is None:
-                raise RunError(f"there is no thread {thread_id}", "list the threads: planwright ls")
-            check_same_options(context, run)
-            return run, False
-        gates = await self.stores.gates.of_thread(thread_id)
-        if run is not None and not run.ended:
-            raise unfinished(run, gates)
-        return self._new_run(entry, thread_id, context), True
-
-    def _new_run(self, entry: Any, thread_id: str, context: Any) -> Run:
-        messages = read_messages(entry)
-        chosen = read_context(context)
-        return Run(
-            run_id=f"run_{uuid.uuid4().hex[:16]}",
-            thread_id=thread_id,
-            tenant=chosen.tenant,
-            status="running",
-            request=self.redactor.text(messages[-1].text),
-            messages=self.redactor.value(messages_to_dict(messages)),
-            context=options_of(chosen),
-            started_at=self._clock().isoformat(),
+    async def _invocation(self, run: Run, lease: Lease, profile: Profile) -> Invocation:
+        """Make what the nodes of one call share, from what is on record of the run."""
+        stores = self.stores
+        steps = await stores.ledger.settled_steps(run.run_id)
+        return Invocation(
+            lease=lease,
+            context=read_context(run.context),
+            profile=profile,
+            board=StepBoard(steps, self.settings.execution.max_parallel_steps),
+            record=lambda event, key: stores.journal.append(event, key, lease),
+            request=run.request,
+            words=await stores.runs.words_of(run.thread_id),
+            foreign=foreign(run.messages),
+            clock=self._time.clock,
+            seconds=self._time.timer.seconds,
+            cancelled_by=run.cancelled_by or "",
+            seq=itertools.count(await stores.journal.last_seq(run.run_id) + 1),
+            emitted_keys=await stores.journal.keys(run.run_id),
+            worked_before_s=await stores.work_times.of(run.run_id),
+            redactor=self.redactor,
         )
 
     async def _watch(self, invocation: Invocation) -> None:
@@ -213,60 +172,14 @@ class Door:
     def _keep_time(self, invocation: Invocation) -> None:
         self.stores.work_times.keep(invocation.lease, invocation.elapsed_s)
 
-    async def stopping(self, entry: AdmittedRun) -> bool:
+    async def stopping(self, admitted: AdmittedRun) -> bool:
         """Say whether a cancelled run still has to be led to its end: its gates have closed."""
-        run = await self.stores.runs.read(entry.run.run_id)
+        run = await self.stores.runs.read(admitted.run.run_id)
         return run is not None and not run.ended and run.cancelled_by is not None
 
-    async def _admit(
-        self,
-        entry: Any,
-        run: Run,
-        fresh: bool,
-        config: RunnableConfig,
-        snapshot: StateSnapshot,
-        lease: Lease,
-        channel: str,
-        profile: Profile,
-    ) -> AdmittedRun:
-        passed: Any = None
-        if isinstance(entry, Command):
-            passed = await self.answering.resume(entry.resume, run, snapshot, channel)
-        if not fresh:
-            await self._parts.check(run, self.stores.own_parts, decided=isinstance(entry, Command))
-        if passed is None and (fresh or not_begun(run, snapshot)):
-            passed = {"messages": messages_from_dict(run.messages)}
-        if not fresh:
-            await self.stores.gates.expire(lease, self._clock())
-            await self.stores.runs.set_status(lease, "running")
-        context = read_context(run.context)
-        invocation = Invocation(
-            lease=lease,
-            context=context,
-            profile=profile,
-            board=StepBoard(
-                await self.stores.ledger.settled_steps(run.run_id), self.settings.execution.max_parallel_steps
-            ),
-            record=lambda event, key: self.stores.journal.append(event, key, lease),
-            request=run.request,
-            words=await self.stores.runs.words_of(run.thread_id),
-            foreign=foreign(run.messages),
-            clock=self._clock,
-            seconds=self._timer.seconds,
-            cancelled_by=run.cancelled_by or "",
-            seq=itertools.count(await self.stores.journal.last_seq(run.run_id) + 1),
-            emitted_keys=await self.stores.journal.keys(run.run_id),
-            worked_before_s=await self.stores.work_times.of(run.run_id),
-            redactor=self.redactor,
-        )
-        if nested(config):
-            invocation.answered = lambda gate, answer: self.answering.inside(gate, answer, snapshot, channel)
-        configurable = {**config.get("configurable", {}), CONFIG_KEY: invocation, LEASE_KEY: lease}
-        return AdmittedRun(passed, {**config, "configurable": configurable}, context, run, invocation)
-
-    async def _leave(self, entry: AdmittedRun, breakpoints: bool) -> None:
+    async def _leave(self, admitted: AdmittedRun, breakpoints: bool) -> None:
         """Note that a run waits; one that neither waits nor ended is a bug of ours."""
-        run = entry.run
+        run = admitted.run
         now = await self.stores.runs.read(run.run_id)  # the next of its thread may have begun by now
         if now is None or now.ended or now.cancelled_by:
             return
@@ -274,12 +187,12 @@ class Door:
         if not gates:
             if breakpoints:
                 return  # `invoke(None)` goes on
-            await self.stores.leases.check(entry.invocation.lease)
+            await self.stores.leases.check(admitted.invocation.lease)
             raise RunError(
                 f"run {run.run_id} stopped with open steps and no open gate: this is a bug",
                 f"nothing is lost; try: planwright resume {run.thread_id}",
             )
-        await self.stores.runs.set_status(entry.invocation.lease, "waiting")
+        await self.stores.runs.set_status(admitted.invocation.lease, "waiting")
 
 
 @contextlib.contextmanager

@@ -77,7 +77,7 @@ class Parts:
     """All capabilities of the workspace."""
     models: Models
     """Calls models, within the budgets of a run."""
-    world: CallContext
+    call_context: CallContext
     """What a call may see, still without a run."""
 
 
@@ -87,7 +87,7 @@ def build_pipeline(parts: Parts) -> Pipeline:
         AgentState, context_schema=RunContext, input_schema=InputState, output_schema=OutputState
     )
     shortening = Shortening(parts.models, parts.settings.context)
-    gateway = Gateway(parts.registry, parts.stores, parts.settings, parts.world)
+    gateway = Gateway(parts.registry, parts.stores, parts.settings, parts.call_context)
     _add_outer_zone(graph, parts, shortening)
     _add_plan_zone(graph, parts, shortening, gateway)
     _add_execution(graph, parts, gateway)
@@ -133,13 +133,13 @@ def _add_plan_zone(graph: Pipeline, parts: Parts, shortening: Shortening, gatewa
     extracts = task_extraction(parts.models, stores.memories)
     add_node(graph, "task_extraction", ends_run(shortening.once(extracts)))
     add_node(graph, "classification", classification(parts.registry, parts.models))
-    asks = planner(parts.models, parts.registry, stores.blobs, settings, parts.world)
+    asks = planner(parts.models, parts.registry, stores.blobs, settings, parts.call_context)
     add_node(graph, "planner", asks_where_acted(ends_run(shortening.once(asks))))
     rubrics = Rubrics(parts.models, partial(role_route, settings, "critic"))
-    verifying = verify(parts.registry, stores, settings, parts.world, taint, rubrics)
+    verifying = verify(parts.registry, stores, settings, parts.call_context, taint, rubrics)
     add_node(graph, "verify", asks_where_acted(ends_run(verifying)))
     add_node(graph, "plan_gate", plan_gate(stores.gates, stores.plans, settings))
-    pins = (parts.registry, parts.world.policy.hash)
+    pins = (parts.registry, parts.call_context.policy.hash)
     replans = settings.planning.replan_budget
     add_node(graph, "plan_approval", plan_approval(stores.gates, stores.plans, *pins, replans))
     add_branch(graph, "task_extraction", routes.after_task)
@@ -152,7 +152,7 @@ def _add_plan_zone(graph: Pipeline, parts: Parts, shortening: Shortening, gatewa
 
 def _add_execution(graph: Pipeline, parts: Parts, gateway: Gateway) -> None:
     stores, settings = parts.stores, parts.settings
-    alternative = Alternative(parts.models, parts.registry, stores, settings, parts.world)
+    alternative = Alternative(parts.models, parts.registry, stores, settings, parts.call_context)
     runner = StepRunner(gateway, stores, settings, alternative)
 
     async def open_steps(state: AgentState) -> list[Send]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 
 from langchain_core.messages import HumanMessage, messages_to_dict
@@ -34,20 +35,26 @@ async def thread_for(stores: Stores, purpose: str) -> tuple[str, Run | None]:
         attempt += 1
 
 
-async def begin(
-    stores: Stores,
-    step: PlanStep,
-    request: str,
-    source_run: str,
-    purpose: str,
-    context: RunContext,
-    now: Callable[[], datetime],
-) -> str:
-    """Write down the run of a step, if none is open for its purpose, and return its thread.
+@dataclass(frozen=True)
+class SingleCall:
+    """One call that a person asks for by name."""
+
+    step: PlanStep
+    """The call, as the only step of a plan."""
+    request: str
+    """What is asked for, in words."""
+    source_run: str
+    """Run that the call comes from."""
+    purpose: str
+    """What it is for, spelled the same each time: one purpose has one open run at most."""
+
+
+async def begin(stores: Stores, call: SingleCall, context: RunContext, now: Callable[[], datetime]) -> str:
+    """Write down the run of a call, if none is open for its purpose, and return its thread.
 
     Raises RunError while the run it comes from has not ended.
     """
-    thread_id, open_run = await thread_for(stores, purpose)
+    thread_id, open_run = await thread_for(stores, call.purpose)
     if open_run is not None:
         return thread_id
     run = Run(
@@ -55,13 +62,13 @@ async def begin(
         thread_id=thread_id,
         tenant=context.tenant,
         status="running",
-        request=request,
-        messages=messages_to_dict([HumanMessage(request, id=str(uuid.uuid4()))]),
+        request=call.request,
+        messages=messages_to_dict([HumanMessage(call.request, id=str(uuid.uuid4()))]),
         context=options_of(context),
         started_at=now().isoformat(),
     )
-    plan = Plan(goal=request, steps=(step,))
-    task = Task(task=request).model_dump(mode="json")
-    fork = Fork(run_id=run.run_id, source_run=source_run, plan=plan, task=task)
+    plan = Plan(goal=call.request, steps=(call.step,))
+    task = Task(task=call.request).model_dump(mode="json")
+    fork = Fork(run_id=run.run_id, source_run=call.source_run, plan=plan, task=task)
     await stores.forks.begin(run, fork, [], now())
     return thread_id

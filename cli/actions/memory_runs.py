@@ -20,7 +20,7 @@ from planwright.domain.memory_proposal import FORGET, WRITE
 from planwright.domain.plan import PlanStep
 from planwright.domain.run_context import RunContext
 from planwright.graph.building import build_graph
-from planwright.graph.single_call import begin
+from planwright.graph.single_call import SingleCall, begin
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.settings import Settings, load
 
@@ -65,9 +65,8 @@ def _run(
     agent = build_graph(settings)
     try:
         purpose = json.dumps([tenant, step.capability, step.params], sort_keys=True)
-        thread = agent.loop.call(
-            lambda: begin(agent.stores, step, request, source, purpose, context, utc_now)
-        )
+        call = SingleCall(step, request, source, purpose)
+        thread = agent.loop.call(lambda: begin(agent.stores, call, context, utc_now))
     finally:
         agent.close()
     return follow(settings, None, thread, RunContext(channel="cli"), terminal, approving(step))

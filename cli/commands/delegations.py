@@ -26,9 +26,10 @@ def issue(
     json: Json = False,
 ) -> None:
     """Let calls of mode delegated be made without asking, in your name, until it expires."""
-    from planwright.cli.views.delegation_views import issue_delegation
+    from planwright.cli.views.delegation_views import DelegationTerms, issue_delegation
 
-    raise typer.Exit(issue_delegation(capabilities, workspace, hours, max_risk, tenant, reason, json))
+    terms = DelegationTerms(hours, max_risk, tenant, reason)
+    raise typer.Exit(issue_delegation(capabilities, terms, workspace, json))
 
 
 @app.command()

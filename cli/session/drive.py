@@ -7,13 +7,13 @@ import contextlib
 import json
 import sys
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.types import Command
+from langgraph.types import Command, Interrupt
 
 from planwright.checkpoints.stores import open_stores
 from planwright.cli.session.asking import Approver, asker, edited_gate, say_how_to_answer, say_refused, who
@@ -178,10 +178,7 @@ def follow(
                     raise
                 say_refused(error, terminal)
             waiting = agent.get_state(config).interrupts
-            mine = next(
-                (interrupt for interrupt in waiting if who() not in interrupt.value.get("approvals", ())),
-                None,
-            )
+            mine = _own_interrupt(waiting)
             if mine is None or ask is None:
                 break
             answer = {**ask(mine.value, terminal), "gate_id": mine.value["gate_id"]}
@@ -202,6 +199,11 @@ def follow(
         agent.close()
     pending = [interrupt.value for interrupt in waiting]
     return finish(settings, find_run(settings, thread), pending, terminal, watch, undoable)
+
+
+def _own_interrupt(waiting: Sequence[Interrupt]) -> Interrupt | None:
+    """Find the first gate that the person at the terminal has not approved already."""
+    return next((each for each in waiting if who() not in each.value.get("approvals", ())), None)
 
 
 def _recalled(settings: Settings, thread: str, context: RunContext | None, watch: RunWatch) -> RunContext:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -21,9 +22,21 @@ from planwright.security.credentials import login_name
 from planwright.settings.settings import load
 
 
-def issue_delegation(
-    names: list[str], workspace: Path, hours: float, max_risk: Risk, tenant: str, reason: str, as_json: bool
-) -> int:
+@dataclass(frozen=True)
+class DelegationTerms:
+    """How far a delegation goes."""
+
+    hours: float
+    """How long it lasts, in hours."""
+    max_risk: Risk
+    """Gravest risk of a call that it covers."""
+    tenant: str
+    """Tenant whose runs it is for."""
+    reason: str
+    """What it is for, in words; "" for none."""
+
+
+def issue_delegation(names: list[str], terms: DelegationTerms, workspace: Path, as_json: bool) -> int:
     """Issue a delegation in the name of whoever is logged in.
 
     Raises SetupError for a name or pattern that covers no capability of mode `delegated`.
@@ -40,15 +53,17 @@ def issue_delegation(
                 "see the modes: planwright capabilities; what is destructive cannot be delegated",
             )
     now = datetime.now(UTC)
-    until = now + timedelta(hours=hours)
+    until = now + timedelta(hours=terms.hours)
     issued = Delegations(settings.store_folder).issue(
-        names, max_risk, login_name(), now, until, tenant=tenant, reason=reason
+        names, terms.max_risk, login_name(), now, until, tenant=terms.tenant, reason=terms.reason
     )
     if as_json:
         print(issued.model_dump_json(indent=2))
         return 0
     reached = sorted({name for each in covered.values() for name in each})
-    print(f"{issued.id}: {', '.join(reached)}, risk up to {max_risk}, until {_minute(issued.expires_at)}")
+    print(
+        f"{issued.id}: {', '.join(reached)}, risk up to {terms.max_risk}, until {_minute(issued.expires_at)}"
+    )
     print(f"take it back: planwright delegations revoke {issued.id}")
     return 0
 

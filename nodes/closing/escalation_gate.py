@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.approvals.escalation_card import escalation_card
-from planwright.approvals.gate import open_gate
+from planwright.approvals.escalation_card import JudgedPlan, escalation_card
+from planwright.approvals.gate import GateQuestion, open_gate
 from planwright.capabilities.compensation_check import compensation_of
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.consent.gate import gate_id
@@ -37,12 +37,13 @@ def escalation_gate(stores: Stores, settings: Settings, registry: Registry) -> N
         doubts = await stores.doubts.not_left(invocation.run_id)
         fork = await stores.forks.of(invocation.run_id)
         effects = [] if fork and fork.undo else await stores.undos.effects_of(invocation.run_id)
-        undo, known = undoable(effects, registry), (state["checked"], state["results"], verdict)
-        card = escalation_card(plan.goal, *known, max(left, 0), doubts, undo)
+        judged = JudgedPlan(plan.goal, state["checked"], state["results"], verdict)
+        card = escalation_card(judged, max(left, 0), doubts, undoable(effects, registry))
         subject = f"{plan.plan_hash}:{attempts.escalations}"
         subject += f":r{attempts.retries}" if attempts.retries else ""
         id_ = gate_id(invocation.run_id, "escalation", subject)
-        gate = open_gate(invocation, settings, id_, sha256(card), card, kind="escalation")
+        question = GateQuestion(id_, card, sha256(card), kind="escalation")
+        gate = open_gate(invocation, settings, question)
         await stores.gates.open(gate, invocation.lease)
         data = {"gate_id": id_, "kind": "escalation", "step_id": card["step_id"]}
         expires = gate.expires_at.isoformat()

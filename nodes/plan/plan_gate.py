@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.approvals.gate import open_gate
+from planwright.approvals.gate import GateQuestion, open_gate
 from planwright.checkpoints.consent.gates import Gates
 from planwright.checkpoints.plans import Plans
 from planwright.settings.settings import Settings
@@ -19,7 +19,8 @@ def plan_gate(gates: Gates, plans: Plans, settings: Settings) -> Node[AgentState
     async def plan_gate(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation = invocation_of(config)
         plan_hash, card = await plans.card(invocation.run_id, state["gate_id"])
-        gate = open_gate(invocation, settings, state["gate_id"], plan_hash, card)
+        question = GateQuestion(state["gate_id"], card, plan_hash)
+        gate = open_gate(invocation, settings, question)
         await gates.open(gate, invocation.lease)
         data = {"gate_id": gate.gate_id, "kind": "plan", "plan_hash": plan_hash}
         invocation.emit(

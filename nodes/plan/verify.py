@@ -10,7 +10,7 @@ from typing import Any, Literal
 from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
-from planwright.approvals.card import order_added, plan_card
+from planwright.approvals.card import PlanProgress, order_added, plan_card
 from planwright.approvals.criteria_card import with_criteria
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.compose import allowed_in_run
@@ -74,7 +74,8 @@ def verify(
         deep, known = settings.approval.depth == "plan_and_gates", in_all(needed, spent)
         values = await known_values(checked, results, invocation.request, stores)
         changed = state.get("changes", [])
-        card = plan_card(plan, checked, changed, results, estimate=known, with_gates=deep, values=values)
+        progress = PlanProgress(plan, checked, results, values)
+        card = plan_card(progress, changed, estimate=known, with_gates=deep)
         card = with_criteria(card, checked, judged=rubrics.judged(state["route"]))
         data |= {"findings": [], "order": order_added(card), "plan": card}
         invocation.emit("plan_verified", data, str(attempts.revision))

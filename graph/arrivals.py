@@ -1,0 +1,129 @@
+"""Arrivals: what callers bring to the door, and the run that each of them is for."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+
+from langchain_core.messages import messages_to_dict
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command, StateSnapshot
+
+from planwright.checkpoints.runs import Run
+from planwright.checkpoints.stores import Stores
+from planwright.domain.clock import Clock
+from planwright.domain.errors import GateError, RunError
+from planwright.domain.run_context import options_of, read_context
+from planwright.graph.checks import (
+    check_same_options,
+    check_tenant,
+    read_messages,
+    thread_of,
+    to_be_closed,
+    unfinished,
+)
+from planwright.security.redaction.redactor import Redactor
+from planwright.settings.settings import Settings
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """What a caller brings to the door, for one thread."""
+
+    entry: object
+    """Input of a new run, a Command that answers gates, or None to go on."""
+    config: RunnableConfig
+    """Config of the call, which names the thread."""
+    context: object
+    """Options of the caller; None for those that the run began with."""
+    snapshot: StateSnapshot
+    """Newest state of the thread."""
+
+    @property
+    def thread_id(self) -> str:
+        """The thread that it is for."""
+        return thread_of(self.config)
+
+
+class Arrivals:
+    """Find the run that an arrival is for, or make a new one; refuse what fits none."""
+
+    def __init__(self, settings: Settings, stores: Stores, redactor: Redactor, clock: Clock) -> None:
+        self._settings = settings
+        self._stores = stores
+        self._redactor = redactor
+        self._clock = clock
+
+    async def check_tenant(self, thread_id: str, context: object) -> None:
+        """Raise RunError when a thread belongs to another tenant than the caller's."""
+        check_tenant(await self._stores.runs.latest(thread_id), context)
+
+    async def has_ended(self, thread_id: str, snapshot: StateSnapshot) -> bool:
+        """Say whether a thread's newest run has ended and nothing of it is left to write.
+
+        Raises RunError when its state was changed so that it would run on.
+        """
+        run = await self._stores.runs.latest(thread_id)
+        if run is None or not run.ended or to_be_closed(run, snapshot):
+            return False
+        if snapshot.next:
+            raise RunError(
+                f"run {run.run_id} has ended ({run.status}); its state was changed since",
+                "begin a new run on this thread, or a new thread; after a restore: planwright db check",
+            )
+        return True
+
+    async def answer_not_written(self, thread_id: str, snapshot: StateSnapshot) -> bool:
+        """Say whether the newest run has ended before its answer reached the thread.
+
+        A run that begins on top of it would be closed with that answer if it died early, too.
+        """
+        run = await self._stores.runs.latest(thread_id)
+        return run is not None and to_be_closed(run, snapshot)
+
+    async def cancels_previous_run(self, entry: object, thread_id: str, context: object) -> bool:
+        """Say whether a new message cancels the run before it (`threads.new_input = cancel`).
+
+        Raises SetupError for a message that cannot begin a run: it cancels nothing.
+        """
+        if entry is None or isinstance(entry, Command) or self._settings.threads.new_input != "cancel":
+            return False
+        run = await self._stores.runs.latest(thread_id)
+        if run is None or run.ended:
+            return False
+        self._new_run(entry, thread_id, context)
+        return True
+
+    async def run_for(self, arrival: Arrival) -> tuple[Run, bool]:
+        """Find the run of an arrival, and say whether it is new. Raises SetupError, RunError or GateError."""
+        entry, thread_id = arrival.entry, arrival.thread_id
+        run = await self._stores.runs.latest(thread_id)
+        check_tenant(run, arrival.context)
+        if entry is None or isinstance(entry, Command):
+            if isinstance(entry, Command) and (entry.goto or entry.update or entry.resume is None):
+                raise GateError(
+                    "a Command may only resume: goto and update would go around the gates",
+                    'send Command(resume={"decisions": [{"type": "approve"}]})',
+                )
+            if run is None:
+                raise RunError(f"there is no thread {thread_id}", "list the threads: planwright ls")
+            check_same_options(arrival.context, run)
+            return run, False
+        gates = await self._stores.gates.of_thread(thread_id)
+        if run is not None and not run.ended:
+            raise unfinished(run, gates)
+        return self._new_run(entry, thread_id, arrival.context), True
+
+    def _new_run(self, entry: object, thread_id: str, context: object) -> Run:
+        messages = read_messages(entry)
+        options = read_context(context)
+        return Run(
+            run_id=f"run_{uuid.uuid4().hex[:16]}",
+            thread_id=thread_id,
+            tenant=options.tenant,
+            status="running",
+            request=self._redactor.text(messages[-1].text),
+            messages=self._redactor.value(messages_to_dict(messages)),
+            context=options_of(options),
+            started_at=self._clock().isoformat(),
+        )
