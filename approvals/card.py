@@ -190,4 +190,5 @@ def doubt_list(doubts: Sequence[Doubt], steps: Sequence[str]) -> Card:
 
 def marked(args: dict[str, JsonValue]) -> Card:
     """Mark letters that look like others, where arguments hold any."""
-    return {"marks": marks} if (marks := lookalikes(args)) else {}
+    marks: list[JsonValue] = [*lookalikes(args)]
+    return {"marks": marks} if marks else {}

@@ -124,7 +124,7 @@ def routing_text(data: Mapping[str, Any]) -> str:
     text = f"{subject} is done by {data['provider']}/{data['model']}"
     lacking = f" without {', '.join(data['lacks'])}" if data["lacks"] else ""
     reasons = {"chosen": "chosen for the whole run", "fallback": "for nobody fits better"}
-    return f"{text}{lacking}, {reasons.get(data['why'], 'which has subject it asks for')}"
+    return f"{text}{lacking}, {reasons.get(data['why'], 'which has what it asks for')}"
 
 
 def _fork(data: Mapping[str, Any]) -> str:

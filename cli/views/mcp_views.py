@@ -43,7 +43,9 @@ def give_trust(name: str | None, workspace: Path, yes: bool) -> int:
 
     settings = load(workspace)
     trust = Trust(settings.store_folder)
-    waiting = [standing for standing in _named(read_standings(settings), name) if standing.state == "untrusted"]
+    waiting = [
+        standing for standing in _named(read_standings(settings), name) if standing.state == "untrusted"
+    ]
     if not waiting:
         print("there is nothing to trust" if name is None else f"{name} is trusted already, or switched off")
         return 0
