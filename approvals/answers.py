@@ -13,12 +13,12 @@ from pydantic import ValidationError
 
 from planwright.approvals.gate import gate_prompt
 from planwright.checkpoints.consent.acceptance import acceptable
-from planwright.checkpoints.consent.approval_scope import Remember
-from planwright.checkpoints.consent.gate import Answer, Decision, Gate
+from planwright.checkpoints.consent.approval_scope import ApprovalScope
+from planwright.checkpoints.consent.gate import Decision, Gate, GateAnswer
 from planwright.domain.doubt import EffectAnswer
 from planwright.domain.errors import GateError
 
-_WORDS: dict[str, Answer] = {
+_WORDS: dict[str, GateAnswer] = {
     **dict.fromkeys(("approve", "approved", "accept", "yes", "ok", "true"), "approve"),
     **dict.fromkeys(("reject", "rejected", "deny", "no", "false", "ignore"), "reject"),
     **dict.fromkeys(("edit",), "edit"),
@@ -141,7 +141,7 @@ def _with_name(form: Mapping[str, object], person: str) -> dict[str, object]:
     return {**form, "decided_by": person}
 
 
-def _word(value: object) -> Answer:
+def _word(value: object) -> GateAnswer:
     """Read the word of a decision. Letters that only look like it, or become it in small, are not it."""
     text = str(value).strip(" \t\r\n")
     word = _WORDS.get(text.lower()) if text.isascii() else None
@@ -150,7 +150,7 @@ def _word(value: object) -> Answer:
     return word
 
 
-def _approval_scope(form: Mapping[str, object], word: Answer) -> Remember | None:
+def _approval_scope(form: Mapping[str, object], word: GateAnswer) -> ApprovalScope | None:
     """Read whether an approval is to hold for the same call again: a scope, or scope and arguments."""
     standing = form.get("remember")
     if standing is None:
@@ -158,7 +158,7 @@ def _approval_scope(form: Mapping[str, object], word: Answer) -> Remember | None
     if word != "approve":
         raise GateError(f"`{word}` is not remembered, only an approval is", "leave `remember` out")
     try:
-        return Remember.model_validate({"scope": standing} if isinstance(standing, str) else standing)
+        return ApprovalScope.model_validate({"scope": standing} if isinstance(standing, str) else standing)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
@@ -168,7 +168,7 @@ def _approval_scope(form: Mapping[str, object], word: Answer) -> Remember | None
         ) from error
 
 
-def _effects(form: Mapping[str, object], word: Answer) -> tuple[EffectAnswer, ...]:
+def _effects(form: Mapping[str, object], word: GateAnswer) -> tuple[EffectAnswer, ...]:
     """Read what is said of effects in doubt, one by one; whether they are those of the gate is seen later."""
     answers = form.get("effects")
     if answers is None:

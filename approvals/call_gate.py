@@ -20,7 +20,7 @@ from planwright.checkpoints.consent.gates import Gates
 from planwright.domain.chain import Chain
 from planwright.domain.errors import GateError
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import CheckedStep, StepGate
+from planwright.domain.plan import StepGate, VerifiedStep
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation
 
@@ -35,7 +35,7 @@ class CallGates:
 
     async def open(
         self,
-        checked: CheckedStep,
+        checked: VerifiedStep,
         card: Card,
         invocation: Invocation,
         plan_gate: str = "",
@@ -53,7 +53,7 @@ class CallGates:
         return gate.gate_id
 
     async def open_named(
-        self, gate: StepGate, checked: CheckedStep, card: Card, invocation: Invocation
+        self, gate: StepGate, checked: VerifiedStep, card: Card, invocation: Invocation
     ) -> Gate:
         """Write down one of the gates a step has to pass, and return its row; only people decide it."""
         id_, lasts = step_gate_id(invocation.run_id, checked, gate), gate.expires_s
@@ -61,11 +61,11 @@ class CallGates:
         row = open_gate(invocation, self._settings, question)
         return await self._open(row, checked, invocation)
 
-    async def passed(self, checked: CheckedStep, args: dict[str, JsonValue], run_id: str) -> Gate | None:
+    async def passed(self, checked: VerifiedStep, args: dict[str, JsonValue], run_id: str) -> Gate | None:
         """Return the last of the gates a step has to pass. Raises CapabilityForbidden unless all are open."""
         return await check_step_gates(self._gates, run_id, checked, args)
 
-    async def ask(self, checked: CheckedStep, card: Card, invocation: Invocation) -> str:
+    async def ask(self, checked: VerifiedStep, card: Card, invocation: Invocation) -> str:
         """Put a question to a person, in the place of a call, and return the id of its gate."""
         return (await self._open(self._row("info", checked, card, invocation), checked, invocation)).gate_id
 
@@ -80,13 +80,13 @@ class CallGates:
         """Read how a gate was decided."""
         return await self._gates.read(id_)
 
-    def _row(self, kind: GateKind, checked: CheckedStep, card: Card, invocation: Invocation) -> Gate:
+    def _row(self, kind: GateKind, checked: VerifiedStep, card: Card, invocation: Invocation) -> Gate:
         subject = checked.gate_subject
         id_ = gate_id(invocation.run_id, kind, subject)
         question = GateQuestion(id_, card, sha256(card), kind, subject)
         return open_gate(invocation, self._settings, question)
 
-    async def _open(self, row: Gate, checked: CheckedStep, invocation: Invocation) -> Gate:
+    async def _open(self, row: Gate, checked: VerifiedStep, invocation: Invocation) -> Gate:
         gate = await self._gates.open(row, invocation.lease)
         data = {"gate_id": gate.gate_id, "kind": gate.kind, "step_id": checked.step.id}
         event = {**data, "plan_hash": gate.shown_hash, "expires_at": gate.expires_at.isoformat()}
@@ -94,7 +94,7 @@ class CallGates:
         return gate
 
     async def _earlier_approval(
-        self, gate: Gate, checked: CheckedStep, invocation: Invocation, plan_gate: str
+        self, gate: Gate, checked: VerifiedStep, invocation: Invocation, plan_gate: str
     ) -> Decision | None:
         if plan_gate:
             plan = await self._gates.read(plan_gate)
@@ -112,12 +112,12 @@ class CallGates:
         return approval(first.given_by, "rule", f"by rule {names} of {first.given_at[:10]}")
 
 
-def includes(card: Card, checked: CheckedStep) -> bool:
+def includes(card: Card, checked: VerifiedStep) -> bool:
     """Say whether the card of an approved plan showed that the gate of a step is included."""
     return any(step.get("gate_included") == checked.uid for step in card_steps(card))
 
 
-def shows_chain(card: Card, checked: CheckedStep, chain: Chain) -> bool:
+def shows_chain(card: Card, checked: VerifiedStep, chain: Chain) -> bool:
     """Say whether the card of a plan showed the definition of the chain that one of its steps calls."""
     for step in card_steps(card):
         calls = step.get("chain")

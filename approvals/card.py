@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from planwright.approvals.cards import Card, card_steps
 from planwright.approvals.lookalikes import lookalikes
 from planwright.domain.doubt import Doubt
-from planwright.domain.plan import CheckedStep, Plan, PlanStep, PolicyEvidence
+from planwright.domain.plan import Plan, PlanStep, PolicyEvidence, VerifiedStep
 from planwright.domain.references import has_reference
 from planwright.domain.results import StepResult
 from planwright.domain.risk import highest_risk
@@ -24,7 +24,7 @@ class PlanProgress:
 
     plan: Plan
     """The plan."""
-    checked: list[CheckedStep]
+    checked: list[VerifiedStep]
     """Its steps as verified, in dependency order."""
     results: Mapping[str, StepResult]
     """Results of the steps that have ended, by uid."""
@@ -65,7 +65,7 @@ def plan_card(
 
 
 def _step(
-    entry: CheckedStep, ids: Mapping[str, str], with_gates: bool, values: dict[str, JsonValue] | None
+    entry: VerifiedStep, ids: Mapping[str, str], with_gates: bool, values: dict[str, JsonValue] | None
 ) -> Card:
     """List one step: what it calls with what, after which steps, and how grave that is."""
     return {
@@ -92,7 +92,7 @@ def _step(
     }
 
 
-def _follows(entry: CheckedStep, ids: Mapping[str, str]) -> list[JsonValue]:
+def _follows(entry: VerifiedStep, ids: Mapping[str, str]) -> list[JsonValue]:
     """Show which steps it waits for only because both use something, and what that is."""
     return [{"after": ids[edge.uid], "both_use": edge.resource} for edge in entry.follows]
 
@@ -107,11 +107,11 @@ def _edges(step: Card) -> list[Card]:
     return [edge for edge in edges if isinstance(edge, dict)] if isinstance(edges, list) else []
 
 
-def _known_gate(entry: CheckedStep) -> bool:
+def _known_gate(entry: VerifiedStep) -> bool:
     return entry.gated and not has_reference(entry.step.params)
 
 
-def _chain(entry: CheckedStep) -> Card:
+def _chain(entry: VerifiedStep) -> Card:
     """Show what a chain is: its definition by hash, and its calls as they are defined."""
     if entry.chain is None:
         return {}
@@ -132,7 +132,7 @@ def _undone_by(step: PlanStep) -> Card:
     return {"compensation": step.compensation.model_dump(mode="json")} if step.compensation else {}
 
 
-def _gates(entry: CheckedStep) -> Card:
+def _gates(entry: VerifiedStep) -> Card:
     """Show the gates that a step has to pass, who opens them, and the decisions that come before it."""
     gates: list[JsonValue] = [gate.model_dump(mode="json", exclude_defaults=True) for gate in entry.gates]
     named: Card = {"requires": list(entry.step.requires)} if entry.step.requires else {}
@@ -140,7 +140,7 @@ def _gates(entry: CheckedStep) -> Card:
     return {**named, **({"gates": gates} if gates else {}), **decisions}
 
 
-def _before(checked: CheckedStep) -> Card:
+def _before(checked: VerifiedStep) -> Card:
     """Show the decisions that come before a step."""
     return {"decisions": [f"{name} ({NOT_BOUND})" for name in checked.decisions]} if checked.decisions else {}
 

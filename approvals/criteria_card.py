@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from planwright.approvals.cards import Card, card_steps
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 
 
-def with_criteria(card: Card, checked: Sequence[CheckedStep], *, judged: bool) -> Card:
+def with_criteria(card: Card, checked: Sequence[VerifiedStep], *, judged: bool) -> Card:
     """Add to each step of a card its criterion in words, and whether the role critic judges it."""
     rubrics: dict[JsonValue, str] = {
         entry.step.id: entry.step.success_criteria.rubric

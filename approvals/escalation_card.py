@@ -9,9 +9,9 @@ from planwright.approvals.card import doubt_list
 from planwright.approvals.cards import Card
 from planwright.critic.ruling import why
 from planwright.domain.doubt import Doubt
-from planwright.domain.hashing import spelled
-from planwright.domain.plan import CheckedStep
-from planwright.domain.results import StepResult, StepScore, Verdict
+from planwright.domain.hashing import json_text
+from planwright.domain.plan import VerifiedStep
+from planwright.domain.results import RunVerdict, StepResult, StepScore
 from planwright.domain.risk import highest_risk
 
 PREVIEW = 300
@@ -23,11 +23,11 @@ class JudgedPlan:
 
     goal: str
     """Goal of the plan, in words."""
-    checked: list[CheckedStep]
+    checked: list[VerifiedStep]
     """Its steps as verified."""
     results: Mapping[str, StepResult]
     """Results of its steps, by uid."""
-    verdict: Verdict
+    verdict: RunVerdict
     """What the critic rules, and why."""
 
 
@@ -68,8 +68,8 @@ def escalation_card(
 
 
 def not_accepted(
-    checked: Sequence[CheckedStep], results: Mapping[str, StepResult], scores: Mapping[str, StepScore]
-) -> list[tuple[CheckedStep, StepResult]]:
+    checked: Sequence[VerifiedStep], results: Mapping[str, StepResult], scores: Mapping[str, StepScore]
+) -> list[tuple[VerifiedStep, StepResult]]:
     """List the steps that failed, and those that ended and are not accepted."""
     pairs = [(entry, results[entry.uid]) for entry in checked if entry.uid in results]
     refused = {id_ for id_, score in scores.items() if score.verdict != "ok"}
@@ -86,7 +86,7 @@ def _why(result: StepResult, score: StepScore | None) -> str:
     return why(result, score)
 
 
-def _step(entry: CheckedStep, result: StepResult | None, score: StepScore | None) -> Card:
+def _step(entry: VerifiedStep, result: StepResult | None, score: StepScore | None) -> Card:
     """Show one step: what it was to do, what came of it, and what the critic noticed."""
     row: Card = {
         "id": entry.step.id,
@@ -97,7 +97,7 @@ def _step(entry: CheckedStep, result: StepResult | None, score: StepScore | None
         "status": result.status if result else "open",
     }
     if result is not None and result.status == "completed":
-        row["output"] = "a large one, on record" if result.blob else spelled(result.output)[:PREVIEW]
+        row["output"] = "a large one, on record" if result.blob else json_text(result.output)[:PREVIEW]
     return {**row, **({"findings": list(score.findings)} if score and score.findings else {})}
 
 

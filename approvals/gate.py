@@ -16,8 +16,8 @@ from pydantic import JsonValue
 from typing_extensions import TypedDict
 
 from planwright.approvals.cards import Card, card_steps
-from planwright.checkpoints.consent.approval_scope import RememberScope
-from planwright.checkpoints.consent.gate import Answer, Gate, GateKind
+from planwright.checkpoints.consent.approval_scope import ScopeDuration
+from planwright.checkpoints.consent.gate import Gate, GateAnswer, GateKind
 from planwright.checkpoints.consent.gates import Gates
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation
@@ -43,7 +43,7 @@ _EFFECT: dict[str, object] = {
 }
 
 
-def _response_schema(*answers: Answer, most: int = 1, doubts: int = 0) -> dict[str, object]:
+def _response_schema(*answers: GateAnswer, most: int = 1, doubts: int = 0) -> dict[str, object]:
     """Describe LangChain's HITLResponse: one decision, or the same one for each of `most` calls.
 
     Where effects are in doubt, `respond` says of each whether it happened; of a single one, words do.
@@ -52,8 +52,8 @@ def _response_schema(*answers: Answer, most: int = 1, doubts: int = 0) -> dict[s
     response: dict[str, object] = {"message": {**message, "minLength": 1}}
     if doubts:
         response |= {"effects": {"type": "array", "minItems": doubts, "maxItems": doubts, "items": _EFFECT}}
-    fields: dict[Answer, dict[str, object]] = {
-        "approve": {"remember": {"enum": list(get_args(RememberScope))}} if "edit" not in answers else {},
+    fields: dict[GateAnswer, dict[str, object]] = {
+        "approve": {"remember": {"enum": list(get_args(ScopeDuration))}} if "edit" not in answers else {},
         "edit": {"edited_action": _EDITED_ACTION},
         "reject": {"message": message},
         "respond": response,
@@ -91,7 +91,7 @@ class ReviewConfig(TypedDict):
 
     action_name: str
     """Name of the action."""
-    allowed_decisions: list[Answer]
+    allowed_decisions: list[GateAnswer]
     """Answers that it takes."""
 
 
@@ -228,7 +228,7 @@ def gate_prompt(gate: Gate) -> GatePrompt:
         "channel": gate.channel,
     }
     if gate.may_be_remembered:
-        prompt["remember"] = list(get_args(RememberScope))
+        prompt["remember"] = list(get_args(ScopeDuration))
     if words := _width(gate):
         prompt["width"] = words
     if gate.quorum > 1:

@@ -39,7 +39,7 @@ from benchmarks.spending import (
 from planwright.checkpoints.budgets import Budgets
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.migrations import MIGRATIONS
-from planwright.settings.provider_budget import ProviderBudget
+from planwright.settings.provider_budget import ProviderBudgetSettings
 
 MEAN = 50  # what a call uses on average; two thirds of what is wanted are there
 ROWS, LOOKS = 100_000, 200
@@ -177,13 +177,13 @@ def window_sum_ms(store: Path, rows: int) -> float:
         f" VALUES (?, '{TENANT}', 'other', '{PROVIDER}', 'model', 10, 10, 0, 1, 0, ?)"
     )
     database.call("fill", lambda c: c.executemany(insert, filled).rowcount)
-    limits = ProviderBudget(daily_tokens=10**9, monthly_cost=Decimal(10**6))
+    limits = ProviderBudgetSettings(daily_tokens=10**9, monthly_cost=Decimal(10**6))
     times = asyncio.run(_look(Budgets(database), limits))
     database.close()
     return round(statistics.median(times) * 1000, 2)
 
 
-async def _look(budgets: Budgets, limits: ProviderBudget) -> list[float]:
+async def _look(budgets: Budgets, limits: ProviderBudgetSettings) -> list[float]:
     times = []
     for _ in range(LOOKS):
         began = time.perf_counter()

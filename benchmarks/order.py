@@ -35,7 +35,7 @@ from planwright.checkpoints.stores import open_stores
 from planwright.domain.clock import utc_now
 from planwright.domain.errors import CapabilityError
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import CheckedStep, Plan
+from planwright.domain.plan import Plan, VerifiedStep
 from planwright.domain.references import resolve, step_references
 from planwright.domain.run_context import RunContext
 from planwright.graph.building import build_graph
@@ -71,7 +71,7 @@ class Report:
     runs: int = 0
     failures: list[dict[str, Any]] = field(default_factory=list)
 
-    def begin(self, plan: Sequence[Step], expected: Outcome, checked: Sequence[CheckedStep]) -> None:
+    def begin(self, plan: Sequence[Step], expected: Outcome, checked: Sequence[VerifiedStep]) -> None:
         """Count a plan."""
         self.plans += 1
         self.steps += len(plan)
@@ -152,7 +152,7 @@ async def at_once(agent: Any, steps: Sequence[Step], settings: Settings, name: s
     return Outcome(ends, end_state(settings.workspace, database, name))
 
 
-def shuffled(plan: Sequence[Step], checked: Sequence[CheckedStep], random: Random) -> list[Step]:
+def shuffled(plan: Sequence[Step], checked: Sequence[VerifiedStep], random: Random) -> list[Step]:
     """Put the steps of a plan in any order that its verified steps allow."""
     by_uid = {entry.uid: entry.step.id for entry in checked}
     waits = {entry.step.id: {by_uid[uid] for uid in before(entry)} for entry in checked}
@@ -178,7 +178,7 @@ class Loop:
         prepare(self.world.settings.workspace)
         return await one_by_one(steps, self.registry, self.world, f"run{self.runs}")
 
-    def verified(self, plan: Sequence[Step]) -> list[CheckedStep]:
+    def verified(self, plan: Sequence[Step]) -> list[VerifiedStep]:
         """Verify a plan as an agent does."""
         draft, settings = Plan.model_validate({"steps": plan}), self.world.settings
         rules = Rules(self.registry, settings, self.world, None, in_force(settings, RunContext()))

@@ -9,8 +9,8 @@ from benchmarks.simulated_worker import Stage, Worker
 from planwright.checkpoints.budgets import Amount
 from planwright.domain.errors import BudgetExceeded
 from planwright.domain.windows import day_of
-from planwright.settings.agents import RunBudget
-from planwright.settings.provider_budget import ProviderBudget
+from planwright.settings.agents import RunBudgetSettings
+from planwright.settings.provider_budget import ProviderBudgetSettings
 
 DAILY, CALL, CALLS = 1000, 300, 12
 LASTS_S = 10_000.0  # longer than the machine sleeps
@@ -26,7 +26,7 @@ def spend(stage: Stage) -> None:
 
 async def _spend(stage: Stage, worker: Worker) -> None:
     world, budgets = stage.world, worker.agent.stores.budgets
-    within = ProviderBudget(daily_tokens=DAILY)
+    within = ProviderBudgetSettings(daily_tokens=DAILY)
     for _ in range(CALLS):
         await asyncio.sleep(world.chance.uniform(0, 5))
         stage.days.add(str(day_of(world.clock())))
@@ -37,7 +37,7 @@ async def _spend(stage: Stage, worker: Worker) -> None:
                 PROVIDER,
                 "model",
                 Amount(CALL),
-                RunBudget(),
+                RunBudgetSettings(),
                 world.clock(),
                 within=within,
                 lasts_s=LASTS_S,

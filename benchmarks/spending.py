@@ -22,8 +22,8 @@ from planwright.checkpoints.database import Database
 from planwright.checkpoints.limits import MICRO_CENTS_PER_DOLLAR
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.domain.errors import BudgetExceeded
-from planwright.settings.agents import RunBudget
-from planwright.settings.provider_budget import ProviderBudget
+from planwright.settings.agents import RunBudgetSettings
+from planwright.settings.provider_budget import ProviderBudgetSettings
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 TTL_S = 600
@@ -78,7 +78,7 @@ def amounts(seed: str, calls: int) -> Iterator[tuple[int, int]]:
 
 async def reserve(budgets: Budgets, kind: Kind, most: int, worst: int, at: datetime) -> str | None:
     """Reserve one call under the one limit of a trial; None when it is refused."""
-    limits = RunBudget(tokens=most) if kind == "run tokens" else RunBudget()
+    limits = RunBudgetSettings(tokens=most) if kind == "run tokens" else RunBudgetSettings()
     try:
         return await budgets.reserve(
             RUN, TENANT, PROVIDER, "model", amount(kind, worst), limits, at, within=within(kind, most)
@@ -87,13 +87,13 @@ async def reserve(budgets: Budgets, kind: Kind, most: int, worst: int, at: datet
         return None
 
 
-def within(kind: Kind, most: int) -> ProviderBudget:
+def within(kind: Kind, most: int) -> ProviderBudgetSettings:
     """Put a limit on the provider, unless the limit is the run's."""
     if kind == "daily tokens":
-        return ProviderBudget(daily_tokens=most)
+        return ProviderBudgetSettings(daily_tokens=most)
     if kind == "monthly cost":
-        return ProviderBudget(monthly_cost=Decimal(most) / MICRO_CENTS_PER_DOLLAR)
-    return ProviderBudget()
+        return ProviderBudgetSettings(monthly_cost=Decimal(most) / MICRO_CENTS_PER_DOLLAR)
+    return ProviderBudgetSettings()
 
 
 def amount(kind: Kind, used: int) -> Amount:

@@ -17,7 +17,7 @@ from planwright.capabilities.workspace_modules import serve
 from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.domain.hashing import sha256
 from planwright.domain.plan import WHOLE
-from planwright.settings.profile import Profile
+from planwright.settings.profile import RunProfile
 
 BUILT_IN = (
     *(
@@ -83,7 +83,7 @@ class Registry:
         """Read a capability that is there, as `verify` has made sure of. Raises KeyError where it is not."""
         return self._by_name[name]
 
-    def within(self, profile: Profile) -> Registry:
+    def within(self, profile: RunProfile) -> Registry:
         """Narrow the registry to what a profile permits; made once for the same tools and modes."""
         key = (profile.tools, profile.modes)
         if key == (None, None):

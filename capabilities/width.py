@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from planwright.capabilities.contract import Capability
-from planwright.domain.hashing import spelled
+from planwright.domain.hashing import json_text
 
 LONGEST = 60  # characters of an argument in words
 
@@ -26,5 +26,5 @@ def width_of(capability: Capability, args: Mapping[str, JsonValue]) -> dict[str,
 
 
 def _short(value: JsonValue) -> str:
-    text = f'"{value}"' if isinstance(value, str) else spelled(value)
+    text = f'"{value}"' if isinstance(value, str) else json_text(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -20,8 +20,8 @@ from planwright.checkpoints.ownership.fencing import held
 from planwright.domain.errors import BudgetExceeded
 from planwright.domain.lease import Lease
 from planwright.domain.windows import Window, day_of, month_of, utc_text
-from planwright.settings.agents import RunBudget
-from planwright.settings.provider_budget import ProviderBudget
+from planwright.settings.agents import RunBudgetSettings
+from planwright.settings.provider_budget import ProviderBudgetSettings
 from planwright.state.loop_budget import LoopBudget, carve
 
 AHEAD = timedelta(days=7)
@@ -70,11 +70,11 @@ class Budgets:
         provider: str,
         kind: str,
         amount: Amount,
-        limits: RunBudget,
+        limits: RunBudgetSettings,
         at: datetime,
         id_: str | None = None,
         lanes: Sequence[LoopBudget] = (),
-        within: ProviderBudget | None = None,
+        within: ProviderBudgetSettings | None = None,
         lasts_s: float = 0,
         lease: Lease | None = None,
     ) -> str:
@@ -140,12 +140,12 @@ class Budgets:
         """Sum up what a run has used and still holds in reserve."""
         return await self._database.run("read", lambda c: _sum(c, run_id, at.timestamp()))
 
-    async def of_run(self, run_id: str, limits: RunBudget, at: datetime) -> list[Limit]:
+    async def of_run(self, run_id: str, limits: RunBudgetSettings, at: datetime) -> list[Limit]:
         """Say how the limits of a run stand, reservations included."""
         return await self._database.run("read", lambda c: _of_run(c, run_id, limits, at.timestamp()))
 
     async def of_provider(
-        self, tenant: str, provider: str, within: ProviderBudget, at: datetime
+        self, tenant: str, provider: str, within: ProviderBudgetSettings, at: datetime
     ) -> list[Limit]:
         """Say how the limits of a provider stand for a tenant, reservations included."""
         return await self._database.run("read", lambda c: _of_provider(c, tenant, provider, within, at))
@@ -153,11 +153,11 @@ class Budgets:
     async def near(
         self,
         run_id: str,
-        limits: RunBudget,
+        limits: RunBudgetSettings,
         at: datetime,
         tenant: str = "",
         provider: str = "",
-        within: ProviderBudget | None = None,
+        within: ProviderBudgetSettings | None = None,
     ) -> list[Limit]:
         """List the limits of a run, and of a provider, of which 80 % is used; what is reserved is not."""
 
@@ -168,7 +168,12 @@ class Budgets:
         return [limit for limit in await self._database.run("read", job) if limit.near]
 
     async def carve(
-        self, run_id: str, wanted: LoopBudget, above: Sequence[LoopBudget], limits: RunBudget, at: datetime
+        self,
+        run_id: str,
+        wanted: LoopBudget,
+        above: Sequence[LoopBudget],
+        limits: RunBudgetSettings,
+        at: datetime,
     ) -> LoopBudget:
         """Cut a lane's budget down to what the lane that opens it, or else the run, has left."""
 
@@ -198,7 +203,9 @@ def _sum(connection: sqlite3.Connection, run_id: str, now: float, lane: str = ""
     return Spent(*row)
 
 
-def _of_run(connection: sqlite3.Connection, run_id: str, limits: RunBudget, now: float) -> list[Limit]:
+def _of_run(
+    connection: sqlite3.Connection, run_id: str, limits: RunBudgetSettings, now: float
+) -> list[Limit]:
     if limits.tokens is None and limits.tool_calls is None and limits.cost is None:
         return []
     spent = _sum(connection, run_id, now)
@@ -216,7 +223,7 @@ def _of_provider(
     connection: sqlite3.Connection,
     tenant: str,
     provider: str,
-    within: ProviderBudget | None,
+    within: ProviderBudgetSettings | None,
     at: datetime,
     now: float | None = None,
 ) -> list[Limit]:
@@ -270,7 +277,9 @@ def _by_unit(amount: Amount) -> dict[Unit, int]:
     return {"tokens": amount.tokens, "tool_calls": amount.calls, "cost": amount.cost or 0}
 
 
-def _refuse_unpriced(provider: str, amount: Amount, limits: RunBudget, within: ProviderBudget | None) -> None:
+def _refuse_unpriced(
+    provider: str, amount: Amount, limits: RunBudgetSettings, within: ProviderBudgetSettings | None
+) -> None:
     if amount.cost is not None:
         return
     if within is not None and within.monthly_cost is not None:

@@ -12,7 +12,7 @@ from planwright.domain.errors import CapabilityRejected, LedgerConflict
 from planwright.domain.lease import Lease
 
 
-class MadeChains:
+class CreatedChains:
     """The table of chains."""
 
     def __init__(self, database: Database) -> None:

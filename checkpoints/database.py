@@ -21,7 +21,7 @@ from typing import Any, TypeVar, Union
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from planwright.checkpoints.private_files import private_database
-from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, version_of
+from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
 from planwright.domain.errors import SetupError
 from planwright.security.redaction.connection import RedactedConnection
 from planwright.security.redaction.redactor import Redactor
@@ -151,10 +151,10 @@ class Database:
                 connection.execute("PRAGMA journal_mode=WAL")
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
-        if version_of(connection) == len(self._migrations):
+        if store_version(connection) == len(self._migrations):
             return
         connection.execute("BEGIN IMMEDIATE")
-        done = version_of(connection)
+        done = store_version(connection)
         for number, script in enumerate(self._migrations[done:], done + 1):
             for statement in filter(str.strip, script.split(";\n")):
                 connection.execute(statement)

@@ -11,14 +11,14 @@ from datetime import datetime
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.effects.done_before import DoneBefore, done_before
+from planwright.checkpoints.effects.done_before import EarlierEffect, done_before
 from planwright.checkpoints.effects.undone import CALLS, undone_steps
 from planwright.checkpoints.plans import RecordedPlan
 from planwright.checkpoints.runs import Run, begin_run, run_of
 from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.errors import RunError
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import CheckedStep, Plan
+from planwright.domain.plan import Plan, VerifiedStep
 from planwright.domain.results import StepResult
 
 _PLAN = """SELECT plan, checked, gate_id FROM plans
@@ -54,7 +54,7 @@ class Fork(BaseModel):
 
 
 @dataclass(frozen=True)
-class Source:
+class ForkSource:
     """What is on record of a run to fork: a verified plan, and how steps ended, by uid.
 
     `uncertain` holds the uids of steps and calls with an effect of which nobody knows whether it happened,
@@ -71,7 +71,7 @@ class Source:
     """Uids of steps with an effect that was undone, or may have been."""
 
     @property
-    def checked(self) -> list[CheckedStep]:
+    def checked(self) -> list[VerifiedStep]:
         """The verified steps of the plan, in dependency order."""
         return self.recorded.checked if self.recorded else []
 
@@ -95,17 +95,17 @@ class Forks:
             raise RunError(f"there is no thread or run {name}", "list them: planwright ls")
         return run_of(row)
 
-    async def source(self, run_id: str, plan_hash: str | None = None) -> Source:
+    async def source(self, run_id: str, plan_hash: str | None = None) -> ForkSource:
         """Read what is on record of a run: the plan with this hash, or the newest one."""
 
-        def job(connection: sqlite3.Connection) -> Source:
+        def job(connection: sqlite3.Connection) -> ForkSource:
             row = connection.execute(_PLAN, {"run": run_id, "hash": plan_hash}).fetchone()
             settled = connection.execute("SELECT uid, result FROM steps WHERE run_id = ?", (run_id,))
             results = {uid: StepResult.model_validate_json(result) for uid, result in settled}
             uncertain = frozenset(uid for (uid,) in connection.execute(_UNCERTAIN, (run_id,)))
             recorded = None if row is None else _recorded(row)
             undone = _undone(connection, run_id, recorded.checked if recorded else [], results)
-            return Source(recorded, results, uncertain, undone)
+            return ForkSource(recorded, results, uncertain, undone)
 
         return await self._database.run("read", job)
 
@@ -146,7 +146,7 @@ class Forks:
 
     async def done_before(
         self, run_id: str, capability: str, args: Mapping[str, JsonValue]
-    ) -> DoneBefore | None:
+    ) -> EarlierEffect | None:
         """Find what the runs that a fork comes from have done of a capability; None when that is nothing.
 
         `args` are the whole arguments of the call, as the ledger would record them.
@@ -174,7 +174,7 @@ class Forks:
 def _undone(
     connection: sqlite3.Connection,
     run_id: str,
-    checked: list[CheckedStep],
+    checked: list[VerifiedStep],
     results: dict[str, StepResult],
 ) -> frozenset[str]:
     """Find the uids of steps that were undone, or may have been, here or where they were kept from."""
@@ -246,5 +246,5 @@ def not_over(run_id: str, thread_id: str) -> RunError:
 
 
 def _recorded(row: sqlite3.Row) -> RecordedPlan:
-    checked = [CheckedStep.model_validate(entry) for entry in json.loads(row["checked"])]
+    checked = [VerifiedStep.model_validate(entry) for entry in json.loads(row["checked"])]
     return RecordedPlan(plan=Plan.model_validate_json(row["plan"]), checked=checked, gate_id=row["gate_id"])

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.ownership.fencing import held
 from planwright.domain.events import Event
-from planwright.domain.hashing import spelled
+from planwright.domain.hashing import json_text
 from planwright.domain.lease import Lease
 
 _INSERT = (
@@ -32,7 +32,7 @@ class Journal:
 
         A second event of the same run and key is left out, as is one of a run that was taken over.
         """
-        data = spelled(event["data"])
+        data = json_text(event["data"])
         row = (event["run_id"], event["thread_id"], lease.tenant, event["seq"], event["ts"], event["type"])
         self._told[lease] = self._told.get(lease, 0) + 1
         self._unwritten.append((*row, key, data, lease.run_id, lease.token))

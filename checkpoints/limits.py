@@ -67,10 +67,10 @@ def refuse_overspending(limits: Iterable[Limit], wanted: dict[Unit, int]) -> Non
     """Raise BudgetExceeded for the first limit that does not cover a call; of a provider, its own error."""
     for limit in limits:
         if not limit.covers(wanted.get(limit.unit, 0)):
-            raise refusal(limit, wanted[limit.unit])
+            raise limit_error(limit, wanted[limit.unit])
 
 
-def refusal(limit: Limit, wanted: int) -> BudgetExceeded:
+def limit_error(limit: Limit, wanted: int) -> BudgetExceeded:
     """Say which limit a call would break, and what to do."""
     needed = f"{say(limit.unit, wanted)} more needed"
     if limit.window is None:

@@ -19,7 +19,7 @@ from planwright.checkpoints.ownership.fencing import held
 from planwright.domain.errors import RunError
 from planwright.domain.hashing import canonical_json, sha256
 from planwright.domain.lease import Lease
-from planwright.domain.plan import CheckedStep, Plan
+from planwright.domain.plan import Plan, VerifiedStep
 
 PlanKind = Literal["plan", "calls", "alternative", "chain", "memory"]
 
@@ -34,7 +34,7 @@ class RecordedPlan(BaseModel):
     model_config = ConfigDict(frozen=True)
     plan: Plan
     """The plan as verified."""
-    checked: list[CheckedStep]
+    checked: list[VerifiedStep]
     """Its steps as verified."""
     gate_id: str | None
     """Id of the gate that has to be approved first; None where no person is asked."""
@@ -50,7 +50,7 @@ class RunnablePlan:
 
     kind: PlanKind = "plan"
     """What it is: a plan, the calls of a reply, or another row of calls."""
-    steps: Mapping[str, CheckedStep] = field(default_factory=dict)
+    steps: Mapping[str, VerifiedStep] = field(default_factory=dict)
     """Its steps by uid; empty when none may run."""
     approved: bool = False
     """Whether a person approved it."""
@@ -99,7 +99,7 @@ class Plans:
         plan = None if text is None else Plan.model_validate_json(text)
         return plan if plan and plan.plan_hash == plan_hash else None
 
-    async def steps_of_run(self, run_id: str) -> list[CheckedStep]:
+    async def steps_of_run(self, run_id: str) -> list[VerifiedStep]:
         """Read the steps of all plans of a run that were verified, oldest first, whatever became of them."""
 
         def job(connection: sqlite3.Connection) -> list[str]:
@@ -154,7 +154,7 @@ class Plans:
 
         return await self._database.run("read", job)
 
-    async def recorded_steps(self, run_id: str, plan_hash: str) -> dict[str, CheckedStep]:
+    async def recorded_steps(self, run_id: str, plan_hash: str) -> dict[str, VerifiedStep]:
         """Read the steps of a plan as they were verified, by uid, whether it may run or not."""
 
         def job(connection: sqlite3.Connection) -> str:
@@ -199,6 +199,6 @@ def _approved_as_shown(row: sqlite3.Row) -> bool:
     return card == shown == row["card_hash"] and all(given.get("card") == card for given in approvals)
 
 
-def _steps(checked: str) -> dict[str, CheckedStep]:
-    steps = [CheckedStep.model_validate(entry) for entry in json.loads(checked)]
+def _steps(checked: str) -> dict[str, VerifiedStep]:
+    steps = [VerifiedStep.model_validate(entry) for entry in json.loads(checked)]
     return {step.uid: step for step in steps}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.budgets import Budgets
-from planwright.checkpoints.chains import MadeChains
+from planwright.checkpoints.chains import CreatedChains
 from planwright.checkpoints.consent.allow_rules import AllowRules
 from planwright.checkpoints.consent.delegations import Delegations
 from planwright.checkpoints.consent.gates import Gates
@@ -90,7 +90,7 @@ class Records:
     """Calls and effects of a run, and on whose word."""
     verdicts: Verdicts
     """Rulings of the critic."""
-    chains: MadeChains
+    chains: CreatedChains
     """Chains that runs made."""
     own_parts: OwnParts
     """Parts given in code that a run needs."""
@@ -138,6 +138,6 @@ def open_records(
         work_times=WorkTimes(database),
         work=WorkRecords(database),
         verdicts=Verdicts(database),
-        chains=MadeChains(database),
+        chains=CreatedChains(database),
         own_parts=OwnParts(database),
     )

@@ -36,7 +36,7 @@ _CODES = frozenset(
     (EXT_CONSTRUCTOR_SINGLE_ARG, EXT_CONSTRUCTOR_POS_ARGS, EXT_CONSTRUCTOR_KW_ARGS, EXT_PYDANTIC_V2)
 )
 _PLAIN = frozenset(("null", "empty", "bytes", "bytearray", "msgpack"))
-_LASTING = (plan.Plan, plan.CheckedStep, results.StepResult)
+_LASTING = (plan.Plan, plan.VerifiedStep, results.StepResult)
 MOST_KEPT = 1024
 
 

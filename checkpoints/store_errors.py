@@ -43,7 +43,7 @@ def store_error(path: Path, error: Exception) -> StoreFailed:
 
 def refuse_newer(path: Path, connection: sqlite3.Connection, known: int) -> None:
     """Raise SetupError for a file of a newer program; `known` is the newest version that is understood."""
-    version = version_of(connection)
+    version = store_version(connection)
     if version > known:
         raise SetupError(
             f"{path} was written by a newer planwright (its tables have version {version}, this program"
@@ -52,6 +52,6 @@ def refuse_newer(path: Path, connection: sqlite3.Connection, known: int) -> None
         )
 
 
-def version_of(connection: sqlite3.Connection) -> int:
+def store_version(connection: sqlite3.Connection) -> int:
     """Read how many migrations a file has had."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])

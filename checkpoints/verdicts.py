@@ -9,7 +9,7 @@ from planwright.checkpoints.database import Database
 from planwright.checkpoints.ownership.fencing import held
 from planwright.domain.lease import Lease
 from planwright.domain.plan import Plan
-from planwright.domain.results import Verdict
+from planwright.domain.results import RunVerdict
 
 
 class Verdicts:
@@ -18,7 +18,7 @@ class Verdicts:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def add(self, lease: Lease, key: str, plan: Plan, verdict: Verdict, at: datetime) -> None:
+    async def add(self, lease: Lease, key: str, plan: Plan, verdict: RunVerdict, at: datetime) -> None:
         """Write a verdict down under the key of its round; one that is there already stays as it is."""
         row = (lease.run_id, lease.tenant, key, plan.plan_id, plan.plan_hash, plan.revision)
         said = (verdict.verdict, verdict.reason, verdict.model_dump_json(), verdict.inputs_hash)
@@ -33,7 +33,7 @@ class Verdicts:
 
         await self._database.run("verdict", held(lease, job))
 
-    async def of_run(self, run_id: str) -> dict[str, Verdict]:
+    async def of_run(self, run_id: str) -> dict[str, RunVerdict]:
         """Map the keys of a run's verdicts to them, oldest first."""
 
         def job(connection: sqlite3.Connection) -> list[tuple[str, str]]:
@@ -41,4 +41,4 @@ class Verdicts:
             return [(row[0], row[1]) for row in connection.execute(query, (run_id,))]
 
         rows = await self._database.run("read", job)
-        return {key: Verdict.model_validate_json(content) for key, content in rows}
+        return {key: RunVerdict.model_validate_json(content) for key, content in rows}

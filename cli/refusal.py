@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from planwright.checkpoints.upkeep.findings import Finding
+from planwright.checkpoints.upkeep.findings import StoreFinding
 from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.cli.views.rendering import safe
 from planwright.domain.errors import PlanwrightError, SetupError
@@ -35,7 +35,7 @@ def say_traceback(error: BaseException, arguments: Sequence[str]) -> None:
     say_refusal(SetupError(cause, "planwright db check, then: planwright db restore BACKUP"), arguments)
 
 
-def _store_faults(arguments: Sequence[str]) -> list[Finding]:
+def _store_faults(arguments: Sequence[str]) -> list[StoreFinding]:
     try:
         findings = check_store(load(_workspace(arguments)).store_folder)
     except PlanwrightError:

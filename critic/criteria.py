@@ -5,12 +5,12 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from planwright.capabilities.expression import Values, compiled
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 
 NAMES = frozenset(("output",))
 
 
-def criterion_holds(checked: CheckedStep, output: JsonValue) -> tuple[bool, str]:
+def criterion_holds(checked: VerifiedStep, output: JsonValue) -> tuple[bool, str]:
     """Evaluate a step's CEL criterion; one that cannot be evaluated does not hold."""
     criterion = checked.step.success_criteria
     if criterion is None or criterion.cel is None:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from planwright.domain.envelope import EffectRecord, LaneCall
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import RubricAnswer, StepResult
 
 
@@ -17,7 +17,7 @@ class StepFacts(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    checked: CheckedStep = Field(description="The step of the plan on record.")
+    checked: VerifiedStep = Field(description="The step of the plan on record.")
     result: StepResult = Field(description="How it ended, with the envelope of its lane where it had one.")
     output: JsonValue = Field(None, description="Its whole output, from the blob store where it is large.")
     effects: tuple[EffectRecord, ...] = Field((), description="Its rows of the ledger, and of all below it.")

@@ -11,13 +11,13 @@ from planwright.checkpoints.effects.work_records import RunWork
 from planwright.critic.facts import StepFacts
 from planwright.critic.ruling import why
 from planwright.domain.envelope import EffectRecord
-from planwright.domain.plan import CheckedStep
-from planwright.domain.results import RubricAnswer, StepResult, Verdict
+from planwright.domain.plan import VerifiedStep
+from planwright.domain.results import RubricAnswer, RunVerdict, StepResult
 
 NOT_ACCEPTED = "criteria_not_met"
 
 
-def retried(verdicts: Mapping[str, Verdict], settled: Mapping[str, StepResult]) -> dict[str, StepResult]:
+def retried(verdicts: Mapping[str, RunVerdict], settled: Mapping[str, StepResult]) -> dict[str, StepResult]:
     """Make failures of the completed steps that some verdicts have run again."""
     scores = [
         score for verdict in verdicts.values() if verdict.verdict == "retry" for score in verdict.step_scores
@@ -46,11 +46,11 @@ class RunRecords:
     """What a model answered to criteria in words, by the uid of the step; None where none was asked."""
     work: RunWork
     """Effects and calls of the run."""
-    verdicts: Mapping[str, Verdict]
+    verdicts: Mapping[str, RunVerdict]
     """What the critic ruled before, by the key of the scoring."""
 
 
-def facts_of(checked: Sequence[CheckedStep], records: RunRecords, limit_s: float) -> list[StepFacts]:
+def facts_of(checked: Sequence[VerifiedStep], records: RunRecords, limit_s: float) -> list[StepFacts]:
     """Put together what is known of each step; `limit_s` is how long one may take that says nothing of it."""
     settled, work = records.settled, records.work
     acted = {step.uid for step in checked if any(effect.begun for effect in work.under(step.uid))}
@@ -69,7 +69,7 @@ def facts_of(checked: Sequence[CheckedStep], records: RunRecords, limit_s: float
     ]
 
 
-def retries_of(step_id: str, verdicts: Mapping[str, Verdict]) -> int:
+def retries_of(step_id: str, verdicts: Mapping[str, RunVerdict]) -> int:
     """Count how often the critic had a step run again."""
     rounds = [verdict for verdict in verdicts.values() if verdict.verdict == "retry"]
     return sum(
@@ -79,7 +79,7 @@ def retries_of(step_id: str, verdicts: Mapping[str, Verdict]) -> int:
     )
 
 
-def needing(uid: str, checked: Sequence[CheckedStep]) -> set[str]:
+def needing(uid: str, checked: Sequence[VerifiedStep]) -> set[str]:
     """Name the steps that build on one, over any number of steps between; `checked` is in order of needs."""
     reached = {uid}
     for step in checked:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pydantic import JsonValue
 
 from planwright.domain.errors import LimitExceeded, ModelError
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import RubricAnswer
 from planwright.models.calling import Models, Prompt
 from planwright.models.json_reply import read_json
@@ -36,7 +36,7 @@ class Rubrics:
         return self._critic(route) is not None
 
     async def ask(
-        self, checked: CheckedStep, output: JsonValue, route: ModelRoute, invocation: Invocation
+        self, checked: VerifiedStep, output: JsonValue, route: ModelRoute, invocation: Invocation
     ) -> RubricAnswer | None:
         """Judge one output. None where the step has no such criterion, or nobody could judge it."""
         criterion, critic = checked.step.success_criteria, self._critic(route)

@@ -13,7 +13,7 @@ def canonical_json(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
 
 
-def spelled(value: object) -> str:
+def json_text(value: object) -> str:
     """Spell a JSON value for people and for storage: ten times as fast, keys in their own order."""
     return to_json(value).decode()
 

@@ -245,7 +245,7 @@ class StepGate(BaseModel):
     """Why it is asked."""
 
 
-class CheckedStep(BaseModel):
+class VerifiedStep(BaseModel):
     """What verification found out about a step that may run; `chain` is what it calls, where that is one.
 
     `asks`: a person has to approve it, with its plan or, where it is `gated`, at a gate of its own.

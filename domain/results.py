@@ -135,7 +135,7 @@ class StepScore(BaseModel):
         return any(one.grade == "fail" for one in self.evaluations if one.evaluator in FLOORS)
 
 
-class Verdict(BaseModel):
+class RunVerdict(BaseModel):
     """The critic's ruling over a run, with the reason in words."""
 
     model_config = ConfigDict(frozen=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from planwright.domain.errors import CallRefused, CapabilityError
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import StepResult, StepStatus
 
 CANCELLED = "cancelled"
 
 
-def ended(
-    checked: CheckedStep, status: StepStatus, *, code: str, error: str, missing: tuple[str, ...] = ()
+def result_without_output(
+    checked: VerifiedStep, status: StepStatus, *, code: str, error: str, missing: tuple[str, ...] = ()
 ) -> StepResult:
     """Make the result of a step that brought nothing."""
     return StepResult(
@@ -24,7 +24,7 @@ def ended(
     )
 
 
-def failed(checked: CheckedStep, error: CapabilityError) -> StepResult:
+def failed(checked: VerifiedStep, error: CapabilityError) -> StepResult:
     """Make the result of a step whose call was not made or brought nothing; a person's no is no failure."""
     status: StepStatus = "rejected" if isinstance(error, CallRefused) else "failed"
-    return ended(checked, status, code=error.code, error=error.cause)
+    return result_without_output(checked, status, code=error.code, error=error.cause)

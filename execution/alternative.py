@@ -30,14 +30,14 @@ from planwright.domain.errors import (
     SetupError,
 )
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import CLOSING, DELEGATE, CheckedStep, Plan, PlanStep
+from planwright.domain.plan import CLOSING, DELEGATE, Plan, PlanStep, VerifiedStep
 from planwright.domain.results import StepResult
 from planwright.domain.risk import MODES, RISKS, at_least
 from planwright.models.calling import Models, Prompt
 from planwright.models.conversation.call_arguments import flaw_of
 from planwright.models.json_reply import read_json
 from planwright.prompts import as_data, render
-from planwright.settings.settings import Approval, Settings
+from planwright.settings.settings import ApprovalSettings, Settings
 from planwright.state.agent_state import StepTask
 from planwright.state.invocation import Invocation
 
@@ -61,7 +61,7 @@ class Alternative:
 
     async def instead_of(
         self, task: StepTask, args: dict[str, JsonValue], failed: StepResult, invocation: Invocation
-    ) -> tuple[Plan, CheckedStep] | None:
+    ) -> tuple[Plan, VerifiedStep] | None:
         """Suggest, verify and put on record; None when there is nothing that may be tried."""
         checked, route = task["checked"], task["route"]
         if not self._settings.alternative.enabled or failed.code not in CODES or route.embedded:
@@ -118,12 +118,12 @@ class Alternative:
 
     async def _verified(
         self,
-        failed: CheckedStep,
+        failed: VerifiedStep,
         tool: Capability,
         params: dict[str, JsonValue],
         tried: dict[str, JsonValue],
         invocation: Invocation,
-    ) -> CheckedStep:
+    ) -> VerifiedStep:
         """Check a suggestion as a plan is checked. Raises CapabilityRejected or ValidationError."""
         args = check_arguments(tool, params)
         if flaw := flaw_of(args):
@@ -142,7 +142,7 @@ class Alternative:
         step = PlanStep(
             id=failed.step.id, capability=tool.name, params=args, description=failed.step.description
         )
-        chosen = CheckedStep(
+        chosen = VerifiedStep(
             step=step,
             uid=f"step_{sha256([invocation.run_id, failed.uid, 'instead', tool.name, args])[:16]}",
             needs=failed.needs,
@@ -157,7 +157,7 @@ class Alternative:
         return chosen.model_copy(update={"pin": pin_now(chosen, self._registry, self._world.policy.hash)})
 
     async def _check_new(
-        self, chosen: CheckedStep, capability: Capability, instead_of: str, invocation: Invocation
+        self, chosen: VerifiedStep, capability: Capability, instead_of: str, invocation: Invocation
     ) -> None:
         """Raise CapabilityRejected for a call that a person said no to, or that would be done again."""
         args, run_id = chosen.step.params, invocation.run_id
@@ -169,7 +169,9 @@ class Alternative:
             raise CapabilityRejected("it was done before")
 
 
-def candidates(failed: CheckedStep, tools: Iterable[Capability], approval: Approval) -> list[Capability]:
+def candidates(
+    failed: VerifiedStep, tools: Iterable[Capability], approval: ApprovalSettings
+) -> list[Capability]:
     """List what may be called instead of a step without asking a person again.
 
     Reading replaces reading. A call with an effect replaces one only where no person has to see it:
@@ -178,7 +180,7 @@ def candidates(failed: CheckedStep, tools: Iterable[Capability], approval: Appro
     return [tool for tool in tools if inside_grant(failed, tool, approval)]
 
 
-def inside_grant(failed: CheckedStep, tool: Capability, approval: Approval) -> bool:
+def inside_grant(failed: VerifiedStep, tool: Capability, approval: ApprovalSettings) -> bool:
     """Say whether a capability stays inside the grant of a failed step."""
     if tool.name in (*CLOSING, DELEGATE, CREATE_CHAIN) or failed.gated or failed.gates:
         return False

@@ -15,7 +15,7 @@ from planwright.domain.chain import Chain
 from planwright.domain.doubt import DENIED
 from planwright.domain.errors import CapabilityRejected, RunError
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import CheckedStep, Plan, PlanStep
+from planwright.domain.plan import Plan, PlanStep, VerifiedStep
 from planwright.domain.results import StepResult
 from planwright.planning.step_identity import uid_of
 from planwright.planning.taint import untrusted
@@ -24,7 +24,7 @@ MOST_ATTEMPTS = 100
 Settled = Callable[[str], StepResult | None]
 
 
-def chain_of(checked: CheckedStep) -> Chain:
+def chain_of(checked: VerifiedStep) -> Chain:
     """Read the chain that a step calls. Raises RunError for a step that calls none."""
     if checked.chain is None:
         raise RunError(
@@ -34,8 +34,8 @@ def chain_of(checked: CheckedStep) -> Chain:
 
 
 def parts_of(
-    run_id: str, checked: CheckedStep, args: dict[str, JsonValue], gateway: Gateway, settled: Settled
-) -> list[CheckedStep]:
+    run_id: str, checked: VerifiedStep, args: dict[str, JsonValue], gateway: Gateway, settled: Settled
+) -> list[VerifiedStep]:
     """Name the parts of one call of a chain for good, each by its place in it.
 
     A part that was done in an earlier attempt at the same step keeps its name, and so its result.
@@ -44,7 +44,7 @@ def parts_of(
     chain = chain_of(checked)
     attempt = attempt_at(run_id, checked)
     base = uid_of(run_id, checked.step, checked.needs, 0)
-    parts: list[CheckedStep] = []
+    parts: list[VerifiedStep] = []
     for number, call in enumerate(chain.calls, 1):
         capability = gateway.registry.get(call.capability)
         if capability is None:
@@ -70,13 +70,13 @@ def parts_of(
     return parts
 
 
-def attempt_at(run_id: str, checked: CheckedStep) -> int:
+def attempt_at(run_id: str, checked: VerifiedStep) -> int:
     """Count the attempts at a step that failed before this one; the calls of a model have none."""
     named = (uid_of(run_id, checked.step, checked.needs, again) for again in range(MOST_ATTEMPTS))
     return next((again for again, uid in enumerate(named) if uid == checked.uid), 0)
 
 
-def parts_plan(checked: CheckedStep, parts: list[CheckedStep]) -> Plan:
+def parts_plan(checked: VerifiedStep, parts: list[VerifiedStep]) -> Plan:
     """Put the parts of one call of a chain on record as a plan."""
     chain = chain_of(checked)
     goal = f"{chain.name} {chain.hash} for {checked.uid}"
@@ -84,7 +84,7 @@ def parts_plan(checked: CheckedStep, parts: list[CheckedStep]) -> Plan:
 
 
 def shown_parts(
-    run_id: str, checked: CheckedStep, args: dict[str, JsonValue], gateway: Gateway, settled: Settled
+    run_id: str, checked: VerifiedStep, args: dict[str, JsonValue], gateway: Gateway, settled: Settled
 ) -> dict[str, Any]:
     """Show what approving a call of a chain lets happen: its definition by hash, and its calls.
 
@@ -110,9 +110,9 @@ def _part_uid(base: str, chain: Chain, number: int, again: int) -> str:
 
 
 def _checked(
-    step: PlanStep, uid: str, capability: Capability, before: list[CheckedStep], *, tainted: bool, pin: str
-) -> CheckedStep:
-    return CheckedStep(
+    step: PlanStep, uid: str, capability: Capability, before: list[VerifiedStep], *, tainted: bool, pin: str
+) -> VerifiedStep:
+    return VerifiedStep(
         step=step,
         uid=uid,
         needs=tuple(part.uid for part in before[-1:]),

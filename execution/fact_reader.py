@@ -8,7 +8,7 @@ from planwright.checkpoints.stores import Stores
 from planwright.critic.facts import StepFacts
 from planwright.critic.gathering import RunRecords, facts_of
 from planwright.critic.rubrics import Rubrics
-from planwright.domain.results import StepResult, Verdict
+from planwright.domain.results import RunVerdict, StepResult
 from planwright.execution.recorded_result import full_output
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState
@@ -27,7 +27,7 @@ class FactReader:
         self,
         state: AgentState,
         settled: Mapping[str, StepResult],
-        verdicts: Mapping[str, Verdict],
+        verdicts: Mapping[str, RunVerdict],
         invocation: Invocation,
     ) -> list[StepFacts]:
         """Read the facts of all steps; a criterion in words is judged once, and on record since then."""

@@ -9,7 +9,7 @@ from planwright.checkpoints.consent.gates import Gates
 from planwright.checkpoints.plans import Plans
 from planwright.domain.errors import CapabilityForbidden, GateError
 from planwright.domain.lease import Lease
-from planwright.domain.plan import DELEGATE, CheckedStep
+from planwright.domain.plan import DELEGATE, VerifiedStep
 from planwright.planning.step_gates import agent_args
 from planwright.state.invocation import Invocation
 from planwright.state.loop_state import LoopTask
@@ -60,7 +60,7 @@ class Grants:
         return self._planned[lease]
 
 
-def granted_by(checked: CheckedStep) -> tuple[str, ...]:
+def granted_by(checked: VerifiedStep) -> tuple[str, ...]:
     """Name what the agent of a step, or of a delegated task, may use; asking a person is always granted."""
     if checked.step.agentic:
         return (*checked.step.tool_hints, "clarify")

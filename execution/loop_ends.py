@@ -11,9 +11,9 @@ from pydantic import JsonValue
 
 from planwright.critic.lane_rules import judge_lane
 from planwright.domain.envelope import LaneEnvelope
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import StepResult
-from planwright.domain.step_ends import ended
+from planwright.domain.step_ends import result_without_output
 from planwright.models.conversation.final_text import with_doubts
 from planwright.prompts import as_data, render
 from planwright.settings.settings import Settings
@@ -28,9 +28,9 @@ def supersteps(settings: Settings) -> int:
     return 6 * settings.execution.max_tool_iterations_hard_limit + 10
 
 
-def loop_outcome(ended: Mapping[str, Any]) -> LoopOutcome:
+def loop_outcome(result_without_output: Mapping[str, Any]) -> LoopOutcome:
     """Read how a loop ended; nothing is complete while a person left open whether a call happened."""
-    return with_doubts(ended["outcome"], ended.get("doubts", {}).values())
+    return with_doubts(result_without_output["outcome"], result_without_output.get("doubts", {}).values())
 
 
 def step_opening(
@@ -67,7 +67,7 @@ def step_opening(
 
 
 def step_result(
-    checked: CheckedStep, outcome: LoopOutcome, envelope: LaneEnvelope, task: str, inputs: int
+    checked: VerifiedStep, outcome: LoopOutcome, envelope: LaneEnvelope, task: str, inputs: int
 ) -> StepResult:
     """Turn the end of a loop into the result of its step, or of its call.
 
@@ -83,14 +83,14 @@ def step_result(
     return result.model_copy(update=update)
 
 
-def _ended(checked: CheckedStep, outcome: LoopOutcome) -> StepResult:
+def _ended(checked: VerifiedStep, outcome: LoopOutcome) -> StepResult:
     """Say how a loop ended, by its own account."""
     if outcome.status == "cancelled":
-        return ended(checked, "skipped", code="cancelled", error=outcome.text)
+        return result_without_output(checked, "skipped", code="cancelled", error=outcome.text)
     if outcome.status != "completed":
         of_the_run = outcome.status in ("budget_exceeded", "timeout") and not outcome.code.startswith("lane.")
         code = outcome.status if of_the_run else outcome.code or outcome.status
-        return ended(checked, "failed", code=code, error=outcome.text)
+        return result_without_output(checked, "failed", code=code, error=outcome.text)
     return StepResult(
         uid=checked.uid,
         step_id=checked.step.id,

@@ -18,7 +18,7 @@ from planwright.domain.errors import CapabilityError, LimitExceeded
 from planwright.domain.hashing import sha256
 from planwright.domain.memory_proposal import WRITE, Proposal
 from planwright.domain.own_words import says
-from planwright.domain.plan import CheckedStep, Plan, PlanStep
+from planwright.domain.plan import Plan, PlanStep, VerifiedStep
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation
 
@@ -55,7 +55,7 @@ class Remembering:
         except (CapabilityError, LimitExceeded) as error:
             invocation.emit("memory_failed", {"id": proposal.id, "cause": error.cause}, proposal.id)
 
-    def _allowed(self, proposal: Proposal, invocation: Invocation) -> CheckedStep | None:
+    def _allowed(self, proposal: Proposal, invocation: Invocation) -> VerifiedStep | None:
         """Make the step that writes a proposal; None where a person is asked. Raises CapabilityError."""
         capability, approval = self._gateway.registry.get(WRITE), self._settings.approval
         if capability is None or approval.plan == "always":
@@ -66,7 +66,7 @@ class Remembering:
         judged = judge(capability, args, world.on_behalf_of(*requester), approval.of_tool)
         if judged.asks or judged.denied or not names_memory(world.policy, judged.ruling.rule):
             return None
-        checked = CheckedStep(
+        checked = VerifiedStep(
             step=PlanStep(id="remember", capability=WRITE, params=args, description="Remember what was said"),
             uid=f"step_{sha256([invocation.run_id, 'remember', proposal.id])[:16]}",
             needs=(),

@@ -21,7 +21,7 @@ from planwright.models.json_reply import read_json
 from planwright.models.offline.remembering import spoken
 from planwright.prompts import as_data, render
 from planwright.security.redaction.redactor import Redactor
-from planwright.settings.memory import MemoryProposals
+from planwright.settings.memory import MemorySettings
 from planwright.state.agent_state import ModelRoute
 from planwright.state.invocation import Invocation
 
@@ -32,7 +32,7 @@ GRACE_S = 1  # a call that takes too long is told as such, before whatever would
 class Proposing:
     """Look for what a run could remember, with one short call of a model at the most."""
 
-    def __init__(self, models: Models, memories: Memories, settings: MemoryProposals) -> None:
+    def __init__(self, models: Models, memories: Memories, settings: MemorySettings) -> None:
         self._models = models
         self._memories = memories
         self._settings = settings

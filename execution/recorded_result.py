@@ -12,14 +12,14 @@ from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.effects.ledger import Recorded
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import EffectInDoubt
-from planwright.domain.hashing import spelled
-from planwright.domain.plan import CheckedStep
+from planwright.domain.hashing import json_text
+from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import StepResult
-from planwright.domain.step_ends import ended
+from planwright.domain.step_ends import result_without_output
 
 
 async def completed(
-    checked: CheckedStep, output: JsonValue, args: Mapping[str, JsonValue], blobs: Blobs, limit: int
+    checked: VerifiedStep, output: JsonValue, args: Mapping[str, JsonValue], blobs: Blobs, limit: int
 ) -> StepResult:
     """Make the result of a call that ended well; what is longer than `limit` characters goes to the blobs.
 
@@ -42,7 +42,7 @@ async def completed(
 
 
 async def by_record(
-    checked: CheckedStep, result: StepResult, known: Recorded | None, blobs: Blobs, limit: int
+    checked: VerifiedStep, result: StepResult, known: Recorded | None, blobs: Blobs, limit: int
 ) -> StepResult:
     """Correct the result of a step that brought nothing, by what the ledger has of its effect.
 
@@ -52,7 +52,9 @@ async def by_record(
         return result
     if known.status == "done":
         return await completed(checked, known.result, {}, blobs, limit)
-    return ended(checked, "failed", code=EffectInDoubt.code, error=f"{result.error}: maybe it happened")
+    return result_without_output(
+        checked, "failed", code=EffectInDoubt.code, error=f"{result.error}: maybe it happened"
+    )
 
 
 async def full_output(stores: Stores, result: StepResult) -> JsonValue:
@@ -64,5 +66,5 @@ async def full_output(stores: Stores, result: StepResult) -> JsonValue:
 
 
 async def _fitted(value: JsonValue, blobs: Blobs, limit: int) -> tuple[JsonValue, str | None]:
-    text = spelled(value)
+    text = json_text(value)
     return (value, None) if len(text) <= limit else (None, await asyncio.to_thread(blobs.put, text))

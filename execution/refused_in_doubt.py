@@ -14,7 +14,7 @@ from planwright.capabilities.registry import Registry
 from planwright.checkpoints.effects.doubts import Doubts
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 from planwright.domain.references import has_reference
 from planwright.domain.results import Finding
 from planwright.state.loop_state import ToolCall
@@ -35,7 +35,7 @@ async def refused_in_doubt(
 
 
 async def doubted_steps(
-    checked: Sequence[CheckedStep], doubts: Doubts, thread_id: str, registry: Registry
+    checked: Sequence[VerifiedStep], doubts: Doubts, thread_id: str, registry: Registry
 ) -> list[Finding]:
     """Find the steps of a plan that would repeat what is in doubt, as far as their arguments are known."""
     why = await _refusals(checked, doubts, thread_id, registry)
@@ -48,7 +48,7 @@ async def doubted_steps(
 
 
 async def _refusals(
-    checked: Sequence[CheckedStep], doubts: Doubts, thread_id: str, registry: Registry
+    checked: Sequence[VerifiedStep], doubts: Doubts, thread_id: str, registry: Registry
 ) -> dict[str, str]:
     """Say by uid why steps are refused."""
     uid_calls = [(entry.uid, call) for entry in checked for call in _calls(entry, registry)]
@@ -56,7 +56,7 @@ async def _refusals(
     return {uid: str(refused[call]) for uid, call in uid_calls if call in refused}
 
 
-def _calls(checked: CheckedStep, registry: Registry) -> list[tuple[str, str]]:
+def _calls(checked: VerifiedStep, registry: Registry) -> list[tuple[str, str]]:
     """List what a step calls with an effect and known arguments: capability, and the hash of all of them."""
     params = dict(checked.step.params)
     if checked.effect == "pure" or checked.step.agentic or has_reference(params):

@@ -15,12 +15,12 @@ from planwright.capabilities.chains.compose import complete
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.gateway.call_site import effect_call
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.effects.refusals import Refusal, Refusals
+from planwright.checkpoints.effects.refusals import Refusals, RefusedCall
 from planwright.checkpoints.stores import Stores
 from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import DELEGATE, CheckedStep, PolicyEvidence
+from planwright.domain.plan import DELEGATE, PolicyEvidence, VerifiedStep
 from planwright.domain.results import StepResult
 from planwright.execution.step_runner import site_of
 from planwright.state.invocation import Invocation
@@ -49,7 +49,7 @@ async def asking_again(
     return read
 
 
-async def gated_again(checked: CheckedStep, stores: Stores, run_id: str) -> CheckedStep:
+async def gated_again(checked: VerifiedStep, stores: Stores, run_id: str) -> VerifiedStep:
     """Gate one call, or one of a chain that makes such a call; making a chain changes nothing yet."""
     name = checked.step.capability or ""
     if checked.kept or checked.done_before or name == CREATE_CHAIN:
@@ -66,13 +66,13 @@ async def gated_again(checked: CheckedStep, stores: Stores, run_id: str) -> Chec
 
 
 async def not_done_again(
-    checked: list[CheckedStep],
+    checked: list[VerifiedStep],
     results: Mapping[str, StepResult],
     stores: Stores,
     run_id: str,
     registry: Registry,
     policy: str,
-) -> list[CheckedStep]:
+) -> list[VerifiedStep]:
     """Keep or gate the steps of a new plan that were done before; those with `results` are marked as kept.
 
     A fork with its plan keeps what was done. `policy` is the hash of the policy.
@@ -92,12 +92,12 @@ async def not_done_again(
 
 
 def kept_step(
-    checked: CheckedStep,
+    checked: VerifiedStep,
     left: Mapping[tuple[str, str], list[str]],
     run_id: str,
     registry: Registry,
     policy: str,
-) -> CheckedStep:
+) -> VerifiedStep:
     """Decide over one step by what is left of the effects of earlier plans; it takes what it keeps.
 
     One whose arguments are not known yet is decided over when they are, in front of its call.
@@ -120,14 +120,14 @@ def kept_step(
     return checked.model_copy(update=again)
 
 
-async def _refused(checked: CheckedStep, refusals: Refusals, run_id: str) -> Refusal | None:
+async def _refused(checked: VerifiedStep, refusals: Refusals, run_id: str) -> RefusedCall | None:
     name, args = checked.step.capability or "", checked.step.params
     return await refusals.of_call(run_id, name, args, sources=False)
 
 
 async def _kept_call(
-    checked: CheckedStep, stores: Stores, invocation: Invocation, registry: Registry
-) -> CheckedStep:
+    checked: VerifiedStep, stores: Stores, invocation: Invocation, registry: Registry
+) -> VerifiedStep:
     """Let the record of what was done count for a call of a model, or gate what would be one more."""
     tool = registry.get(checked.step.capability or "")
     if tool is None or checked.effect == "pure" or checked.chain or tool.name == DELEGATE:

@@ -18,12 +18,12 @@ from planwright.domain.errors import (
     PlanwrightError,
     RunStopped,
 )
-from planwright.domain.hashing import spelled
-from planwright.domain.plan import CheckedStep
+from planwright.domain.hashing import json_text
+from planwright.domain.plan import VerifiedStep
 from planwright.domain.references import resolve_params
 from planwright.domain.results import StepResult
 from planwright.domain.risk import Risk
-from planwright.domain.step_ends import CANCELLED, ended, failed
+from planwright.domain.step_ends import CANCELLED, failed, result_without_output
 from planwright.execution.alternative import Alternative
 from planwright.execution.recorded_result import by_record, completed, full_output
 from planwright.models.budget_warnings import warn
@@ -66,7 +66,9 @@ class StepRunner:
             return again, {}
         if decision == "skip":
             reason = f"it needs {', '.join(missing)}, which did not succeed"
-            skipped = ended(checked, "skipped", code="dependency_failed", error=reason, missing=missing)
+            skipped = result_without_output(
+                checked, "skipped", code="dependency_failed", error=reason, missing=missing
+            )
             return await self.settle(task, skipped, invocation), {}
         return None, results
 
@@ -84,7 +86,7 @@ class StepRunner:
         if not waits:
             return None
         reason = f"it comes after {', '.join(waits)}, which is asked for again"
-        again = ended(task["checked"], "skipped", code=CapabilityChanged.code, error=reason)
+        again = result_without_output(task["checked"], "skipped", code=CapabilityChanged.code, error=reason)
         return await self.settle(task, again, invocation)
 
     async def arguments(
@@ -209,12 +211,12 @@ class StepRunner:
         except CapabilityError as error:
             result = await self._by_record(checked, failed(checked, error), invocation)
         except LimitExceeded as error:
-            out = ended(checked, "failed", code=ended_by(error), error=str(error))
+            out = result_without_output(checked, "failed", code=ended_by(error), error=str(error))
             result = await self._by_record(checked, out, invocation)
         except RunStopped:
             raise
         except PlanwrightError as error:
-            result = ended(checked, "failed", code="failed", error=error.cause)
+            result = result_without_output(checked, "failed", code="failed", error=error.cause)
         await warn(self._stores.budgets, invocation)
         seconds = round(invocation.seconds() - started, 3)
         how = {"attempts": tries[0], "seconds": seconds, "kept_from": "".join(kept_from)}
@@ -231,7 +233,7 @@ class StepRunner:
         """Tell how a step ended, once."""
         data = {**self._fields(task), "status": result.status, "attempts": result.attempts}
         if result.status == "completed":
-            preview = spelled(await self.output(result))[:PREVIEW]
+            preview = json_text(await self.output(result))[:PREVIEW]
             data |= {"preview": preview, "seconds": result.seconds}
             invocation.emit("plan_step_complete", data, result.uid)
         else:
@@ -239,10 +241,10 @@ class StepRunner:
             data |= {"code": result.code, "error": result.error}
             invocation.emit("plan_step_skipped" if skipped else "plan_step_failed", data, result.uid)
 
-    async def cancelled(self, checked: CheckedStep, invocation: Invocation) -> StepResult:
+    async def cancelled(self, checked: VerifiedStep, invocation: Invocation) -> StepResult:
         """Make the result of a step that a cancelled run does not go on with; it may have begun before."""
         why = f"cancelled by {invocation.cancelled_by}"
-        stopped = ended(checked, "skipped", code=CANCELLED, error=why)
+        stopped = result_without_output(checked, "skipped", code=CANCELLED, error=why)
         if (result := await self._by_record(checked, stopped, invocation)) != stopped:
             return result
         other = await self._stores.alternatives.of(invocation.run_id, checked.uid)
@@ -251,7 +253,7 @@ class StepRunner:
         return result.model_copy(update={"uid": checked.uid, "instead_of": checked.step.capability or ""})
 
     async def _by_record(
-        self, checked: CheckedStep, result: StepResult, invocation: Invocation
+        self, checked: VerifiedStep, result: StepResult, invocation: Invocation
     ) -> StepResult:
         """Correct the result of a step that is not gone on with, where its effect is on record."""
         known = await self._stores.ledger.of_step(invocation.run_id, checked.uid)
@@ -277,7 +279,7 @@ class StepRunner:
 
 
 def site_of(
-    checked: CheckedStep,
+    checked: VerifiedStep,
     plan_hash: str,
     invocation: Invocation,
     lanes: tuple[LoopBudget, ...] = (),

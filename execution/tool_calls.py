@@ -23,11 +23,11 @@ from planwright.domain.errors import CapabilityRejected
 from planwright.domain.hashing import sha256
 from planwright.domain.memory_proposal import WRITE
 from planwright.domain.own_words import holds, own_words
-from planwright.domain.plan import DELEGATE, CheckedStep, Plan, PlanStep
+from planwright.domain.plan import DELEGATE, Plan, PlanStep, VerifiedStep
 from planwright.domain.risk import Risk
 from planwright.models.conversation.call_arguments import flaw_of
 from planwright.planning.surface import Surface, surface_of
-from planwright.settings.profile import Profile
+from planwright.settings.profile import RunProfile
 from planwright.state.invocation import Invocation
 from planwright.state.loop_state import ToolCall
 
@@ -62,7 +62,7 @@ class CallReader:
         self._world = world
         self._ask_from = ask_from
 
-    async def tools(self, granted: Sequence[str], run_id: str, profile: Profile) -> dict[str, Capability]:
+    async def tools(self, granted: Sequence[str], run_id: str, profile: RunProfile) -> dict[str, Capability]:
         """Look up what a lane is granted, and the chains of its run that need nothing else."""
         surface = await allowed_in_run(self.registry, self._world.chains, run_id, profile)
         chains = (chain for name in surface.chains if (chain := surface.get(name)) and chain.chain)
@@ -105,7 +105,7 @@ class CallReader:
         tools: Mapping[str, Capability],
         id_: str,
         context: CallContext,
-    ) -> CheckedStep:
+    ) -> VerifiedStep:
         capability = tools.get(name)
         if capability is None:
             near = [wire_name(other) for other in self.registry.near(name)]
@@ -145,9 +145,9 @@ class CallReader:
         surface: Surface,
         judged: Judgement,
         context: CallContext,
-    ) -> CheckedStep:
+    ) -> VerifiedStep:
         """Name a call for good, by its place in the run and its arguments."""
-        checked = CheckedStep(
+        checked = VerifiedStep(
             step=PlanStep(
                 id=id_, capability=capability.name, params=args, description=capability.description
             ),
@@ -185,7 +185,7 @@ class CallReader:
         return {**args, "tools": [tool.name for tool in chosen]}, surface
 
 
-def to_propose(step: CheckedStep, context: CallContext) -> str:
+def to_propose(step: VerifiedStep, context: CallContext) -> str:
     """Find the text that a call would remember and the user did not write; empty where there is none."""
     if step.step.capability != WRITE:
         return ""

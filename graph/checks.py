@@ -17,7 +17,7 @@ from planwright.checkpoints.upkeep.store_times import Checkpointed
 from planwright.domain.errors import PastCheckpoint, RunError, SetupError
 from planwright.domain.results import answer_id
 from planwright.domain.run_context import RunContext, read_context
-from planwright.settings.profile import Profile, in_force
+from planwright.settings.profile import RunProfile, in_force
 from planwright.settings.settings import Settings
 
 MAX_REQUEST = 100_000
@@ -99,7 +99,7 @@ def _storable(text: str) -> bool:
     return True
 
 
-def profile_of(run: Run, fresh: bool, settings: Settings) -> Profile:
+def profile_of(run: Run, fresh: bool, settings: Settings) -> RunProfile:
     """Find the profile of a run that begins or goes on: its agent, as it is set now.
 
     Raises SetupError when a new run names an agent that there is not, RunError when that of an old one

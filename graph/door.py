@@ -31,7 +31,7 @@ from planwright.graph.available_parts import AvailableParts
 from planwright.graph.checks import foreign, nested, not_begun, profile_of
 from planwright.graph.control import Control
 from planwright.security.redaction.redactor import Redactor
-from planwright.settings.profile import Profile
+from planwright.settings.profile import RunProfile
 from planwright.settings.settings import Settings
 from planwright.state.invocation import CONFIG_KEY, Invocation
 from planwright.state.step_board import StepBoard
@@ -112,7 +112,7 @@ class Door:
             self.stores.journal.forget(lease)
 
     async def _admit(
-        self, arrival: Arrival, run: Run, lease: Lease, profile: Profile, *, fresh: bool
+        self, arrival: Arrival, run: Run, lease: Lease, profile: RunProfile, *, fresh: bool
     ) -> AdmittedRun:
         """Put what the arrival answers on record, and make the input and the invocation of its run."""
         entry, snapshot = arrival.entry, arrival.snapshot
@@ -138,7 +138,7 @@ class Door:
         config: RunnableConfig = {**arrival.config, "configurable": configurable}
         return AdmittedRun(input_, config, invocation.context, run, invocation)
 
-    async def _invocation(self, run: Run, lease: Lease, profile: Profile) -> Invocation:
+    async def _invocation(self, run: Run, lease: Lease, profile: RunProfile) -> Invocation:
         """Make what the nodes of one call share, from what is on record of the run."""
         stores = self.stores
         steps = await stores.ledger.settled_steps(run.run_id)

@@ -16,7 +16,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot
 
-from planwright.checkpoints.forks import Fork, Source, not_over, taken
+from planwright.checkpoints.forks import Fork, ForkSource, not_over, taken
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import RunError
@@ -84,7 +84,7 @@ class _Moment:
         """Read one value of the state."""
         return self.state.values.get(name) if self.state else None
 
-    def done(self, source: Source) -> dict[str, StepResult]:
+    def done(self, source: ForkSource) -> dict[str, StepResult]:
         """Choose what was done at this moment, by the record and not by the state; what was undone is not."""
         then = (self.values("results") or {}) if self.past else source.results
         holds = (source.results.keys() & then.keys()) - source.undone

@@ -6,16 +6,16 @@ from collections.abc import Collection, Mapping, Sequence
 
 from langchain_core.messages import BaseMessage
 
-from planwright.checkpoints.forks import Source
+from planwright.checkpoints.forks import ForkSource
 from planwright.domain.errors import RunError
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import StepResult
 from planwright.planning.step_identity import step_uid
 
 
 def kept_steps(
-    checked: list[CheckedStep], done: Mapping[str, StepResult], rerun: Collection[str]
-) -> list[CheckedStep]:
+    checked: list[VerifiedStep], done: Mapping[str, StepResult], rerun: Collection[str]
+) -> list[VerifiedStep]:
     """Choose the steps whose results hold: done, not to be run again, and so is all they need.
 
     A read that comes after a step with an effect, because both use a resource, does not hold when that step
@@ -35,12 +35,12 @@ def kept_steps(
         holds = retained
 
 
-def _stale(checked: CheckedStep, again: Collection[str]) -> bool:
+def _stale(checked: VerifiedStep, again: Collection[str]) -> bool:
     return checked.effect == "pure" and any(edge.uid in again for edge in checked.follows)
 
 
 def carried_results(
-    run_id: str, retained: list[CheckedStep], source: Source, source_run: str
+    run_id: str, retained: list[VerifiedStep], source: ForkSource, source_run: str
 ) -> list[StepResult]:
     """Copy the results of kept steps, under the uids that verification will give them in a new run."""
     uids: dict[str, str] = {}
@@ -53,14 +53,14 @@ def carried_results(
     return results
 
 
-def done_again(source: Source, retained: list[CheckedStep]) -> tuple[str, ...]:
+def done_again(source: ForkSource, retained: list[VerifiedStep]) -> tuple[str, ...]:
     """Name the steps that were done and are not kept."""
     uids = {entry.uid for entry in retained}
     ended = {uid for uid, result in source.results.items() if result.status == "completed"}
     return tuple(entry.step.id for entry in source.checked if entry.uid in ended - uids)
 
 
-def check_rerun(run_id: str, source: Source, rerun: Collection[str]) -> None:
+def check_rerun(run_id: str, source: ForkSource, rerun: Collection[str]) -> None:
     """Raise RunError unless the plan has all steps that are to run again."""
     ids = [entry.step.id for entry in source.checked]
     if rerun and not ids:
@@ -72,7 +72,9 @@ def check_rerun(run_id: str, source: Source, rerun: Collection[str]) -> None:
         raise RunError(f"the plan has no step {', '.join(unknown)}", f"its steps: {', '.join(ids)}")
 
 
-def check_certain(run_id: str, source: Source, retained: list[CheckedStep], rerun: Collection[str]) -> None:
+def check_certain(
+    run_id: str, source: ForkSource, retained: list[VerifiedStep], rerun: Collection[str]
+) -> None:
     """Raise RunError for steps that may have happened and would run again without being named."""
     calls = source.uncertain - {entry.uid for entry in source.checked}  # made by a model, or in a chain
     doubtful = [
@@ -88,7 +90,7 @@ def check_certain(run_id: str, source: Source, retained: list[CheckedStep], reru
         )
 
 
-def check_undone(run_id: str, source: Source, rerun: Collection[str]) -> None:
+def check_undone(run_id: str, source: ForkSource, rerun: Collection[str]) -> None:
     """Raise RunError for steps that a person has had undone, and that would run again without being named."""
     if undone := [e.step.id for e in source.checked if e.uid in source.undone and e.step.id not in rerun]:
         raise RunError(

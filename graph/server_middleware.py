@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from planwright.security.credentials import Caller, Credentials
-from planwright.settings.server import Server
+from planwright.settings.server import ServerSettings
 
 OPEN_PATHS = frozenset(("/ok",))  # says that the server is up, and nothing else
 # Routes of the development server that skip its own authentication: they show any thread, drop all, deploy.
@@ -64,7 +64,7 @@ class Refusing:
             await answer(scope, receive, send)
 
 
-def build_app(server: Server, credentials: Credentials) -> Starlette:
+def build_app(server: ServerSettings, credentials: Credentials) -> Starlette:
     """Build what `http.app` in `langgraph.json` names: its middleware goes around all routes."""
     cors = Middleware(
         CORSMiddleware,
@@ -83,7 +83,7 @@ def build_app(server: Server, credentials: Credentials) -> Starlette:
     )
 
 
-def misdirected(scope: Scope, server: Server) -> HttpRefusal | None:
+def misdirected(scope: Scope, server: ServerSettings) -> HttpRefusal | None:
     """Refuse another host, another origin, a body that is not JSON, and routes that nobody needs."""
     headers = Headers(scope=scope)
     hosts, origins = headers.getlist("host"), headers.getlist("origin")
@@ -129,7 +129,7 @@ def on_loopback(scope: Scope) -> bool:
         return False
 
 
-def _hosts(scope: Scope, server: Server) -> tuple[str, ...]:
+def _hosts(scope: Scope, server: ServerSettings) -> tuple[str, ...]:
     """List the values of Host that are ours: configured ones, and on the loopback interface its names."""
     if not on_loopback(scope):
         return server.hosts

@@ -22,7 +22,7 @@ from planwright.checkpoints.forks import Fork
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import CapabilityRejected, RunError
-from planwright.domain.plan import CheckedStep, Plan, PlanStep
+from planwright.domain.plan import Plan, PlanStep, VerifiedStep
 from planwright.domain.run_context import RunContext, options_of
 from planwright.planning.verification import close_plan
 from planwright.state.agent_state import Task
@@ -101,7 +101,7 @@ class Undoing:
 
 
 def compensation_steps(
-    effects: Sequence[PastEffect], steps: Sequence[CheckedStep], registry: Registry
+    effects: Sequence[PastEffect], steps: Sequence[VerifiedStep], registry: Registry
 ) -> list[CompensationStep]:
     """Find what undoes each effect, the newest first; each waits for those that build on what it undoes."""
     items: list[CompensationStep] = []

@@ -8,32 +8,32 @@ from pydantic import JsonValue
 
 from planwright.checkpoints.budgets import Budgets
 from planwright.checkpoints.limits import Limit
-from planwright.settings.provider_budget import ProviderBudget
+from planwright.settings.provider_budget import ProviderBudgetSettings
 from planwright.state.invocation import Invocation
 
 
 async def warn(
-    budgets: Budgets, invocation: Invocation, provider: str = "", within: ProviderBudget | None = None
+    budgets: Budgets, invocation: Invocation, provider: str = "", within: ProviderBudgetSettings | None = None
 ) -> None:
     """Tell which limits of the run, and of the provider that was asked, are nearly used up."""
     limits, now = invocation.profile.limits, invocation.clock()
     if (limits.tokens, limits.tool_calls, limits.cost) != (None, None, None) or limited(within):
         tenant = invocation.context.tenant
         for limit in await budgets.near(invocation.run_id, limits, now, tenant, provider, within):
-            invocation.emit("budget_update", warning(limit), limit.key)
+            invocation.emit("budget_update", limit_warning(limit), limit.key)
     if limits.wall_clock_s is not None:
         used, most = int(invocation.worked_s), int(limits.wall_clock_s)
         time = Limit(limits.setting("wall_clock_s"), "seconds", used, most)
         if time.near:
-            invocation.emit("budget_update", warning(time), time.key)
+            invocation.emit("budget_update", limit_warning(time), time.key)
 
 
-def limited(within: ProviderBudget | None) -> bool:
+def limited(within: ProviderBudgetSettings | None) -> bool:
     """Say whether a provider has a limit at all."""
     return within is not None and (within.daily_tokens, within.monthly_cost) != (None, None)
 
 
-def warning(limit: Limit) -> Mapping[str, JsonValue]:
+def limit_warning(limit: Limit) -> Mapping[str, JsonValue]:
     """Describe a limit that is nearly used up; a cost is in micro-cents."""
     said: dict[str, JsonValue] = {"limit": limit.setting, "unit": limit.unit, "used": limit.used}
     said |= {"of": limit.most, "left": limit.left, "percent": limit.used * 100 // max(limit.most, 1)}

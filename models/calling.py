@@ -26,14 +26,14 @@ from planwright.domain.errors import (
 from planwright.models.budget_warnings import warn
 from planwright.models.failover.classify import classify
 from planwright.models.failover.failover import Failover
-from planwright.models.providers.pricing import heard, price, used_in_vain, worst_price
+from planwright.models.providers.pricing import estimated_reply_tokens, price, used_in_vain, worst_price
 from planwright.models.providers.router import Router
-from planwright.models.replies.bridge_stream import Prose
-from planwright.models.replies.stream_watch import FirstWords
-from planwright.models.replies.structured import Schema, Way, Ways, answered, asking
+from planwright.models.replies.bridge_stream import BridgeStream
+from planwright.models.replies.stream_watch import StreamWatch
+from planwright.models.replies.structured import OutputMode, OutputModes, Schema, answered, asking
 from planwright.models.replies.tool_bridge import in_words, new_nonce, read_calls
 from planwright.models.replies.truncated import why_unfinished
-from planwright.models.roles import SERVED_BY, holds
+from planwright.models.roles import SERVED_BY, can_read
 from planwright.prompts.fence import Fences
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import ModelRoute
@@ -76,7 +76,7 @@ class _Call:
     """Messages that are sent."""
     timeout_s: float
     schema: Schema | None = None
-    way: Way = "text"
+    way: OutputMode = "text"
     """How an answer by schema is asked for."""
     aloud: bool = True
     max_tokens: int = MAX_TOKENS
@@ -106,7 +106,7 @@ class Models:
             clock=timer.seconds if timer else time.monotonic,
         )
         self._fences = Fences()
-        self._ways = Ways()
+        self._ways = OutputModes()
 
     async def complete(
         self,
@@ -204,7 +204,7 @@ class Models:
         if role is None or (named := self.router.role(role, route)) is None:
             return route
         size = count_tokens_approximately(call.messages) + call.max_tokens
-        return named if holds(named, route, size) else route
+        return named if can_read(named, route, size) else route
 
     async def _spend(
         self, call: _Call, route: ModelRoute, with_key: int, invocation: Invocation, key: str
@@ -238,7 +238,11 @@ class Models:
             self._tell(invocation, route, call.role, key, {"error": error.cause})
             raise
         usage = reply.usage_metadata
-        spent = (usage["input_tokens"], usage["output_tokens"]) if usage else (estimate, heard(reply))
+        spent = (
+            (usage["input_tokens"], usage["output_tokens"])
+            if usage
+            else (estimate, estimated_reply_tokens(reply))
+        )
         cost = price(route, *spent, prices)
         await self._budgets.settle(reservation, Amount(sum(spent), cost=cost), lease)
         seconds = round(invocation.seconds() - started, 3)
@@ -252,7 +256,7 @@ class Models:
         provider = self.router.provider(route)
         chat_model = self.router.chat_model(route, with_key)
         nonce = new_nonce() if call.tools and not route.native else ""
-        prose = Prose()
+        prose = BridgeStream()
         model: Runnable[Any, AIMessage] = prose.of(chat_model) if nonce else chat_model
         messages = in_words(call.messages, call.tools, nonce) if nonce else call.messages
         if call.tools and not nonce:
@@ -261,7 +265,7 @@ class Models:
         if call.schema:
             model, form = asking(chat_model, call.way, call.role, call.schema)
             options |= form
-        read = FirstWords(aloud=call.aloud)
+        read = StreamWatch(aloud=call.aloud)
         try:
             async with asyncio.timeout(call.timeout_s):
                 reply = await model.ainvoke(messages, read.config(call.place), **options)

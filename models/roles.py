@@ -12,7 +12,7 @@ from typing import get_args
 
 from planwright.domain.errors import SetupError
 from planwright.models.providers.matching import route_of
-from planwright.settings.providers import Provider
+from planwright.settings.providers import ProviderSettings
 from planwright.settings.roles import Role
 from planwright.settings.settings import FILE_NAME, Settings
 from planwright.state.agent_state import ModelRoute
@@ -51,12 +51,12 @@ def serving(settings: Settings, role: Role, route: ModelRoute) -> ModelRoute:
     return role_route(settings, role, route) or route
 
 
-def holds(named: ModelRoute, route: ModelRoute, tokens: int) -> bool:
+def can_read(named: ModelRoute, route: ModelRoute, tokens: int) -> bool:
     """Say whether the model of a role can read so much, or no less than the run's own."""
     return tokens <= named.context or route.context <= named.context
 
 
-def served_under(settings: Settings, role: Role, named: str) -> tuple[str, Provider]:
+def served_under(settings: Settings, role: Role, named: str) -> tuple[str, ProviderSettings]:
     """Look up the provider, and the model of it, that a role names. Raises SetupError for none."""
     where, providers = f"{settings.workspace / FILE_NAME}: `roles.{role}`", settings.providers
     name, _, model = (named, "", "") if named in providers else named.partition("/")

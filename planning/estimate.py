@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.budgets import Spent
 from planwright.checkpoints.limits import Unit, micro_cents, say
-from planwright.domain.plan import CheckedStep, Plan
+from planwright.domain.plan import Plan, VerifiedStep
 from planwright.domain.results import Finding, StepResult
 from planwright.models.calling import MAX_TOKENS
 from planwright.models.providers.matching import Providers, prices_of, step_route
@@ -24,7 +24,7 @@ from planwright.models.providers.pricing import price, worst_price
 from planwright.models.roles import serving
 from planwright.planning.rules import Rules
 from planwright.prompts import instructed, render
-from planwright.settings.profile import Limits, Profile
+from planwright.settings.profile import RunLimits, RunProfile
 from planwright.state.agent_state import ModelRoute
 
 
@@ -53,7 +53,7 @@ class Estimate(BaseModel):
 
 
 def estimate(
-    plan: Plan, checked: list[CheckedStep], results: Mapping[str, StepResult], rules: Rules
+    plan: Plan, checked: list[VerifiedStep], results: Mapping[str, StepResult], rules: Rules
 ) -> Estimate:
     """Estimate what is still open of a plan; steps whose results are kept cost nothing."""
     route, settings = rules.route, rules.settings
@@ -90,7 +90,7 @@ def _room(providers: Providers, route: ModelRoute) -> int | None:
     return worst_price(route, 0, MAX_TOKENS, prices_of(providers, route))
 
 
-def call_count(entry: CheckedStep) -> int:
+def call_count(entry: VerifiedStep) -> int:
     """Count the calls of a step that is no agent's: those of a chain are known."""
     return len(entry.chain.calls) if entry.chain else 1
 
@@ -110,7 +110,7 @@ def in_all(needed: Estimate, spent: Spent) -> dict[str, JsonValue]:
     }
 
 
-def over_budget(needed: Estimate, spent: Spent, limits: Limits) -> list[Finding]:
+def over_budget(needed: Estimate, spent: Spent, limits: RunLimits) -> list[Finding]:
     """Find the limits of a run of which less is left than a plan needs."""
     findings = []
     more = "at least " if needed.at_least else ""
@@ -129,7 +129,7 @@ def over_budget(needed: Estimate, spent: Spent, limits: Limits) -> list[Finding]
     return findings
 
 
-def _most(limits: Limits) -> int | None:
+def _most(limits: RunLimits) -> int | None:
     return None if limits.cost is None else micro_cents(limits.cost)
 
 
@@ -145,7 +145,7 @@ def _finding(text: str, setting: str) -> Finding:
     return Finding(code="budget_exceeded", message=f"{text} {setting}", fix=f"raise {setting}")
 
 
-def _step_prompt(entry: CheckedStep, registry: Registry, profile: Profile) -> tuple[str, str]:
+def _step_prompt(entry: VerifiedStep, registry: Registry, profile: RunProfile) -> tuple[str, str]:
     tools = (registry.get(name) for name in entry.step.tool_hints)
     offered = " ".join(f"{tool.name} {tool.description} {tool.args_schema}" for tool in tools if tool)
     step = entry.step

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from planwright.domain.errors import SetupError
 from planwright.domain.model_hint import ModelHint
-from planwright.domain.plan import CheckedStep, Plan
+from planwright.domain.plan import Plan, VerifiedStep
 from planwright.domain.results import Finding, StepResult
-from planwright.domain.step_ends import ended
-from planwright.models.providers.matching import Providers, missing, open_to_hints, step_route
+from planwright.domain.step_ends import result_without_output
+from planwright.models.providers.matching import Providers, open_to_hints, step_route, unmet_by
 from planwright.models.providers.router import Router
 from planwright.state.agent_state import ModelRoute, StepTask
 from planwright.state.invocation import Invocation
@@ -34,16 +34,16 @@ def tell_route(
     router: Router, route: ModelRoute, hint: ModelHint, place: Mapping[str, str], invocation: Invocation
 ) -> None:
     """Tell which model serves a step, or the run, under a hint, and what it lacks of it."""
-    lacking = missing(router.providers, route, hint)
+    lacking = unmet_by(router.providers, route, hint)
     why = "chosen" if not open_to_hints(route) else "fallback" if lacking else "fits"
     data = {**place, "provider": route.provider, "model": route.model, "why": why, "lacks": list(lacking)}
     event_fields = {**data, "hint": hint.model_dump(mode="json")}
     invocation.emit("model_routed", event_fields, f"{place['uid']}:{route.provider}/{route.model}")
 
 
-def unmet_result(checked: CheckedStep, error: SetupError) -> StepResult:
+def unmet_result(checked: VerifiedStep, error: SetupError) -> StepResult:
     """Settle a step that nobody can do: settings have changed since its plan was verified."""
-    return ended(checked, "failed", code=UNMET, error=str(error))
+    return result_without_output(checked, "failed", code=UNMET, error=str(error))
 
 
 def unmet_hints(plan: Plan, route: ModelRoute | None, providers: Providers) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import StepResult
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.node import Node
@@ -36,7 +36,7 @@ def no_other_plan(state: AgentState, update: AgentUpdate) -> AgentUpdate | None:
     return {"plan": plan, "verdict": escalated, "escalates": True, "status": "running", "findings": []}
 
 
-def acted(checked: CheckedStep, result: StepResult) -> bool:
+def acted(checked: VerifiedStep, result: StepResult) -> bool:
     """Say whether a step has changed something, or may have."""
     begun = result.envelope is not None and any(effect.begun for effect in result.envelope.effects)
     return begun or (checked.effect != "pure" and result.status == "completed" and not checked.step.agentic)

@@ -25,7 +25,7 @@ from planwright.domain.risk import looser
 from planwright.domain.schedule import find_cycle
 from planwright.planning.idle_fields import idle_fields
 from planwright.planning.reference_rules import reference_flaws
-from planwright.settings.profile import Profile
+from planwright.settings.profile import RunProfile
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import ModelRoute
 
@@ -47,7 +47,7 @@ class Rules:
     """What its calls will see, for preflights and the policy."""
     route: ModelRoute | None
     """Model of the run; None when there is none yet."""
-    profile: Profile
+    profile: RunProfile
     """What is in force for the run."""
     fixed: bool = False
     """Whether the plan is no model's, so that it has no limit of steps."""

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from planwright.capabilities.policy.file import Policy
 from planwright.capabilities.registry import Registry
-from planwright.domain.plan import CheckedStep, Plan, PlanStep, StepGate
+from planwright.domain.plan import Plan, PlanStep, StepGate, VerifiedStep
 from planwright.domain.results import Finding
 from planwright.domain.risk import Effect
 
@@ -47,7 +47,7 @@ def gates_of(
 
 
 def dropped(
-    steps: Sequence[CheckedStep], earlier: Sequence[CheckedStep], registry: Registry
+    steps: Sequence[VerifiedStep], earlier: Sequence[VerifiedStep], registry: Registry
 ) -> Iterator[Finding]:
     """Find gates and decisions that earlier plans of a run put before a call, and a new one does not.
 
@@ -67,12 +67,12 @@ def dropped(
                 yield Finding(code=code, step_id=entry.step.id, message=message, fix=fix)
 
 
-def agent_args(checked: CheckedStep) -> dict[str, JsonValue]:
+def agent_args(checked: VerifiedStep) -> dict[str, JsonValue]:
     """Show what an agent is given, in the place of the arguments of a call."""
     return {"task": checked.step.description, "tools": list(checked.step.tool_hints)}
 
 
-def _guarded(entry: CheckedStep, registry: Registry) -> set[str]:
+def _guarded(entry: VerifiedStep, registry: Registry) -> set[str]:
     """Name what the gates of a step stand before: its call, or the tools of its agent that have an effect."""
     if entry.step.capability:
         return {entry.step.capability}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import CheckedStep, PlanStep
+from planwright.domain.plan import PlanStep, VerifiedStep
 from planwright.domain.results import StepResult
 
 MOST_ATTEMPTS = 100
@@ -23,7 +23,7 @@ def step_uid(run_id: str, step: PlanStep, needs: tuple[str, ...], results: Mappi
     raise AssertionError("a step cannot fail a hundred times within its budgets")
 
 
-def earlier_uids(run_id: str, checked: CheckedStep) -> list[str]:
+def earlier_uids(run_id: str, checked: VerifiedStep) -> list[str]:
     """Name the attempts at a step that failed before this one, the oldest first."""
     uids: list[str] = []
     for again in range(MOST_ATTEMPTS):

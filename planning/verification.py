@@ -11,7 +11,7 @@ from planwright.capabilities.policy.consent import judge
 from planwright.capabilities.policy.decide import evidence
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.budgets import Spent
-from planwright.domain.plan import DELEGATE, CheckedStep, Plan, PlanStep
+from planwright.domain.plan import DELEGATE, Plan, PlanStep, VerifiedStep
 from planwright.domain.results import Finding, StepResult
 from planwright.domain.risk import at_least, highest_risk, looser
 from planwright.domain.schedule import topological
@@ -24,12 +24,12 @@ from planwright.planning.step_identity import step_uid
 from planwright.planning.surface import surface_of
 from planwright.planning.taint import tainted_steps
 from planwright.planning.write_conflicts import in_order
-from planwright.settings.settings import Approval
+from planwright.settings.settings import ApprovalSettings
 
 
 def examine(
     plan: Plan, rules: Rules, run_id: str, results: Mapping[str, StepResult], spent: Spent
-) -> tuple[list[CheckedStep], list[Finding], Estimate]:
+) -> tuple[list[VerifiedStep], list[Finding], Estimate]:
     """Check a closed plan by all the rules, and fix its steps if it holds, within what its run has left."""
     registry, findings = with_planned_chains(plan, rules.registry, rules.world)
     rules = replace(rules, registry=registry)
@@ -63,14 +63,14 @@ def close_plan(plan: Plan) -> tuple[Plan, bool]:
 
 def check_steps(
     plan: Plan, rules: Rules, run_id: str, results: Mapping[str, StepResult], tainted: Container[str]
-) -> list[CheckedStep]:
+) -> list[VerifiedStep]:
     """Fix uid, needs, mode, risk, consent and gate of every step that does something.
 
     The uid of a step that a re-plan leaves unchanged stays the same, so its result is kept; a
     step that failed before gets a new one.
     """
     settings, uids = rules.settings, dict[str, str]()
-    checked: list[CheckedStep] = []
+    checked: list[VerifiedStep] = []
     by_id = {step.id: step for step in plan.work}
     needs = {id_: [n for n in plan.dependencies(step) if n in by_id] for id_, step in by_id.items()}
     decisions = decisions_before(plan, needs)
@@ -84,13 +84,15 @@ def check_steps(
         call_context = replace(rules.world, tainted=step.id in tainted)
         consent = _surface if step.agentic else _call
         judged = consent(step, rules.registry, call_context, settings.approval)
-        entry = CheckedStep.model_validate({**fixed, **judged, "decisions": decisions[id_]})
+        entry = VerifiedStep.model_validate({**fixed, **judged, "decisions": decisions[id_]})
         gates = gates_of(step, entry.effect, entry.decisions, rules.world.policy)
         checked.append(entry.model_copy(update={"gates": gates}))
     return checked
 
 
-def _call(step: PlanStep, registry: Registry, world: CallContext, approval: Approval) -> dict[str, object]:
+def _call(
+    step: PlanStep, registry: Registry, world: CallContext, approval: ApprovalSettings
+) -> dict[str, object]:
     """Judge a step that is one call: its declaration, the planner's estimate, the policy, and consent."""
     capability, references = registry[step.capability or ""].narrowed(step.params, world), not step.literal
     risk = highest_risk(step.estimated_risk, capability.risk)
@@ -113,7 +115,9 @@ def _call(step: PlanStep, registry: Registry, world: CallContext, approval: Appr
     }
 
 
-def _surface(step: PlanStep, registry: Registry, world: CallContext, approval: Approval) -> dict[str, object]:
+def _surface(
+    step: PlanStep, registry: Registry, world: CallContext, approval: ApprovalSettings
+) -> dict[str, object]:
     """Judge an agentic step by the gravest of its tools; its calls have gates of their own."""
     named = (registry.get(name) for name in step.tool_hints if name != DELEGATE)
     surface = surface_of(tool for tool in named if tool)
@@ -129,13 +133,13 @@ def _surface(step: PlanStep, registry: Registry, world: CallContext, approval: A
     }
 
 
-def pinned(checked: list[CheckedStep], registry: Registry, policy_hash: str) -> list[CheckedStep]:
+def pinned(checked: list[VerifiedStep], registry: Registry, policy_hash: str) -> list[VerifiedStep]:
     """Pin each step to what it calls, and to the policy, as they are now."""
     pins = (pin_now(entry, registry, policy_hash) for entry in checked)
     return [entry.model_copy(update={"pin": pin}) for entry, pin in zip(checked, pins, strict=True)]
 
 
-def needs_approval(checked: Sequence[CheckedStep], approval: Approval) -> bool:
+def needs_approval(checked: Sequence[VerifiedStep], approval: ApprovalSettings) -> bool:
     """Say whether a person has to see the plan before it runs."""
     if approval.plan != "risk":
         return approval.plan == "always"

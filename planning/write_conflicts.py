@@ -12,18 +12,18 @@ from planwright.capabilities.registry import Registry
 from planwright.capabilities.resources import Uses, all_of, shown_name
 from planwright.capabilities.uses import uses_of, uses_of_tool
 from planwright.domain.errors import CapabilityRejected
-from planwright.domain.plan import DELEGATE, CheckedStep, OrderEdge, Plan, PlanStep
+from planwright.domain.plan import DELEGATE, OrderEdge, Plan, PlanStep, VerifiedStep
 from planwright.domain.results import Finding
 from planwright.domain.schedule import order_edges, topological
 
 
 def in_order(
     plan: Plan,
-    checked: Sequence[CheckedStep],
+    checked: Sequence[VerifiedStep],
     ended: Container[str],
     registry: Registry,
     world: CallContext,
-) -> tuple[list[CheckedStep], list[Finding]]:
+) -> tuple[list[VerifiedStep], list[Finding]]:
     """Let every step wait for the earlier ones of its plan that use what it uses, unless it does so anyway.
 
     Steps whose uid has `ended` do not run again: nobody waits for them. A broken declaration is a finding.
@@ -57,12 +57,12 @@ def uses_of_step(step: PlanStep, registry: Registry, world: CallContext) -> Uses
     return Uses() if capability is None else uses_of(capability, step.params, world)
 
 
-def before(entry: CheckedStep) -> tuple[str, ...]:
+def before(entry: VerifiedStep) -> tuple[str, ...]:
     """List all that a step waits for: what it needs, and what it only follows."""
     return (*entry.needs, *(edge.uid for edge in entry.follows))
 
 
-def _following(entry: CheckedStep, edges: Mapping[str, str]) -> CheckedStep:
+def _following(entry: VerifiedStep, edges: Mapping[str, str]) -> VerifiedStep:
     if not edges:
         return entry
     follows = tuple(OrderEdge(uid=uid, resource=shown_name(name)) for uid, name in edges.items())

@@ -21,7 +21,7 @@ Count = Annotated[Annotated[int, Field(ge=0)] | None, BeforeValidator(_unlimited
 Seconds = Annotated[Annotated[float, Field(ge=0)] | None, BeforeValidator(_unlimited)]
 
 
-class RunBudget(BaseModel):
+class RunBudgetSettings(BaseModel):
     """Limits of one run; None, written "unlimited", means no limit. `cost` is in US dollars.
 
     `wall_clock_s` counts the seconds a run is worked on, not those it waits for a person. `effects` counts
@@ -48,7 +48,7 @@ class RunBudget(BaseModel):
         return f"budgets.run.{name}"
 
 
-class WorkspaceRunBudget(RunBudget):
+class WorkspaceRunBudgetSettings(RunBudgetSettings):
     """The limits of every run of a workspace, with defaults that no honest small task reaches."""
 
     tokens: Count = 200_000
@@ -63,15 +63,15 @@ class WorkspaceRunBudget(RunBudget):
     """Most such calls a minute that no person decided over; "unlimited" for no limit."""
 
 
-class Budgets(BaseModel):
+class BudgetSettings(BaseModel):
     """Spending limits."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    run: WorkspaceRunBudget = WorkspaceRunBudget()
+    run: WorkspaceRunBudgetSettings = WorkspaceRunBudgetSettings()
     """Limits of every run of the workspace."""
 
 
-class Agent(BaseModel):
+class AgentProfile(BaseModel):
     """A profile to run by; what it leaves out is as in the rest of the settings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -87,7 +87,7 @@ class Agent(BaseModel):
     """Modes of the capabilities that it may use; None for all."""
     model: str | None = None
     """Provider, or provider/model, that serves it; None for the first that can."""
-    limits: RunBudget = RunBudget()
+    limits: RunBudgetSettings = RunBudgetSettings()
     """Limits of its runs; what they leave out is as the workspace says."""
     instructions: str = ""
     """What it is told in its prompts; "" for nothing."""

@@ -11,7 +11,7 @@ from planwright.domain.risk import Risk
 PlanApproval = Literal["risk", "always", "never"]
 
 
-class Approval(BaseModel):
+class ApprovalSettings(BaseModel):
     """One threshold for every call, wherever it comes from.
 
     `risk` is the lowest risk that asks a person; `plan_risk` takes its place for the steps of a plan,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class Context(BaseModel):
+class ContextSettings(BaseModel):
     """When a conversation is shortened, and how far; shares of the model's context, and of the messages."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

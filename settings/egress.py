@@ -14,7 +14,7 @@ HOST_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
 _ENTRY = re.compile(r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<host>[^\[\]:]+))(?::(?P<port>[0-9]{1,5}))?")
 
 
-class Place(NamedTuple):
+class HostPort(NamedTuple):
     """A host, and one of its ports or (None) any."""
 
     host: str
@@ -29,7 +29,7 @@ class Place(NamedTuple):
         return host if self.port is None else f"{host}:{self.port}"
 
 
-def read_place(text: str) -> Place | None:
+def read_host_port(text: str) -> HostPort | None:
     """Read `host`, `host:port`, an address or `[address]:port`; None for anything else.
 
     Names are ASCII, as DNS has them; addresses come out in their one canonical form.
@@ -42,7 +42,7 @@ def read_place(text: str) -> Place | None:
         return None
     port = int(found["port"]) if found["port"] else None
     host = _canonical(found["six"] or found["host"], six=found["six"] is not None)
-    return Place(host, port) if host and (port is None or port < 65536) else None
+    return HostPort(host, port) if host and (port is None or port < 65536) else None
 
 
 def ends_in_number(host: str) -> bool:
@@ -62,12 +62,12 @@ def _canonical(host: str, *, six: bool) -> str | None:
 
 def on_list(host: str, port: int | None, entries: Iterable[str]) -> bool:
     """Say whether a place is on a list, by an entry with its port or by one for all ports."""
-    found = (read_place(entry) for entry in entries)
+    found = (read_host_port(entry) for entry in entries)
     return any(entry is not None and entry.host == host and entry.port in (None, port) for entry in found)
 
 
 def _checked(entry: str) -> str:
-    if read_place(entry) is None:
+    if read_host_port(entry) is None:
         raise ValueError(f"{entry!r} is neither a host nor host:port; there are no patterns and no paths")
     return entry
 
@@ -77,7 +77,7 @@ TEXTS = ("text/*", "application/json", "application/*+json", "application/xml", 
 MORE_TEXTS = ("application/x-ndjson", "application/yaml", "application/javascript")
 
 
-class Egress(BaseModel):
+class EgressSettings(BaseModel):
     """Hosts that network capabilities may reach, as `host` or `host:port`, and what they may bring back.
 
     Only a host in `allow` may be on this machine or in a private network. One in `idempotent` does
@@ -103,7 +103,7 @@ class Egress(BaseModel):
 
     def names(self, host: str, port: int) -> bool:
         """Say whether a place is listed with this very port."""
-        return any(read_place(entry) == (host, port) for entry in self.allow)
+        return any(read_host_port(entry) == (host, port) for entry in self.allow)
 
     def honours_keys(self, host: str, port: int) -> bool:
         """Say whether a place is known to honour an Idempotency-Key."""

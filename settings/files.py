@@ -59,7 +59,7 @@ def _may_end_in(pattern: str, ending: str) -> bool:
     return True
 
 
-class Files(BaseModel):
+class FileSettings(BaseModel):
     """Types of documents, by their endings; and paths that are written though their name or type is not.
 
     A `*` of a path stays within its folder.

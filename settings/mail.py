@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 
-class Mail(BaseModel):
+class MailSettings(BaseModel):
     """One SMTP server; without a host, mail can be drafted but not sent.
 
     `starttls` (RFC 3207) and `tls` (RFC 8314) check the certificate, against `ca_file` if one is named.
@@ -40,7 +40,7 @@ class Mail(BaseModel):
         return self.port or {"starttls": 587, "tls": 465, "none": 25}[self.security]
 
     @model_validator(mode="after")
-    def _no_password_in_the_clear(self) -> Mail:
+    def _no_password_in_the_clear(self) -> MailSettings:
         if self.security == "none" and self.user:
             raise ValueError("a password is sent over tls or starttls only")
         return self

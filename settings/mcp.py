@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from planwright.domain.risk import Effect, Mode, Risk
 
 
-class McpTool(BaseModel):
+class McpToolSettings(BaseModel):
     """What the user says of one tool, whatever its server claims."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -19,7 +19,7 @@ class McpTool(BaseModel):
     """Effect class that the tool gets; None for that of its claims."""
 
 
-class McpServer(BaseModel):
+class McpServerSettings(BaseModel):
     """One server of `.mcp.json`; `mode` holds for all its tools, `allow` and `deny` are names or globs."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -37,5 +37,5 @@ class McpServer(BaseModel):
     """Seconds that the server has to start and list its tools."""
     call_timeout_s: float | None = Field(None, gt=0)
     """Seconds that a call of its tools may take; None for that of all steps."""
-    tools: dict[str, McpTool] = {}
+    tools: dict[str, McpToolSettings] = {}
     """What the user says of single tools, by the names the server calls them."""

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class MemoryProposals(BaseModel):
+class MemorySettings(BaseModel):
     """Whether runs propose memories, and who accepts them: a person (`ask`), or the policy as well (`rule`).
 
     A run proposes `most` at the most. Where a model looks for them, it has `timeout_s` and `max_tokens`.

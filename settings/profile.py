@@ -17,7 +17,7 @@ from planwright.domain.hashing import sha256
 from planwright.domain.plan import CLOSING, DELEGATE, WHOLE
 from planwright.domain.risk import MODES, Mode
 from planwright.domain.run_context import PlanningMode, RunContext
-from planwright.settings.agents import Agent, RunBudget
+from planwright.settings.agents import AgentProfile, RunBudgetSettings
 from planwright.settings.settings import Settings
 
 WORKSPACE = {
@@ -29,7 +29,7 @@ WORKSPACE = {
 }
 
 
-class Limits(RunBudget):
+class RunLimits(RunBudgetSettings):
     """The limits of one run; `own` names the settings of those its agent sets itself."""
 
     own: Mapping[str, str] = {}
@@ -41,7 +41,7 @@ class Limits(RunBudget):
 
 
 @dataclass(frozen=True)
-class Profile:
+class RunProfile:
     """What is in force for one run; `tools` and `modes` None permit all, `model` None leaves the choice."""
 
     agent: str | None
@@ -54,7 +54,7 @@ class Profile:
     """Names or globs of the capabilities that the run may use; None for all."""
     model: str | None
     """Provider, or provider/model, that the request or the agent chose; None leaves the choice."""
-    limits: Limits
+    limits: RunLimits
     """Limits of the run, those of the workspace with those of the agent laid over."""
     instructions: str
     """What the agent is told in its prompts; "" for nothing."""
@@ -99,7 +99,7 @@ def names(tool: str, capability: str) -> bool:
     return tool == capability or fnmatchcase(capability, tool)
 
 
-def in_force(settings: Settings, context: RunContext) -> Profile:
+def in_force(settings: Settings, context: RunContext) -> RunProfile:
     """Lay a request's options over its agent, and both over the workspace.
 
     Raises SetupError for an agent that there is not.
@@ -113,7 +113,7 @@ def in_force(settings: Settings, context: RunContext) -> Profile:
     if context.modes is not None:
         given["modes"] = f"the request and {given['modes']}" if "modes" in given else "the request"
     own = agent.limits.model_dump(exclude_unset=True)
-    return Profile(
+    return RunProfile(
         agent=context.agent,
         planning=context.planning_mode or agent.planning or settings.planning.mode,
         max_tool_iterations=min(
@@ -122,7 +122,7 @@ def in_force(settings: Settings, context: RunContext) -> Profile:
         ),
         tools=agent.tools,
         model=context.provider or agent.model,
-        limits=Limits.model_validate(
+        limits=RunLimits.model_validate(
             settings.budgets.run.model_dump() | own | {"own": {n: f"{where}.limits.{n}" for n in own}}
         ),
         instructions=agent.instructions.strip(),
@@ -137,10 +137,10 @@ def modes_of(agent: tuple[Mode, ...] | None, request: tuple[Mode, ...] | None) -
     return tuple(mode for mode in MODES if all(mode in modes for modes in limits)) if limits else None
 
 
-def find_agent(settings: Settings, agent_id: str | None) -> Agent:
+def find_agent(settings: Settings, agent_id: str | None) -> AgentProfile:
     """Look an agent up; None is one that says nothing. Raises SetupError with the nearest names."""
     if agent_id is None:
-        return Agent()
+        return AgentProfile()
     if agent_id in settings.agents:
         return settings.agents[agent_id]
     near = [str(found[0]) for found in process.extract(agent_id, list(settings.agents), score_cutoff=45)]

@@ -7,7 +7,7 @@ from decimal import Decimal
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class Prices(BaseModel):
+class PriceSettings(BaseModel):
     """US dollars for a million tokens that are sent, and for a million that come back."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -17,7 +17,7 @@ class Prices(BaseModel):
     """US dollars for a million tokens that come back."""
 
 
-class ProviderBudget(BaseModel):
+class ProviderBudgetSettings(BaseModel):
     """Limits of one provider, for each tenant by itself; unset means no limit.
 
     Days and months are those of UTC, `monthly_cost` is in US dollars. `prices` count for every model
@@ -29,5 +29,5 @@ class ProviderBudget(BaseModel):
     """Most tokens a day (UTC) for each tenant; None for no limit."""
     monthly_cost: Decimal | None = Field(None, ge=0)
     """Most US dollars a month (UTC) for each tenant; None for no limit."""
-    prices: Prices | None = None
+    prices: PriceSettings | None = None
     """Prices of its models that state none themselves; None for those of the public list."""

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
 from planwright.domain.model_hint import ModelCapability
-from planwright.settings.provider_budget import Prices, ProviderBudget
+from planwright.settings.provider_budget import PriceSettings, ProviderBudgetSettings
 
 
 def _http(value: str) -> str:
@@ -20,7 +20,7 @@ def _http(value: str) -> str:
 Address = Annotated[str, AfterValidator(_http)]
 
 
-class ServedModel(BaseModel):
+class ServedModelSettings(BaseModel):
     """One model of a provider; what it leaves out is as at its provider."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -29,11 +29,11 @@ class ServedModel(BaseModel):
     """What the model can do; None for what its provider says."""
     context: int | None = Field(None, ge=1)
     """Size of its context in tokens; None for that of its provider."""
-    prices: Prices | None = None
+    prices: PriceSettings | None = None
     """Its prices; None for those of its provider."""
 
 
-class Provider(ProviderBudget):
+class ProviderSettings(ProviderBudgetSettings):
     """One OpenAI-compatible endpoint; lower priority numbers are tried first.
 
     Several keys are used in turn: one that is refused or limited makes way for the next. `model` serves
@@ -43,7 +43,7 @@ class Provider(ProviderBudget):
 
     model: str
     """Name of the model that serves unless a step asks for another."""
-    models: dict[str, ServedModel] = Field(default_factory=dict)
+    models: dict[str, ServedModelSettings] = Field(default_factory=dict)
     """Other models of the provider, by name."""
     base_url: Address | None = None
     """Address of the endpoint; None for that of OpenAI."""
@@ -64,19 +64,19 @@ class Provider(ProviderBudget):
     timeout_s: float = Field(60, gt=0)
     """Seconds that the connection may bring nothing."""
 
-    def serving(self, model: str) -> Provider:
+    def serving(self, model: str) -> ProviderSettings:
         """Describe the provider as it serves one model: its capabilities, context and prices."""
-        own = self.models.get(model, ServedModel())
+        own = self.models.get(model, ServedModelSettings())
         said = {name: value for name in own.model_fields_set if (value := getattr(own, name)) is not None}
         return self.model_copy(update={**said, "model": model})
 
     @property
-    def served(self) -> tuple[Provider, ...]:
+    def served(self) -> tuple[ProviderSettings, ...]:
         """The provider as it serves each of its models, its usual one first."""
         return tuple(self.serving(model) for model in dict.fromkeys((self.model, *self.models)))
 
 
-class Failover(BaseModel):
+class FailoverSettings(BaseModel):
     """How often, and after how long, a failed call is made again, and how long a key then rests."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -93,7 +93,7 @@ class Failover(BaseModel):
     """Seconds that a key rests after a failure where the provider names no time."""
 
 
-class Breaker(BaseModel):
+class BreakerSettings(BaseModel):
     """After how many failures in a row an endpoint is left alone, and for how long."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

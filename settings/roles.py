@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 Role = Literal["planner", "fast", "agent", "respond", "critic"]
 
 
-class Roles(BaseModel):
+class RoleSettings(BaseModel):
     """A model for each kind of work, as `provider` or `provider/model`; None is the model of the run."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 
 
-class Secrets(BaseModel):
+class SecretSettings(BaseModel):
     """Variables of the environment whose values are never shown, stored or sent to a model."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -25,7 +25,7 @@ def _host(value: str) -> str:
     return value
 
 
-class Token(BaseModel):
+class TokenSettings(BaseModel):
     """One token: whose it is, and either the variable that holds it or its SHA-256 (hexadecimal)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -40,7 +40,7 @@ class Token(BaseModel):
     """SHA-256 of the token, 64 hex digits; "" where `token_env` is given."""
 
     @model_validator(mode="after")
-    def _one_source(self) -> Token:
+    def _one_source(self) -> TokenSettings:
         if bool(self.token_env) == bool(self.sha256):
             raise ValueError("name either token_env or sha256")
         return self
@@ -49,7 +49,7 @@ class Token(BaseModel):
 TokenName = Annotated[str, Field(pattern=r"^[\w-]{1,64}$")]
 
 
-class Server(BaseModel):
+class ServerSettings(BaseModel):
     """What the LangGraph server lets in; on this machine the token of its start does, too.
 
     `hosts` are names it is reached by beside those of the loopback interface (RFC 9110, Host), `origins` the
@@ -58,7 +58,7 @@ class Server(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    tokens: dict[TokenName, Token] = {}
+    tokens: dict[TokenName, TokenSettings] = {}
     """Tokens that are let in, by a name for people."""
     hosts: tuple[Annotated[str, AfterValidator(_host)], ...] = ()
     """Host names it is reached by, beside those of this machine."""

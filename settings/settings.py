@@ -24,20 +24,20 @@ from pydantic_settings import (
 from planwright.domain.errors import SetupError
 from planwright.domain.plan import Cascade
 from planwright.domain.run_context import PlanningMode
-from planwright.settings.agents import Agent, AgentId, Budgets
-from planwright.settings.approval import Approval as Approval
-from planwright.settings.context import Context
+from planwright.settings.agents import AgentId, AgentProfile, BudgetSettings
+from planwright.settings.approval import ApprovalSettings as ApprovalSettings
+from planwright.settings.context import ContextSettings
 from planwright.settings.critic import CriticSettings
-from planwright.settings.egress import Egress
+from planwright.settings.egress import EgressSettings
 from planwright.settings.file_errors import explain, unfilled
-from planwright.settings.files import Files
-from planwright.settings.mail import Mail
-from planwright.settings.mcp import McpServer
-from planwright.settings.memory import MemoryProposals
-from planwright.settings.providers import Breaker, Failover, Provider
-from planwright.settings.roles import Roles
-from planwright.settings.secrets import Secrets
-from planwright.settings.server import Server
+from planwright.settings.files import FileSettings
+from planwright.settings.mail import MailSettings
+from planwright.settings.mcp import McpServerSettings
+from planwright.settings.memory import MemorySettings
+from planwright.settings.providers import BreakerSettings, FailoverSettings, ProviderSettings
+from planwright.settings.roles import RoleSettings
+from planwright.settings.secrets import SecretSettings
+from planwright.settings.server import ServerSettings
 from planwright.settings.variables import VariableError, filled
 
 FILE_NAME = "planwright.toml"
@@ -47,7 +47,7 @@ class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Planning(_Section):
+class PlanningSettings(_Section):
     """When and how far to plan."""
 
     mode: PlanningMode = "auto"
@@ -61,7 +61,7 @@ class Planning(_Section):
     reclassify_budget: int = Field(1, ge=0)
 
 
-class Planner(_Section):
+class PlannerSettings(_Section):
     """How long and how often to ask for a plan (4 attempts, 2.0 backoff)."""
 
     attempts: int = Field(4, ge=1)
@@ -71,7 +71,7 @@ class Planner(_Section):
     timeout_s: tuple[float, float, float] = (5, 15, 30)
 
 
-class Execution(_Section):
+class ExecutionSettings(_Section):
     """How steps run."""
 
     order: Literal["dataflow", "waves"] = "dataflow"
@@ -90,7 +90,7 @@ class Execution(_Section):
     on_failed_dependency: Cascade = "partial"
 
 
-class Alternative(_Section):
+class AlternativeSettings(_Section):
     """What a model may suggest instead of a call that failed (one a step, 256 tokens)."""
 
     enabled: bool = True
@@ -98,7 +98,7 @@ class Alternative(_Section):
     temperature: float = Field(0.5, ge=0, le=2)
 
 
-class LoopGuard(_Section):
+class LoopGuardSettings(_Section):
     """When a model goes round in circles: calls of the window, then the counts of each pattern."""
 
     window: int = Field(30, ge=1)
@@ -107,7 +107,7 @@ class LoopGuard(_Section):
     ping_pong: int = Field(6, ge=4)
 
 
-class Tools(_Section):
+class ToolSettings(_Section):
     """How many capabilities a model sees, and how much of a result."""
 
     top_k: int = Field(10, ge=1)
@@ -115,20 +115,20 @@ class Tools(_Section):
     """Characters of a result that go into the state; what is longer lies in the blob store."""
 
 
-class Channel(_Section):
+class ChannelSettings(_Section):
     """Where `channel.post` delivers to."""
 
     url: str
 
 
-class Storage(_Section):
+class StorageSettings(_Section):
     """Where runs are kept, relative to the workspace, and how long to wait for a lock."""
 
     path: Path = Path(".planwright")
     busy_timeout_s: float = Field(30, ge=0)
 
 
-class Sessions(_Section):
+class SessionSettings(_Section):
     """How long things stay alive, in seconds."""
 
     gate_ttl_s: int = Field(86_400, ge=1)
@@ -137,7 +137,7 @@ class Sessions(_Section):
     """Seconds that a process holds a run without renewing its lease."""
 
 
-class Sources(_Section):
+class SourceSettings(_Section):
     """Where the built-in capabilities find their data, relative to the workspace."""
 
     mail: Path = Path("mail")
@@ -146,14 +146,14 @@ class Sources(_Section):
     databases: dict[str, Path] = {}
 
 
-class Capabilities(_Section):
+class CapabilitySettings(_Section):
     """Python modules whose decorated functions join the registry, and names to leave out."""
 
     modules: tuple[str, ...] = ()
     prohibit: tuple[str, ...] = ()
 
 
-class Threads(_Section):
+class ThreadSettings(_Section):
     """What a new message does to a thread whose run has not ended."""
 
     new_input: Literal["refuse", "cancel"] = "refuse"
@@ -167,34 +167,34 @@ class Settings(BaseSettings):
     )
 
     workspace: Path = Path()
-    planning: Planning = Planning()
-    planner: Planner = Planner()
-    execution: Execution = Execution()
-    alternative: Alternative = Alternative()
-    loop_guard: LoopGuard = LoopGuard()
-    tools: Tools = Tools()
-    context: Context = Context()
+    planning: PlanningSettings = PlanningSettings()
+    planner: PlannerSettings = PlannerSettings()
+    execution: ExecutionSettings = ExecutionSettings()
+    alternative: AlternativeSettings = AlternativeSettings()
+    loop_guard: LoopGuardSettings = LoopGuardSettings()
+    tools: ToolSettings = ToolSettings()
+    context: ContextSettings = ContextSettings()
     critic: CriticSettings = CriticSettings()
-    approval: Approval = Approval()
-    budgets: Budgets = Budgets()
-    providers: dict[str, Provider] = {}
-    roles: Roles = Roles()
-    failover: Failover = Failover()
-    breaker: Breaker = Breaker()
-    agents: dict[AgentId, Agent] = {}
-    egress: Egress = Egress()
-    files: Files = Files()
-    channels: dict[str, Channel] = {}
-    mail: Mail = Mail()
-    storage: Storage = Storage()
-    sessions: Sessions = Sessions()
-    sources: Sources = Sources()
-    capabilities: Capabilities = Capabilities()
-    mcp: dict[str, McpServer] = {}
-    memory: MemoryProposals = MemoryProposals()
-    threads: Threads = Threads()
-    secrets: Secrets = Secrets()
-    server: Server = Server()
+    approval: ApprovalSettings = ApprovalSettings()
+    budgets: BudgetSettings = BudgetSettings()
+    providers: dict[str, ProviderSettings] = {}
+    roles: RoleSettings = RoleSettings()
+    failover: FailoverSettings = FailoverSettings()
+    breaker: BreakerSettings = BreakerSettings()
+    agents: dict[AgentId, AgentProfile] = {}
+    egress: EgressSettings = EgressSettings()
+    files: FileSettings = FileSettings()
+    channels: dict[str, ChannelSettings] = {}
+    mail: MailSettings = MailSettings()
+    storage: StorageSettings = StorageSettings()
+    sessions: SessionSettings = SessionSettings()
+    sources: SourceSettings = SourceSettings()
+    capabilities: CapabilitySettings = CapabilitySettings()
+    mcp: dict[str, McpServerSettings] = {}
+    memory: MemorySettings = MemorySettings()
+    threads: ThreadSettings = ThreadSettings()
+    secrets: SecretSettings = SecretSettings()
+    server: ServerSettings = ServerSettings()
 
     @property
     def store_folder(self) -> Path:
@@ -229,10 +229,10 @@ def load(workspace: Path | str = ".", **flags: Any) -> Settings:
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
     except (OSError, UnicodeDecodeError) as error:
         raise SetupError(f"{path} cannot be read as text: {error}", "save it as UTF-8") from error
-    return read(text, path, **flags)
+    return parse_settings(text, path, **flags)
 
 
-def read(text: str, path: Path, **flags: Any) -> Settings:
+def parse_settings(text: str, path: Path, **flags: Any) -> Settings:
     """Read settings from the text that stands, or is to stand, in a file. Raises SetupError as `load`.
 
     `${VAR}` and `${VAR:-default}` are filled in, but for what agents are told.
@@ -260,7 +260,7 @@ def read(text: str, path: Path, **flags: Any) -> Settings:
     return settings.model_copy(update={"providers": {**_implied_provider(), **settings.providers}})
 
 
-def api_keys(provider: Provider) -> tuple[str, ...]:
+def api_keys(provider: ProviderSettings) -> tuple[str, ...]:
     """Read a provider's keys: written in the settings, or in the environment variables it names."""
     written = [*provider.api_keys, *([provider.api_key] if provider.api_key else [])]
     if written:
@@ -270,7 +270,7 @@ def api_keys(provider: Provider) -> tuple[str, ...]:
     return tuple(dict.fromkeys(key for name in names if (key := os.environ.get(name))))
 
 
-def mail_password(mail: Mail) -> str | None:
+def mail_password(mail: MailSettings) -> str | None:
     """Read the password of the mail server: written in the settings, or in the environment."""
     if mail.password is not None:
         return mail.password.get_secret_value()
@@ -287,12 +287,12 @@ def child_environment(more: Mapping[str, str]) -> dict[str, str]:
     return {**more, **os.environ}
 
 
-def _implied_provider() -> dict[str, Provider]:
+def _implied_provider() -> dict[str, ProviderSettings]:
     """A key in the environment alone makes a provider, as users of OpenAI's libraries expect."""
     if not os.environ.get("OPENAI_API_KEY"):
         return {}
     return {
-        "openai": Provider(
+        "openai": ProviderSettings(
             model=os.environ.get("OPENAI_MODEL", "gpt-5-mini"),
             base_url=os.environ.get("OPENAI_BASE_URL"),
             priority=1000,

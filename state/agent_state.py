@@ -11,8 +11,8 @@ from typing_extensions import TypedDict
 
 from planwright.domain.errors import RunError
 from planwright.domain.model_hint import HintField
-from planwright.domain.plan import CheckedStep, Plan
-from planwright.domain.results import Finding, RunStatus, StepResult, Verdict
+from planwright.domain.plan import Plan, VerifiedStep
+from planwright.domain.results import Finding, RunStatus, RunVerdict, StepResult
 from planwright.state.compaction import Compaction
 
 
@@ -137,7 +137,7 @@ class OutputState(TypedDict, total=False):
     """How the run stands or ended."""
     plan: Plan | None
     """The newest plan; None where none was made."""
-    verdict: Verdict | None
+    verdict: RunVerdict | None
     """The critic's last ruling; None before one, and in runs without a plan."""
 
 
@@ -168,7 +168,7 @@ class AgentState(TypedDict, total=False):
     """Hash of what the planner was last shown, which lies in the blob store; "" before that."""
     plan: Plan | None
     """The newest plan, proposed or verified; None before one, and while another is asked for."""
-    checked: list[CheckedStep]
+    checked: list[VerifiedStep]
     """The steps of the plan that passed `verify`, in the order of their dependencies."""
     changes: list[str]
     """What a person changed of the plan before it, a sentence each; empty for a plan of the planner."""
@@ -186,7 +186,7 @@ class AgentState(TypedDict, total=False):
     """Whether a person has approved the newest plan."""
     results: Annotated[dict[str, StepResult], merge_results]
     """How steps ended, by the uid of the step."""
-    verdict: Verdict | None
+    verdict: RunVerdict | None
     """The critic's last ruling over the run; None before one."""
     escalates: bool
     """Whether a person is asked what is to become of the run; set by `score` and `no_other_plan`."""
@@ -208,7 +208,7 @@ def plan_of(state: AgentState) -> Plan:
     return plan
 
 
-def verdict_of(state: AgentState) -> Verdict:
+def verdict_of(state: AgentState) -> RunVerdict:
     """Read the verdict of a run that was scored. Raises RunError where its state was changed from outside."""
     if (verdict := state["verdict"]) is None:
         raise _changed(state, "verdict")
@@ -239,7 +239,7 @@ class StepTask(TypedDict):
     """Position of the step in the plan, counted from 1, for progress."""
     total: int
     """Number of the steps of the plan."""
-    checked: CheckedStep
+    checked: VerifiedStep
     """The step with all that verification found out about it."""
     awaits: tuple[str, ...]
     """Uids of the steps that have to end first: those it needs, or all earlier waves by order `waves`."""

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from pydantic import BaseModel, ConfigDict, JsonValue
 from typing_extensions import TypedDict
 
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import StepResult
 from planwright.domain.risk import Risk
 from planwright.state.loop_budget import LoopBudget
@@ -21,7 +21,7 @@ class ChainTask(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True)
-    checked: CheckedStep
+    checked: VerifiedStep
     """The call of the chain, as a verified step."""
     plan_hash: str
     """Hash of the plan, or of the calls, in which the call is on record."""

@@ -22,7 +22,7 @@ from planwright.domain.events import Event, EventType
 from planwright.domain.lease import Lease
 from planwright.domain.run_context import RunContext
 from planwright.security.redaction.redactor import Redactor
-from planwright.settings.profile import Profile
+from planwright.settings.profile import RunProfile
 from planwright.state.step_board import StepBoard
 
 CONFIG_KEY = "__planwright_invocation"
@@ -44,7 +44,7 @@ class Invocation:
     """The right of this process to write for the run; it names run, thread and tenant."""
     context: RunContext
     """Options that the caller sent along with the request."""
-    profile: Profile
+    profile: RunProfile
     """What is in force for the run: agent, planning mode, tools, modes and limits."""
     board: StepBoard
     """Where steps of the run wait for each other's results."""

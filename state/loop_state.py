@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from planwright.domain.errors import RunError
 from planwright.domain.hashing import canonical_json, sha256
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 from planwright.state.agent_state import ModelRoute
 from planwright.state.compaction import Compaction
 from planwright.state.loop_budget import LoopBudget
@@ -56,7 +56,7 @@ class ToolCall(BaseModel):
     """Position of the call in the reply, counted from 0."""
     name: str
     """Name of the tool as the model wrote it."""
-    checked: CheckedStep | None = None
+    checked: VerifiedStep | None = None
     """The call as a verified step; None where it will not be made."""
     error: str = ""
     """Why the call is not made, as the model is told; "" where it is."""
@@ -66,7 +66,7 @@ class ToolCall(BaseModel):
     """Text that is proposed as a memory instead of being remembered; else ""."""
 
     @property
-    def step(self) -> CheckedStep:
+    def step(self) -> VerifiedStep:
         """The verified step of a call that is made. Raises RunError for one that is not."""
         if self.checked is None:
             cause = (

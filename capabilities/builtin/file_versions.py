@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planwright.capabilities.call_context import CallContext
-from planwright.checkpoints.effects.file_versions import Change, FileVersions, version_of
+from planwright.checkpoints.effects.file_versions import Change, FileVersions, file_version
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
 from planwright.domain.plan import Compensation
 
@@ -29,7 +29,7 @@ def put_back(path: str, version: str, call: CallContext) -> str:
     """
     versions, name = _versions(call), _name(path, call)
     content = _content(path, call)
-    now = version_of(content)
+    now = file_version(content)
     if not versions.has_made(call.idempotency_key, name, now) and not versions.was_replaced(
         call.tenant, name, version, now
     ):
@@ -53,7 +53,7 @@ def _keep(path: str, before: bytes | None, after: bytes | None, call: CallContex
             "take the secret out of it, or write another file",
         )
     key, name = call.idempotency_key, _name(path, call)
-    change = Change(key, call.tenant, call.run_id, name, version_of(after))
+    change = Change(key, call.tenant, call.run_id, name, file_version(after))
     return _versions(call).keep(change, before, call.now(), call.lease)
 
 

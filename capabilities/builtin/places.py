@@ -12,7 +12,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.resources import NamesOfCall
 from planwright.domain.references import has_reference
 from planwright.security.jail import folded_parts
-from planwright.settings.settings import Sources
+from planwright.settings.settings import SourceSettings
 
 Args = Mapping[str, JsonValue]
 
@@ -46,7 +46,7 @@ def attachments_of(args: Args, call: CallContext) -> list[str]:
     return [file_named(str(path)) for path in paths] if isinstance(paths, list) else []
 
 
-def source(find: Callable[[Sources], Path], *inner: str) -> NamesOfCall:
+def source(find: Callable[[SourceSettings], Path], *inner: str) -> NamesOfCall:
     """Name a file or folder that the settings name; with `inner`, only these below it."""
 
     def names(args: Args, call: CallContext) -> list[str]:

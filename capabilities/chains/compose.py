@@ -16,13 +16,13 @@ from planwright.capabilities.call_context import CallContext, MadeChain, RunChai
 from planwright.capabilities.chains import rules as chain_rules
 from planwright.capabilities.contract import Capability, Guide, PartCall, check_arguments, error_summary
 from planwright.capabilities.registry import Registry, words
-from planwright.checkpoints.chains import MadeChains
+from planwright.checkpoints.chains import CreatedChains
 from planwright.domain.chain import Chain, ChainCall, ChainInput, InputType
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 from planwright.domain.references import has_reference, reference_paths, resolve_params
 from planwright.domain.risk import EFFECTS, MODES, Effect, Risk, highest_risk
-from planwright.settings.profile import Profile
+from planwright.settings.profile import RunProfile
 
 LATER = frozenset(("previous_result", "steps"))  # what is known only while a chain runs
 _TYPES: dict[InputType, object] = {
@@ -195,7 +195,7 @@ def complete(part: Capability, arguments: dict[str, JsonValue]) -> dict[str, Jso
 class Chains:
     """The chains of each run, made of the capabilities of one registry."""
 
-    def __init__(self, registry: Registry, store: MadeChains) -> None:
+    def __init__(self, registry: Registry, store: CreatedChains) -> None:
         self._registry = registry
         self._store = store
 
@@ -215,7 +215,7 @@ class Chains:
         return MadeChain(chain, capability.mode, capability.risk)
 
 
-def find(registry: Registry, name: str, checked: CheckedStep, profile: Profile) -> Capability:
+def find(registry: Registry, name: str, checked: VerifiedStep, profile: RunProfile) -> Capability:
     """Look up what a verified step calls, by what its profile permits. Raises CapabilityRejected."""
     allowed = registry.within(profile)
     if checked.chain is not None and checked.chain.name == name:
@@ -228,7 +228,7 @@ def find(registry: Registry, name: str, checked: CheckedStep, profile: Profile) 
 
 
 async def allowed_in_run(
-    registry: Registry, chains: RunChains | None, run_id: str, profile: Profile
+    registry: Registry, chains: RunChains | None, run_id: str, profile: RunProfile
 ) -> Registry:
     """Look up what a run may use: the registry as its profile narrows it, and the chains it has made.
 

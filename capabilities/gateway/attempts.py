@@ -21,7 +21,7 @@ from planwright.domain.errors import (
     EffectInDoubt,
     StillUnderWay,
 )
-from planwright.settings.settings import Execution
+from planwright.settings.settings import ExecutionSettings
 
 
 def ignore_reuse(key: str, uid: str) -> None:
@@ -52,7 +52,7 @@ class CallAttempts:
         args: dict[str, JsonValue],
         context: CallContext,
         timeout_s: float,
-        execution: Execution,
+        execution: ExecutionSettings,
         listener: CallListener,
     ) -> None:
         self.remark = ""

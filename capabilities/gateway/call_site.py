@@ -10,9 +10,9 @@ from planwright.capabilities.contract import Capability
 from planwright.checkpoints.effects.kept_effects import within_of
 from planwright.checkpoints.effects.ledger import EffectCall
 from planwright.domain.lease import Lease
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 from planwright.domain.risk import Risk
-from planwright.settings.profile import Profile
+from planwright.settings.profile import RunProfile
 from planwright.state.loop_budget import LoopBudget
 
 
@@ -28,9 +28,9 @@ class CallSite:
     """Right to write for the run that makes the call."""
     plan_hash: str
     """Hash of the plan, or of the calls of a reply, that it stands in."""
-    checked: CheckedStep
+    checked: VerifiedStep
     """The call as verified."""
-    profile: Profile
+    profile: RunProfile
     """What is in force for the run."""
     words: str = ""
     """What the user wrote on the thread."""

@@ -43,7 +43,7 @@ from planwright.domain.errors import (
     PlanwrightError,
 )
 from planwright.domain.lease import Lease
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 from planwright.settings.settings import Settings
 
 KEPT_PLANS = 64
@@ -139,7 +139,7 @@ class Gateway:
             plan = await self.runnable_plan(lease, plan_hash)
         return plan
 
-    async def approved(self, lease: Lease, plan_hash: str, uid: str) -> CheckedStep | None:
+    async def approved(self, lease: Lease, plan_hash: str, uid: str) -> VerifiedStep | None:
         """Look a step up in the approved plan on record."""
         return (await self.runnable(lease, plan_hash, uid)).steps.get(uid)
 
@@ -156,7 +156,7 @@ class Gateway:
             self._plans.pop(key, None)
             raise
 
-    def check_pin(self, checked: CheckedStep) -> None:
+    def check_pin(self, checked: VerifiedStep) -> None:
         """Raise CapabilityChanged for a step that would call something else than was verified."""
         now = pin_now(checked, self.registry, self.call_context.policy.hash)
         if now not in (checked.pin, GONE):

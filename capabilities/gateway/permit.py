@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from planwright.capabilities.contract import Capability
 from planwright.checkpoints.consent.gate import Gate
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 
 
 class Permit(NamedTuple):
@@ -35,13 +35,13 @@ class Admitted(NamedTuple):
     """Uids of the steps of its plan."""
 
 
-def says_again(gate: Gate, checked: CheckedStep) -> bool:
+def says_again(gate: Gate, checked: VerifiedStep) -> bool:
     """Say whether the card of a gate shows that the like was done before in its run."""
     calls = (call for call in gate.calls if call.get("uid", checked.uid) == checked.uid)
     return any(call.get("done_before") == gate.run_id for call in calls)
 
 
-def opens(gate: Gate, args: Mapping[str, JsonValue], checked: CheckedStep) -> bool:
+def opens(gate: Gate, args: Mapping[str, JsonValue], checked: VerifiedStep) -> bool:
     """Say whether a gate lets a call pass: approved as it was shown, with these arguments, as it is now."""
     card = sha256(gate.shown)
     as_shown = gate.card_hash == card and all(approval.card == card for approval in gate.approvals)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.registry import Registry
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 
 GONE = "gone"
 NO_PIN = "an older version planned it, and did not record what it would call"
@@ -24,7 +24,7 @@ def pin_of_tools(names: Iterable[str], registry: Registry, policy_hash: str) -> 
     return f"{sha256(tools)[:16]}.{policy_hash[:16]}"
 
 
-def pin_now(checked: CheckedStep, registry: Registry, policy_hash: str) -> str:
+def pin_now(checked: VerifiedStep, registry: Registry, policy_hash: str) -> str:
     """Name what a recorded step would call now; `gone` where it is not there any more."""
     if checked.step.agentic:
         return pin_of_tools(checked.step.tool_hints, registry, policy_hash)
@@ -36,7 +36,7 @@ def pin_now(checked: CheckedStep, registry: Registry, policy_hash: str) -> str:
 
 
 def changed_since(
-    steps: Mapping[str, CheckedStep], registry: Registry, policy_hash: str, done: Iterable[str] = ()
+    steps: Mapping[str, VerifiedStep], registry: Registry, policy_hash: str, done: Iterable[str] = ()
 ) -> list[str]:
     """Say in words what has changed since steps were verified; those in `done` do not run again.
 
@@ -52,7 +52,7 @@ def changed_since(
     return changes
 
 
-def _how(checked: CheckedStep, now: str, registry: Registry) -> str:
+def _how(checked: VerifiedStep, now: str, registry: Registry) -> str:
     if not checked.pin:
         return NO_PIN
     if now.rpartition(".")[0] == checked.pin.rpartition(".")[0]:

@@ -11,16 +11,16 @@ from planwright.checkpoints.consent.approvers import check_approvals
 from planwright.checkpoints.consent.gate import Gate, gate_id
 from planwright.checkpoints.consent.gates import Gates
 from planwright.domain.errors import CapabilityForbidden, GateError
-from planwright.domain.plan import CheckedStep, StepGate
+from planwright.domain.plan import StepGate, VerifiedStep
 
 
-def step_gate_id(run_id: str, checked: CheckedStep, gate: StepGate) -> str:
+def step_gate_id(run_id: str, checked: VerifiedStep, gate: StepGate) -> str:
     """Name the row of one of the gates of a step."""
     return gate_id(run_id, "step", f"{checked.uid}:{gate.name}")
 
 
 async def check_step_gates(
-    gates: Gates, run_id: str, checked: CheckedStep, args: Mapping[str, JsonValue]
+    gates: Gates, run_id: str, checked: VerifiedStep, args: Mapping[str, JsonValue]
 ) -> Gate | None:
     """Look that people have opened every gate of a step for exactly this; return the last, if there is one.
 

@@ -14,7 +14,7 @@ from planwright.capabilities.mcp.entries import FILE_NAME, ConfiguredServer, Ser
 from planwright.capabilities.mcp.names import SERVER, plain_names
 from planwright.capabilities.mcp.trust import Trust
 from planwright.domain.errors import SetupError
-from planwright.settings.mcp import McpServer
+from planwright.settings.mcp import McpServerSettings
 from planwright.settings.settings import FILE_NAME as SETTINGS
 from planwright.settings.settings import Settings, child_environment
 
@@ -33,7 +33,7 @@ class Standing:
     """The server as the file states it."""
     entry: ServerEntry
     """Its entry with variables filled in."""
-    settings: McpServer
+    settings: McpServerSettings
     """What the settings say of it."""
     prefix: str
     """What the names of its capabilities begin with."""
@@ -72,7 +72,7 @@ def read_standings(settings: Settings) -> list[Standing]:
     trust, environment = Trust(settings.store_folder), child_environment({})
     standings = []
     for server in servers:
-        chosen = settings.mcp.get(server.name, McpServer())
+        chosen = settings.mcp.get(server.name, McpServerSettings())
         if server.entry.disabled or not chosen.enabled:
             standings.append(
                 Standing(server, server.entry, chosen, prefixes[server.name], "off", "it is switched off")

@@ -17,7 +17,7 @@ from planwright.capabilities.mcp.schema_arguments import arguments_by
 from planwright.capabilities.schema_paths import JsonSchema
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import RISK_OF_MODE, Effect
-from planwright.settings.mcp import McpServer, McpTool
+from planwright.settings.mcp import McpServerSettings, McpToolSettings
 
 LONGEST = 1000  # of a description: it stands in every prompt that offers the tool
 _RESULT: TypeAdapter[object] = TypeAdapter(JsonValue)
@@ -57,7 +57,7 @@ def _schema(value: JsonValue) -> JsonSchema | None:
     return value if isinstance(value, dict) else None
 
 
-def wanted(tools: Iterable[Tool], server: McpServer, setting: str) -> list[Tool]:
+def wanted(tools: Iterable[Tool], server: McpServerSettings, setting: str) -> list[Tool]:
     """Pick the tools that the user's settings leave. `setting` is where those stand, for its errors.
 
     Raises SetupError for a setting that names a tool which the server does not have: taken for
@@ -76,12 +76,14 @@ def wanted(tools: Iterable[Tool], server: McpServer, setting: str) -> list[Tool]
     return [tool for tool in all_tools if _fits(tool, server.allow) and not _fits(tool, server.deny)]
 
 
-def capability_of(tool: Tool, name: str, tags: Iterable[str], server: McpServer, call: Call) -> Capability:
+def capability_of(
+    tool: Tool, name: str, tags: Iterable[str], server: McpServerSettings, call: Call
+) -> Capability:
     """Declare a tool as a capability: as the user's settings say, else as it claims, else destructive.
 
     Raises SetupError for a tool whose arguments follow no JSON schema.
     """
-    own = server.tools.get(tool.name, McpTool())
+    own = server.tools.get(tool.name, McpToolSettings())
     mode = own.mode or server.mode or tool.hints.mode
     resolved = mode or "destructive"
     effect = own.effect or tool.hints.effect(resolved)

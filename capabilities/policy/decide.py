@@ -24,7 +24,7 @@ from planwright.checkpoints.consent.delegations import Delegation
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.plan import CLOSING, DELEGATE, WHOLE, PolicyEvidence
 from planwright.domain.references import has_reference
-from planwright.settings.egress import Place, on_list, read_place
+from planwright.settings.egress import HostPort, on_list, read_host_port
 
 UNRULED = (*CLOSING, WHOLE)  # last words and own results: a run has them whatever it may do (as in Profile)
 
@@ -248,7 +248,7 @@ class _Call:
 
 def on_egress_list(host: str, allow: Sequence[str]) -> bool:
     """Say whether `host:port` is on the egress list, with or without its port."""
-    place = read_place(host)
+    place = read_host_port(host)
     return place is not None and on_list(place.host, place.port, allow)
 
 
@@ -259,4 +259,4 @@ def host_of(url: str) -> str:
         port = parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError as error:
         raise CapabilityRejected(f"{url!r} is no URL: {error}", "mend it in planwright.toml") from error
-    return Place(parts.hostname or "", port).spelled
+    return HostPort(parts.hostname or "", port).spelled

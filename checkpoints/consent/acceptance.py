@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planwright.checkpoints.consent.approval_scope import Remember, free_in
+from planwright.checkpoints.consent.approval_scope import ApprovalScope, free_in
 from planwright.checkpoints.consent.approvers import approvers_of, check_approver, check_person
 from planwright.checkpoints.consent.gate import Decision, Gate
 from planwright.domain.doubt import EffectAnswer, how_to_decide, said_of
@@ -42,7 +42,7 @@ def acceptable(gate: Gate, decision: Decision) -> None:
         check_rememberable(gate, decision.remember)
 
 
-def check_rememberable(gate: Gate, remember: Remember) -> None:
+def check_rememberable(gate: Gate, remember: ApprovalScope) -> None:
     """Raise GateError unless an approval of this gate may hold that widely."""
     if not gate.may_be_remembered:
         why = "such a call is asked for every time" if gate.kind == "step" else "it is no call"

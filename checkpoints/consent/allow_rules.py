@@ -10,16 +10,16 @@ from pathlib import Path
 
 from pydantic import ConfigDict, JsonValue
 
-from planwright.checkpoints.consent.approval_scope import ArgumentRule, Remember, RememberScope, free_in
+from planwright.checkpoints.consent.approval_scope import ApprovalScope, ArgumentRule, ScopeDuration, free_in
 from planwright.checkpoints.consent.gate import Gate
-from planwright.checkpoints.consent.line_file import Line, LineFile
+from planwright.checkpoints.consent.line_file import FileLine, LineFile
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import Risk, at_least
 
 FILE_NAME = "allow.jsonl"
 
 
-class AllowRule(Line):
+class AllowRule(FileLine):
     """One rule; `run_id` and `thread_id` are where it was given, and bind the scopes run and session.
 
     One for a chain holds for exactly that definition.
@@ -34,7 +34,7 @@ class AllowRule(Line):
     """What each argument may be, by name."""
     max_risk: Risk
     """Gravest risk of a call that it allows."""
-    scope: RememberScope
+    scope: ScopeDuration
     """How long it holds: for the run, the thread, or always."""
     tenant: str
     """Whose calls it allows."""
@@ -113,7 +113,7 @@ def rules_of(gate: Gate) -> list[AllowRule]:
     return [_rule(gate, call, given, number) for number, call in enumerate(gate.calls)]
 
 
-def _rule(gate: Gate, call: Mapping[str, JsonValue], given: Remember, number: int) -> AllowRule:
+def _rule(gate: Gate, call: Mapping[str, JsonValue], given: ApprovalScope, number: int) -> AllowRule:
     args = call.get("args")
     assert isinstance(args, Mapping)
     exact = {name: ArgumentRule(equals=value) for name, value in args.items()}

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
 
 from planwright.domain.hashing import canonical_json
 
-RememberScope = Literal["run", "session", "always"]
+ScopeDuration = Literal["run", "session", "always"]
 
 
 class ArgumentRule(BaseModel):
@@ -44,11 +44,11 @@ class ArgumentRule(BaseModel):
         return canonical_json(value) == canonical_json(self.equals)
 
 
-class Remember(BaseModel):
+class ApprovalScope(BaseModel):
     """That an approval holds for the same call again; `args` says which arguments may differ, and how."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    scope: RememberScope
+    scope: ScopeDuration
     """How long it holds: for the run, the thread, or always."""
     args: dict[str, ArgumentRule] = {}
     """Which arguments may differ, and how, by name."""

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from pydantic import AwareDatetime, ConfigDict, Field
 
-from planwright.checkpoints.consent.line_file import Line, LineFile
+from planwright.checkpoints.consent.line_file import FileLine, LineFile
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import Risk, at_least
 
 FILE_NAME = "delegations.jsonl"
 
 
-class Delegation(Line):
+class Delegation(FileLine):
     """What one person delegates: to whom, how much of it, and until when."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from planwright.checkpoints.consent.approval_scope import Remember
+from planwright.checkpoints.consent.approval_scope import ApprovalScope
 from planwright.checkpoints.consent.approvers import Approval, quorum_of
 from planwright.domain.doubt import Doubt, EffectAnswer
 from planwright.domain.hashing import sha256
@@ -15,15 +15,15 @@ from planwright.domain.plan import Plan
 
 GateKind = Literal["plan", "step", "info", "escalation"]
 GateStatus = Literal["open", "approved", "rejected", "expired", "cancelled", "edited", "responded"]
-Answer = Literal["approve", "edit", "reject", "respond"]
-STATUS_AFTER: dict[Answer, GateStatus] = {
+GateAnswer = Literal["approve", "edit", "reject", "respond"]
+STATUS_AFTER: dict[GateAnswer, GateStatus] = {
     "approve": "approved",
     "edit": "edited",
     "reject": "rejected",
     "respond": "responded",
 }
 # By the number of effects on the card; one that is older than their list can only be closed.
-_OVER_DOUBTS: dict[int, tuple[Answer, ...]] = {0: ("reject",), 1: ("approve", "reject", "respond")}
+_OVER_DOUBTS: dict[int, tuple[GateAnswer, ...]] = {0: ("reject",), 1: ("approve", "reject", "respond")}
 
 
 class Gate(BaseModel):
@@ -64,7 +64,7 @@ class Gate(BaseModel):
     """Words of the decision, or the answer to a question; None while it is open."""
     edited: Plan | None = None
     """Plan that an edit put in the place of the shown one; None for other answers."""
-    remembered: Remember | None = None
+    remembered: ApprovalScope | None = None
     """How widely its approval holds; None where it holds once."""
     approvals: tuple[Approval, ...] = ()
     """The approvals so far, where several people have to approve."""
@@ -100,7 +100,7 @@ class Gate(BaseModel):
         return self.kind == "step" and again and self.quorum == 1
 
     @property
-    def allowed(self) -> tuple[Answer, ...]:
+    def allowed(self) -> tuple[GateAnswer, ...]:
         """The answers this gate takes. Feedback needs a re-plan that is left, an edit no fixed plan."""
         if self.kind == "step" or self.shown.get("fixed"):
             return ("approve", "reject")
@@ -111,7 +111,7 @@ class Gate(BaseModel):
         left = self.shown.get("replans_left")
         again = isinstance(left, int) and left > 0
         if self.kind == "escalation":
-            approve: tuple[Answer, ...] = () if self.shown.get("approve") == "" else ("approve",)
+            approve: tuple[GateAnswer, ...] = () if self.shown.get("approve") == "" else ("approve",)
             return (*approve, "reject", "respond") if again else (*approve, "reject")
         return ("approve", "edit", "reject", "respond") if again else ("approve", "edit", "reject")
 
@@ -120,7 +120,7 @@ class Decision(BaseModel):
     """An answer to one gate."""
 
     model_config = ConfigDict(frozen=True)
-    answer: Answer
+    answer: GateAnswer
     """What the person answers."""
     decided_by: str
     """Who answers: a person by a token, a login name, or the name a caller gives."""
@@ -132,7 +132,7 @@ class Decision(BaseModel):
     """Hash of what the person looked at; None where the answer does not name it."""
     plan: Plan | None = None
     """Next revision of the plan, where the answer is an edit."""
-    remember: Remember | None = None
+    remember: ApprovalScope | None = None
     """How widely the approval is to hold; None for this once."""
     effects: tuple[EffectAnswer, ...] = ()
     """What became of each effect in doubt, where the gate asks about them."""

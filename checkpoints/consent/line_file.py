@@ -18,14 +18,14 @@ from planwright.checkpoints.private_files import alone_in, replace_private
 from planwright.domain.errors import SetupError, StoreFailed
 
 
-class Line(BaseModel):
+class FileLine(BaseModel):
     """What a line of such a file holds."""
 
     id: str
     """Name of the line, as commands take it."""
 
 
-Kind = TypeVar("Kind", bound=Line)
+Kind = TypeVar("Kind", bound=FileLine)
 
 
 class LineFile(Generic[Kind]):

@@ -6,7 +6,7 @@ import json
 import sqlite3
 
 from planwright.checkpoints.database import Database
-from planwright.domain.plan import CheckedStep, Plan
+from planwright.domain.plan import Plan, VerifiedStep
 
 _PREFIX = "instead_"
 STEP_ENDED = f"""(EXISTS (SELECT 1 FROM steps s WHERE s.run_id = e.run_id AND s.uid = e.step_uid)
@@ -22,7 +22,7 @@ class Alternatives:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def of(self, run_id: str, uid: str) -> tuple[Plan, CheckedStep] | None:
+    async def of(self, run_id: str, uid: str) -> tuple[Plan, VerifiedStep] | None:
         """Find the alternative to a step, as a plan of one call."""
 
         def job(connection: sqlite3.Connection) -> tuple[str, str] | None:
@@ -37,7 +37,7 @@ class Alternatives:
         if found is None:
             return None
         (checked,) = json.loads(found[1])
-        return Plan.model_validate_json(found[0]), CheckedStep.model_validate(checked)
+        return Plan.model_validate_json(found[0]), VerifiedStep.model_validate(checked)
 
 
 def step_replaced_by(connection: sqlite3.Connection, run_id: str, uid: str) -> str:

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from planwright.checkpoints.effects.undone import UNANSWERED, recorded_steps
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 
 _LIKE_IT = f"""SELECT step_uid, args_hash, status FROM effects WHERE run_id = ? AND capability = ?
     AND (status IN ('done', 'in_doubt', 'intent') OR {UNANSWERED}) ORDER BY args_hash = ? DESC, rowid"""
 
 
 @dataclass(frozen=True)
-class DoneBefore:
+class EarlierEffect:
     """An effect of an earlier run, with the `same` arguments or others; `certain` when it surely happened."""
 
     run_id: str
@@ -37,7 +37,7 @@ class DoneBefore:
 
 def done_before(
     connection: sqlite3.Connection, run_id: str, capability: str, args_hash: str
-) -> DoneBefore | None:
+) -> EarlierEffect | None:
     """Find an effect of the same capability in the runs that a fork comes from, nearest and likest first.
 
     What belongs to a step that the fork was told to do again does not count: a person has named it.
@@ -48,7 +48,7 @@ def done_before(
         for uid, hash_, status in connection.execute(_LIKE_IT, (source, capability, args_hash)):
             if named and _step_of(uid, steps) in named:
                 continue
-            found = DoneBefore(source, capability, hash_ == args_hash, status == "done")
+            found = EarlierEffect(source, capability, hash_ == args_hash, status == "done")
             if found.same:
                 return found
             like = like or found
@@ -69,7 +69,7 @@ def _named(connection: sqlite3.Connection, run_id: str) -> frozenset[str]:
     return frozenset(json.loads(row[0])) if row else frozenset()
 
 
-def _step_of(uid: str, steps: dict[str, tuple[CheckedStep, str]]) -> str:
+def _step_of(uid: str, steps: dict[str, tuple[VerifiedStep, str]]) -> str:
     """Name the step of the plan that made a call; a call is named by its lane: `<uid>.<turn>.<position>`."""
     while (found := steps.get(uid)) and found[1] == "calls":
         uid = found[0].step.id.split(".")[0]

@@ -66,7 +66,7 @@ class Doubts:
         """Say of calls, each a capability and the hash of its arguments, why they are refused on a thread."""
 
         def job(connection: sqlite3.Connection) -> dict[tuple[str, str], CapabilityForbidden]:
-            refused = ((call, refusal(connection, thread_id, *call)) for call in calls)
+            refused = ((call, doubt_refusal(connection, thread_id, *call)) for call in calls)
             return {call: error for call, error in refused if error is not None}
 
         return await self._database.run("read", job) if calls else {}
@@ -101,7 +101,7 @@ def doubts_of(connection: sqlite3.Connection, run_id: str) -> list[Doubt]:
     return [_doubt(connection, row, ids.get(row["step_uid"], "")) for row in rows]
 
 
-def refusal(
+def doubt_refusal(
     connection: sqlite3.Connection, thread_id: str, capability: str, args_hash: str
 ) -> CapabilityForbidden | None:
     """Say why a call may not be made: the same one is in doubt on its thread. None where none is."""

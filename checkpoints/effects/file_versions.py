@@ -41,7 +41,7 @@ class FileVersions:
 
         A call that has made its change already keeps what it found the first time.
         """
-        before = version_of(content)
+        before = file_version(content)
         if self.has_made(change.key, change.path, before):
             return self._database.call("read", lambda connection: _of(connection, change.key)[1])
         if content is not None:
@@ -69,7 +69,7 @@ class FileVersions:
         return self._blobs.get_bytes(version)
 
 
-def version_of(content: bytes | None) -> str:
+def file_version(content: bytes | None) -> str:
     """Name the version of a file: the sha256 of its content, empty when there is no file."""
     return "" if content is None else hashlib.sha256(content).hexdigest()
 

@@ -17,7 +17,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.effects.doubts import refusal
+from planwright.checkpoints.effects.doubts import doubt_refusal
 from planwright.checkpoints.effects.kept_effects import NEW, Call, Past, claim, left_of, past_of
 from planwright.checkpoints.effects.undone import UNANSWERED
 from planwright.checkpoints.ownership.fencing import held
@@ -27,10 +27,10 @@ from planwright.domain.hashing import canonical_json, sha256
 from planwright.domain.lease import Lease
 from planwright.domain.results import StepResult
 from planwright.domain.risk import Effect
-from planwright.settings.agents import RunBudget
+from planwright.settings.agents import RunBudgetSettings
 
-UNLIMITED = RunBudget()
-Status = Literal["intent", "done", "failed", "in_doubt"]
+UNLIMITED = RunBudgetSettings()
+EffectStatus = Literal["intent", "done", "failed", "in_doubt"]
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class EffectCall:
 class Recorded:
     """What the ledger already knows of a call."""
 
-    status: Status
+    status: EffectStatus
     """How the effect stands."""
     fresh: bool
     """Whether it was written down just now."""
@@ -113,7 +113,7 @@ class Ledger:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def intend(self, call: EffectCall, at: datetime, limits: RunBudget = UNLIMITED) -> Recorded:
+    async def intend(self, call: EffectCall, at: datetime, limits: RunBudgetSettings = UNLIMITED) -> Recorded:
         """Write down an effect before it happens, or return what is recorded of it.
 
         Raises LedgerConflict for a key seen with other arguments, CapabilityForbidden where the same call is
@@ -170,7 +170,7 @@ class Ledger:
     async def settle(
         self,
         call: EffectCall,
-        status: Status,
+        status: EffectStatus,
         at: datetime,
         result: JsonValue = None,
         error: str = "",
@@ -237,10 +237,12 @@ class Ledger:
         return await self._database.run("read", job)
 
 
-def _intend(connection: sqlite3.Connection, call: EffectCall, at: datetime, limits: RunBudget) -> Recorded:
+def _intend(
+    connection: sqlite3.Connection, call: EffectCall, at: datetime, limits: RunBudgetSettings
+) -> Recorded:
     row = connection.execute("SELECT * FROM effects WHERE key = ?", (call.key,)).fetchone()
     if row is None:
-        if refused := refusal(connection, call.lease.thread_id, call.capability, call.args_hash):
+        if refused := doubt_refusal(connection, call.lease.thread_id, call.capability, call.args_hash):
             raise refused
         if not call.again and past_of(connection, call.place) != NEW:
             cause = f"{call.capability} was done with these arguments before in this run"
@@ -272,7 +274,9 @@ def _recorded(row: sqlite3.Row, sender: str = "") -> Recorded:
     return Recorded(row["status"], fresh=False, result=result, error=error, sender=sender, code=code)
 
 
-def _refuse_more(connection: sqlite3.Connection, call: EffectCall, at: datetime, limits: RunBudget) -> None:
+def _refuse_more(
+    connection: sqlite3.Connection, call: EffectCall, at: datetime, limits: RunBudgetSettings
+) -> None:
     """Raise BudgetExceeded when a run, or a minute without a person, has had all its effects."""
     if call.undo_key is not None:
         return  # a person approved the plan of an undoing, effect by effect
@@ -290,7 +294,7 @@ def _refuse_more(connection: sqlite3.Connection, call: EffectCall, at: datetime,
         raise _too_many(limits, "effects_per_minute", f"{had} effects in a minute, and nobody was asked")
 
 
-def _too_many(limits: RunBudget, name: str, what: str) -> BudgetExceeded:
+def _too_many(limits: RunBudgetSettings, name: str, what: str) -> BudgetExceeded:
     setting = limits.setting(name)
     return BudgetExceeded(
         setting,

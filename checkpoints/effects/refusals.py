@@ -22,7 +22,7 @@ _DONE = "SELECT 1 FROM steps WHERE run_id = ? AND status = 'completed'"
 
 
 @dataclass(frozen=True)
-class Refusal:
+class RefusedCall:
     """One call that was not made, and who said so; nobody where its time ran out."""
 
     capability: str
@@ -49,13 +49,13 @@ class Refusals:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def of_all_effects(self, run_id: str) -> list[Refusal]:
+    async def of_all_effects(self, run_id: str) -> list[RefusedCall]:
         """List what was refused in a run that did nothing else but reading; empty for any other run.
 
         Refused reads alone count only where nothing at all was done.
         """
 
-        def job(connection: sqlite3.Connection) -> list[Refusal]:
+        def job(connection: sqlite3.Connection) -> list[RefusedCall]:
             refused = [_refusal(row) for row in connection.execute(_REFUSED, (run_id,))]
             if not refused or connection.execute(_BEGUN, (run_id,)).fetchone():
                 return []
@@ -67,13 +67,13 @@ class Refusals:
 
     async def of_call(
         self, run_id: str, capability: str, args: Mapping[str, JsonValue], *, sources: bool = True
-    ) -> Refusal | None:
+    ) -> RefusedCall | None:
         """Find out whether a call was refused in a run, or in those it was forked from; the first that was.
 
         `args` are its whole arguments.
         """
 
-        def job(connection: sqlite3.Connection) -> Refusal | None:
+        def job(connection: sqlite3.Connection) -> RefusedCall | None:
             run: str | None = run_id
             while run:
                 for row in connection.execute(_REFUSED, (run,)):
@@ -94,14 +94,14 @@ def _calls(shown: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from (part for part in call.get("steps") or () if part.get("mode") != "read_only")
 
 
-def ends_with(refused: list[Refusal]) -> Literal["rejected", "expired"]:
+def ends_with(refused: list[RefusedCall]) -> Literal["rejected", "expired"]:
     """Name how a run ends whose every effect was refused: a person's no counts more than no answer."""
     return "rejected" if any(entry.status == "rejected" for entry in refused) else "expired"
 
 
-def _refusal(row: sqlite3.Row, call: dict[str, Any] | None = None) -> Refusal:
+def _refusal(row: sqlite3.Row, call: dict[str, Any] | None = None) -> RefusedCall:
     shown = call or json.loads(row["shown"])
-    return Refusal(
+    return RefusedCall(
         capability=str(shown.get("capability")),
         effect=str(shown.get("effect")),
         status=row["status"],

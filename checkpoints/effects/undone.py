@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from typing import Literal
 
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 
 Undone = Literal["", "done", "in_doubt"]
 UNANSWERED = "status = 'failed' AND effect = 'idempotent' AND code = 'unavailable'"
@@ -25,11 +25,11 @@ def undone_steps(connection: sqlite3.Connection, run_id: str) -> set[str]:
     return {one[0].step.id if one and one[1] in ("plan", "alternative") else CALLS for one in found}
 
 
-def recorded_steps(connection: sqlite3.Connection, run_id: str) -> dict[str, tuple[CheckedStep, str]]:
+def recorded_steps(connection: sqlite3.Connection, run_id: str) -> dict[str, tuple[VerifiedStep, str]]:
     """Map the uids of all steps and calls of a run to what was verified, and to the kind of their plan."""
     query = "SELECT checked, kind FROM plans WHERE run_id = ? ORDER BY rowid"
     rows = connection.execute(query, (run_id,)).fetchall()
-    checked = ((CheckedStep.model_validate(entry), row[1]) for row in rows for entry in json.loads(row[0]))
+    checked = ((VerifiedStep.model_validate(entry), row[1]) for row in rows for entry in json.loads(row[0]))
     return {step.uid: (step, kind) for step, kind in checked}
 
 

@@ -16,7 +16,7 @@ from planwright.checkpoints.forks import Fork, being_undone, open_undo, write_fo
 from planwright.checkpoints.runs import Run, begin_run
 from planwright.domain.errors import RunError
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class PastEffect:
     """When its intent was written down, in ISO 8601."""
     ended: str
     """When it ended, in ISO 8601; when it began where it has no end."""
-    step: CheckedStep | None
+    step: VerifiedStep | None
     """Step or call that had it; None where that is not on record."""
     planned: bool
     """Whether that is a step of a plan."""
@@ -61,10 +61,10 @@ class Undos:
         """List the effects of a run that have happened or may have, in the order they began."""
         return await self._database.run("read", lambda c: _effects(c, run_id))
 
-    async def steps_of(self, run_id: str) -> list[CheckedStep]:
+    async def steps_of(self, run_id: str) -> list[VerifiedStep]:
         """List the verified steps of all plans of a run, without the calls of agents and chains."""
 
-        def job(connection: sqlite3.Connection) -> list[CheckedStep]:
+        def job(connection: sqlite3.Connection) -> list[VerifiedStep]:
             return [step for step, kind in recorded_steps(connection, run_id).values() if kind == "plan"]
 
         return await self._database.run("read", job)
@@ -134,7 +134,7 @@ def _effects(connection: sqlite3.Connection, run_id: str) -> list[PastEffect]:
 
 def _effect(
     row: sqlite3.Row,
-    steps: Mapping[str, tuple[CheckedStep, str]],
+    steps: Mapping[str, tuple[VerifiedStep, str]],
     undone: Mapping[str, tuple[Undone, str]],
 ) -> PastEffect:
     step, kind = steps.get(row["step_uid"], (None, ""))

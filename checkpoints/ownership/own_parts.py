@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.ownership.fencing import held
 from planwright.domain.lease import Lease
-from planwright.domain.plan import AGENT, CLOSING, CheckedStep
+from planwright.domain.plan import AGENT, CLOSING, VerifiedStep
 
 _PLAN = """SELECT p.checked, p.gate_id IS NULL OR g.status = 'approved' AS runs,
     g.status IN ('rejected', 'expired') AND coalesce(g.reason, '') = '' AS ends
@@ -61,7 +61,7 @@ _OWN = "SELECT name FROM own_parts WHERE run_id = ?"
 def _steps_left(connection: sqlite3.Connection, run_id: str, checked: str) -> Iterator[str]:
     """Name what the steps of a plan that have not ended will call."""
     ended = _ended(connection, run_id)
-    for entry in map(CheckedStep.model_validate, json.loads(checked)):
+    for entry in map(VerifiedStep.model_validate, json.loads(checked)):
         if entry.uid not in ended and entry.chain:
             yield from entry.chain.needs
         elif entry.uid not in ended:

@@ -16,7 +16,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from planwright.checkpoints.private_files import FILE_MODE, close_to_others, private_folder
-from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, version_of
+from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
 from planwright.checkpoints.upkeep.store_files import BLOBS, CHECKPOINTS, FILES, RECORDS, no_store, read_only
 from planwright.domain.errors import SetupError
 
@@ -87,7 +87,7 @@ def _copy_databases(folder: Path, draft: Path, busy_timeout_s: float) -> dict[st
                 with closing(_new_database(draft / name)) as target:
                     source.backup(target)
                     target.execute("PRAGMA journal_mode=DELETE")  # one file, readable where nobody may write
-                    version = version_of(target)
+                    version = store_version(target)
             except BROKEN as error:
                 raise store_error(folder / name, error) from error
             size = (draft / name).stat().st_size

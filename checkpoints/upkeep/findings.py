@@ -10,7 +10,7 @@ SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Finding:
+class StoreFinding:
     """One thing in one file, and what to do about it. A `note` says what is so, and is no fault."""
 
     file: str

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.migrations import CHECKPOINT_MIGRATIONS, MIGRATIONS
-from planwright.checkpoints.store_errors import BROKEN, version_of
-from planwright.checkpoints.upkeep.findings import RESTORE, Finding, several
+from planwright.checkpoints.store_errors import BROKEN, store_version
+from planwright.checkpoints.upkeep.findings import RESTORE, StoreFinding, several
 from planwright.checkpoints.upkeep.store_files import (
     BLOBS,
     CHECKPOINTS,
@@ -26,7 +26,7 @@ from planwright.checkpoints.upkeep.store_truth import disagreements
 _SHADOWS = ("memories_fts_data", "memories_fts_idx", "memories_fts_docsize", "memories_fts_config")
 
 
-def check_store(folder: Path) -> list[Finding]:
+def check_store(folder: Path) -> list[StoreFinding]:
     """List what is wrong in the store of a folder; nothing for a healthy one. Nothing is written.
 
     Each file is read as it was at one moment, the checkpoints first: what a run that is worked on records
@@ -35,7 +35,7 @@ def check_store(folder: Path) -> list[Finding]:
     """
     if not has_files(folder):
         raise no_store(folder)
-    findings: list[Finding] = []
+    findings: list[StoreFinding] = []
     with ExitStack() as opened:
         files: dict[str, sqlite3.Connection] = {}
         for name in (CHECKPOINTS, RECORDS):
@@ -44,7 +44,7 @@ def check_store(folder: Path) -> list[Finding]:
                 files[name].execute("BEGIN")
             except BROKEN as error:
                 if (folder / name).is_file():
-                    findings.append(Finding(name, f"the file cannot be opened: {error}", RESTORE))
+                    findings.append(StoreFinding(name, f"the file cannot be opened: {error}", RESTORE))
         for name, connection in files.items():
             findings += _guarded(name, _of_file(name, connection))
         if not any(not finding.note for finding in findings):
@@ -52,12 +52,12 @@ def check_store(folder: Path) -> list[Finding]:
     return findings
 
 
-def _of_rows(files: dict[str, sqlite3.Connection], blobs: Blobs) -> list[Finding]:
+def _of_rows(files: dict[str, sqlite3.Connection], blobs: Blobs) -> list[StoreFinding]:
     """Look into two whole files; into one, where the other is not there."""
     if RECORDS not in files:
-        return [Finding(RECORDS, "the file is not there", RESTORE)]
+        return [StoreFinding(RECORDS, "the file is not there", RESTORE)]
     records, checkpoints = files[RECORDS], files.get(CHECKPOINTS)
-    if version_of(records) < FILES[RECORDS]:
+    if store_version(records) < FILES[RECORDS]:
         return []  # its tables are not yet those that are known here
     findings = _guarded(RECORDS, unreadable_rows(records))
     if checkpoints is not None:
@@ -66,30 +66,30 @@ def _of_rows(files: dict[str, sqlite3.Connection], blobs: Blobs) -> list[Finding
             findings += _guarded(RECORDS, disagreements(records, checkpoints, blobs))
     elif records.execute("SELECT 1 FROM runs").fetchone():
         own = "nothing, where you use a checkpointer of your own; else: "
-        findings.append(Finding(CHECKPOINTS, "the file is not there", own + RESTORE))
+        findings.append(StoreFinding(CHECKPOINTS, "the file is not there", own + RESTORE))
     return findings
 
 
-def _of_file(name: str, connection: sqlite3.Connection) -> Iterator[Finding]:
-    version, known = version_of(connection), FILES[name]
+def _of_file(name: str, connection: sqlite3.Connection) -> Iterator[StoreFinding]:
+    version, known = store_version(connection), FILES[name]
     if version > known:
         what = f"a newer planwright wrote it: its tables have version {version}, this program knows {known}"
-        yield Finding(name, what, f"install that version, or: {RESTORE}")
+        yield StoreFinding(name, what, f"install that version, or: {RESTORE}")
         return
     if broken := [row[0] for row in connection.execute("PRAGMA integrity_check(3)") if row[0] != "ok"]:
-        yield Finding(name, f"the file is damaged: {'; '.join(broken)}", RESTORE)
+        yield StoreFinding(name, f"the file is damaged: {'; '.join(broken)}", RESTORE)
         return
     if loose := [row[0] for row in connection.execute("PRAGMA foreign_key_check")]:
-        yield Finding(name, f"rows refer to rows that are not there, in {', '.join(loose[:3])}", RESTORE)
+        yield StoreFinding(name, f"rows refer to rows that are not there, in {', '.join(loose[:3])}", RESTORE)
     tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if version == 0 and not tables >= {"checkpoints", "writes"}:  # LangGraph's own saver gives no version
         what = "it is a database of another program" if tables else "it holds nothing"
-        yield Finding(name, what, RESTORE)
+        yield StoreFinding(name, what, RESTORE)
     elif version < known:
         what = f"an older planwright wrote it: its tables have version {version}, this program writes {known}"
-        yield Finding(name, what, "nothing: it is brought up to date when it is next used", note=True)
+        yield StoreFinding(name, what, "nothing: it is brought up to date when it is next used", note=True)
     elif lacking := sorted(_columns(_made_new(name)) - _columns(connection)):
-        yield Finding(name, f"tables or columns are not there: {several(lacking)}", RESTORE)
+        yield StoreFinding(name, f"tables or columns are not there: {several(lacking)}", RESTORE)
     elif name == RECORDS:
         yield from _of_search(connection)
 
@@ -110,7 +110,7 @@ def _columns(connection: sqlite3.Connection) -> set[str]:
     return {row[0] for row in connection.execute(query)}
 
 
-def _of_search(connection: sqlite3.Connection) -> Iterator[Finding]:
+def _of_search(connection: sqlite3.Connection) -> Iterator[StoreFinding]:
     """Check the index of what is remembered, in a copy: SQLite checks it by a statement that writes."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as copy:
         for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE name = 'memories'"):
@@ -127,14 +127,14 @@ def _of_search(connection: sqlite3.Connection) -> Iterator[Finding]:
         try:  # sqlite.org/fts5.html#the_integrity_check_command
             copy.execute("INSERT INTO memories_fts (memories_fts, rank) VALUES ('integrity-check', 1)")
         except sqlite3.DatabaseError:
-            yield Finding(RECORDS, "the index that memories are searched by does not fit them", RESTORE)
+            yield StoreFinding(RECORDS, "the index that memories are searched by does not fit them", RESTORE)
 
 
-def _guarded(name: str, found: Iterator[Finding]) -> list[Finding]:
+def _guarded(name: str, found: Iterator[StoreFinding]) -> list[StoreFinding]:
     """Collect findings; one more where SQLite cannot read on."""
-    findings: list[Finding] = []
+    findings: list[StoreFinding] = []
     try:
         findings.extend(found)
     except BROKEN as error:
-        findings.append(Finding(name, f"the file cannot be read: {error}", RESTORE))
+        findings.append(StoreFinding(name, f"the file cannot be read: {error}", RESTORE))
     return findings

@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any, get_args
 
 from planwright.checkpoints.consent.gate import GateKind, GateStatus
-from planwright.checkpoints.effects.ledger import Status
+from planwright.checkpoints.effects.ledger import EffectStatus
 from planwright.checkpoints.plans import PlanKind
-from planwright.checkpoints.upkeep.findings import RESTORE, Finding, several
+from planwright.checkpoints.upkeep.findings import RESTORE, StoreFinding, several
 from planwright.checkpoints.upkeep.store_files import CHECKPOINTS, RECORDS
 from planwright.domain.errors import SetupError
 from planwright.domain.results import RunStatus, StepStatus
@@ -43,14 +43,14 @@ WORDS: dict[str, dict[str, tuple[str, ...]]] = {
     "runs": {"status": get_args(RunStatus)},
     "plans": {"kind": get_args(PlanKind)},
     "gates": {"kind": get_args(GateKind), "status": get_args(GateStatus)},
-    "effects": {"status": get_args(Status), "effect": get_args(Effect)},
+    "effects": {"status": get_args(EffectStatus), "effect": get_args(Effect)},
     "steps": {"status": get_args(StepStatus)},
 }
 _KINDS: dict[str, tuple[type, ...]] = {"TEXT": (bytes,), "INTEGER": (int,), "REAL": (float,)}
 Problem = Callable[[Any], str | None]
 
 
-def unreadable_rows(connection: sqlite3.Connection) -> Iterator[Finding]:
+def unreadable_rows(connection: sqlite3.Connection) -> Iterator[StoreFinding]:
     """Find rows of the records that cannot be read as what they are."""
     connection.text_factory = bytes
     try:
@@ -62,7 +62,7 @@ def unreadable_rows(connection: sqlite3.Connection) -> Iterator[Finding]:
         connection.text_factory = str
 
 
-def _of_table(connection: sqlite3.Connection, table: str) -> Iterator[Finding]:
+def _of_table(connection: sqlite3.Connection, table: str) -> Iterator[StoreFinding]:
     columns = [
         (row[1].decode(), row[2].decode()) for row in connection.execute(f"PRAGMA table_info({table})")
     ]
@@ -74,7 +74,7 @@ def _of_table(connection: sqlite3.Connection, table: str) -> Iterator[Finding]:
             if what:
                 bad.setdefault(f"{name} {what}", []).append(rowid)
     for what, rows in bad.items():
-        yield Finding(RECORDS, f"{table}: {what}, in row {several(rows)}", RESTORE)
+        yield StoreFinding(RECORDS, f"{table}: {what}, in row {several(rows)}", RESTORE)
 
 
 def _checks(table: str, column: str, kind: str) -> list[Problem]:
@@ -111,7 +111,7 @@ def _no_time(value: bytes) -> str | None:
         return "is no time"
 
 
-def unreadable_checkpoints(connection: sqlite3.Connection) -> Iterator[Finding]:
+def unreadable_checkpoints(connection: sqlite3.Connection) -> Iterator[StoreFinding]:
     """Find checkpoints that cannot be read, or name what this program never writes; nothing of it is run."""
     from planwright.checkpoints.serde import (
         AllowListedSerializer,
@@ -130,4 +130,4 @@ def unreadable_checkpoints(connection: sqlite3.Connection) -> Iterator[Finding]:
             bad.setdefault("the metadata of a checkpoint is no JSON", []).append(thread)
     for what, threads in bad.items():
         where = f"on thread {several(sorted(set(threads)))}"
-        yield Finding(CHECKPOINTS, f"{what}, {where}", f"{RESTORE}, or begin a new thread")
+        yield StoreFinding(CHECKPOINTS, f"{what}, {where}", f"{RESTORE}, or begin a new thread")

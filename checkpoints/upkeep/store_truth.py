@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.effects.alternatives import STEP_ENDED
-from planwright.checkpoints.upkeep.findings import RESTORE, Finding, several
+from planwright.checkpoints.upkeep.findings import RESTORE, StoreFinding, several
 from planwright.checkpoints.upkeep.store_files import CHECKPOINTS, RECORDS
 from planwright.domain.errors import RunError
 from planwright.domain.hashing import sha256
@@ -99,15 +99,17 @@ FAULTS: dict[str, tuple[str, str]] = {
 
 def disagreements(
     records: sqlite3.Connection, checkpoints: sqlite3.Connection, blobs: Blobs
-) -> Iterator[Finding]:
+) -> Iterator[StoreFinding]:
     """Find what is recorded twice and not alike."""
     for table in OF_RUNS:
         query = f"SELECT DISTINCT run_id FROM {table} WHERE run_id NOT IN (SELECT run_id FROM runs)"
         if runs := _ids(records, query):
-            yield Finding(RECORDS, f"{table} tells of runs that are not on record: {several(runs)}", RESTORE)
+            yield StoreFinding(
+                RECORDS, f"{table} tells of runs that are not on record: {several(runs)}", RESTORE
+            )
     for what, (query, next_step) in FAULTS.items():
         if ids := _ids(records, query):
-            yield Finding(RECORDS, what.format(several(ids)), next_step)
+            yield StoreFinding(RECORDS, what.format(several(ids)), next_step)
     yield from _of_steps(records)
     yield from _of_hashes(records)
     yield from _of_blobs(records, blobs)
@@ -119,7 +121,7 @@ def _ids(connection: sqlite3.Connection, query: str) -> list[str]:
     return [str(row[0]) for row in connection.execute(query)]
 
 
-def _of_steps(records: sqlite3.Connection) -> Iterator[Finding]:
+def _of_steps(records: sqlite3.Connection) -> Iterator[StoreFinding]:
     """Compare the columns of a step with the result they are taken from."""
     bad = []
     for run_id, uid, step_id, status, text in records.execute(
@@ -133,10 +135,10 @@ def _of_steps(records: sqlite3.Connection) -> Iterator[Finding]:
         if (result.uid, result.step_id, result.status) != (uid, step_id, status):
             bad.append(run_id)
     if bad:
-        yield Finding(RECORDS, f"steps have been changed, of run {several(bad)}", RESTORE)
+        yield StoreFinding(RECORDS, f"steps have been changed, of run {several(bad)}", RESTORE)
 
 
-def _of_hashes(records: sqlite3.Connection) -> Iterator[Finding]:
+def _of_hashes(records: sqlite3.Connection) -> Iterator[StoreFinding]:
     """Compare what a person approves, and what was called with what, with the hashes beside it."""
     hashed = (
         ("gates", "gate_id", "shown", "card_hash", "the card of gate {} is not the one that was made for it"),
@@ -154,10 +156,10 @@ def _of_hashes(records: sqlite3.Connection) -> Iterator[Finding]:
         )
         rows = records.execute(query, (REDACTED,))
         if bad := [row[0] for row in rows if sha256(json.loads(row[1])) != row[2]]:
-            yield Finding(RECORDS, what.format(several(bad)), RESTORE)
+            yield StoreFinding(RECORDS, what.format(several(bad)), RESTORE)
     query = "SELECT run_id, plan, plan_hash FROM plans JOIN runs r USING (run_id) WHERE r.ended_at IS NULL"
     if bad := [run for run, plan, hash_ in records.execute(query) if _hash_of(plan) != hash_]:
-        yield Finding(RECORDS, f"a plan has been changed, of run {several(bad)}", RESTORE)
+        yield StoreFinding(RECORDS, f"a plan has been changed, of run {several(bad)}", RESTORE)
 
 
 def _hash_of(plan: str) -> str:
@@ -167,7 +169,7 @@ def _hash_of(plan: str) -> str:
         return ""
 
 
-def _of_blobs(records: sqlite3.Connection, blobs: Blobs) -> Iterator[Finding]:
+def _of_blobs(records: sqlite3.Connection, blobs: Blobs) -> Iterator[StoreFinding]:
     named = _ids(
         records,
         "SELECT json_extract(result, '$.blob') FROM steps WHERE json_extract(result, '$.blob') <> ''"
@@ -183,10 +185,10 @@ def _of_blobs(records: sqlite3.Connection, blobs: Blobs) -> Iterator[Finding]:
             bad.append(digest[:12])
     if bad:
         what = f"results and contexts are gone or were changed: {several(bad)}"
-        yield Finding("blobs", what, f"put them back from a backup: {RESTORE}")
+        yield StoreFinding("blobs", what, f"put them back from a backup: {RESTORE}")
 
 
-def _of_reservations(records: sqlite3.Connection) -> Iterator[Finding]:
+def _of_reservations(records: sqlite3.Connection) -> Iterator[StoreFinding]:
     query = (
         "SELECT DISTINCT u.run_id FROM usage u JOIN runs r USING (run_id) WHERE settled = 0"
         " AND r.ended_at IS NOT NULL AND expires_at {} ?"
@@ -198,10 +200,10 @@ def _of_reservations(records: sqlite3.Connection) -> Iterator[Finding]:
     ):
         if runs := [row[0] for row in records.execute(query.format(sign), (now,))]:
             what = f"calls of models were begun and never settled, in run {several(runs)}"
-            yield Finding(RECORDS, what, next_step, note=True)
+            yield StoreFinding(RECORDS, what, next_step, note=True)
 
 
-def _of_times(records: sqlite3.Connection, checkpoints: sqlite3.Connection) -> Iterator[Finding]:
+def _of_times(records: sqlite3.Connection, checkpoints: sqlite3.Connection) -> Iterator[StoreFinding]:
     """Find runs that only one of the two files knows, or knows to have ended: the other one is older."""
     query = "SELECT run_id, thread_id, ended_at, status FROM runs ORDER BY rowid"
     runs = {row[0]: row[1:] for row in records.execute(query)}
@@ -217,7 +219,7 @@ def _of_times(records: sqlite3.Connection, checkpoints: sqlite3.Connection) -> I
     }
     if ahead:
         what = f"planwright.db is older than checkpoints.db, which has more of run {several(sorted(ahead))}"
-        yield Finding(RECORDS, what, f"restore both files from one backup: {RESTORE}")
+        yield StoreFinding(RECORDS, what, f"restore both files from one backup: {RESTORE}")
     query = "SELECT DISTINCT run_id FROM plans JOIN runs r USING (run_id) WHERE r.ended_at IS NULL"
     threads = set(_ids(checkpoints, "SELECT DISTINCT thread_id FROM checkpoints"))
     behind = {run for run in _ids(records, query) if run not in begun or runs[run][0] not in threads}
@@ -229,4 +231,4 @@ def _of_times(records: sqlite3.Connection, checkpoints: sqlite3.Connection) -> I
             behind |= set(late)
     if behind:
         what = f"checkpoints.db is older than planwright.db, which has more of run {several(sorted(behind))}"
-        yield Finding(CHECKPOINTS, what, f"restore both files from one backup: {RESTORE}")
+        yield StoreFinding(CHECKPOINTS, what, f"restore both files from one backup: {RESTORE}")

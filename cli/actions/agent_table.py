@@ -20,7 +20,7 @@ from planwright.cli.views import rendering as views
 from planwright.cli.views.agent_views import open_checked, show_agent
 from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.settings.profile import find_agent
-from planwright.settings.settings import FILE_NAME, load, read
+from planwright.settings.settings import FILE_NAME, load, parse_settings
 
 Span = tuple[int, int]
 
@@ -102,7 +102,7 @@ def _save(path: Path, before: bytes, after: str, typed: str, agent: str) -> None
         or set(document["agents"]) != {agent}
     ):
         raise SetupError(f"what was typed is not [agents.{agent}] alone", "change nothing but its values")
-    open_checked(read(after, path))
+    open_checked(parse_settings(after, path))
     if path.read_bytes() != before:
         raise SetupError(f"{path} was changed by somebody else meanwhile", "look at it, then edit again")
     try:

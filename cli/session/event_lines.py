@@ -18,7 +18,7 @@ from planwright.cli.views.rendering import (
     run_estimate_text,
     usage,
 )
-from planwright.domain.hashing import spelled
+from planwright.domain.hashing import json_text
 from planwright.domain.results import spelled_end
 from planwright.domain.risk import at_least
 
@@ -88,7 +88,7 @@ def _step_line(event: Mapping[str, Any]) -> RenderableType | None:
         case "plan_step_skipped":
             return _step("-", data, spelled_end(data["status"], data["error"]), "yellow")
         case "plan_step_retry" if other := data.get("alternative"):
-            instead = f"{other['capability']} {spelled(other['params'])}"
+            instead = f"{other['capability']} {json_text(other['params'])}"
             return _step("↻", data, f"{data['error']}; trying {instead} instead", "yellow")
         case "plan_step_retry":
             key = str(data["idempotency_key"])[:12]
@@ -97,7 +97,7 @@ def _step_line(event: Mapping[str, Any]) -> RenderableType | None:
             outcomes = {"found": "it has happened", "absent": "it has not happened"}
             return _step("?", data, f"looked up: {outcomes.get(data['outcome'], data['error'])}", "yellow")
         case "tool_call_start":
-            args = spelled(data["args"])
+            args = json_text(data["args"])
             cut = len(args) > 80 and not at_least(data.get("risk", "None"), "Medium")
             return _call("…", data, f"{args[:79]}…" if cut else args, "dim")
         case "tool_call_end" if data["status"] == "completed":

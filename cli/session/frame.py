@@ -15,7 +15,7 @@ from rich.text import Text
 
 from planwright.cli.session.run_view import RunLine, RunView, State
 from planwright.cli.views.rendering import chop, one_line, pad, safe, usage
-from planwright.settings.agents import RunBudget
+from planwright.settings.agents import RunBudgetSettings
 
 LOOKS: dict[State, tuple[str, str]] = {
     "pending": ("◷", "dim"),
@@ -53,7 +53,7 @@ class LineLayout:
     """Whether nothing is left out."""
 
 
-def frame(view: RunView, now: float, width: int, height: int, limits: RunBudget) -> RenderableType:
+def frame(view: RunView, now: float, width: int, height: int, limits: RunBudgetSettings) -> RenderableType:
     """Show a run at a moment, in at most `height` rows of at most `width` cells."""
     foot = footer(view, now, width, limits)
     room = max(height - len(foot), 1)
@@ -107,7 +107,7 @@ def answer_rows(view: RunView, width: int, room: int) -> list[Text]:
     return [Text(row) for row in texts[-room:]]
 
 
-def footer(view: RunView, now: float, width: int, limits: RunBudget) -> list[Text]:
+def footer(view: RunView, now: float, width: int, limits: RunBudgetSettings) -> list[Text]:
     """Sum up: phase, time, how many steps are through, usage, what is left of the budget, open gates."""
     steps = [line for line in view.lines if line.id]
     asking = view.gates and not any(line.state == "running" for line in view.lines)
@@ -130,7 +130,7 @@ def footer(view: RunView, now: float, width: int, limits: RunBudget) -> list[Tex
     return [*gate_rows, *rest]
 
 
-def budget_left(view: RunView, limits: RunBudget) -> list[str]:
+def budget_left(view: RunView, limits: RunBudgetSettings) -> list[str]:
     """Name what a run may still use of each limit that is set."""
     left = []
     if limits.tokens is not None:

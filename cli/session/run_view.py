@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from planwright.cli.views.rendering import one_line
-from planwright.domain.hashing import spelled
+from planwright.domain.hashing import json_text
 from planwright.domain.results import spelled_end
 from planwright.domain.risk import Risk, at_least
 
@@ -142,7 +142,7 @@ def plan_line(step: Mapping[str, Any]) -> RunLine:
 
 def arguments_line(args: Mapping[str, Any]) -> str:
     """Spell arguments on one line, whole, with nothing in them that could act on a terminal."""
-    spelt = ((name, value if isinstance(value, str) else spelled(value)) for name, value in args.items())
+    spelt = ((name, value if isinstance(value, str) else json_text(value)) for name, value in args.items())
     return ", ".join(f"{one_line(name)}: {one_line(value)}" for name, value in spelt)
 
 

@@ -21,7 +21,7 @@ from planwright.cli.session.run_view import RunLine, RunView, fold, resumed_view
 from planwright.cli.views import rendering as views
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
-from planwright.settings.agents import RunBudget
+from planwright.settings.agents import RunBudgetSettings
 
 LEAST_WIDTH, LEAST_HEIGHT, FRAMES_PER_S = 40, 8, 8
 ANSWERING = ("respond", "agentic_loop")
@@ -59,7 +59,7 @@ class Terminal:
 class RunWatch:
     """Show a run while it goes on, over all its invocations in this process."""
 
-    def __init__(self, terminal: Terminal, limits: RunBudget) -> None:
+    def __init__(self, terminal: Terminal, limits: RunBudgetSettings) -> None:
         self._terminal = terminal
         self._limits = limits
         self._view = RunView()

@@ -15,7 +15,7 @@ from planwright.domain.plan import CLOSING, WHOLE
 from planwright.domain.run_context import RunContext
 from planwright.graph.startup_checks import check_agents
 from planwright.models.providers.router import Router
-from planwright.settings.agents import RunBudget
+from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.profile import WORKSPACE, find_agent, in_force
 from planwright.settings.settings import Settings, load
 
@@ -78,7 +78,7 @@ def effective(settings: Settings, registry: Registry, agent: str) -> dict[str, A
     """Gather what is in force for an agent; `from` names the setting behind each value."""
     profile = in_force(settings, RunContext(agent=agent))
     route = Router(settings).route(profile.model)
-    limits = profile.limits.model_dump(mode="json", include=set(RunBudget.model_fields))
+    limits = profile.limits.model_dump(mode="json", include=set(RunBudgetSettings.model_fields))
     return {
         "agent": agent,
         "description": settings.agents[agent].description,

@@ -10,7 +10,7 @@ from typing import Any
 from rich.table import Table
 
 from planwright.checkpoints.upkeep.backup import back_up
-from planwright.checkpoints.upkeep.findings import Finding
+from planwright.checkpoints.upkeep.findings import StoreFinding
 from planwright.checkpoints.upkeep.restore import restore
 from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.checkpoints.upkeep.store_files import has_files, no_store
@@ -79,11 +79,11 @@ def make_small(workspace: Path, as_json: bool) -> int:
     return 0
 
 
-def _faults(findings: list[Finding]) -> bool:
+def _faults(findings: list[StoreFinding]) -> bool:
     return any(not finding.note for finding in findings)
 
 
-def _show(findings: list[Finding], healthy: str) -> None:
+def _show(findings: list[StoreFinding], healthy: str) -> None:
     if findings:
         table = Table("file", "finding", "what to do", box=None, pad_edge=False, header_style="bold")
         for finding in findings:

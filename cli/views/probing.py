@@ -9,8 +9,8 @@ from planwright.checkpoints.records import open_records
 from planwright.cli.views import rendering as views
 from planwright.domain.clock import utc_now
 from planwright.domain.errors import PlanwrightError
-from planwright.models.providers.probe import ABILITIES, Ability, Probe
-from planwright.settings.providers import Provider
+from planwright.models.providers.probe import ABILITIES, ModelAbility, Probe
+from planwright.settings.providers import ProviderSettings
 from planwright.settings.settings import Settings, load
 
 INSTEAD = {
@@ -48,12 +48,12 @@ async def _all(settings: Settings) -> int:
     return 1 if problems else 0
 
 
-def _section(name: str, served: Provider) -> str:
+def _section(name: str, served: ProviderSettings) -> str:
     """Name the section of the settings that says what a model can do."""
     return f"providers.{name}" + (f'.models."{served.model}"' if served.model in served.models else "")
 
 
-def _show(section: str, provider: Provider, abilities: list[Ability]) -> int:
+def _show(section: str, provider: ProviderSettings, abilities: list[ModelAbility]) -> int:
     """Print what an endpoint can do; count what its settings promise and it cannot."""
     console, can = views.console(), {ability.name for ability in abilities if ability.can}
     for ability in abilities:

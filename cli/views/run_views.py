@@ -13,7 +13,7 @@ from planwright.cli.views.gate_view import gate_view
 from planwright.cli.views.open_store import open_store
 from planwright.cli.views.run_list import questions
 from planwright.domain.errors import GateError, RunError
-from planwright.domain.hashing import spelled
+from planwright.domain.hashing import json_text
 from planwright.settings.settings import Settings, load
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def show_events(thread: str, workspace: Path, as_json: bool) -> int:
         if as_json:
             print(json.dumps(event, ensure_ascii=False))
         else:
-            data = views.safe(spelled(event["data"]))
+            data = views.safe(json_text(event["data"]))
             short = data if len(data) <= 160 else data[:159] + "…"
             print(f"{event['seq']:>4}  {event['ts'][11:23]}  {event['type']:<20} {short}")
     return 0

@@ -12,7 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from planwright.domain.errors import ContextOverflow, LimitExceeded, ModelError, SetupError
 from planwright.models.calling import Models, Prompt
 from planwright.prompts import as_data, render
-from planwright.settings.context import Context
+from planwright.settings.context import ContextSettings
 from planwright.state.agent_state import AgentState, AgentUpdate, ModelRoute
 from planwright.state.compaction import SUMMARY_ID, Compaction, visible_messages
 from planwright.state.invocation import Invocation, invocation_of
@@ -25,7 +25,7 @@ SUMMARY_TOKENS = 1024
 class Shortening:
     """Shorten conversations to what the model of a route can read."""
 
-    def __init__(self, models: Models, limits: Context) -> None:
+    def __init__(self, models: Models, limits: ContextSettings) -> None:
         self._models = models
         self._limits = limits
 

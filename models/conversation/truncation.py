@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from langchain_core.messages import AnyMessage, ToolMessage
 from pydantic import JsonValue
 
-from planwright.domain.hashing import spelled
+from planwright.domain.hashing import json_text
 from planwright.domain.plan import WHOLE
 
 TOLD = "results__read ref="
@@ -19,11 +19,11 @@ def shorten(value: JsonValue, limit: int, ref: str = "") -> str:
     A list keeps the largest prefix that fits (binary search), an object the fields that fit, a
     text is cut between two words. The whole value is in the blob store, where `ref` names it.
     """
-    whole = value if isinstance(value, str) else spelled(value)
+    whole = value if isinstance(value, str) else json_text(value)
     if len(whole) <= limit:
         return whole
     if ref and isinstance(value, dict):
-        return spelled({**_fields(value, limit), "...whole": f"{TOLD}{ref}"})
+        return json_text({**_fields(value, limit), "...whole": f"{TOLD}{ref}"})
     return f"{_shortened(value, whole, limit)}{f' [whole: {TOLD}{ref}]' if ref else ''}"
 
 
@@ -37,7 +37,7 @@ def _shortened(value: JsonValue, whole: str, limit: int) -> str:
     if isinstance(value, list):
         return _prefix(value, limit)
     if isinstance(value, dict):
-        return spelled(_fields(value, limit))
+        return json_text(_fields(value, limit))
     if isinstance(value, str):
         return f"{_words(value, limit)} [...truncated, showing {limit}/{len(value)} characters]"
     return whole
@@ -47,8 +47,8 @@ def _prefix(items: list[JsonValue], limit: int) -> str:
     low, high = 0, len(items)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if len(spelled(items[:middle])) <= limit else (low, middle - 1)
-    return f"{spelled(items[:low])} [...truncated, showing {low}/{len(items)} items]"
+        low, high = (middle, high) if len(json_text(items[:middle])) <= limit else (low, middle - 1)
+    return f"{json_text(items[:low])} [...truncated, showing {low}/{len(items)} items]"
 
 
 def _fields(value: dict[str, JsonValue], limit: int) -> dict[str, JsonValue]:
@@ -56,7 +56,7 @@ def _fields(value: dict[str, JsonValue], limit: int) -> dict[str, JsonValue]:
     kept: dict[str, JsonValue] = {}
     left = limit
     for name, field in value.items():
-        size = len(spelled({name: field}))
+        size = len(json_text({name: field}))
         if size <= left:
             kept[name] = field
         elif left > 200:

@@ -23,20 +23,20 @@ from planwright.domain.errors import (
     ProviderResting,
 )
 from planwright.models.failover.keys import Key, KeyRing
-from planwright.settings.providers import Breaker
-from planwright.settings.providers import Failover as Limits
+from planwright.settings.providers import BreakerSettings
+from planwright.settings.providers import FailoverSettings as Limits
 from planwright.state.agent_state import ModelRoute
 
 T = TypeVar("T")
 Move = Literal["next_key", "wait", "next_provider", "end"]
-Attempt = Callable[[ModelRoute, int], Awaitable[T]]
+MakeCall = Callable[[ModelRoute, int], Awaitable[T]]
 """Makes the call at a provider and model, with the key at a position."""
 Tell = Callable[[dict[str, Any]], None]
 Failure = ModelError | ProviderBudgetExceeded
 
 
 @dataclass(frozen=True)
-class Left:
+class RetryState:
     """What a failed call has left: keys that do not rest, retries, and seconds until its deadline."""
 
     rested_key: bool
@@ -48,7 +48,7 @@ class Left:
 
 
 @dataclass(frozen=True)
-class Turn:
+class Attempt:
     """Whom to ask next, with which key, and who is asked if that fails."""
 
     route: ModelRoute
@@ -66,7 +66,7 @@ class Failover:
         self,
         count_keys: Callable[[ModelRoute], int],
         limits: Limits,
-        breaker: Breaker,
+        breaker: BreakerSettings,
         *,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
@@ -81,7 +81,7 @@ class Failover:
         self._rings: dict[tuple[str, str], KeyRing] = {}
 
     async def serve(
-        self, routes: Sequence[ModelRoute], attempt: Attempt[T], tell: Tell, deadline_s: float
+        self, routes: Sequence[ModelRoute], attempt: MakeCall[T], tell: Tell, deadline_s: float
     ) -> T:
         """Return the first reply, trying `routes` in order.
 
@@ -103,7 +103,7 @@ class Failover:
 
     def _turns(
         self, routes: Sequence[ModelRoute], failures: list[Failure], tell: Tell, ends_at: float
-    ) -> Iterator[Turn]:
+    ) -> Iterator[Attempt]:
         """Name whom to ask: by priority who does not rest, and then, the soonest first, who does.
 
         That all of several rest says more about the past than about now, so each is asked once all the
@@ -118,7 +118,7 @@ class Failover:
             then = self._rested(resting, ends_at, among=len(routes))
             onward = follows or (then[0].route if then else None)
             if key is not None:
-                yield Turn(route, key, onward)
+                yield Attempt(route, key, onward)
             else:
                 tell(_told(route, None, self._resting(route), "next_provider", 0, onward))
         then = self._rested(resting, ends_at, among=len(routes))
@@ -126,12 +126,12 @@ class Failover:
         failures += [self._resting(route) for route in resting if route not in asked]
         yield from then
 
-    def _rested(self, resting: Sequence[ModelRoute], ends_at: float, among: int) -> list[Turn]:
+    def _rested(self, resting: Sequence[ModelRoute], ends_at: float, among: int) -> list[Attempt]:
         """Plan to ask providers after their rest, as far as that ends in time; the soonest first."""
         now = self._clock()
         found = [(route, self._ring(route).shortest()) for route in resting]
         turns = [
-            Turn(route, key, None)
+            Attempt(route, key, None)
             for route, key in found
             if key and key.not_before < ends_at and (among > 1 or key.breaker.closed_at(now))
         ]
@@ -141,7 +141,7 @@ class Failover:
             for turn, then in zip(turns, [*turns, None][1:], strict=True)
         ]
 
-    async def _at(self, turn: Turn, attempt: Attempt[T], tell: Tell, ends_at: float) -> T:
+    async def _at(self, turn: Attempt, attempt: MakeCall[T], tell: Tell, ends_at: float) -> T:
         """Try one provider. Raises its last failure when it is the next one's turn."""
         route, key = turn.route, turn.key
         ring, retries, tried = self._ring(route), self._limits.retries, set[int]()
@@ -158,7 +158,7 @@ class Failover:
                 _mark(key, failure, now, self._limits.key_cooldown_s)
                 wait = self._backoff(self._limits.retries - retries, failure)
                 fresh, later = ring.rested(now, tried), ring.soonest(now)
-                left = Left(fresh is not None, retries if later else 0, ends_at - now)
+                left = RetryState(fresh is not None, retries if later else 0, ends_at - now)
                 move = after(failure, left, wait)
                 tell(_told(route, key, failure, move, wait, turn.onward))
                 if move == "next_key" and fresh is not None:
@@ -169,7 +169,7 @@ class Failover:
                 else:
                     raise
 
-    async def _call(self, route: ModelRoute, key: Key, attempt: Attempt[T]) -> T:
+    async def _call(self, route: ModelRoute, key: Key, attempt: MakeCall[T]) -> T:
         key.breaker.begin()
         try:
             reply = await attempt(route, key.position)
@@ -215,7 +215,7 @@ class Failover:
         return max(jittered, asked)
 
 
-def after(failure: ModelError, left: Left, wait_s: float) -> Move:
+def after(failure: ModelError, left: RetryState, wait_s: float) -> Move:
     """Decide what follows a failed call; `wait_s` is the backoff that would come before the next."""
     if not isinstance(failure, ModelUnavailable | KeyRefused):
         return "end"

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from planwright.models.failover.breaker import CircuitBreaker
-from planwright.settings.providers import Breaker
+from planwright.settings.providers import BreakerSettings
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Key:
 class KeyRing:
     """The keys of one provider and model, in the order they are written."""
 
-    def __init__(self, count: int, breaker: Breaker) -> None:
+    def __init__(self, count: int, breaker: BreakerSettings) -> None:
         self.keys = [
             Key(position, CircuitBreaker(breaker.failures, breaker.open_s)) for position in range(count)
         ]

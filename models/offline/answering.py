@@ -10,7 +10,7 @@ from planwright.models.offline.lexicon import COUNTS
 _LIMIT = 12
 
 
-def answer(results: list[dict[str, Any]]) -> str:
+def answer_from_results(results: list[dict[str, Any]]) -> str:
     """Tell what the steps of a run brought, in their order, leaving out what only fed other steps."""
     lines: list[str] = []
     for result in results:

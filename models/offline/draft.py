@@ -36,7 +36,7 @@ _NO_TEXT = re.compile(r"\{\{steps\.(\w+)\.output(?:\.(?:id|count))?\}\}")
 
 
 @dataclass
-class Source:
+class StepSource:
     """A text that other steps may use: the step it comes from, and where in its output it is."""
 
     step: str
@@ -60,17 +60,17 @@ class Draft:
     """What the planner may use, by name, as its prompt spells them."""
     steps: list[dict[str, Any]] = field(default_factory=list)
     """Steps so far, as a plan spells them."""
-    topic: Source | None = None
+    topic: StepSource | None = None
     """Text that is spoken of; None before one."""
-    focus: Source | None = None
+    focus: StepSource | None = None
     """What `it` means; None before anything was named."""
-    made: Source | None = None
+    made: StepSource | None = None
     """Last thing that was created; None before one."""
-    summary: Source | None = None
+    summary: StepSource | None = None
     """Summary of the topic; None before one was made."""
-    facts: dict[str, Source] = field(default_factory=dict)
+    facts: dict[str, StepSource] = field(default_factory=dict)
     """Values extracted from the topic, by their kind."""
-    several: list[Source] = field(default_factory=list)
+    several: list[StepSource] = field(default_factory=list)
     """Texts that `them` means; empty where only one is spoken of."""
     said: str = ""
     """Words that were written last, for a later clause that repeats them; "" for none."""
@@ -114,15 +114,15 @@ class Draft:
         later = self.steps[self.steps.index(step) + 1 :]
         return any(self.capabilities[one["capability"]]["mode"] != "read_only" for one in later)
 
-    def set_topic(self, step: str, path: str, label: str = "") -> Source:
+    def set_topic(self, step: str, path: str, label: str = "") -> StepSource:
         """Make a text the thing that is spoken of from now on."""
-        self.topic = self.focus = Source(step, path, label)
+        self.topic = self.focus = StepSource(step, path, label)
         self.summary = None
         self.facts = {}
         return self.topic
 
 
-def search_mail(draft: Draft, text: str) -> Source:
+def search_mail(draft: Draft, text: str) -> StepSource:
     """Add a mail search for what a clause describes."""
     who = slots.sender(text)
     about = slots.search_words(text, drop=(who or "",)) or None
@@ -133,7 +133,7 @@ def search_mail(draft: Draft, text: str) -> Source:
     return draft.set_topic(step, "messages.0.text", phrase or "mail")
 
 
-def list_tickets(draft: Draft, text: str) -> Source:
+def list_tickets(draft: Draft, text: str) -> StepSource:
     """Add a listing of tickets by status and words."""
     low = text.lower()
     status = "closed" if re.search(r"\b(closed|done|finished|resolved)\b", low) else None
@@ -151,7 +151,7 @@ def list_tickets(draft: Draft, text: str) -> Source:
     return draft.set_topic(step, "", "tickets")
 
 
-def source_of(draft: Draft, text: str, *, fallback: bool = True) -> Source | None:
+def source_of(draft: Draft, text: str, *, fallback: bool = True) -> StepSource | None:
     """Find or make the step whose text a clause speaks of: a file, a mail, tickets, or `it`."""
     if re.search(r"https?://", text):
         raise CannotPlan("I cannot read web pages")
@@ -170,28 +170,28 @@ def source_of(draft: Draft, text: str, *, fallback: bool = True) -> Source | Non
     return draft.topic if fallback else None
 
 
-def extracted(draft: Draft, kind_: str, source: Source) -> Source:
+def extracted(draft: Draft, kind_: str, source: StepSource) -> StepSource:
     """Add the extraction of one typed value from a text, once."""
     if kind_ == "number" and not source.path:
-        draft.focus = Source(source.step, "count", "number")  # of a listing, the number is how many
+        draft.focus = StepSource(source.step, "count", "number")  # of a listing, the number is how many
         return draft.focus
     for other in _ALIASES.get(kind_, ()):
         if kind_ not in draft.facts and draft.focus and draft.focus.label == other:
             return draft.focus
     if kind_ not in draft.facts:
         step = draft.add("text.extract", f"Extract the {kind_}", text=source.reference, kind=kind_)
-        draft.facts[kind_] = Source(step, "value", kind_)
+        draft.facts[kind_] = StepSource(step, "value", kind_)
     draft.focus = draft.facts[kind_]
     return draft.facts[kind_]
 
 
-def summarized(draft: Draft, text: str, source: Source) -> Source:
+def summarized(draft: Draft, text: str, source: StepSource) -> StepSource:
     """Add a summary of a text, once."""
     if draft.summary is None:
         sentences = slots.count(text, "(?:sentences?|lines?)")
         what = f"Summarize {source.label or 'the text'}"
         step = draft.add("text.summarize", what, text=source.reference, sentences=sentences)
-        draft.summary = Source(step, "summary", "summary")
+        draft.summary = StepSource(step, "summary", "summary")
     draft.focus = draft.summary
     return draft.summary
 

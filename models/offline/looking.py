@@ -9,7 +9,7 @@ from planwright.models.offline.clauses import Clause, quoted
 from planwright.models.offline.draft import (
     CannotPlan,
     Draft,
-    Source,
+    StepSource,
     extracted,
     list_tickets,
     search_mail,
@@ -100,7 +100,7 @@ def look_in_files(draft: Draft, clause: Clause) -> None:
         draft.set_topic(step, "", query)
     elif path and "*" not in path:
         paths = [match[1] for match in slots.FILE.finditer(text)] or [path]
-        several = [Source(draft.add("files.read", f"Read {one}", path=one), "text", one) for one in paths]
+        several = [StepSource(draft.add("files.read", f"Read {one}", path=one), "text", one) for one in paths]
         draft.set_topic(several[-1].step, "text", several[-1].label)
         draft.several = several if len(several) > 1 else []
     elif clause.action == "search" and not pattern and not re.search(r"\bfiles?\b", text):

@@ -10,7 +10,7 @@ from planwright.models.offline.draft import (
     CannotPlan,
     Draft,
     NeedsAnswer,
-    Source,
+    StepSource,
     extracted,
     source_of,
     summarized,
@@ -163,7 +163,7 @@ def save(draft: Draft, clause: Clause) -> None:
     body = content(draft, clause, spelled[1] if spelled and not quoted(what) else what)
     step = draft.add("files.write", f"Save to {path}", path=path, text=body)
     draft.said = body
-    draft.made = Source(step, "path", path)
+    draft.made = StepSource(step, "path", path)
     return None
 
 
@@ -226,7 +226,7 @@ def send(draft: Draft, clause: Clause) -> None:
     else:
         body = content(draft, clause, what)
     draft.said = body
-    draft.made = Source(
+    draft.made = StepSource(
         draft.add("channel.post", "Post to the team channel", text=body), "message_id", "message"
     )
 

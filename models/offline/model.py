@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
-from planwright.models.offline.answering import answer
+from planwright.models.offline.answering import answer_from_results
 from planwright.models.offline.planner import compose
 
 NAME = "planwright-offline"
@@ -75,7 +75,7 @@ def _reply(messages: list[BaseMessage]) -> str:
         case "planner":
             return json.dumps(_plan(prompt), ensure_ascii=False)
         case "respond":
-            return answer(_section(prompt, "results"))
+            return answer_from_results(_section(prompt, "results"))
         case "task_extraction":
             return json.dumps({"task": _section(prompt, "newest"), "depends_on_chat_history": False})
         case _:

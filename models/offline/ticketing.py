@@ -6,7 +6,7 @@ import re
 
 from planwright.models.offline import slots
 from planwright.models.offline.clauses import quoted
-from planwright.models.offline.draft import Draft, NeedsAnswer, Source, extracted, source_of, summarized
+from planwright.models.offline.draft import Draft, NeedsAnswer, StepSource, extracted, source_of, summarized
 from planwright.models.offline.phrases import asks_for_summary, is_reference, kinds, refers_back
 
 
@@ -33,7 +33,7 @@ def create_ticket(draft: Draft, text: str) -> None:
         raise NeedsAnswer("What should the ticket be about?")
     body = _ticket_body(draft, after, amount)
     step = draft.add("tickets.create", f"Create the ticket: {title}", title=title, body=body, amount=amount)
-    draft.made = Source(step, "id", "ticket")
+    draft.made = StepSource(step, "id", "ticket")
 
 
 def _ticket_body(draft: Draft, after: str, amount: str | None) -> str | None:

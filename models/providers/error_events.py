@@ -11,7 +11,7 @@ import httpx
 from planwright.models.bounded import Bounded
 
 
-class Unstreamed(Bounded):
+class ErrorEvents(Bounded):
     """Send over HTTP, and spell JSON that came instead of a stream as an event of one (WHATWG HTML §9.2)."""
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:

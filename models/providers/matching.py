@@ -8,11 +8,11 @@ from pydantic import JsonValue
 
 from planwright.domain.errors import SetupError
 from planwright.domain.model_hint import HINTED, ModelHint
-from planwright.settings.provider_budget import Prices
-from planwright.settings.providers import Provider
+from planwright.settings.provider_budget import PriceSettings
+from planwright.settings.providers import ProviderSettings
 from planwright.state.agent_state import ModelRoute
 
-Providers = Mapping[str, Provider]
+Providers = Mapping[str, ProviderSettings]
 NOTHING = ModelHint()
 
 
@@ -38,7 +38,7 @@ def step_route(providers: Providers, route: ModelRoute, hint: ModelHint | None) 
     """
     if hint is None or not open_to_hints(route):
         return route
-    if route.provider in providers and not missing(providers, route, hint):
+    if route.provider in providers and not unmet_by(providers, route, hint):
         return route_of(route.provider, providers[route.provider].serving(route.model), hint)
     if able := ranked(providers, hint):
         return able[0]
@@ -62,7 +62,7 @@ def on_offer(providers: Providers, route: ModelRoute) -> list[dict[str, JsonValu
     return [{"can": list(can), "context": context} for can, context in kinds]
 
 
-def missing(providers: Providers, route: ModelRoute, hint: ModelHint) -> tuple[str, ...]:
+def unmet_by(providers: Providers, route: ModelRoute, hint: ModelHint) -> tuple[str, ...]:
     """List in words what a hint names and the model of a route does not have, as far as is known."""
     if (provider := providers.get(route.provider)) is None:
         return ()
@@ -70,18 +70,18 @@ def missing(providers: Providers, route: ModelRoute, hint: ModelHint) -> tuple[s
     return lacks(served, hint) + misses(served, hint)
 
 
-def prices_of(providers: Providers, route: ModelRoute) -> Prices | None:
+def prices_of(providers: Providers, route: ModelRoute) -> PriceSettings | None:
     """Look up what is stated of the prices of a route's model."""
     provider = providers.get(route.provider)
     return provider.serving(route.model).prices if provider else None
 
 
-def lacks(served: Provider, hint: ModelHint | None) -> tuple[str, ...]:
+def lacks(served: ProviderSettings, hint: ModelHint | None) -> tuple[str, ...]:
     """List what is required and a provider's model does not have."""
     return (hint or NOTHING).unmet("required", served.capabilities, served.context)
 
 
-def misses(served: Provider, hint: ModelHint | None) -> tuple[str, ...]:
+def misses(served: ProviderSettings, hint: ModelHint | None) -> tuple[str, ...]:
     """List what is preferred and a provider's model does not have."""
     return (hint or NOTHING).unmet("preferred", served.capabilities, served.context)
 
@@ -97,7 +97,7 @@ def nobody_offers(hint: ModelHint | None) -> SetupError:
     )
 
 
-def route_of(name: str, served: Provider, hint: ModelHint | None = None) -> ModelRoute:
+def route_of(name: str, served: ProviderSettings, hint: ModelHint | None = None) -> ModelRoute:
     """Describe a provider's model as runs know it."""
     return ModelRoute(
         provider=name,

@@ -10,14 +10,14 @@ from langchain_core.messages import AIMessage
 from planwright.checkpoints.budgets import Amount
 from planwright.checkpoints.limits import MICRO_CENTS_PER_DOLLAR
 from planwright.domain.errors import ModelError, ModelInterrupted
-from planwright.settings.provider_budget import Prices
+from planwright.settings.provider_budget import PriceSettings
 from planwright.state.agent_state import ModelRoute
 
 MILLION = 1_000_000
 
 
 def price(
-    route: ModelRoute, input_tokens: int, output_tokens: int, prices: Prices | None = None
+    route: ModelRoute, input_tokens: int, output_tokens: int, prices: PriceSettings | None = None
 ) -> int | None:
     """Price a call by its tokens: as its provider's settings say, else by the list of genai-prices.
 
@@ -41,7 +41,7 @@ def price(
     return math.ceil(Decimal(priced.total_price) * MICRO_CENTS_PER_DOLLAR)
 
 
-def heard(reply: AIMessage) -> int:
+def estimated_reply_tokens(reply: AIMessage) -> int:
     """Estimate the tokens of a reply that came without a count, four characters each as langchain-core does.
 
     Whatever a provider put into it is spelled out: it need not have the shape of a message.
@@ -56,7 +56,7 @@ def used_in_vain(error: ModelError, worst: Amount) -> Amount:
 
 
 def worst_price(
-    route: ModelRoute, input_tokens: int, output_tokens: int, prices: Prices | None = None
+    route: ModelRoute, input_tokens: int, output_tokens: int, prices: PriceSettings | None = None
 ) -> int | None:
     """Price what a call may use at most. The embedded planner sends nothing: it cannot cost anything."""
     return 0 if route.embedded else price(route, input_tokens, output_tokens, prices)

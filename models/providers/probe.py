@@ -19,8 +19,8 @@ from planwright.models.providers.matching import route_of
 from planwright.models.providers.openai_compatible import chat_model
 from planwright.models.providers.pricing import worst_price
 from planwright.models.replies.structured import asking
-from planwright.settings.agents import RunBudget
-from planwright.settings.providers import Provider
+from planwright.settings.agents import RunBudgetSettings
+from planwright.settings.providers import ProviderSettings
 
 TIMEOUT_S, TOKENS = 20, 64
 SCHEMA = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
@@ -30,7 +30,7 @@ JSON = 'Answer with the JSON object {"word": "ok"} and nothing else.'
 
 
 @dataclass(frozen=True)
-class Ability:
+class ModelAbility:
     """Whether an endpoint answers at all, or can do one thing; `why` it cannot."""
 
     name: str
@@ -44,13 +44,15 @@ class Ability:
 class Probe:
     """Try out the endpoint of one provider."""
 
-    def __init__(self, name: str, provider: Provider, budgets: Budgets, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, name: str, provider: ProviderSettings, budgets: Budgets, now: Callable[[], datetime]
+    ) -> None:
         self._name = name
         self._provider = provider
         self._budgets = budgets
         self._now = now
 
-    async def abilities(self) -> AsyncIterator[Ability]:
+    async def abilities(self) -> AsyncIterator[ModelAbility]:
         """Try one thing after the other; after an endpoint that does not answer at all, nothing.
 
         Raises SetupError without a key, and BudgetExceeded where the provider's limit is reached.
@@ -69,14 +71,14 @@ class Probe:
         finally:
             await model.http_async_client.aclose()  # type: ignore[attr-defined]
 
-    async def _try(self, name: str, call: Callable[[], Awaitable[str]]) -> Ability:
+    async def _try(self, name: str, call: Callable[[], Awaitable[str]]) -> ModelAbility:
         """Make a call within the provider's budget; `call` returns what was wrong with the reply."""
         route, provider = route_of(self._name, self._provider), self._provider
         sent = count_tokens_approximately([JSON], tools=[TOOL])
         worst = Amount(sent + TOKENS, cost=worst_price(route, sent, TOKENS, provider.prices))
         run, now = f"probe_{self._name}", self._now()
         reservation = await self._budgets.reserve(
-            run, "default", self._name, "model", worst, RunBudget(), now, within=provider
+            run, "default", self._name, "model", worst, RunBudgetSettings(), now, within=provider
         )
         try:
             async with asyncio.timeout(TIMEOUT_S):
@@ -90,7 +92,7 @@ class Probe:
             wrong = failure.cause
         finally:
             await self._budgets.settle(reservation, worst)
-        return Ability(name, not wrong, wrong)
+        return ModelAbility(name, not wrong, wrong)
 
     async def _says(self, model: BaseChatModel) -> str:
         reply = await model.ainvoke("Answer with the word ok.", max_tokens=TOKENS)

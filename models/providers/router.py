@@ -16,7 +16,7 @@ from planwright.models.providers.matching import Providers, lacks, nobody_offers
 from planwright.models.roles import role_route
 from planwright.security.redaction.chat_model import redacting
 from planwright.security.redaction.redactor import Redactor
-from planwright.settings.providers import Provider
+from planwright.settings.providers import ProviderSettings
 from planwright.settings.roles import Role
 from planwright.settings.settings import Settings, api_keys
 from planwright.state.agent_state import ModelRoute
@@ -89,7 +89,7 @@ class Router:
         """
         return step_route(self._settings.providers, self.role("agent", route) or route, hint)
 
-    def candidates(self, provider: str | None = None) -> dict[str, Provider]:
+    def candidates(self, provider: str | None = None) -> dict[str, ProviderSettings]:
         """Name the providers that may serve a request: the one it chooses, or all of them.
 
         Empty when the embedded planner or a given model serves.
@@ -118,7 +118,7 @@ class Router:
             return found
         raise nobody_offers(route.hint)
 
-    def provider(self, route: ModelRoute) -> Provider | None:
+    def provider(self, route: ModelRoute) -> ProviderSettings | None:
         """Look up the settings behind a route's model; None for the embedded and for a given model."""
         found = self._settings.providers.get(route.provider)
         return found.serving(route.model) if found else None

@@ -30,7 +30,7 @@ def shown(text: str, *, ended: bool) -> str:
     return words[:at].strip()
 
 
-class Prose:
+class BridgeStream:
     """Keep the whole of a reply beside what is shown of it."""
 
     def __init__(self) -> None:

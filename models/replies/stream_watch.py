@@ -19,7 +19,7 @@ from planwright.domain.errors import ModelError, ModelInterrupted, ModelOutputIn
 CUT = "its arguments are no whole JSON object: they were cut off, or are misspelled"
 
 
-class FirstWords(AsyncCallbackHandler):
+class StreamWatch(AsyncCallbackHandler):
     """Keep what has been streamed of one reply; nobody hears one that is not said `aloud`."""
 
     def __init__(self, *, aloud: bool) -> None:

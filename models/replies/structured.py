@@ -17,12 +17,12 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import Runnable
 
 from planwright.domain.errors import ContextOverflow, KeyRefused, ModelRejected
-from planwright.settings.providers import Provider
+from planwright.settings.providers import ProviderSettings
 from planwright.state.agent_state import ModelRoute
 
-Way = Literal["json_schema", "tool_call", "json_mode", "text"]
+OutputMode = Literal["json_schema", "tool_call", "json_mode", "text"]
 Schema = Mapping[str, Any]
-NEEDS: Mapping[Way, str] = {
+NEEDS: Mapping[OutputMode, str] = {
     "json_schema": "json_schema",
     "tool_call": "function_calling",
     "json_mode": "json_mode",
@@ -30,13 +30,13 @@ NEEDS: Mapping[Way, str] = {
 _ABOUT_IT = re.compile(r"response_format|json.?schema|json.?object|json.?mode|schema|tool|function", re.I)
 
 
-class Ways:
+class OutputModes:
     """Remember which ways of answering with one object each model has refused."""
 
     def __init__(self) -> None:
-        self._refused: dict[tuple[str, str], set[Way]] = defaultdict(set)
+        self._refused: dict[tuple[str, str], set[OutputMode]] = defaultdict(set)
 
-    def best(self, route: ModelRoute, provider: Provider | None) -> Way:
+    def best(self, route: ModelRoute, provider: ProviderSettings | None) -> OutputMode:
         """Choose the strictest way that a provider offers and its model has not refused."""
         refused, offered = (
             self._refused[route.provider, route.model],
@@ -45,7 +45,7 @@ class Ways:
         found = (way for way, need in NEEDS.items() if need in offered and way not in refused)
         return next(found, "text")
 
-    def refused(self, route: ModelRoute, way: Way, error: ModelRejected) -> bool:
+    def refused(self, route: ModelRoute, way: OutputMode, error: ModelRejected) -> bool:
         """Note that a way was refused; say whether it was, and not the request as a whole."""
         if (
             way == "text"
@@ -58,7 +58,7 @@ class Ways:
 
 
 def asking(
-    model: BaseChatModel, way: Way, role: str, schema: Schema
+    model: BaseChatModel, way: OutputMode, role: str, schema: Schema
 ) -> tuple[Runnable[Any, AIMessage], dict[str, Any]]:
     """Give a model, and the options of its call, the form that its answer is to have."""
     if way == "tool_call":

@@ -6,7 +6,7 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
 from planwright.checkpoints.stores import Stores
-from planwright.models.offline.answering import answer
+from planwright.models.offline.answering import answer_from_results
 from planwright.nodes.closing.respond import DONE, described_results, run_outcome
 from planwright.state.agent_state import AgentState, AgentUpdate, plan_of
 from planwright.state.invocation import invocation_of
@@ -23,7 +23,7 @@ def clarify(stores: Stores) -> Node[AgentState, AgentUpdate]:
         results = await described_results(state, stores)
         status, _ = await run_outcome(state, stores, results, invocation_of(config).run_id)
         questions = phrase(plan.steps[-1].params.get("questions"))
-        lines = [answer(results), questions, SAY_IT_ALL if state["route"].embedded else ""]
+        lines = [answer_from_results(results), questions, SAY_IT_ALL if state["route"].embedded else ""]
         new_status = "needs_input" if status in DONE else status
         return {"answer": "\n".join(line for line in lines if line), "status": new_status}
 

@@ -11,7 +11,7 @@ from planwright.execution.memory_by_rule import Remembering
 from planwright.execution.memory_proposals import Proposing
 from planwright.models.calling import Models
 from planwright.models.conversation.title import title_by
-from planwright.settings.memory import MemoryProposals
+from planwright.settings.memory import MemorySettings
 from planwright.state.agent_state import AgentState, AgentUpdate, ModelRoute
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node
@@ -26,7 +26,7 @@ def consolidate(
     proposing: Proposing,
     remembering: Remembering,
     registry: Registry,
-    settings: MemoryProposals,
+    settings: MemorySettings,
 ) -> Node[AgentState, AgentUpdate]:
     """Name the thread after its first request; propose what the user said that could be remembered."""
 

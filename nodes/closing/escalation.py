@@ -8,7 +8,7 @@ from planwright.approvals.gate import wait_for_decision
 from planwright.checkpoints.consent.gate import Gate
 from planwright.checkpoints.stores import Stores
 from planwright.critic.gathering import retried
-from planwright.domain.results import Finding, Verdict
+from planwright.domain.results import Finding, RunVerdict
 from planwright.state.agent_state import AgentState, AgentUpdate, Attempts, plan_of, verdict_of
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node
@@ -32,7 +32,7 @@ def escalation(stores: Stores) -> Node[AgentState, AgentUpdate]:
             return {**update, "verdict": await _accept(gate, state, invocation)}
         return {**apply_escalation(gate, state.get("attempts", Attempts())), **update}
 
-    async def _accept(gate: Gate, state: AgentState, invocation: Invocation) -> Verdict:
+    async def _accept(gate: Gate, state: AgentState, invocation: Invocation) -> RunVerdict:
         """Put it on record that a person accepts what the critic did not."""
         plan, refused = plan_of(state), verdict_of(state)
         by = gate.decided_by or ""

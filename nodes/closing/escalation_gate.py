@@ -16,8 +16,8 @@ from planwright.checkpoints.stores import Stores
 from planwright.critic.ruling import GRAVE
 from planwright.domain.doubt import UNDECIDED
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import CheckedStep
-from planwright.domain.results import StepResult, Verdict
+from planwright.domain.plan import VerifiedStep
+from planwright.domain.results import RunVerdict, StepResult
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, AgentUpdate, Attempts, plan_of, verdict_of
 from planwright.state.invocation import invocation_of
@@ -56,9 +56,9 @@ def escalation_gate(stores: Stores, settings: Settings, registry: Registry) -> N
 
 
 def needs_person(
-    checked: Sequence[CheckedStep],
+    checked: Sequence[VerifiedStep],
     results: Mapping[str, StepResult],
-    verdict: Verdict,
+    verdict: RunVerdict,
     *,
     acted: bool,
     can_plan: bool,

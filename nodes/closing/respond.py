@@ -7,15 +7,15 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
-from planwright.checkpoints.effects.refusals import Refusal, ends_with
+from planwright.checkpoints.effects.refusals import RefusedCall, ends_with
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import RunStatus, StepResult
 from planwright.execution.recorded_result import full_output
 from planwright.models.calling import Models, Prompt
 from planwright.models.conversation.final_text import NOTHING, part
-from planwright.models.offline.answering import answer
+from planwright.models.offline.answering import answer_from_results
 from planwright.nodes.closing.score import final_status
 from planwright.prompts import as_data, render
 from planwright.state.agent_state import AgentState, AgentUpdate
@@ -39,7 +39,7 @@ def respond(models: Models, stores: Stores) -> Node[AgentState, AgentUpdate]:
         status, refused = await run_outcome(state, stores, described, invocation.run_id)
         if status == "cancelled":
             return {
-                "answer": f"Cancelled by {invocation.cancelled_by}.\n{answer(described)}",
+                "answer": f"Cancelled by {invocation.cancelled_by}.\n{answer_from_results(described)}",
                 "status": status,
             }
 
@@ -59,16 +59,17 @@ def respond(models: Models, stores: Stores) -> Node[AgentState, AgentUpdate]:
         except ModelError as error:
             if not described:
                 return {"answer": without_words(error), "status": "failed"}
-            text = f"{answer(described)}\n(The model could not put this into words: {error.cause})"
+            unworded = f"(The model could not put this into words: {error.cause})"
+            text = f"{answer_from_results(described)}\n{unworded}"
         except LimitExceeded as error:
             if not described:
                 raise
-            return {"answer": f"{error}\n{answer(described)}", "status": ended_by(error)}
+            return {"answer": f"{error}\n{answer_from_results(described)}", "status": ended_by(error)}
         if not text.strip() and not described:
             return {"answer": NOTHING, "status": "failed"}
-        text = text if text.strip() else answer(described)
+        text = text if text.strip() else answer_from_results(described)
         if not state["route"].embedded:  # that one tells of every result by itself
-            rejected = answer([entry for entry in described if entry["status"] == "rejected"])
+            rejected = answer_from_results([entry for entry in described if entry["status"] == "rejected"])
             text = "\n".join(filter(None, [*(map(str, refused) if refused else [rejected]), text]))
         return {"answer": text, "status": status}
 
@@ -89,7 +90,7 @@ async def described_results(state: AgentState, stores: Stores) -> list[dict[str,
 
 async def run_outcome(
     state: AgentState, stores: Stores, described: list[dict[str, Any]], run_id: str
-) -> tuple[RunStatus, list[Refusal]]:
+) -> tuple[RunStatus, list[RefusedCall]]:
     """Name how a run ends, and list what was refused where nothing else but reading was done."""
     if not (state["decision"].planned or described):
         return "completed", []
@@ -103,7 +104,7 @@ async def run_outcome(
 
 
 def tell(
-    entry: CheckedStep, result: StepResult, checked: list[CheckedStep], output: JsonValue
+    entry: VerifiedStep, result: StepResult, checked: list[VerifiedStep], output: JsonValue
 ) -> dict[str, Any]:
     """Describe one result to the model that writes the answer."""
     return {
@@ -118,7 +119,7 @@ def tell(
     }
 
 
-def feeds(entry: CheckedStep, other: CheckedStep) -> bool:
+def feeds(entry: VerifiedStep, other: VerifiedStep) -> bool:
     """Say whether a step works with the result of another one, and does not only come after it."""
     named = entry.step.id in other.step.references or entry.step.key in other.step.inputs
     return entry.uid in other.needs and (named or other.step.agentic)

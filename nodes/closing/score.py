@@ -18,7 +18,7 @@ from planwright.domain.errors import BudgetExceeded, CapabilityChanged, RunError
 from planwright.domain.events import EventType
 from planwright.domain.hashing import sha256
 from planwright.domain.plan import Plan
-from planwright.domain.results import RunStatus, StepResult, Verdict
+from planwright.domain.results import RunStatus, RunVerdict, StepResult
 from planwright.execution.fact_reader import FactReader
 from planwright.nodes.closing.escalation_gate import needs_person
 from planwright.nodes.plan.plan_approval import asked_again
@@ -85,11 +85,11 @@ def means_of(settings: Settings, state: AgentState, *, cancelled: bool) -> Means
 
 def judge_run(
     facts: Sequence[StepFacts], means: Means, run_id: str, plan: Plan, attempts: Attempts
-) -> Verdict:
+) -> RunVerdict:
     """Score every step and rule over the run: a pure function of what is on record."""
     scores = [score_step(step_facts, means) for step_facts in facts]
     ruling, reason = run_verdict([step_facts.result for step_facts in facts], scores)
-    return Verdict(
+    return RunVerdict(
         run_id=run_id,
         plan_id=plan.plan_id,
         verdict=ruling,
@@ -103,7 +103,7 @@ def judge_run(
 
 def _after(
     state: AgentState,
-    verdict: Verdict,
+    verdict: RunVerdict,
     facts: Sequence[StepFacts],
     settled: Mapping[str, StepResult],
     spent: BudgetExceeded | None,
@@ -132,7 +132,7 @@ def _after(
     return {**update, "status": "running", "escalates": asks}
 
 
-def final_status(results: Mapping[str, StepResult], verdict: Verdict | None) -> RunStatus:
+def final_status(results: Mapping[str, StepResult], verdict: RunVerdict | None) -> RunStatus:
     """Name how a run ends, from its steps and the verdict."""
     statuses = [result.status for result in results.values()]
     if any(result.code == "budget_exceeded" for result in results.values()):
@@ -150,7 +150,7 @@ def final_status(results: Mapping[str, StepResult], verdict: Verdict | None) -> 
     return "completed" if set(statuses) <= {"completed"} else "completed_with_skips"
 
 
-async def _calls_spent(stores: Stores, invocation: Invocation, verdict: Verdict) -> BudgetExceeded | None:
+async def _calls_spent(stores: Stores, invocation: Invocation, verdict: RunVerdict) -> BudgetExceeded | None:
     """Say that there is no call left for another plan, or to run a step again."""
     limits = invocation.profile.limits
     limit, setting = limits.tool_calls, limits.setting("tool_calls")
@@ -174,7 +174,7 @@ def _tell_end(invocation: Invocation, plan: Plan, results: list[StepResult], key
     invocation.emit(kind, data, key)
 
 
-def _tell_verdict(invocation: Invocation, verdict: Verdict, key: str) -> None:
+def _tell_verdict(invocation: Invocation, verdict: RunVerdict, key: str) -> None:
     for mark in verdict.step_scores:
         invocation.emit("step_scored", mark.model_dump(mode="json"), f"{key}:{mark.step_id}")
     event_fields = {"plan_id": verdict.plan_id, "verdict": verdict.verdict, "reason": verdict.reason}

@@ -10,7 +10,7 @@ from planwright.domain.errors import LimitExceeded, ModelError, SetupError
 from planwright.domain.run_context import PlanningMode
 from planwright.models.calling import Models, Prompt
 from planwright.prompts import render
-from planwright.settings.settings import Planning
+from planwright.settings.settings import PlanningSettings
 from planwright.state.agent_state import AgentState, AgentUpdate, PlanningDecision
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node
@@ -26,7 +26,7 @@ _MULTI_STEP = re.compile(r"\b(step by step|steps|plan|sequence)\b", re.IGNORECAS
 _CLAUSE = re.compile(r"\s*(?:,\s*and\b|,|;|\band\b)\s*", re.IGNORECASE)
 
 
-def planning(settings: Planning, models: Models) -> Node[AgentState, AgentUpdate]:
+def planning(settings: PlanningSettings, models: Models) -> Node[AgentState, AgentUpdate]:
     """Score the request and choose the way: planned at length, planned briefly, or a loop with tools."""
 
     async def planning(state: AgentState, config: RunnableConfig) -> AgentUpdate:

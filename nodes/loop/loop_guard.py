@@ -12,7 +12,7 @@ from typing import Literal
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.settings.settings import LoopGuard
+from planwright.settings.settings import LoopGuardSettings
 from planwright.state.invocation import invocation_of
 from planwright.state.loop_state import LoopOutcome, LoopState, LoopUpdate
 from planwright.state.node import Node
@@ -56,7 +56,7 @@ class Trip:
                 return f"stopped: {self.pattern}, {self.times} times: {call}"
 
 
-def loop_guard(settings: LoopGuard) -> Node[LoopState, LoopUpdate]:
+def loop_guard(settings: LoopGuardSettings) -> Node[LoopState, LoopUpdate]:
     """Steer at a warning, refuse a call at a critical trip, end the loop when the breaker opens."""
 
     async def loop_guard(state: LoopState, config: RunnableConfig) -> LoopUpdate:
@@ -85,13 +85,13 @@ def loop_guard(settings: LoopGuard) -> Node[LoopState, LoopUpdate]:
     return loop_guard
 
 
-def trips_now(state: LoopState, settings: LoopGuard) -> bool:
+def trips_now(state: LoopState, settings: LoopGuardSettings) -> bool:
     """Say whether the newest calls need the guard at all."""
     refused = set(state.get("refused", []))
     return any(call.signature in refused for call in state["calls"]) or bool(new_trips(state, settings))
 
 
-def new_trips(state: LoopState, settings: LoopGuard) -> list[Trip]:
+def new_trips(state: LoopState, settings: LoopGuardSettings) -> list[Trip]:
     """Find what has not steered this lane yet; the breaker always counts."""
     window = state["made"][-settings.window :]
     known = set(state.get("tripped", []))
@@ -100,7 +100,7 @@ def new_trips(state: LoopState, settings: LoopGuard) -> list[Trip]:
     ]
 
 
-def find_trips(window: Sequence[str], settings: LoopGuard) -> list[Trip]:
+def find_trips(window: Sequence[str], settings: LoopGuardSettings) -> list[Trip]:
     """Find the patterns at the end of a window of calls, oldest first."""
     if not window:
         return []
@@ -115,7 +115,7 @@ def find_trips(window: Sequence[str], settings: LoopGuard) -> list[Trip]:
     return trips
 
 
-def _repeats(call: str, times: int, settings: LoopGuard) -> list[Trip]:
+def _repeats(call: str, times: int, settings: LoopGuardSettings) -> list[Trip]:
     warning, critical, breaker = settings.repeat
     if times < warning:
         return []

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from planwright.checkpoints.stores import Stores
 from planwright.domain.doubt import UNDECIDED
 from planwright.domain.envelope import LaneEnvelope
-from planwright.domain.plan import DELEGATE, CheckedStep
+from planwright.domain.plan import DELEGATE, VerifiedStep
 from planwright.execution.loop_ends import step_result
 from planwright.execution.step_runner import StepRunner
 from planwright.nodes.loop.tool_execution import call_answer
@@ -64,7 +64,7 @@ def sub_agent(
 
 
 def lane_opening(
-    parent: LoopTask, batch: str, checked: CheckedStep, budget: LoopBudget, max_depth: int
+    parent: LoopTask, batch: str, checked: VerifiedStep, budget: LoopBudget, max_depth: int
 ) -> LoopInput:
     """Open the child's loop: its task alone, its tools, and `agent.delegate` only above the deepest level."""
     args, depth = checked.step.params, parent.depth + 1
@@ -87,7 +87,7 @@ def lane_opening(
 
 
 async def _carved(
-    parent: LoopTask, checked: CheckedStep, stores: Stores, settings: Settings, invocation: Invocation
+    parent: LoopTask, checked: VerifiedStep, stores: Stores, settings: Settings, invocation: Invocation
 ) -> LoopBudget:
     above, args = parent.budgets, checked.step.params
     path = f"{above[-1].lane if above else parent.lane}/{checked.uid}"

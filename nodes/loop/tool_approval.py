@@ -11,7 +11,7 @@ from planwright.approvals.card import marked
 from planwright.capabilities.gateway.gateway import Gateway
 from planwright.capabilities.width import width_of
 from planwright.domain.errors import CapabilityError
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 from planwright.domain.risk import EFFECTS, MODES, highest_risk
 from planwright.execution.chain_parts import shown_parts
 from planwright.state.invocation import Invocation, invocation_of
@@ -53,7 +53,7 @@ def _card(
     return card if capability is None else card | {"width": width_of(capability, checked.step.params)}
 
 
-def call_card(checked: CheckedStep, goal: str, batch: str) -> dict[str, Any]:
+def call_card(checked: VerifiedStep, goal: str, batch: str) -> dict[str, Any]:
     """List one call with its arguments, its risk, why it asks, and what it is for."""
     return {
         "capability": checked.step.capability,

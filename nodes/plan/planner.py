@@ -26,7 +26,7 @@ from planwright.models.providers.matching import on_offer
 from planwright.nodes.plan.task_extraction import history
 from planwright.planning.reply_schema import PLAN_FORM
 from planwright.prompts import as_data, instructed, prompts_hash, render
-from planwright.settings.profile import Profile
+from planwright.settings.profile import RunProfile
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, AgentUpdate, Attempts
 from planwright.state.compaction import visible_messages
@@ -105,7 +105,7 @@ def planner(
 
 
 def compiled_context(
-    state: AgentState, surface: list[Capability], registry: Registry, profile: Profile, policy: Policy
+    state: AgentState, surface: list[Capability], registry: Registry, profile: RunProfile, policy: Policy
 ) -> dict[str, Any]:
     """Gather everything the planner may see, and the versions it was made under."""
     task, seen = state["task"], visible_messages(state["messages"], state.get("compacted"))

@@ -21,7 +21,7 @@ from planwright.checkpoints.stores import Stores
 from planwright.critic.rubrics import Rubrics
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import CheckedStep, Plan
+from planwright.domain.plan import Plan, VerifiedStep
 from planwright.domain.references import resolve
 from planwright.domain.results import Finding, StepResult
 from planwright.execution.recorded_result import full_output
@@ -32,7 +32,7 @@ from planwright.planning.rules import Rules
 from planwright.planning.step_gates import dropped
 from planwright.planning.taint import Taint
 from planwright.planning.verification import close_plan, examine, needs_approval, pinned
-from planwright.settings.settings import Approval, Settings
+from planwright.settings.settings import ApprovalSettings, Settings
 from planwright.state.agent_state import AgentState, AgentUpdate, Attempts, ModelRoute, Task, plan_of
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node
@@ -110,7 +110,7 @@ async def rules_for(
 
 
 async def gate_of_plan(
-    plan: Plan, checked: Sequence[CheckedStep], state: AgentState, plans: Plans, approval: Approval
+    plan: Plan, checked: Sequence[VerifiedStep], state: AgentState, plans: Plans, approval: ApprovalSettings
 ) -> str | None:
     """Name the gate at which a person has to approve a plan; None where nobody has to."""
     run_id, asks = state["run_id"], state.get("changes") or needs_approval(checked, approval)
@@ -124,7 +124,7 @@ def _attempts(state: AgentState) -> Attempts:
 
 
 async def known_values(
-    checked: Sequence[CheckedStep], results: Mapping[str, StepResult], request: str, stores: Stores
+    checked: Sequence[VerifiedStep], results: Mapping[str, StepResult], request: str, stores: Stores
 ) -> dict[str, dict[str, JsonValue]]:
     """Resolve the arguments of steps whose references lead to results that are there, by step id."""
     done = [result for result in results.values() if result.status == "completed"]
@@ -140,7 +140,7 @@ async def known_values(
     return values
 
 
-def subject(plan: Plan, attempts: Attempts, checked: Sequence[CheckedStep]) -> str:
+def subject(plan: Plan, attempts: Attempts, checked: Sequence[VerifiedStep]) -> str:
     """Name what a plan's gate asks: the same plan again only after a person has edited or responded.
 
     So a plan that was rejected stays rejected, and one that an edit brings back is asked for anew; so is one

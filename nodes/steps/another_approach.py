@@ -8,14 +8,14 @@ from __future__ import annotations
 from langchain_core.runnables import RunnableConfig
 
 from planwright.domain.errors import LimitExceeded, ModelError, SetupError
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import StepResult
 from planwright.execution.alternative import NONE, SUGGEST_S
 from planwright.execution.step_runner import StepRunner
 from planwright.models.calling import Models, Prompt
 from planwright.planning.step_identity import earlier_uids
 from planwright.prompts import as_data, render
-from planwright.settings.settings import Alternative, Settings
+from planwright.settings.settings import AlternativeSettings, Settings
 from planwright.state.agent_state import StepTask
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.lane_state import LaneState, LaneUpdate
@@ -45,7 +45,7 @@ def another_approach(models: Models, runner: StepRunner, settings: Settings) -> 
     return another_approach
 
 
-def refused_before(checked: CheckedStep, invocation: Invocation) -> StepResult | None:
+def refused_before(checked: VerifiedStep, invocation: Invocation) -> StepResult | None:
     """Read how the attempt before this one ended, which was not accepted; None where this is the first."""
     earlier = earlier_uids(invocation.run_id, checked)
     return invocation.board.settled(earlier[-1]) if earlier else None
@@ -57,7 +57,7 @@ def suggestion(reply: str) -> str | None:
 
 
 async def _suggested(
-    models: Models, task: StepTask, failed: StepResult, limits: Alternative, invocation: Invocation
+    models: Models, task: StepTask, failed: StepResult, limits: AlternativeSettings, invocation: Invocation
 ) -> str | None:
     step = task["checked"].step
     task_fields = {"step": step.description, "expected": step.expected_output, "tools": list(step.tool_hints)}

@@ -21,10 +21,10 @@ from planwright.checkpoints.plans import RecordedPlan
 from planwright.checkpoints.stores import Stores
 from planwright.domain.chain import Chain
 from planwright.domain.errors import CapabilityError, CapabilityRejected, PlanwrightError, RunStopped
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 from planwright.domain.references import resolve_params
 from planwright.domain.results import StepResult
-from planwright.domain.step_ends import CANCELLED, ended, failed
+from planwright.domain.step_ends import CANCELLED, failed, result_without_output
 from planwright.execution.chain_parts import chain_of, parts_of, parts_plan
 from planwright.execution.repeated_calls import AGAIN
 from planwright.execution.step_runner import StepRunner, site_of
@@ -42,11 +42,17 @@ def chain_parts(runner: StepRunner, gates: CallGates, stores: Stores) -> Node[Ch
         try:
             return await run.onward()
         except CapabilityError as error:
-            return {"result": ended(run.task.checked, "failed", code=error.code, error=error.cause)}
+            return {
+                "result": result_without_output(
+                    run.task.checked, "failed", code=error.code, error=error.cause
+                )
+            }
         except RunStopped:
             raise
         except PlanwrightError as error:
-            return {"result": ended(run.task.checked, "failed", code="failed", error=str(error))}
+            return {
+                "result": result_without_output(run.task.checked, "failed", code="failed", error=str(error))
+            }
 
     return chain_parts
 
@@ -99,14 +105,14 @@ class _Run:
             raise CapabilityRejected(f"this run has not made the chain {chain.name} as it was verified")
         return args
 
-    async def _on_record(self, parts: list[CheckedStep]) -> str:
+    async def _on_record(self, parts: list[VerifiedStep]) -> str:
         plan = parts_plan(self.task.checked, parts)
         recorded = RecordedPlan(plan=plan, checked=parts, gate_id=None, kind="chain")
         await self.stores.plans.record(self.invocation.lease, recorded, self.invocation.clock())
         return plan.plan_hash
 
     async def _next(
-        self, part: CheckedStep, scope: dict[str, JsonValue], plan_hash: str, known: bool
+        self, part: VerifiedStep, scope: dict[str, JsonValue], plan_hash: str, known: bool
     ) -> StepResult | str:
         """Make one call, when nobody has to be asked first. Returns its result, or the gate it waits at."""
         invocation, registry = self.invocation, self.runner.gateway.registry
@@ -131,7 +137,7 @@ class _Run:
     async def _gate(
         self,
         capability: Capability,
-        part: CheckedStep,
+        part: VerifiedStep,
         args: dict[str, JsonValue],
         plan_hash: str,
         known: bool,
@@ -186,7 +192,7 @@ class _Run:
             return None
         return approval(gate.decided_by or "", "plan", f"with the plan, at {gate.gate_id}")
 
-    async def _called(self, part: CheckedStep, args: dict[str, JsonValue], plan_hash: str) -> StepResult:
+    async def _called(self, part: VerifiedStep, args: dict[str, JsonValue], plan_hash: str) -> StepResult:
         invocation = self.invocation
         event_fields: dict[str, JsonValue] = {
             "lane": self.task.checked.uid,
@@ -212,7 +218,7 @@ class _Run:
         return result
 
 
-def finished(checked: CheckedStep, done: list[StepResult]) -> StepResult:
+def finished(checked: VerifiedStep, done: list[StepResult]) -> StepResult:
     """Make the result of a chain: that of its last step."""
     last = done[-1]
     return last.model_copy(
@@ -226,9 +232,11 @@ def finished(checked: CheckedStep, done: list[StepResult]) -> StepResult:
     )
 
 
-def stopped(checked: CheckedStep, done: list[StepResult]) -> StepResult:
+def stopped(checked: VerifiedStep, done: list[StepResult]) -> StepResult:
     """Make the result of a chain that did not come to its end: how its last part ended, and what was done."""
     last, before = done[-1], [f"{result.step_id} {result.capability}" for result in done[:-1]]
     reason = f"{last.step_id} {last.capability}: {last.error}"
     error = f"{reason} (done before it: {', '.join(before)})" if before else reason
-    return ended(checked, last.status, code=last.code, error=error).model_copy(update={"part": last.uid})
+    return result_without_output(checked, last.status, code=last.code, error=error).model_copy(
+        update={"part": last.uid}
+    )

@@ -6,10 +6,10 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Send
 
 from planwright.capabilities.gateway.gateway import Gateway
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 from planwright.domain.schedule import waves
 from planwright.planning.write_conflicts import before
-from planwright.settings.settings import Execution
+from planwright.settings.settings import ExecutionSettings
 from planwright.state.agent_state import AgentState, AgentUpdate, StepTask, plan_of
 from planwright.state.invocation import invocation_of
 from planwright.state.lane_state import LaneInput
@@ -34,7 +34,7 @@ def dispatch(gateway: Gateway) -> Node[AgentState, AgentUpdate]:
     return dispatch
 
 
-def sends(state: AgentState, execution: Execution) -> list[Send]:
+def sends(state: AgentState, execution: ExecutionSettings) -> list[Send]:
     """One `Send` a step, in topological order: gated, agentic and chains to a lane, others to one node."""
     plan, checked = plan_of(state), state["checked"]
     barriers = _barriers(checked) if execution.order == "waves" else {}
@@ -57,7 +57,7 @@ def sends(state: AgentState, execution: Execution) -> list[Send]:
     return sent
 
 
-def _barriers(checked: list[CheckedStep]) -> dict[str, tuple[str, ...]]:
+def _barriers(checked: list[VerifiedStep]) -> dict[str, tuple[str, ...]]:
     """In waves, a step waits for every step of the waves before its own."""
     earlier: tuple[str, ...] = ()
     barriers: dict[str, tuple[str, ...]] = {}

@@ -6,9 +6,9 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.approvals.call_gate import CallGates
 from planwright.checkpoints.consent.gate import Gate
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import StepResult, StepStatus
-from planwright.domain.step_ends import ended
+from planwright.domain.step_ends import result_without_output
 from planwright.execution.step_runner import StepRunner
 from planwright.state.invocation import invocation_of
 from planwright.state.lane_state import LaneState, LaneUpdate
@@ -33,11 +33,11 @@ def gated_call(runner: StepRunner, gates: CallGates) -> Node[LaneState, LaneUpda
     return gated_call
 
 
-def refused(gate: Gate, checked: CheckedStep) -> StepResult | None:
+def refused(gate: Gate, checked: VerifiedStep) -> StepResult | None:
     """Make the result of a call that nobody approved; None for an approval, and nothing else."""
     if gate.status == "approved":
         return None
     by = f" by {gate.decided_by}" if gate.decided_by else ""
     why = gate.reason or ("nobody decided in time" if gate.status == "expired" else "no reason given")
     status: StepStatus = "skipped" if gate.status == "cancelled" else "rejected"
-    return ended(checked, status, code=gate.status, error=f"{gate.status}{by}: {why}")
+    return result_without_output(checked, status, code=gate.status, error=f"{gate.status}{by}: {why}")

@@ -20,7 +20,7 @@ from planwright.capabilities.policy.decide import evidence
 from planwright.capabilities.width import width_of
 from planwright.checkpoints.consent.gate import Decision, Gate
 from planwright.domain.errors import CapabilityError, CapabilityRejected
-from planwright.domain.plan import CheckedStep
+from planwright.domain.plan import VerifiedStep
 from planwright.domain.step_ends import failed
 from planwright.execution.chain_parts import shown_parts
 from planwright.execution.repeated_calls import AGAIN
@@ -68,7 +68,7 @@ def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState, LaneUp
     return request_gate
 
 
-def allowed(checked: CheckedStep, judged: Judgement) -> Decision | None:
+def allowed(checked: VerifiedStep, judged: Judgement) -> Decision | None:
     """Approve by policy what asked only as long as an argument was unknown, and does not ask now."""
     if judged.asks or checked.policy is None or not checked.policy.undecided:
         return None

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 import httpx
 
-from planwright.settings.egress import Egress
+from planwright.settings.egress import EgressSettings
 
 ACCEPT_ENCODING = "gzip, deflate"
 _GZIP_OR_ZLIB = 47  # zlib's window bits, with detection of either header
@@ -30,7 +30,7 @@ class Body:
     """Why it was left out; "" where it was not."""
 
 
-async def read_body(reply: httpx.Response, egress: Egress) -> Body:
+async def read_body(reply: httpx.Response, egress: EgressSettings) -> Body:
     """Read a body of a type that is wanted; whatever else it is is told, and not read to its end."""
     content_type = reply.headers.get("content-type", "")
     kind, _, parameters = content_type.lower().partition(";")

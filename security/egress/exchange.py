@@ -13,7 +13,7 @@ from planwright.security.egress.guarded_transport import GuardedTransport
 from planwright.security.egress.redirects import MOST_REDIRECTS, Hop, next_hop
 from planwright.security.egress.request_comparison import ApprovedRequest, compare
 from planwright.security.egress.target import read_url
-from planwright.settings.egress import Egress
+from planwright.settings.egress import EgressSettings
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,9 @@ class HttpReply:
     """Its text, or why it was left out."""
 
 
-async def exchange(transport: GuardedTransport, approved: ApprovedRequest, egress: Egress) -> HttpReply:
+async def exchange(
+    transport: GuardedTransport, approved: ApprovedRequest, egress: EgressSettings
+) -> HttpReply:
     """Send a request and read what comes of it; no cookies are kept between the requests of a chain.
 
     The transport is asked, not a client: httpx's client raises InvalidURL for some `Location` headers

@@ -12,7 +12,7 @@ import httpx
 from planwright.domain.errors import CapabilityForbidden
 from planwright.security.egress.pinned_backend import PinnedBackend
 from planwright.security.egress.target import check_target, target_of
-from planwright.settings.egress import Egress
+from planwright.settings.egress import EgressSettings
 
 _FAILURES = (
     httpcore.TimeoutException,
@@ -28,7 +28,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
     Host header, SNI and certificate are those of the URL's host, whatever the caller would like.
     """
 
-    def __init__(self, egress: Egress, backend: PinnedBackend, ssl_context: ssl.SSLContext) -> None:
+    def __init__(self, egress: EgressSettings, backend: PinnedBackend, ssl_context: ssl.SSLContext) -> None:
         self._egress = egress
         self._pool = httpcore.AsyncConnectionPool(ssl_context=ssl_context, network_backend=backend)
 

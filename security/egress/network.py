@@ -10,7 +10,7 @@ import httpx
 
 from planwright.security.egress.guarded_transport import GuardedTransport
 from planwright.security.egress.pinned_backend import PinnedBackend, Resolve, system_resolver
-from planwright.settings.egress import Egress
+from planwright.settings.egress import EgressSettings
 
 
 class Network:
@@ -18,7 +18,7 @@ class Network:
 
     def __init__(
         self,
-        egress: Egress,
+        egress: EgressSettings,
         *,
         resolve: Resolve = system_resolver,
         connector: httpcore.AsyncNetworkBackend | None = None,

@@ -13,7 +13,7 @@ import httpcore
 from planwright.domain.errors import CapabilityForbidden
 from planwright.security.egress.addresses import Address
 from planwright.security.egress.target import Target, check_address, check_target
-from planwright.settings.egress import Egress, read_place
+from planwright.settings.egress import EgressSettings, read_host_port
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 MOST_TRIED = 4
@@ -29,7 +29,9 @@ async def system_resolver(host: str, port: int) -> Sequence[str]:
 class PinnedBackend(httpcore.AsyncNetworkBackend):
     """Open TCP connections for a pool: it is given names, `connector` only ever gets addresses."""
 
-    def __init__(self, egress: Egress, resolve: Resolve, connector: httpcore.AsyncNetworkBackend) -> None:
+    def __init__(
+        self, egress: EgressSettings, resolve: Resolve, connector: httpcore.AsyncNetworkBackend
+    ) -> None:
         self._egress = egress
         self._resolve = resolve
         self._connector = connector
@@ -99,7 +101,7 @@ class PinnedBackend(httpcore.AsyncNetworkBackend):
 
 def _address(text: str) -> Address | None:
     """Read an address in its usual form; None for a name, and for one with a zone."""
-    place = read_place(text)
+    place = read_host_port(text)
     if place is None or place.port is not None:
         return None
     try:

@@ -10,7 +10,7 @@ import httpx
 
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
 from planwright.security.egress.target import Target, check_target, read_url, target_of
-from planwright.settings.egress import Egress
+from planwright.settings.egress import EgressSettings
 
 MOST_REDIRECTS = 5
 SAFE_METHODS = ("GET", "HEAD")
@@ -38,7 +38,7 @@ class Hop:
         return self.method in SAFE_METHODS
 
 
-def next_hop(hop: Hop, status: int, location: str | None, egress: Egress) -> Hop | None:
+def next_hop(hop: Hop, status: int, location: str | None, egress: EgressSettings) -> Hop | None:
     """Follow a redirect; None when the reply is the answer.
 
     A request that changes something is sent again only where 307 or 308 says so: after 301, 302 and

@@ -12,7 +12,7 @@ import httpx
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
 from planwright.security.egress.addresses import Address, block_of, read_table
 from planwright.security.egress.ports import REFUSED_PORTS
-from planwright.settings.egress import HOST_NAME, Egress, Place, ends_in_number
+from planwright.settings.egress import HOST_NAME, EgressSettings, HostPort, ends_in_number
 
 LONGEST = 8192
 LOCAL_NAMES = tuple(row["name"] for row in read_table("local_names.csv"))
@@ -36,7 +36,7 @@ class Target:
     @property
     def place(self) -> str:
         """Spell host and port as `egress.allow` has them."""
-        return Place(self.host, self.port).spelled
+        return HostPort(self.host, self.port).spelled
 
     @property
     def origin(self) -> tuple[str, str, int]:
@@ -98,7 +98,7 @@ def target_of(url: httpx.URL) -> Target:
     return Target(url.scheme, host, port)
 
 
-def check_target(target: Target, egress: Egress) -> None:
+def check_target(target: Target, egress: EgressSettings) -> None:
     """Refuse what could never be reached: local names and addresses that are not listed, some ports.
 
     Raises CapabilityForbidden. What a name resolves to is checked when it is connected to.

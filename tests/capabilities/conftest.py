@@ -23,7 +23,7 @@ from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.demo.workspace import write_workspace
 from planwright.domain.clock import Timer
-from planwright.domain.plan import CheckedStep, Plan, PlanStep
+from planwright.domain.plan import Plan, PlanStep, VerifiedStep
 from planwright.domain.run_context import RunContext
 from planwright.planning.verification import pinned
 from planwright.security.jail import Jail
@@ -166,8 +166,8 @@ def make_bench(stores: Stores, make_world: Callable[..., CallContext]) -> Callab
     return make
 
 
-def _checked(step: PlanStep, found: Capability, gated: bool) -> CheckedStep:
-    return CheckedStep(
+def _checked(step: PlanStep, found: Capability, gated: bool) -> VerifiedStep:
+    return VerifiedStep(
         step=step,
         uid=f"uid_{step.id}",
         needs=(),

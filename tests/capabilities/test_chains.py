@@ -23,8 +23,8 @@ from planwright.capabilities.registry import Registry
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import CapabilityRejected, LedgerConflict
 from planwright.domain.run_context import RunContext
-from planwright.settings.agents import Agent
-from planwright.settings.profile import Profile, in_force
+from planwright.settings.agents import AgentProfile
+from planwright.settings.profile import RunProfile, in_force
 
 
 class Page(BaseModel):
@@ -185,9 +185,9 @@ def test_a_name_that_is_withheld_is_taken(make: Make, make_world: Callable[..., 
         make(step(text="a"), name="plain", everything=narrowed)
 
 
-def reader(world: CallContext) -> Profile:
+def reader(world: CallContext) -> RunProfile:
     """The profile of an agent that may use `web.*` only."""
-    settings = world.settings.model_copy(update={"agents": {"reader": Agent(tools=("web.*",))}})
+    settings = world.settings.model_copy(update={"agents": {"reader": AgentProfile(tools=("web.*",))}})
     return in_force(settings, RunContext(agent="reader"))
 
 

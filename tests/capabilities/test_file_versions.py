@@ -10,7 +10,7 @@ import pytest
 
 from planwright.capabilities.builtin import documents, files
 from planwright.capabilities.call_context import CallContext
-from planwright.checkpoints.effects.file_versions import version_of
+from planwright.checkpoints.effects.file_versions import file_version
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
 from planwright.security.jail import LARGEST
@@ -39,26 +39,26 @@ def restore(world: CallContext, version: str, name: str = "a.txt") -> str:
 def test_a_call_that_is_made_again_returns_the_version_of_the_first_time(
     make_world: MakeWorld, path: Path
 ) -> None:
-    assert [write(make_world(), "new"), write(make_world(), "new")] == [version_of(OLD)] * 2
-    assert write(make_world("key-2"), "new") == version_of(b"new")
-    assert [restore(make_world("key-3"), version_of(OLD)) for _ in range(2)] == [version_of(b"new")] * 2
+    assert [write(make_world(), "new"), write(make_world(), "new")] == [file_version(OLD)] * 2
+    assert write(make_world("key-2"), "new") == file_version(b"new")
+    assert [restore(make_world("key-3"), file_version(OLD)) for _ in range(2)] == [file_version(b"new")] * 2
     assert path.read_bytes() == OLD
 
 
 def test_what_a_person_wrote_between_two_attempts_is_kept_too(make_world: MakeWorld, path: Path) -> None:
     write(make_world(), "new")
     path.write_bytes(b"a person's")
-    assert write(make_world(), "new") == version_of(b"a person's")
-    restore(make_world("key-2"), version_of(b"a person's"))
+    assert write(make_world(), "new") == file_version(b"a person's")
+    restore(make_world("key-2"), file_version(b"a person's"))
     assert path.read_bytes() == b"a person's"
 
 
 def test_a_new_file_goes_and_comes_back(make_world: MakeWorld, tmp_path: Path) -> None:
     assert write(make_world(), "new", "deep/b.md") == ""
-    assert restore(make_world("key-2"), "", "deep/b.md") == version_of(b"new")
+    assert restore(make_world("key-2"), "", "deep/b.md") == file_version(b"new")
     assert not (tmp_path / "deep/b.md").exists()
-    assert restore(make_world("key-2"), "", "deep/b.md") == version_of(b"new")
-    assert restore(make_world("key-3"), version_of(b"new"), "./deep//b.md") == ""
+    assert restore(make_world("key-2"), "", "deep/b.md") == file_version(b"new")
+    assert restore(make_world("key-3"), file_version(b"new"), "./deep//b.md") == ""
     assert (tmp_path / "deep/b.md").read_bytes() == b"new"
 
 
@@ -67,7 +67,7 @@ def test_a_document_that_was_there_is_not_deleted_for_being_created_again(
 ) -> None:
     first = documents.create.function("a.md", make_world(), text="x")
     again = documents.create.function("a.md", make_world("key-2"), text="x")
-    assert (first.version, again.version) == ("", version_of((tmp_path / "a.md").read_bytes()))
+    assert (first.version, again.version) == ("", file_version((tmp_path / "a.md").read_bytes()))
     restore(make_world("key-3"), again.version, "a.md")
     assert (tmp_path / "a.md").exists()
 

@@ -25,10 +25,10 @@ from planwright.capabilities.mcp.hints import Hints
 from planwright.capabilities.mcp.tools import Tool, capability_of
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.stores import open_stores
-from planwright.domain.plan import CheckedStep, Plan, PlanStep
+from planwright.domain.plan import Plan, PlanStep, VerifiedStep
 from planwright.planning.write_conflicts import in_order
 from planwright.security.jail import Jail
-from planwright.settings.mcp import McpServer
+from planwright.settings.mcp import McpServerSettings
 from planwright.settings.settings import load
 
 
@@ -89,7 +89,7 @@ async def unreached(tool: Tool, effect: object, args: object) -> JsonValue:
 def of_server(server: str, name: str) -> Capability:
     """Make a capability of a tool as an MCP server lists it."""
     tool = Tool(name, "", {"type": "object"}, None, HINTS[name])
-    return capability_of(tool, f"{server}.{name}", (), McpServer(), unreached)
+    return capability_of(tool, f"{server}.{name}", (), McpServerSettings(), unreached)
 
 
 MCP = [of_server(server, name) for server in ("one", "two_servers") for name in HINTS]
@@ -105,35 +105,35 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CallContext]:
     stores.close()
 
 
-def step(id_: str, name: str, *after: str, **params: JsonValue) -> CheckedStep:
+def step(id_: str, name: str, *after: str, **params: JsonValue) -> VerifiedStep:
     found = REGISTRY.get(name)
     assert found is not None
     planned = PlanStep(id=id_, capability=name, params=params)
-    return CheckedStep(
+    return VerifiedStep(
         step=planned, uid=id_, needs=after, effect=found.effect, mode=found.mode, risk=found.risk, gated=False
     )
 
 
-def file(id_: str, path: str, *after: str) -> CheckedStep:
+def file(id_: str, path: str, *after: str) -> VerifiedStep:
     return step(id_, "files.write", *after, path=path, text=id_)
 
 
-def reads(id_: str, path: str, *after: str) -> CheckedStep:
+def reads(id_: str, path: str, *after: str) -> VerifiedStep:
     return step(id_, "files.read", *after, path=path)
 
 
-def ask(id_: str, method: str, url: str) -> CheckedStep:
+def ask(id_: str, method: str, url: str) -> VerifiedStep:
     return step(id_, "http.request", method=method, url=url)
 
 
-def agent(id_: str, *tools: str) -> CheckedStep:
+def agent(id_: str, *tools: str) -> VerifiedStep:
     planned = PlanStep(id=id_, tool_hints=tools, description="do it")
-    return CheckedStep(
+    return VerifiedStep(
         step=planned, uid=id_, needs=(), effect="blind", mode="destructive", risk="High", gated=False
     )
 
 
-def edges(steps: list[CheckedStep], world: CallContext, *ended: str) -> list[str]:
+def edges(steps: list[VerifiedStep], world: CallContext, *ended: str) -> list[str]:
     plan = Plan(steps=tuple(entry.step for entry in steps))
     ordered, findings = in_order(plan, steps, ended, REGISTRY, world)
     assert not findings
@@ -141,7 +141,7 @@ def edges(steps: list[CheckedStep], world: CallContext, *ended: str) -> list[str
     return [f"{one.uid}<{entry.uid} {one.resource}" for entry in ordered for one in entry.follows]
 
 
-FILES: dict[str, tuple[list[CheckedStep], list[str]]] = {
+FILES: dict[str, tuple[list[VerifiedStep], list[str]]] = {
     "two files": ([file("a", "x.md"), file("b", "y.md")], []),
     "one file": ([file("a", "x.md"), file("b", "x.md")], ["a<b x.md"]),
     "an order there is": ([file("a", "x.md"), file("b", "x.md", "a")], []),
@@ -177,7 +177,7 @@ FILES: dict[str, tuple[list[CheckedStep], list[str]]] = {
         ["a<b x.md"],
     ),
 }
-OTHERS: dict[str, tuple[list[CheckedStep], list[str]]] = {
+OTHERS: dict[str, tuple[list[VerifiedStep], list[str]]] = {
     "tickets": ([step(i, "tickets.create", title="t") for i in "abc"], []),
     "posts": ([step(i, "channel.post", text="t") for i in "ab"], []),
     "mails": ([step(i, "mail.send", to=["a@b.c"], text="t") for i in "ab"], []),
@@ -280,7 +280,7 @@ OTHERS: dict[str, tuple[list[CheckedStep], list[str]]] = {
 
 @pytest.mark.parametrize(("steps", "added"), [*FILES.values(), *OTHERS.values()], ids=[*FILES, *OTHERS])
 def test_steps_that_use_the_same_things_keep_the_order_of_their_plan(
-    world: CallContext, steps: list[CheckedStep], added: list[str]
+    world: CallContext, steps: list[VerifiedStep], added: list[str]
 ) -> None:
     assert edges(steps, world) == added
 
@@ -310,4 +310,4 @@ def test_a_capability_that_cannot_say_what_it_writes_is_not_permitted(world: Cal
 
 def test_a_step_of_an_old_checkpoint_follows_nobody() -> None:
     fields = file("a", "x.md").model_dump(exclude={"follows"})
-    assert CheckedStep.model_validate(fields).follows == ()
+    assert VerifiedStep.model_validate(fields).follows == ()

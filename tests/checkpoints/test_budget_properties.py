@@ -19,12 +19,12 @@ from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR, Amount, Budge
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.domain.errors import BudgetExceeded, ProviderBudgetExceeded
-from planwright.settings.agents import RunBudget
-from planwright.settings.provider_budget import ProviderBudget
+from planwright.settings.agents import RunBudgetSettings
+from planwright.settings.provider_budget import ProviderBudgetSettings
 
 TTL = 600
 DAILY, MONTHLY, OF_RUN = 300, 500, 400
-WITHIN = ProviderBudget(daily_tokens=DAILY, monthly_cost=Decimal(MONTHLY) / MICRO_CENTS_PER_DOLLAR)
+WITHIN = ProviderBudgetSettings(daily_tokens=DAILY, monthly_cost=Decimal(MONTHLY) / MICRO_CENTS_PER_DOLLAR)
 RUNS, TENANTS, PROVIDERS = ("run_1", "run_2"), ("acme", "globex"), ("near", "far")
 SPANS = st.sampled_from([1, TTL - 1, TTL, 7200, 86_400, 27 * 86_400])
 
@@ -100,7 +100,7 @@ class Spending(RuleBasedStateMachine):
             provider,
             "model",
             Amount(tokens, cost=cost),
-            RunBudget(tokens=OF_RUN),
+            RunBudgetSettings(tokens=OF_RUN),
             self.now,
             within=WITHIN,
         )

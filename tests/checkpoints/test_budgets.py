@@ -15,15 +15,15 @@ from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR, Amount, Budge
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.domain.errors import BudgetExceeded
-from planwright.settings.agents import RunBudget
+from planwright.settings.agents import RunBudgetSettings
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 TTL = 600
-NO_LIMITS = RunBudget()
+NO_LIMITS = RunBudgetSettings()
 
 
-def limits(**given: object) -> RunBudget:
-    return RunBudget.model_validate(given)
+def limits(**given: object) -> RunBudgetSettings:
+    return RunBudgetSettings.model_validate(given)
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def budgets(tmp_path: Path) -> Iterator[Budgets]:
 
 
 async def reserve(
-    budgets: Budgets, amount: Amount, within: RunBudget, run_id: str = "run_1", at: datetime = NOW
+    budgets: Budgets, amount: Amount, within: RunBudgetSettings, run_id: str = "run_1", at: datetime = NOW
 ) -> str:
     return await budgets.reserve(run_id, "acme", "openai", "model", amount, within, at)
 
@@ -77,7 +77,7 @@ def test_8_threads_on_2_stores_with_50_reservations_each_never_overspend(tmp_pat
     ids=["tokens", "calls", "cost", "only the limit that is reached"],
 )
 async def test_a_call_that_would_overspend_is_refused_by_the_name_of_the_limit(
-    budgets: Budgets, within: RunBudget, amount: Amount, name: str
+    budgets: Budgets, within: RunBudgetSettings, amount: Amount, name: str
 ) -> None:
     with pytest.raises(BudgetExceeded) as refused:
         await reserve(budgets, amount, within)
@@ -99,7 +99,7 @@ async def test_a_call_that_would_overspend_is_refused_by_the_name_of_the_limit(
     ids=["tokens", "calls", "cost", "free", "unpriced", "no limits"],
 )
 async def test_a_call_that_just_fits_is_let_through(
-    budgets: Budgets, within: RunBudget, amount: Amount
+    budgets: Budgets, within: RunBudgetSettings, amount: Amount
 ) -> None:
     assert await reserve(budgets, amount, within)
 
@@ -151,7 +151,7 @@ async def test_a_call_of_unknown_price_is_counted_as_unpriced_and_not_as_free(bu
 
 
 async def test_a_tenth_of_a_cent_is_not_lost_to_rounding(budgets: Budgets) -> None:
-    within = RunBudget(tokens=None, tool_calls=None, cost=Decimal("0.003"))
+    within = RunBudgetSettings(tokens=None, tool_calls=None, cost=Decimal("0.003"))
     each = MICRO_CENTS_PER_DOLLAR // 1000
     for _ in range(3):
         await reserve(budgets, Amount(cost=each), within)

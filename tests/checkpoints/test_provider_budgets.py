@@ -15,13 +15,13 @@ from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR, Amount, Budge
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.domain.errors import BudgetExceeded, ProviderBudgetExceeded
-from planwright.settings.agents import RunBudget
-from planwright.settings.provider_budget import ProviderBudget
+from planwright.settings.agents import RunBudgetSettings
+from planwright.settings.provider_budget import ProviderBudgetSettings
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 TTL = 600
 DOLLAR = MICRO_CENTS_PER_DOLLAR
-HUNDRED = ProviderBudget(daily_tokens=100)
+HUNDRED = ProviderBudgetSettings(daily_tokens=100)
 
 
 @pytest.fixture
@@ -31,30 +31,32 @@ def budgets(tmp_path: Path) -> Iterator[Budgets]:
     database.close()
 
 
-def limits(**given: object) -> ProviderBudget:
-    return ProviderBudget.model_validate(given)
+def limits(**given: object) -> ProviderBudgetSettings:
+    return ProviderBudgetSettings.model_validate(given)
 
 
 async def reserve(
     budgets: Budgets,
     amount: Amount,
-    within: ProviderBudget,
+    within: ProviderBudgetSettings,
     *,
     at: datetime = NOW,
     run: str = "run_1",
     tenant: str = "acme",
     provider: str = "local",
-    run_limits: RunBudget | None = None,
+    run_limits: RunBudgetSettings | None = None,
 ) -> str:
-    chosen = run_limits or RunBudget()
+    chosen = run_limits or RunBudgetSettings()
     return await budgets.reserve(run, tenant, provider, "model", amount, chosen, at, within=within)
 
 
 async def use(budgets: Budgets, amount: Amount, at: datetime = NOW, **more: str) -> None:
-    await budgets.settle(await reserve(budgets, amount, ProviderBudget(), at=at, **more), amount)  # type: ignore[arg-type]
+    await budgets.settle(await reserve(budgets, amount, ProviderBudgetSettings(), at=at, **more), amount)  # type: ignore[arg-type]
 
 
-async def fits(budgets: Budgets, amount: Amount, within: ProviderBudget, at: datetime, **more: str) -> bool:
+async def fits(
+    budgets: Budgets, amount: Amount, within: ProviderBudgetSettings, at: datetime, **more: str
+) -> bool:
     try:
         kept = await reserve(budgets, amount, within, at=at, **more)  # type: ignore[arg-type]
     except ProviderBudgetExceeded:
@@ -89,7 +91,7 @@ async def fits(budgets: Budgets, amount: Amount, within: ProviderBudget, at: dat
     ids=["tokens a day", "cost a month", "none at all"],
 )
 async def test_a_call_over_a_limit_is_refused_by_provider_and_limit(
-    budgets: Budgets, within: ProviderBudget, amount: Amount, name: str, says: str
+    budgets: Budgets, within: ProviderBudgetSettings, amount: Amount, name: str, says: str
 ) -> None:
     with pytest.raises(ProviderBudgetExceeded) as refused:
         await reserve(budgets, amount, within)
@@ -105,7 +107,7 @@ async def test_a_call_over_a_limit_is_refused_by_provider_and_limit(
     ids=["day", "month"],
 )
 async def test_a_refusal_says_when_the_provider_serves_again(
-    budgets: Budgets, within: ProviderBudget, until: str
+    budgets: Budgets, within: ProviderBudgetSettings, until: str
 ) -> None:
     with pytest.raises(ProviderBudgetExceeded) as refused:
         await reserve(budgets, Amount(tokens=101, cost=1), within)
@@ -119,13 +121,13 @@ async def test_what_just_fits_is_let_through(budgets: Budgets) -> None:
 @pytest.mark.parametrize(
     ("within", "run_limits", "setting"),
     [
-        (limits(monthly_cost=100), RunBudget(), "providers.local.monthly_cost"),
-        (limits(), RunBudget.model_validate({"cost": 100}), "budgets.run.cost"),
+        (limits(monthly_cost=100), RunBudgetSettings(), "providers.local.monthly_cost"),
+        (limits(), RunBudgetSettings.model_validate({"cost": 100}), "budgets.run.cost"),
     ],
     ids=["of the provider", "of the run"],
 )
 async def test_an_unknown_price_is_refused_where_the_cost_is_limited(
-    budgets: Budgets, within: ProviderBudget, run_limits: RunBudget, setting: str
+    budgets: Budgets, within: ProviderBudgetSettings, run_limits: RunBudgetSettings, setting: str
 ) -> None:
     with pytest.raises(ProviderBudgetExceeded) as refused:
         await reserve(budgets, Amount(tokens=1, cost=None), within, run_limits=run_limits)
@@ -139,13 +141,13 @@ async def test_an_unknown_price_is_let_through_where_only_tokens_are_limited(bud
 
 
 async def test_a_call_of_a_capability_has_no_price_and_no_provider(budgets: Budgets) -> None:
-    one, run = Amount(calls=1), RunBudget.model_validate({"cost": 0})
+    one, run = Amount(calls=1), RunBudgetSettings.model_validate({"cost": 0})
     assert await budgets.reserve("run_1", "acme", "files.read", "tool", one, run, NOW)
 
 
 async def test_the_limit_of_a_run_ends_it_before_its_provider_is_benched(budgets: Budgets) -> None:
     with pytest.raises(BudgetExceeded) as refused:
-        await reserve(budgets, Amount(tokens=101, cost=0), HUNDRED, run_limits=RunBudget(tokens=100))
+        await reserve(budgets, Amount(tokens=101, cost=0), HUNDRED, run_limits=RunBudgetSettings(tokens=100))
     assert not isinstance(refused.value, ProviderBudgetExceeded)
     assert refused.value.limit == "budgets.run.tokens"
 
@@ -221,25 +223,27 @@ async def test_a_reservation_counts_until_it_expires(budgets: Budgets) -> None:
 
 
 async def test_calls_of_capabilities_are_no_tokens_of_a_provider(budgets: Budgets) -> None:
-    await budgets.reserve("run_1", "acme", "local", "tool", Amount(tokens=100, calls=1), RunBudget(), NOW)
+    await budgets.reserve(
+        "run_1", "acme", "local", "tool", Amount(tokens=100, calls=1), RunBudgetSettings(), NOW
+    )
     assert await fits(budgets, Amount(tokens=100, cost=0), HUNDRED, NOW)
 
 
 @pytest.mark.parametrize(("used", "near"), [(79, False), (80, True), (100, True), (120, True)])
 async def test_a_limit_is_near_from_80_percent_on(budgets: Budgets, used: int, near: bool) -> None:
     await use(budgets, Amount(tokens=used, cost=0))
-    found = await budgets.near("run_1", RunBudget(tokens=100), NOW, "acme", "local", HUNDRED)
+    found = await budgets.near("run_1", RunBudgetSettings(tokens=100), NOW, "acme", "local", HUNDRED)
     expected = ["budgets.run.tokens", "providers.local.daily_tokens"] if near else []
     assert [limit.setting for limit in found] == expected
 
 
 async def test_what_is_only_reserved_is_no_reason_to_warn(budgets: Budgets) -> None:
     await reserve(budgets, Amount(tokens=100, cost=0), HUNDRED)
-    assert await budgets.near("run_1", RunBudget(tokens=100), NOW, "acme", "local", HUNDRED) == []
+    assert await budgets.near("run_1", RunBudgetSettings(tokens=100), NOW, "acme", "local", HUNDRED) == []
 
 
 async def test_a_limit_of_nothing_is_not_near_before_anything_is_used(budgets: Budgets) -> None:
-    assert await budgets.near("run_1", RunBudget(tokens=0), NOW) == []
+    assert await budgets.near("run_1", RunBudgetSettings(tokens=0), NOW) == []
 
 
 def test_threads_on_several_stores_never_overspend_a_day(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.domain.errors import RunError
 from planwright.domain.lease import Lease
-from planwright.domain.plan import CheckedStep, Plan, PlanStep
+from planwright.domain.plan import Plan, PlanStep, VerifiedStep
 from planwright.domain.results import TERMINAL, RunStatus
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -24,7 +24,7 @@ Begin = Callable[..., Awaitable[Lease]]
 STEP = PlanStep(id="s1", capability="a.b")
 CARD: dict[str, JsonValue] = {"steps": []}
 PLAN = Plan(plan_id="plan_1", goal="g", steps=(STEP,))
-CHECKED = CheckedStep(
+CHECKED = VerifiedStep(
     step=STEP, uid="uid_1", needs=(), effect="pure", mode="read_only", risk="None", gated=False, reason="r"
 )
 

@@ -28,7 +28,7 @@ from tests.patience import PATIENCE_S
 
 STEP = plan.PlanStep(id="s1", capability="mail.search", params={"query": "invoice", "nested": [{"a": None}]})
 CRITERION = plan.Criterion(cel="output.count > 0")
-CHECKED = plan.CheckedStep(
+CHECKED = plan.VerifiedStep(
     step=STEP, uid="step_1", needs=("step_0",), effect="pure", mode="read_only", risk="Low", gated=False
 )
 CALL = chains.ChainCall(id="1", capability="mail.search", arguments={"query": "{{input.topic}}"})
@@ -42,13 +42,13 @@ SAMPLES: dict[type, Any] = {
     plan.Plan: plan.Plan(plan_id="plan_1", goal="g", steps=(STEP,)),
     plan.PlanStep: STEP.model_copy(update={"success_criteria": CRITERION}),
     plan.Criterion: CRITERION,
-    plan.CheckedStep: CHECKED,
+    plan.VerifiedStep: CHECKED,
     results.StepResult: results.StepResult(
         uid="step_1", step_id="s1", capability="mail.search", status="completed", output={"count": 3}
     ),
     results.StepScore: SCORE,
     compaction.Compaction: compaction.Compaction(upto="m1", summary="s", kept="m0", left_out=3),
-    results.Verdict: results.Verdict(run_id="r", plan_id="p", verdict="accept", step_scores=(SCORE,)),
+    results.RunVerdict: results.RunVerdict(run_id="r", plan_id="p", verdict="accept", step_scores=(SCORE,)),
     results.Finding: results.Finding(code="cycle", step_id="s1", message="m", fix="f"),
     state.ModelRoute: ROUTE,
     state.PlanningDecision: state.PlanningDecision(mode="auto", score=3, planned=True, complex=True),

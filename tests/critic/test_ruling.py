@@ -11,8 +11,8 @@ from planwright.critic.facts import StepFacts, facts_hash
 from planwright.critic.gathering import needing, retried, retries_of
 from planwright.critic.ruling import Means, run_verdict, score_step
 from planwright.domain.envelope import EffectRecord, LaneCall, LaneEnvelope
-from planwright.domain.plan import CheckedStep, PlanStep
-from planwright.domain.results import RubricAnswer, StepResult, StepScore, Verdict
+from planwright.domain.plan import PlanStep, VerifiedStep
+from planwright.domain.results import RubricAnswer, RunVerdict, StepResult, StepScore
 from planwright.domain.risk import Risk
 
 MEANS = Means(replans=1, retries=1)
@@ -21,9 +21,9 @@ DONE = EffectRecord(
 )
 
 
-def step(uid: str = "u1", *needs: str, risk: Risk = "Low", **more: Any) -> CheckedStep:
+def step(uid: str = "u1", *needs: str, risk: Risk = "Low", **more: Any) -> VerifiedStep:
     fixed = {"uid": uid, "needs": needs, "effect": "pure", "mode": "read_only", "risk": risk, "gated": False}
-    return CheckedStep.model_validate({"step": PlanStep(id="s1", capability="work.read", **more), **fixed})
+    return VerifiedStep.model_validate({"step": PlanStep(id="s1", capability="work.read", **more), **fixed})
 
 
 def facts(**more: Any) -> StepFacts:
@@ -182,7 +182,7 @@ def test_the_same_facts_have_the_same_hash_and_the_same_score_and_others_another
 
 def test_what_the_critic_had_run_again_counts_as_failed_and_as_a_retry() -> None:
     marked = score(facts(**UNMET))
-    verdicts = {"p": Verdict(run_id="r", plan_id="p", verdict="retry", step_scores=(marked,))}
+    verdicts = {"p": RunVerdict(run_id="r", plan_id="p", verdict="retry", step_scores=(marked,))}
     again = retried(verdicts, {"u1": facts().result, "u2": facts().result})
     assert {uid: (one.status, one.code) for uid, one in again.items()} == {
         "u1": ("failed", "criteria_not_met")

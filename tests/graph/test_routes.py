@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from planwright.domain.plan import CheckedStep, Plan, PlanStep
-from planwright.domain.results import TERMINAL, Finding, StepResult, Verdict
+from planwright.domain.plan import Plan, PlanStep, VerifiedStep
+from planwright.domain.results import TERMINAL, Finding, RunVerdict, StepResult
 from planwright.graph import routes
 from planwright.planning.step_identity import uid_of
 from planwright.state.agent_state import AgentState, PlanningDecision
@@ -33,7 +33,7 @@ ONE = [HumanMessage("a")]
 TWO = [HumanMessage("a"), AIMessage("b"), HumanMessage("c")]
 UNKNOWN = Finding(code="unknown_capability", message="m")
 CYCLE = Finding(code="cycle", message="m")
-CHECKED = CheckedStep(
+CHECKED = VerifiedStep(
     step=PlanStep(id="s", capability="a.b"),
     uid="u",
     needs=(),
@@ -135,7 +135,7 @@ async def test_only_an_approval_leads_to_execution(values: dict[str, Any], expec
 async def test_the_verdict_leads_back_to_the_planner_or_to_words(
     ruling: str, closing: str, expected: str
 ) -> None:
-    verdict = Verdict.model_validate({"run_id": "r", "plan_id": "p", "verdict": ruling})
+    verdict = RunVerdict.model_validate({"run_id": "r", "plan_id": "p", "verdict": ruling})
     assert await routes.after_score(state(verdict=verdict, plan=plan("a.b", closing))) == expected
 
 

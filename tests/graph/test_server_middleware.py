@@ -9,11 +9,11 @@ import pytest
 
 from planwright.graph.server_middleware import caller_of, misdirected, unauthenticated
 from planwright.security.credentials import Caller, Credentials
-from planwright.settings.server import Server
+from planwright.settings.server import ServerSettings
 
 START, ADA = "s" * 43, "a" * 43
 DIGEST = hashlib.sha256(ADA.encode()).hexdigest()
-HOSTED = Server(hosts=("agents.example.com",))
+HOSTED = ServerSettings(hosts=("agents.example.com",))
 LOCAL, OUTSIDE = ("127.0.0.1", 2024), ("203.0.113.7", 443)
 
 
@@ -28,9 +28,9 @@ def scope(server: Any = LOCAL, path: str = "/threads/search", **headers: str | l
     return {"type": "http", "method": "POST", "path": path, "headers": pairs, "server": server}
 
 
-def status(given: dict[str, Any], server: Server | None = None) -> int | None:
+def status(given: dict[str, Any], server: ServerSettings | None = None) -> int | None:
     """Say with which status a request is refused before anybody asks for its token."""
-    refused = misdirected(given, server or Server())
+    refused = misdirected(given, server or ServerSettings())
     return refused.status if refused else None
 
 
@@ -55,7 +55,7 @@ def test_another_host_is_refused(host: str | list[str]) -> None:
 
 def test_off_the_loopback_interface_only_listed_hosts_are_ours() -> None:
     assert status(scope(OUTSIDE, host="agents.example.com"), HOSTED) is None
-    assert status(scope(OUTSIDE, host="agents.example.com"), Server()) == 403
+    assert status(scope(OUTSIDE, host="agents.example.com"), ServerSettings()) == 403
     assert status(scope(OUTSIDE, host="other.example.com"), HOSTED) == 403
 
 

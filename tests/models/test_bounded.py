@@ -18,8 +18,8 @@ from planwright.domain.errors import ModelError, ModelInterrupted, ModelOutputIn
 from planwright.models.bounded import MOST_EVENTS
 from planwright.models.failover.classify import classify
 from planwright.models.providers.openai_compatible import chat_model
-from planwright.models.replies.stream_watch import FirstWords
-from planwright.settings.providers import Provider
+from planwright.models.replies.stream_watch import StreamWatch
+from planwright.settings.providers import ProviderSettings
 from tests.wire.conftest import Serve
 from tests.wire.scripted_server import Reply, ScriptedServer, calls, refuses, says
 
@@ -38,7 +38,7 @@ def serve() -> Iterator[Serve]:
 @asynccontextmanager
 async def model_of(server: ScriptedServer) -> AsyncIterator[BaseChatModel]:
     """Open the chat model of a provider, and close its connections."""
-    model: Any = chat_model("mine", Provider(base_url=server.base_url, api_key_env=None, model="m"))
+    model: Any = chat_model("mine", ProviderSettings(base_url=server.base_url, api_key_env=None, model="m"))
     yield model
     await model.root_async_client.close()
 
@@ -143,7 +143,7 @@ async def test_a_compressed_reply_is_not_read(serve: Serve) -> None:
 
 
 def test_what_a_reader_has_seen_is_not_asked_for_again() -> None:
-    words = FirstWords(aloud=True)
+    words = StreamWatch(aloud=True)
     words.begun, words.text = True, "Dear all"
     failure = words.failure(ModelOutputInvalid("the reply has too much", "answer with fewer words"))
     assert isinstance(failure, ModelInterrupted)

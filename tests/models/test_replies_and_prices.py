@@ -17,10 +17,10 @@ from planwright.domain.errors import (
     ModelUnavailable,
 )
 from planwright.models.json_reply import read_json
-from planwright.models.providers.pricing import heard, price, used_in_vain, worst_price
+from planwright.models.providers.pricing import estimated_reply_tokens, price, used_in_vain, worst_price
 from planwright.models.providers.router import EMBEDDED
 from planwright.models.scripted import ScriptedModel
-from planwright.settings.provider_budget import Prices
+from planwright.settings.provider_budget import PriceSettings
 from planwright.state.agent_state import ModelRoute
 
 WANTED = {"goal": "g", "steps": [{"id": "s1"}]}
@@ -101,7 +101,7 @@ def test_output_costs_more_than_input() -> None:
     assert dear > cheap > 0
 
 
-PRICES = Prices.model_validate({"input_per_million": "0.15", "output_per_million": 0.6})
+PRICES = PriceSettings.model_validate({"input_per_million": "0.15", "output_per_million": 0.6})
 
 
 @pytest.mark.parametrize(
@@ -113,11 +113,16 @@ def test_a_stated_price_is_exact_to_the_micro_cent(sent: int, came_back: int, co
 
 
 def test_a_stated_price_goes_before_the_public_list() -> None:
-    assert price(route("gpt-4o-mini"), 0, 1_000_000, Prices(**dict.fromkeys(Prices.model_fields, 0))) == 0
+    assert (
+        price(
+            route("gpt-4o-mini"), 0, 1_000_000, PriceSettings(**dict.fromkeys(PriceSettings.model_fields, 0))
+        )
+        == 0
+    )
 
 
 def test_a_part_of_a_micro_cent_counts_as_a_whole_one() -> None:
-    tiny = Prices.model_validate({"input_per_million": "0.001", "output_per_million": 0})
+    tiny = PriceSettings.model_validate({"input_per_million": "0.001", "output_per_million": 0})
     assert [price(route("m"), tokens, 0, tiny) for tokens in (0, 1, 10, 11)] == [0, 1, 1, 2]
 
 
@@ -163,7 +168,7 @@ def test_a_failed_call_counts_where_its_provider_may_have_worked(error: ModelErr
     ids=["words", "nothing", "nonsense"],
 )
 def test_a_reply_without_a_count_is_counted_by_its_length(reply: AIMessage, tokens: int) -> None:
-    assert heard(reply) == tokens
+    assert estimated_reply_tokens(reply) == tokens
 
 
 def test_a_script_is_replied_in_order_and_its_end_repeated() -> None:

@@ -11,7 +11,7 @@ from planwright.domain.errors import SetupError
 from planwright.domain.model_hint import ModelHint
 from planwright.models.providers.matching import step_route
 from planwright.models.providers.router import EMBEDDED, Router
-from planwright.models.roles import ROLES, check_roles, holds, listed_roles, role_route, serving
+from planwright.models.roles import ROLES, can_read, check_roles, listed_roles, role_route, serving
 from planwright.models.scripted import ScriptedModel
 from planwright.settings.settings import Settings, load
 from planwright.state.agent_state import ModelRoute
@@ -101,9 +101,9 @@ def test_a_call_that_is_too_long_for_its_role_goes_to_the_model_of_the_run(tmp_p
     chosen = settings(tmp_path, fast="small", critic="big")
     run = Router(chosen).route()
     fast = serving(chosen, "fast", run)
-    assert holds(fast, run, 8_000)
-    assert not holds(fast, run, 8_001)
-    assert holds(run, fast, 1_000_000)  # the run's own holds no more
+    assert can_read(fast, run, 8_000)
+    assert not can_read(fast, run, 8_001)
+    assert can_read(run, fast, 1_000_000)  # the run's own holds no more
 
 
 def test_the_role_agent_does_a_step_unless_the_hint_of_the_step_asks_for_another(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from planwright.checkpoints.budgets import Spent
 from planwright.cli.views.rendering import model_use_text
 from planwright.planning.estimate import Estimate, in_all, over_budget
-from planwright.settings.profile import Limits
+from planwright.settings.profile import RunLimits
 
 NOTHING = Spent(0, 0, 0, 0, 0)
 SENT = {"tool_calls": 2, "model_calls": 1, "tokens": 300, "cost": 60, "at_least": False}
@@ -18,8 +18,8 @@ NEEDED = Estimate.model_validate({**SENT, "room_tokens": 4096, "room_cost": 1000
 AGENTIC = NEEDED.model_copy(update={"at_least": True, "model_calls": 2})
 
 
-def limits(**given: Any) -> Limits:
-    return Limits.model_validate(given)
+def limits(**given: Any) -> RunLimits:
+    return RunLimits.model_validate(given)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def limits(**given: Any) -> Limits:
     ],
     ids=["no limits", "calls", "tokens", "tokens beside those used", "cost"],
 )
-def test_a_plan_that_just_fits_in_is_let_through(within: Limits, spent: Spent) -> None:
+def test_a_plan_that_just_fits_in_is_let_through(within: RunLimits, spent: Spent) -> None:
     assert over_budget(NEEDED, spent, within) == []
 
 
@@ -79,7 +79,7 @@ def test_a_plan_that_just_fits_in_is_let_through(within: Limits, spent: Spent) -
     ids=["calls", "calls of an agent", "tokens", "of an agent's own limit", "cost"],
 )
 def test_a_plan_that_does_not_fit_in_is_a_finding(
-    needed: Estimate, within: Limits, spent: Spent, says: str
+    needed: Estimate, within: RunLimits, spent: Spent, says: str
 ) -> None:
     assert [str(finding) for finding in over_budget(needed, spent, within)] == [says]
 

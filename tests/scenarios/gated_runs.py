@@ -12,7 +12,7 @@ from langgraph.errors import InvalidUpdateError
 from langgraph.types import Command
 
 from planwright.domain.errors import GateError, PlanwrightError, RunError
-from planwright.domain.plan import CheckedStep, Plan
+from planwright.domain.plan import Plan, VerifiedStep
 from planwright.models.scripted import ScriptedModel
 
 if TYPE_CHECKING:
@@ -88,10 +88,10 @@ class GatedRun:
         """Make a plan and its verified step that nobody has seen, to be put in place of the real ones."""
         written = {"id": "s1", "capability": capability, "params": {"name": "harmful"}}
         plan = Plan.model_validate({"goal": "Do it", "steps": [{**written, "estimated_risk": "Medium"}]})
-        real: CheckedStep = self.state["checked"][0]
+        real: VerifiedStep = self.state["checked"][0]
         return {"plan": plan, "checked": [real.model_copy(update={"step": plan.steps[0], "gated": False})]}
 
-    def hinted(self, *tools: str) -> list[CheckedStep]:
+    def hinted(self, *tools: str) -> list[VerifiedStep]:
         """Give the agent of the first step other tools than the plan does."""
         (real,) = self.state["checked"]
         return [real.model_copy(update={"step": real.step.model_copy(update={"tool_hints": tools})})]

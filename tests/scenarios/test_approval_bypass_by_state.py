@@ -17,7 +17,7 @@ from langgraph.types import Command, StateUpdate
 
 from planwright.domain.errors import PlanwrightError
 from planwright.domain.plan import Plan
-from planwright.domain.results import StepResult, Verdict
+from planwright.domain.results import RunVerdict, StepResult
 from planwright.state.agent_state import Attempts, PlanningDecision
 from tests.scenarios.gated_runs import (
     GatedRun,
@@ -106,7 +106,7 @@ MORE: dict[str, tuple[Gated, str, Values]] = {
         plan_gate,
         "score",
         lambda run: {
-            "verdict": Verdict(
+            "verdict": RunVerdict(
                 run_id=run.asked["run_id"],
                 plan_id=run.state["plan"].plan_id,
                 verdict="replan",

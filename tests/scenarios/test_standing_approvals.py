@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from planwright.checkpoints.consent.approval_scope import Remember
+from planwright.checkpoints.consent.approval_scope import ApprovalScope
 from planwright.checkpoints.consent.gate import Decision
 from planwright.domain.errors import GateError, SetupError
 from planwright.graph.agent import Agent
@@ -210,7 +210,7 @@ def test_a_crash_between_approval_and_rule_loses_no_rule(scene: Scene) -> None:
     agent = sender(scene, scene.calls(SEND), "one")
     scene.ask(agent, "Send it")
     (asked,) = agent.get_state(scene.config).interrupts
-    remember = Remember(scope="always")
+    remember = ApprovalScope(scope="always")
     given = Decision(answer="approve", decided_by="me", channel="cli", remember=remember)
     asyncio.run(agent.stores.gates.decide(asked.value["gate_id"], given, utc_now()))
     assert rules(scene) == []

@@ -15,7 +15,7 @@ from langgraph.types import Overwrite
 
 from planwright.checkpoints.serde import AllowListedSerializer
 from planwright.domain.errors import PlanwrightError
-from planwright.domain.plan import CheckedStep, Plan
+from planwright.domain.plan import Plan, VerifiedStep
 from planwright.domain.results import StepResult
 from planwright.models.scripted import ScriptedModel
 
@@ -38,10 +38,10 @@ def agent(scene: Scene) -> Agent:
     return agent
 
 
-def checked(agent: Agent, scene: Scene) -> CheckedStep:
+def checked(agent: Agent, scene: Scene) -> VerifiedStep:
     """Read the one verified step of the plan from the state."""
     (found,) = agent.get_state(scene.config).values["checked"]
-    assert isinstance(found, CheckedStep)
+    assert isinstance(found, VerifiedStep)
     return found
 
 

@@ -12,7 +12,7 @@ import pytest
 from planwright.domain.errors import SetupError
 from planwright.security.credentials import Caller, login_name, read_credentials
 from planwright.security.redaction.known_secrets import known_secrets
-from planwright.settings.settings import load, read
+from planwright.settings.settings import load, parse_settings
 
 START, ADA, BOB = "s" * 43, "a" * 43, "b" * 43
 TOKENS = f"""
@@ -95,4 +95,4 @@ def test_tokens_are_secrets(settings_file: Path, monkeypatch: pytest.MonkeyPatch
 )
 def test_a_setting_that_would_open_too_much_is_refused(tmp_path: Path, text: str, wrong: str) -> None:
     with pytest.raises(SetupError, match=wrong):
-        read(text, tmp_path / "planwright.toml")
+        parse_settings(text, tmp_path / "planwright.toml")

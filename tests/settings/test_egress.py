@@ -7,27 +7,27 @@ from pathlib import Path
 import pytest
 
 from planwright.domain.errors import SetupError
-from planwright.settings.egress import Egress, Place, ends_in_number, read_place
+from planwright.settings.egress import EgressSettings, HostPort, ends_in_number, read_host_port
 from planwright.settings.settings import load
 
 
 @pytest.mark.parametrize(
     ("entry", "place"),
     [
-        ("a.example", Place("a.example", None)),
-        ("A.Example:8080", Place("a.example", 8080)),
-        ("localhost", Place("localhost", None)),
-        ("127.0.0.1:80", Place("127.0.0.1", 80)),
-        ("::1", Place("::1", None)),
-        ("::1:80", Place("::1:80", None)),
-        ("[::1]", Place("::1", None)),
-        ("[0:0:0:0:0:0:0:1]:80", Place("::1", 80)),
-        ("xn--bcher-kva.example", Place("xn--bcher-kva.example", None)),
+        ("a.example", HostPort("a.example", None)),
+        ("A.Example:8080", HostPort("a.example", 8080)),
+        ("localhost", HostPort("localhost", None)),
+        ("127.0.0.1:80", HostPort("127.0.0.1", 80)),
+        ("::1", HostPort("::1", None)),
+        ("::1:80", HostPort("::1:80", None)),
+        ("[::1]", HostPort("::1", None)),
+        ("[0:0:0:0:0:0:0:1]:80", HostPort("::1", 80)),
+        ("xn--bcher-kva.example", HostPort("xn--bcher-kva.example", None)),
     ],
 )
-def test_an_entry_is_a_host_with_or_without_a_port(entry: str, place: Place) -> None:
-    assert read_place(entry) == place
-    assert read_place(place.spelled) == place
+def test_an_entry_is_a_host_with_or_without_a_port(entry: str, place: HostPort) -> None:
+    assert read_host_port(entry) == place
+    assert read_host_port(place.spelled) == place
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_what_is_no_entry_is_refused_with_its_line(tmp_path: Path, entry: str) -
 
 
 def test_a_port_is_named_only_by_an_entry_that_has_it() -> None:
-    egress = Egress(allow=("a.example", "b.example:6379"))
+    egress = EgressSettings(allow=("a.example", "b.example:6379"))
     assert egress.allows("a.example", 6379)
     assert not egress.names("a.example", 6379)
     assert egress.names("b.example", 6379)
@@ -54,7 +54,7 @@ def test_a_port_is_named_only_by_an_entry_that_has_it() -> None:
 
 
 def test_hosts_that_honour_keys_are_another_list() -> None:
-    egress = Egress(allow=("a.example",), idempotent=("b.example:443",))
+    egress = EgressSettings(allow=("a.example",), idempotent=("b.example:443",))
     assert egress.honours_keys("b.example", 443)
     assert not egress.honours_keys("b.example", 80)
     assert not egress.honours_keys("a.example", 443)

@@ -11,7 +11,7 @@ import pytest
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import MODES, Mode
 from planwright.domain.run_context import RunContext
-from planwright.settings.profile import Profile, in_force
+from planwright.settings.profile import RunProfile, in_force
 from planwright.settings.settings import load
 
 WRITER = {
@@ -29,7 +29,7 @@ WORKSPACE: dict[str, Any] = {
 }
 
 
-def profile(folder: Path, agent: dict[str, Any] | None = None, **options: Any) -> Profile:
+def profile(folder: Path, agent: dict[str, Any] | None = None, **options: Any) -> RunProfile:
     settings = load(folder, agents={"writer": agent or {}}, **WORKSPACE)
     return in_force(settings, RunContext(agent="writer", **options))
 

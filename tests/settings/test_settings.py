@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from planwright.domain.errors import SetupError
-from planwright.settings.providers import Provider
+from planwright.settings.providers import ProviderSettings
 from planwright.settings.settings import FILE_NAME, api_keys, load
 
 
@@ -215,7 +215,7 @@ def test_the_keys_are_found(
     monkeypatch.setenv("MY_KEY", "mine")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
     monkeypatch.delenv("UNSET_KEY", raising=False)
-    assert api_keys(Provider.model_validate({"model": "m", **given})) == expected
+    assert api_keys(ProviderSettings.model_validate({"model": "m", **given})) == expected
 
 
 def test_a_key_is_never_shown(tmp_path: Path) -> None:

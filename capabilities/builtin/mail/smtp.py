@@ -34,7 +34,7 @@ from planwright.domain.errors import (
     CapabilityUnavailable,
     EffectInDoubt,
 )
-from planwright.settings.mail import Mail
+from planwright.settings.mail import MailSettings
 from planwright.settings.settings import mail_password
 
 _SEVEN_BITS = SMTP.clone(cte_type="7bit")  # what every server takes (RFC 5321 section 2.4)
@@ -126,7 +126,7 @@ async def send(
     )
 
 
-def _client(server: Mail) -> aiosmtplib.SMTP:
+def _client(server: MailSettings) -> aiosmtplib.SMTP:
     try:
         context = None if server.security == "none" else ssl.create_default_context(cafile=server.ca_file)
     except OSError as error:
@@ -157,7 +157,7 @@ async def _offer(client: aiosmtplib.SMTP, sender: str, recipients: Sequence[str]
     return [Refusal(address=address, code=error.code, said=error.message) for address, error in refused]
 
 
-async def _hand_over(client: aiosmtplib.SMTP, message: bytes, server: Mail) -> str:
+async def _hand_over(client: aiosmtplib.SMTP, message: bytes, server: MailSettings) -> str:
     """Give the server the text, and return its answer."""
     try:
         return (await client.data(message)).message
@@ -170,7 +170,7 @@ async def _hand_over(client: aiosmtplib.SMTP, message: bytes, server: Mail) -> s
         ) from error
 
 
-def _nothing_sent(error: Exception, server: Mail) -> CapabilityError:
+def _nothing_sent(error: Exception, server: MailSettings) -> CapabilityError:
     """Say whether it may work later: what the server refuses for good, and what we refuse it, may not."""
     cause = f"{server.host} did not take the mail: {_words(error)}"
     final = isinstance(

@@ -27,7 +27,7 @@ from planwright.domain.errors import (
     EffectInDoubt,
 )
 from planwright.security.egress.network import Network
-from planwright.settings.egress import Egress
+from planwright.settings.egress import EgressSettings
 from tests.loop_clock import LoopClock
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -340,7 +340,7 @@ async def test_a_name_that_leads_inside_is_forbidden_though_a_person_approved_it
     bench = await make_bench(request)
     dns = Dns({"a.example": [[answer]]})
     bench.gateway.call_context = replace(
-        bench.gateway.call_context, network=Network(Egress(), resolve=dns.resolve)
+        bench.gateway.call_context, network=Network(EgressSettings(), resolve=dns.resolve)
     )
     await approve(bench, check_arguments(request, args()))
     with pytest.raises(CapabilityForbidden, match=r"a\.example:80 leads to"):

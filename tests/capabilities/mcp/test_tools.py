@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from planwright.capabilities.mcp.tools import LONGEST, Tool, capability_of, read_tool, wanted
 from planwright.domain.errors import SetupError
-from planwright.settings.mcp import McpServer
+from planwright.settings.mcp import McpServerSettings
 
 HARMLESS = {"readOnlyHint": True}
 
@@ -39,7 +39,7 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], tuple[str, str, str, bool]]] =
 def test_the_users_word_comes_before_the_claims(
     hints: dict[str, Any], settings: dict[str, Any], found: tuple[str, str, str, bool]
 ) -> None:
-    server = McpServer.model_validate(settings)
+    server = McpServerSettings.model_validate(settings)
     made = capability_of(tool(annotations=hints), "one.look", (), server, never)
     assert (made.mode, made.risk, made.effect, made.declared) == found
 
@@ -63,11 +63,11 @@ def test_a_description_is_one_printable_line_of_some_length() -> None:
 )
 def test_settings_choose_the_tools(settings: dict[str, Any], names: list[str]) -> None:
     listed = [tool("look"), tool("get_a"), tool("get_b")]
-    assert [t.name for t in wanted(listed, McpServer.model_validate(settings), "here")] == names
+    assert [t.name for t in wanted(listed, McpServerSettings.model_validate(settings), "here")] == names
 
 
 @pytest.mark.parametrize("settings", [{"tools": {"lok": {}}}, {"allow": ["lok"]}, {"deny": ["lok"]}])
 def test_a_slip_in_the_name_of_a_tool_is_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(SetupError, match=r"here\.\w+: the MCP server has no tool 'lok'") as refused:
-        wanted([tool("look")], McpServer.model_validate(settings), "here")
+        wanted([tool("look")], McpServerSettings.model_validate(settings), "here")
     assert refused.value.next_step == "nearest: look"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from planwright.checkpoints.consent.gate import Answer, Decision, Gate, gate_id
+from planwright.checkpoints.consent.gate import Decision, Gate, GateAnswer, gate_id
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.domain.clock import Timer
@@ -91,7 +91,7 @@ def test_of_two_people_who_answer_at_once_one_decides(stores: Stores, lease: Lea
     asyncio.run(stores.gates.open(gate(), lease))
     together = threading.Barrier(2)
 
-    def answer(word: Answer) -> str:
+    def answer(word: GateAnswer) -> str:
         decision = Decision(answer=word, decided_by=word, channel="terminal")
         together.wait(PATIENCE_S)
         try:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from planwright.checkpoints.effects.ledger import EffectCall, Status
+from planwright.checkpoints.effects.ledger import EffectCall, EffectStatus
 from planwright.checkpoints.stores import Stores
 from planwright.domain.doubt import EffectAnswer
 from planwright.domain.errors import CapabilityForbidden, GateError
@@ -30,7 +30,7 @@ CALL = EffectCall(
 OTHER = replace(CALL, step_uid="step_2")
 
 
-async def settled(stores: Stores, call: EffectCall, status: Status | None, error: str = "?") -> None:
+async def settled(stores: Stores, call: EffectCall, status: EffectStatus | None, error: str = "?") -> None:
     await stores.ledger.intend(call, NOW)
     if status:
         await stores.ledger.settle(call, status, NOW, error=error)

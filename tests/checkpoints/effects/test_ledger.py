@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from planwright.checkpoints.effects.ledger import EffectCall, Status
+from planwright.checkpoints.effects.ledger import EffectCall, EffectStatus
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import LeaseLost, LedgerConflict
@@ -47,7 +47,7 @@ async def test_an_effect_without_an_end_is_known_as_an_old_intent(stores: Stores
     [("done", {"id": 7, "tags": ["ü", None]}, ""), ("failed", None, "no such host"), ("in_doubt", None, "?")],
 )
 async def test_a_settled_effect_is_replayed_from_its_record(
-    stores: Stores, begin: Begin, status: Status, result: JsonValue, error: str
+    stores: Stores, begin: Begin, status: EffectStatus, result: JsonValue, error: str
 ) -> None:
     await begin()
     await stores.ledger.intend(CALL, NOW)

@@ -18,7 +18,7 @@ from planwright.cli.session.frame import frame, left_behind
 from planwright.cli.session.run_view import RunView, fold, resumed_view, with_answer_piece
 from planwright.cli.views.run_views import recorded_events
 from planwright.graph.building import build_graph
-from planwright.settings.agents import RunBudget
+from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.settings import load
 from tests.cli.conftest import Waiting
 from tests.cli.desk import Desk
@@ -26,7 +26,7 @@ from tests.cli.desk import Desk
 SIZES = [(79, 23), (119, 39)]
 STEPS = 20
 LONG = "Grüße 日本語のとても長い引数 🎉 \u202eעברית\x1b[2K " * 12
-NO_LIMITS = RunBudget()
+NO_LIMITS = RunBudgetSettings()
 
 
 def event(kind: str, at: float = 0, /, **data: Any) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def printed(view: Any, width: int, height: int = 100) -> list[str]:
 
 
 def shown(
-    board: RunView, width: int = 119, height: int = 39, at: float = 0, limits: RunBudget = NO_LIMITS
+    board: RunView, width: int = 119, height: int = 39, at: float = 0, limits: RunBudgetSettings = NO_LIMITS
 ) -> list[str]:
     return printed(frame(board, START + at, width, height, limits), width)
 
@@ -177,7 +177,7 @@ def test_the_foot_tells_time_usage_what_is_left_and_the_open_gates() -> None:
     used = {"role": "planner", "input_tokens": 1000, "output_tokens": 200, "cost": 25_000_000}
     board = follow(planned(step("s1", "Critical")), event("llm_call", **used), begins("s1"))
     board = fold(board, event("approval_requested", gate_id="g", kind="step", step_id="s1"))
-    limits = RunBudget(tokens=5000, tool_calls=10, cost=Decimal("1.00"))
+    limits = RunBudgetSettings(tokens=5000, tool_calls=10, cost=Decimal("1.00"))
     foot = " ".join(shown(board, at=90, limits=limits)[1:])
     for said in ("waiting for a decision", "1 min 30 s", "0 of 1 steps", "1 model call, 1,200 tokens"):
         assert said in foot

@@ -16,7 +16,7 @@ from planwright.checkpoints.runs import Run
 from planwright.cli.views.paging import Page
 from planwright.cli.views.usage_views import By, show_usage, usage_of
 from planwright.domain.results import StepResult
-from planwright.settings.agents import RunBudget
+from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.settings import Settings, load
 from tests.cli.desk import Desk
 
@@ -60,7 +60,7 @@ async def _fill(records: Records) -> None:
     ) -> None:
         at = NOW - timedelta(days=days_ago)
         amount = Amount(tokens, cost=cost)
-        kept = await records.budgets.reserve(run, tenant, provider, "model", amount, RunBudget(), at)
+        kept = await records.budgets.reserve(run, tenant, provider, "model", amount, RunBudgetSettings(), at)
         if settled:
             await records.budgets.settle(kept, amount)
 

@@ -22,13 +22,13 @@ from planwright.domain.errors import (
     ProviderBudgetExceeded,
     ProviderResting,
 )
-from planwright.models.failover.failover import Failover, Left, Move, after
-from planwright.settings.providers import Breaker
-from planwright.settings.providers import Failover as Limits
+from planwright.models.failover.failover import Failover, Move, RetryState, after
+from planwright.settings.providers import BreakerSettings
+from planwright.settings.providers import FailoverSettings as Limits
 from planwright.state.agent_state import ModelRoute
 
 A, B, C = (ModelRoute(provider=name, model="m") for name in "abc")
-STEADY, USUAL = Limits(jitter=0), Breaker()
+STEADY, USUAL = Limits(jitter=0), BreakerSettings()
 DOWN, KEY = ModelUnavailable("down"), KeyRefused("no key")
 Outcome = str | Exception
 
@@ -40,7 +40,7 @@ class Stage:
     play: Callable[[str, int], Outcome]
     keys: int = 1
     limits: Limits = STEADY
-    breaker: Breaker = USUAL
+    breaker: BreakerSettings = USUAL
     now: float = 100.0
     sent: list[tuple[str, int]] = field(default_factory=list)
     slept: list[float] = field(default_factory=list)
@@ -80,22 +80,22 @@ def script(*outcomes: Outcome) -> Callable[[str, int], Outcome]:
     return lambda provider, key: left.pop(0) if len(left) > 1 else left[0]
 
 
-DECISIONS: tuple[tuple[ModelError, Left, float, Move], ...] = (
-    (DOWN, Left(True, 3, 60), 1, "next_key"),
-    (DOWN, Left(False, 3, 60), 1, "wait"),
-    (DOWN, Left(False, 3, 60), 60, "next_provider"),
-    (DOWN, Left(False, 0, 60), 1, "next_provider"),
-    (KEY, Left(True, 3, 60), 1, "next_key"),
-    (KEY, Left(False, 3, 60), 1, "next_provider"),
-    (ModelRejected("400"), Left(True, 3, 60), 1, "end"),
-    (ContextOverflow("too long"), Left(True, 3, 60), 1, "end"),
-    (ModelOutputInvalid("cut"), Left(True, 3, 60), 1, "end"),
-    (ModelInterrupted("broke off"), Left(True, 3, 60), 1, "end"),
+DECISIONS: tuple[tuple[ModelError, RetryState, float, Move], ...] = (
+    (DOWN, RetryState(True, 3, 60), 1, "next_key"),
+    (DOWN, RetryState(False, 3, 60), 1, "wait"),
+    (DOWN, RetryState(False, 3, 60), 60, "next_provider"),
+    (DOWN, RetryState(False, 0, 60), 1, "next_provider"),
+    (KEY, RetryState(True, 3, 60), 1, "next_key"),
+    (KEY, RetryState(False, 3, 60), 1, "next_provider"),
+    (ModelRejected("400"), RetryState(True, 3, 60), 1, "end"),
+    (ContextOverflow("too long"), RetryState(True, 3, 60), 1, "end"),
+    (ModelOutputInvalid("cut"), RetryState(True, 3, 60), 1, "end"),
+    (ModelInterrupted("broke off"), RetryState(True, 3, 60), 1, "end"),
 )
 
 
 @pytest.mark.parametrize(("failure", "left", "wait", "move"), DECISIONS)
-def test_what_follows_a_failure(failure: ModelError, left: Left, wait: float, move: Move) -> None:
+def test_what_follows_a_failure(failure: ModelError, left: RetryState, wait: float, move: Move) -> None:
     assert after(failure, left, wait) == move
 
 
@@ -109,7 +109,7 @@ async def test_a_provider_gets_three_retries_with_growing_waits() -> None:
 
 
 async def test_waits_stop_growing_and_are_blurred_by_a_fifth() -> None:
-    stage = Stage(script(DOWN), limits=Limits(retries=8), breaker=Breaker(failures=99))
+    stage = Stage(script(DOWN), limits=Limits(retries=8), breaker=BreakerSettings(failures=99))
     with pytest.raises(ModelUnavailable):
         await stage.ask()
     plain = [0.25, 0.5, 1, 2, 4, 8, 8, 8]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planwright.models.offline.answering import answer
+from planwright.models.offline.answering import answer_from_results
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ def test_a_step_that_did_not_complete_is_told_once_with_its_reason(
     status: str, error: str, line: str
 ) -> None:
     result = {"status": status, "error": error, "description": "Wipe it", "capability": "work.wipe"}
-    assert answer([result]) == line
+    assert answer_from_results([result]) == line

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planwright.capabilities.registry import Registry, load_registry
-from planwright.models.offline.answering import answer
+from planwright.models.offline.answering import answer_from_results
 from planwright.models.offline.planner import compose
 from planwright.nodes.plan.planner import describe_capability
 
@@ -105,7 +105,7 @@ def test_events_a_draft_and_any_rows_are_told() -> None:
         {"status": "completed", "description": "Draft a mail", "changed": True, "output": draft},
         {"status": "completed", "description": "Query", "output": {"rows": [{"title": "x", "line": 1}]}},
     ]  # fmt: skip
-    assert answer(results).splitlines() == [
+    assert answer_from_results(results).splitlines() == [
         "Look: two found.",
         "  - 2026-11-24 11:00-11:30  Call (Hall 1)",
         "  - 2026-11-27  Payment run",

@@ -9,13 +9,13 @@ import pytest
 from planwright.domain.errors import SetupError
 from planwright.domain.model_hint import ModelHint
 from planwright.domain.plan import PlanStep
-from planwright.models.providers.matching import missing, on_offer, prices_of, ranked, route_of, step_route
+from planwright.models.providers.matching import on_offer, prices_of, ranked, route_of, step_route, unmet_by
 from planwright.models.providers.router import EMBEDDED
-from planwright.settings.providers import Provider
+from planwright.settings.providers import ProviderSettings
 from planwright.state.agent_state import ModelRoute
 
 PROVIDERS = {
-    name: Provider.model_validate(given)
+    name: ProviderSettings.model_validate(given)
     for name, given in {
         "fast": {"model": "fast-1", "priority": 10, "context": 32_000},
         "house": {
@@ -87,7 +87,7 @@ def test_who_can_serve_and_in_which_order(written: Any, order: str) -> None:
 
 def test_of_equal_models_the_usual_one_serves_then_the_first_that_is_listed() -> None:
     able = {"capabilities": ["reasoning"]}
-    plain = Provider.model_validate({"model": "m", "models": {"b": able, "a": able}})
+    plain = ProviderSettings.model_validate({"model": "m", "models": {"b": able, "a": able}})
     assert named(ranked({"p": plain}, hint("reasoning"))) == ["p/b"]
     usual = plain.model_copy(update={"capabilities": ("reasoning",)})
     assert named(ranked({"p": usual}, hint("reasoning"))) == ["p/m"]
@@ -109,7 +109,7 @@ def test_a_model_has_what_its_provider_says_where_it_says_nothing_itself() -> No
 
 
 def test_a_listed_usual_model_is_as_it_is_listed() -> None:
-    listed = Provider.model_validate({"model": "m", "models": {"m": {"capabilities": ["reasoning"]}}})
+    listed = ProviderSettings.model_validate({"model": "m", "models": {"m": {"capabilities": ["reasoning"]}}})
     assert [served.capabilities for served in listed.served] == [("reasoning",)]
 
 
@@ -144,8 +144,8 @@ def test_what_nobody_has_is_an_error_with_what_to_do() -> None:
 def test_what_a_chosen_model_does_not_have_is_known() -> None:
     asked = hint({"reasoning": True, "vision": "preferred", "function_calling": True})
     assert asked is not None
-    assert missing(PROVIDERS, RUN, asked) == ("reasoning", "vision")
-    assert missing(PROVIDERS, EMBEDDED, asked) == ()
+    assert unmet_by(PROVIDERS, RUN, asked) == ("reasoning", "vision")
+    assert unmet_by(PROVIDERS, EMBEDDED, asked) == ()
 
 
 def test_the_planner_is_told_each_kind_of_model_once_and_none_that_hints_cannot_reach() -> None:

@@ -9,12 +9,12 @@ import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk
 
-from planwright.models.replies.stream_watch import CUT, FirstWords
+from planwright.models.replies.stream_watch import CUT, StreamWatch
 
 
 async def heard(*pieces: tuple[int, str, str]) -> AIMessage:
     """Stream calls in pieces of (index, id, arguments), and return what becomes of the reply."""
-    words, reply = FirstWords(aloud=True), AIMessageChunk(content="")
+    words, reply = StreamWatch(aloud=True), AIMessageChunk(content="")
     for index, id_, args in pieces:
         call = {"name": "note" if id_ else None, "args": args, "id": id_ or None, "index": index}
         chunk = AIMessageChunk(content="", tool_call_chunks=[{**call, "type": "tool_call_chunk"}])
@@ -65,4 +65,4 @@ async def test_only_the_call_that_was_cut_off_is_left_out() -> None:
 
 async def test_a_reply_that_was_not_streamed_stays_as_it_is() -> None:
     reply = AIMessage("Done.", tool_calls=[{"name": "note", "args": {"n": 1}, "id": "c1"}])
-    assert FirstWords(aloud=True).whole(reply) is reply
+    assert StreamWatch(aloud=True).whole(reply) is reply

@@ -8,15 +8,15 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from planwright.domain.errors import ContextOverflow, KeyRefused, ModelRejected
-from planwright.models.replies.structured import Way, Ways, answered
-from planwright.settings.providers import Provider
+from planwright.models.replies.structured import OutputMode, OutputModes, answered
+from planwright.settings.providers import ProviderSettings
 from planwright.state.agent_state import ModelRoute
 
 ROUTE = ModelRoute(provider="p", model="m")
 
 
-def offering(*capabilities: str) -> Provider:
-    return Provider(model="m", capabilities=capabilities)
+def offering(*capabilities: str) -> ProviderSettings:
+    return ProviderSettings(model="m", capabilities=capabilities)
 
 
 @pytest.mark.parametrize(
@@ -29,16 +29,16 @@ def offering(*capabilities: str) -> Provider:
         ((), "text"),
     ],
 )
-def test_the_strictest_way_on_offer_is_used(capabilities: tuple[str, ...], way: Way) -> None:
-    assert Ways().best(ROUTE, offering(*capabilities)) == way
+def test_the_strictest_way_on_offer_is_used(capabilities: tuple[str, ...], way: OutputMode) -> None:
+    assert OutputModes().best(ROUTE, offering(*capabilities)) == way
 
 
 def test_a_model_without_settings_is_asked_in_words() -> None:
-    assert Ways().best(ROUTE, None) == "text"
+    assert OutputModes().best(ROUTE, None) == "text"
 
 
 def test_a_way_that_was_refused_is_not_tried_again_with_that_model() -> None:
-    ways, provider = Ways(), offering("json_schema", "json_mode")
+    ways, provider = OutputModes(), offering("json_schema", "json_mode")
     assert ways.refused(ROUTE, "json_schema", ModelRejected("HTTP 400: response_format is not supported"))
     assert ways.best(ROUTE, provider) == "json_mode"
     assert ways.best(ROUTE.model_copy(update={"model": "other"}), provider) == "json_schema"
@@ -53,13 +53,13 @@ def test_a_way_that_was_refused_is_not_tried_again_with_that_model() -> None:
     ],
 )
 def test_what_is_refused_for_another_reason_says_nothing_about_the_way(error: ModelRejected) -> None:
-    ways, provider = Ways(), offering("json_schema")
+    ways, provider = OutputModes(), offering("json_schema")
     assert not ways.refused(ROUTE, "json_schema", error)
     assert ways.best(ROUTE, provider) == "json_schema"
 
 
 def test_words_are_the_last_way() -> None:
-    assert not Ways().refused(ROUTE, "text", ModelRejected("HTTP 400: tools"))
+    assert not OutputModes().refused(ROUTE, "text", ModelRejected("HTTP 400: tools"))
 
 
 def test_the_arguments_of_a_call_are_the_answer() -> None:

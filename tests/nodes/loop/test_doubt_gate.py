@@ -7,7 +7,7 @@ from langchain_core.messages import ToolMessage
 
 from planwright.domain.chain import Chain, ChainCall
 from planwright.domain.doubt import Doubt
-from planwright.domain.plan import CheckedStep, PlanStep
+from planwright.domain.plan import PlanStep, VerifiedStep
 from planwright.models.conversation.final_text import with_doubts
 from planwright.nodes.loop.doubt_gate import after_doubts, doubt_card
 from planwright.state.agent_state import ModelRoute
@@ -20,7 +20,7 @@ CHAIN = Chain(name="c", description="d", inputs={}, calls=(POST,))
 
 def call(id_: str, chain: Chain | None = None) -> ToolCall:
     step = PlanStep(id=f"main.1.{id_}", capability="work.post", params={})
-    checked = CheckedStep(
+    checked = VerifiedStep(
         step=step, uid=f"step_{id_}", needs=(), effect="blind", mode="local_write", risk="Low", gated=False
     ).model_copy(update={"chain": chain})
     return ToolCall(call_id=id_, index=0, name="work__post", checked=checked)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planwright.nodes.loop.loop_guard import find_trips
-from planwright.settings.settings import LoopGuard
+from planwright.settings.settings import LoopGuardSettings
 
 A, B, C = "a(1)", "b(1)", "c(1)"
 SPREAD = [f"other({n})" for n in range(60)]
@@ -13,7 +13,7 @@ SPREAD = [f"other({n})" for n in range(60)]
 
 def found(calls: list[str]) -> set[tuple[str, str]]:
     """Name the patterns at the end of some calls, with their severity."""
-    return {(trip.pattern, trip.severity) for trip in find_trips(calls[-30:], LoopGuard())}
+    return {(trip.pattern, trip.severity) for trip in find_trips(calls[-30:], LoopGuardSettings())}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.ssrf_peers import Connector, Dns, World, open_world
 from planwright.security.egress.network import Network
-from planwright.settings.egress import Egress
+from planwright.settings.egress import EgressSettings
 
 
 @dataclass
@@ -37,7 +37,7 @@ def stage(world: World) -> Callable[..., Stage]:
         dns = Dns({"a.example": list(answers)} if answers else {})
         connector = world.connector(private)
         network = Network(
-            Egress(allow=allow),
+            EgressSettings(allow=allow),
             resolve=dns.resolve,
             connector=connector,
             ssl_context=world.client_context,

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from planwright.security.egress.body import Body, read_body
-from planwright.settings.egress import Egress
+from planwright.settings.egress import EgressSettings
 
 TEXT = {"content-type": "text/plain; charset=utf-8"}
 
@@ -31,7 +31,7 @@ class Parts(httpx.AsyncByteStream):
 
 async def read(*parts: bytes, headers: dict[str, str] = TEXT, most: int = 100) -> Body:
     reply = httpx.Response(200, headers=headers, stream=Parts(*parts))
-    return await read_body(reply, Egress(max_bytes=most))
+    return await read_body(reply, EgressSettings(max_bytes=most))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ async def test_a_body_as_large_as_the_limit_is_read() -> None:
 async def test_nothing_is_read_past_the_limit() -> None:
     parts = Parts(*[b"x" * 60] * 10)
     reply = httpx.Response(200, headers=TEXT, stream=parts)
-    assert "larger" in (await read_body(reply, Egress(max_bytes=100))).left_out
+    assert "larger" in (await read_body(reply, EgressSettings(max_bytes=100))).left_out
     assert parts.taken == 2
 
 

@@ -14,7 +14,7 @@ from benchmarks.ssrf_peers import listening
 from planwright.domain.errors import CapabilityForbidden
 from planwright.security.egress.network import Network
 from planwright.security.egress.pinned_backend import system_resolver
-from planwright.settings.egress import Egress
+from planwright.settings.egress import EgressSettings
 
 if TYPE_CHECKING:
     from tests.security.egress.conftest import Stage
@@ -114,7 +114,7 @@ async def test_a_resolver_that_does_not_answer_is_given_up() -> None:
         await asyncio.Event().wait()
         return []
 
-    async with Network(Egress(), resolve=never).client(0.05) as client:
+    async with Network(EgressSettings(), resolve=never).client(0.05) as client:
         with pytest.raises(httpx.ConnectTimeout, match="not resolved in time"):
             await client.get("http://a.example/")
 
@@ -161,7 +161,7 @@ async def test_a_connection_that_breaks_is_told_in_words_of_httpx(stage: MakeSta
 
     async with listening(hang_up) as port:
         place = f"127.0.0.1:{port}"
-        async with Network(Egress(allow=(place,))).client(5) as client:
+        async with Network(EgressSettings(allow=(place,))).client(5) as client:
             with pytest.raises(httpx.RemoteProtocolError):
                 await client.get(f"http://{place}/")
 

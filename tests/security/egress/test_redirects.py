@@ -7,10 +7,10 @@ import pytest
 
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
 from planwright.security.egress.redirects import Hop, next_hop
-from planwright.settings.egress import Egress
+from planwright.settings.egress import EgressSettings
 
 HEADERS = {"authorization": "secret", "x-api-key": "secret", "cookie": "secret", "accept": "text/html"}
-LISTED = Egress(allow=("b.example", "127.0.0.1:8000"))
+LISTED = EgressSettings(allow=("b.example", "127.0.0.1:8000"))
 
 
 def hop(method: str = "GET", url: str = "http://a.example/x", **headers: str) -> Hop:
@@ -20,7 +20,7 @@ def hop(method: str = "GET", url: str = "http://a.example/x", **headers: str) ->
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_a_request_that_reads_goes_on_as_it_is(method: str, status: int) -> None:
-    onward = next_hop(hop(method), status, "/y", Egress())
+    onward = next_hop(hop(method), status, "/y", EgressSettings())
     assert onward is not None
     assert (onward.method, str(onward.url)) == (method, "http://a.example/y")
 
@@ -28,9 +28,9 @@ def test_a_request_that_reads_goes_on_as_it_is(method: str, status: int) -> None
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 def test_a_request_that_changes_goes_on_only_where_it_is_to_be_sent_again(method: str) -> None:
     for status in (301, 302, 303):
-        assert next_hop(hop(method), status, "/y", Egress()) is None
+        assert next_hop(hop(method), status, "/y", EgressSettings()) is None
     for status in (307, 308):
-        onward = next_hop(hop(method), status, "/y", Egress())
+        onward = next_hop(hop(method), status, "/y", EgressSettings())
         assert onward is not None
         assert (onward.method, onward.content) == (method, b"body")
 
@@ -39,7 +39,7 @@ def test_a_request_that_changes_goes_on_only_where_it_is_to_be_sent_again(method
     ("status", "location"), [(200, "/y"), (300, "/y"), (304, "/y"), (302, None), (302, "")]
 )
 def test_any_other_reply_is_the_answer(status: int, location: str | None) -> None:
-    assert next_hop(hop(), status, location, Egress()) is None
+    assert next_hop(hop(), status, location, EgressSettings()) is None
 
 
 def test_credentials_stay_with_their_origin() -> None:
@@ -81,7 +81,7 @@ def test_nobody_is_led_where_nobody_agreed_to_go(
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 @pytest.mark.parametrize("url", ["http://b.example/", "http://127.0.0.1:8000/", "http://a.example:8080/"])
 def test_a_request_that_changes_never_goes_to_another_host(method: str, url: str) -> None:
-    listed = Egress(allow=("b.example", "127.0.0.1:8000", "a.example"), idempotent=("b.example",))
+    listed = EgressSettings(allow=("b.example", "127.0.0.1:8000", "a.example"), idempotent=("b.example",))
     for status in (307, 308):
         with pytest.raises(CapabilityRejected, match="nobody has approved"):
             next_hop(hop(method), status, url, listed)

@@ -11,7 +11,7 @@ import pytest
 import benchmarks
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
 from planwright.security.egress.target import Target, check_target, is_local, read_url, target_of
-from planwright.settings.egress import Egress
+from planwright.settings.egress import EgressSettings
 
 HOSTILE = Path(benchmarks.__path__[0]) / "ssrf_hostile.jsonl"
 # Those that only resolving, or the reply, gives away.
@@ -20,7 +20,7 @@ LATER = ("dns", "location")
 
 def place_of(url: str, *allow: str) -> Target:
     target = target_of(read_url(url))
-    check_target(target, Egress(allow=allow))
+    check_target(target, EgressSettings(allow=allow))
     return target
 
 
@@ -108,7 +108,7 @@ def test_a_slip_may_be_mended_and_a_hostile_place_may_not(url: str, kind: type[C
 def test_a_url_that_was_read_elsewhere_is_held_to_the_same_form() -> None:
     for url in ("http://127。0。0。1/", "http://u@a.example/", "http://[fe80::1%25eth0]/", "http://a%2eb/"):
         with pytest.raises(CapabilityRejected):
-            check_target(target_of(httpx.URL(url)), Egress())
+            check_target(target_of(httpx.URL(url)), EgressSettings())
 
 
 @pytest.mark.parametrize(
