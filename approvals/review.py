@@ -8,7 +8,7 @@ from datetime import datetime
 
 from planwright.approvals.edit import read_edit
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.chains.compose import allowed_in_run
+from planwright.capabilities.chains.run_chains import allowed_in_run
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.consent.gate import Gate
 from planwright.checkpoints.serde import storable

@@ -11,7 +11,8 @@ from langchain_core.messages import AIMessage
 from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.chains.compose import allowed_in_run, compose_chain
+from planwright.capabilities.chains.compose import compose_chain
+from planwright.capabilities.chains.run_chains import allowed_in_run
 from planwright.capabilities.contract import Capability, check_arguments, error_summary
 from planwright.capabilities.gateway.pins import pin_now
 from planwright.capabilities.gateway.redact import refuse_secrets

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.chains.compose import Chains
+from planwright.capabilities.chains.run_chains import Chains
 from planwright.capabilities.policy.file import Policy
 from planwright.capabilities.registry import Registry
 from planwright.capabilities.workspace_modules import module_homes

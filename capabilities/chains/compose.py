@@ -1,4 +1,4 @@
-"""Chains as capabilities: checked before they are made, beside the registry for the run that made them.
+"""Chains as capabilities, checked before they are made.
 
 A chain has no function of its own. It is called step by step, each step through the gateway
 (`nodes/steps/chain_parts.py`).
@@ -12,17 +12,14 @@ from typing import Any, NoReturn
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, create_model
 
-from planwright.capabilities.call_context import CallContext, MadeChain, RunChains
+from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains import rules as chain_rules
 from planwright.capabilities.contract import Capability, Guide, PartCall, check_arguments, error_summary
 from planwright.capabilities.registry import Registry, words
-from planwright.checkpoints.chains import CreatedChains
 from planwright.domain.chain import Chain, ChainCall, ChainInput, InputType
-from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
-from planwright.domain.plan import VerifiedStep
+from planwright.domain.errors import CapabilityRejected
 from planwright.domain.references import has_reference, reference_paths, resolve_params
 from planwright.domain.risk import EFFECTS, MODES, Effect, Risk, highest_risk
-from planwright.settings.profile import RunProfile
 
 LATER = frozenset(("previous_result", "steps"))  # what is known only while a chain runs
 _TYPES: dict[InputType, object] = {
@@ -75,12 +72,13 @@ def compose_chain(
     `tools` holds what whoever makes it may call, `everything` whose names are taken. Raises
     CapabilityRejected with what is wrong.
     """
-    return as_capability(_checked_chain(definition, tools, everything, call_context), tools)
+    return as_capability(checked_chain(definition, tools, everything, call_context), tools)
 
 
-def _checked_chain(
+def checked_chain(
     arguments: Mapping[str, JsonValue], tools: Registry, everything: Registry, call_context: CallContext
 ) -> Chain:
+    """Check a definition as `compose_chain` does, and return it as a chain."""
     definition = _Definition.model_validate(arguments)
     calls = [_call(n, step, tools) for n, step in enumerate(definition.steps, 1)]
     name, schema = definition.name, definition.input_schema
@@ -190,61 +188,6 @@ def complete(part: Capability, arguments: dict[str, JsonValue]) -> dict[str, Jso
         return check_arguments(part, arguments)
     except ValidationError as error:
         raise CapabilityRejected(f"{part.name} was given bad arguments: {error_summary(error)}") from error
-
-
-class Chains:
-    """The chains of each run, made of the capabilities of one registry."""
-
-    def __init__(self, registry: Registry, store: CreatedChains) -> None:
-        self._registry = registry
-        self._store = store
-
-    async def of_run(self, run_id: str) -> Sequence[Chain]:
-        """List the chains that a run has made."""
-        return await self._store.of_run(run_id)
-
-    async def has(self, run_id: str, chain: Chain) -> bool:
-        """Say whether a run has made exactly this chain."""
-        return any(own.hash == chain.hash for own in await self.of_run(run_id))
-
-    async def make(self, definition: Mapping[str, JsonValue], call: CallContext) -> MadeChain:
-        """Check a definition once more and store it for the run of a call. Raises CapabilityRejected."""
-        chain = _checked_chain(definition, self._registry, self._registry, call)
-        capability = as_capability(chain, self._registry)
-        await self._store.make(call.run_id, call.tenant, chain, call.now(), call.lease)
-        return MadeChain(chain, capability.mode, capability.risk)
-
-
-def find(registry: Registry, name: str, checked: VerifiedStep, profile: RunProfile) -> Capability:
-    """Look up what a verified step calls, by what its profile permits. Raises CapabilityRejected."""
-    allowed = registry.within(profile)
-    if checked.chain is not None and checked.chain.name == name:
-        return as_capability(checked.chain, allowed)
-    if capability := allowed.get(name):
-        return capability
-    if allowed.withholds(name):
-        raise CapabilityForbidden(allowed.why_withheld(name))
-    raise CapabilityRejected(f"there is no capability {name}")
-
-
-async def allowed_in_run(
-    registry: Registry, chains: RunChains | None, run_id: str, profile: RunProfile
-) -> Registry:
-    """Look up what a run may use: the registry as its profile narrows it, and the chains it has made.
-
-    A chain is there as long as all its parts are, and no capability has its name by now.
-    """
-    allowed = registry.within(profile)
-    own: Sequence[Chain] = () if chains is None else await chains.of_run(run_id)
-    if not own:
-        return allowed
-
-    def beside() -> Registry:
-        whole = (chain for chain in own if all(name in allowed for name in chain.needs))
-        named = (chain for chain in whole if chain.name not in registry)
-        return allowed.beside(as_capability(chain, allowed) for chain in named)
-
-    return allowed.derived(tuple(chain.hash for chain in own), beside)
 
 
 def _call(position: int, step: _StepDefinition, tools: Registry) -> ChainCall:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.chains.compose import find
+from planwright.capabilities.chains.run_chains import called_capability
 from planwright.capabilities.contract import Capability, check_arguments, error_summary
 from planwright.capabilities.gateway.attempts import CallAttempts, CallListener
 from planwright.capabilities.gateway.call_site import CallSite, effect_call
@@ -119,7 +119,7 @@ class Gateway:
         self, name: str, params: dict[str, JsonValue], site: CallSite
     ) -> tuple[Capability, dict[str, JsonValue], RunnablePlan]:
         """Let a call pass registry, plan, pins and schema; return it narrowed to all its arguments."""
-        capability = find(self.registry, name, site.checked, site.profile)
+        capability = called_capability(self.registry, name, site.checked, site.profile)
         plan = await self.runnable(site.lease, site.plan_hash, site.checked.uid)
         if plan.steps.get(site.checked.uid) != site.checked:
             raise CapabilityForbidden(f"{name} is not a step of an approved plan of this run")

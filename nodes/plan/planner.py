@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.chains.compose import allowed_in_run
+from planwright.capabilities.chains.run_chains import allowed_in_run
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.policy.file import Policy
 from planwright.capabilities.registry import Registry

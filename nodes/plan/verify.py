@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from planwright.approvals.card import PlanProgress, order_added, plan_card
 from planwright.approvals.criteria_card import with_criteria
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.chains.compose import allowed_in_run
+from planwright.capabilities.chains.run_chains import allowed_in_run
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.consent.gate import gate_id
 from planwright.checkpoints.plans import Plans, RecordedPlan

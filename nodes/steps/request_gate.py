@@ -12,7 +12,7 @@ from pydantic import JsonValue, ValidationError
 
 from planwright.approvals.call_gate import CallGates, approval
 from planwright.approvals.card import step_card
-from planwright.capabilities.chains.compose import find
+from planwright.capabilities.chains.run_chains import called_capability
 from planwright.capabilities.contract import Capability, check_arguments, error_summary
 from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.policy.consent import Judgement
@@ -90,7 +90,9 @@ async def checked_call(
 ) -> tuple[Capability, dict[str, JsonValue]]:
     """Look a step's capability up and its arguments through. Raises CapabilityError where one cannot be."""
     checked = task["checked"]
-    capability = find(runner.gateway.registry, checked.step.capability or "", checked, invocation.profile)
+    capability = called_capability(
+        runner.gateway.registry, checked.step.capability or "", checked, invocation.profile
+    )
     try:
         args = check_arguments(capability, params)
     except ValidationError as error:

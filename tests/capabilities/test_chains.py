@@ -14,7 +14,8 @@ from planwright.capabilities.builtin.chain import create_chain
 from planwright.capabilities.builtin.delegate import delegate
 from planwright.capabilities.builtin.http import request
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.chains.compose import Chains, allowed_in_run, compose_chain, known_arguments
+from planwright.capabilities.chains.compose import compose_chain, known_arguments
+from planwright.capabilities.chains.run_chains import Chains, allowed_in_run
 from planwright.capabilities.contract import Capability, check_arguments
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.mcp.schema_arguments import arguments_by

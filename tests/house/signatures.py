@@ -10,7 +10,9 @@ from tests.house.rooms import SOURCES
 
 MOST_PARAMETERS = 6
 # Each parameter of these is what its callers write: options of a decorator, of a command, of a capability.
-NAMED_BY_CALLERS = re.compile(r"capabilities\.contract\.capability$|cli\.main\.\w+$|cli\.commands\.\w+\.\w+$")
+NAMED_BY_CALLERS = re.compile(
+    r"capabilities\.declaration\.capability$|cli\.main\.\w+$|cli\.commands\.\w+\.\w+$"
+)
 NOT_COUNTED = frozenset(("self", "cls"))
 
 

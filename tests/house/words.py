@@ -16,8 +16,13 @@ from tests.house.rooms import ROOMS
 ROOT = Path(__file__).parent.parent.parent
 BANNED = frozenset("about asked found given kept listed made one said shown told what whose".split())
 BANNED_PARTS = frozenset(("found", "said", "told"))  # not in a longer name, either
-# Names in checkpoint bytes, which a store would lose, or in what an interrupt sends.
-STORED = (("state/compaction.py", "kept"), ("state/loop_state.py", "made"), ("approvals/gate.py", "shown"))
+# Names in checkpoint bytes, which a store would lose, in what an interrupt sends, or in a result that models see.
+STORED = (
+    ("state/compaction.py", "kept"),
+    ("state/loop_state.py", "made"),
+    ("approvals/gate.py", "shown"),
+    ("capabilities/builtin/mail/smtp.py", "said"),
+)
 # A function there bears the name of its command or capability, which people type.
 NAMED_BY_PEOPLE = ("cli/main.py", "cli/commands/", "capabilities/builtin/")
 
