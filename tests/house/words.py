@@ -16,7 +16,7 @@ from tests.house.rooms import ROOMS
 ROOT = Path(__file__).parent.parent.parent
 BANNED = frozenset("about asked found given kept listed made one said shown told what whose".split())
 BANNED_PARTS = frozenset(("found", "said", "told"))  # not in a longer name, either
-# Names in checkpoint bytes, which a store would lose, in what an interrupt sends, or in a result that models see.
+# Names in checkpoint bytes, which a store would lose, in what an interrupt sends, or in a result models see.
 STORED = (
     ("state/compaction.py", "kept"),
     ("state/loop_state.py", "made"),
