@@ -14,7 +14,7 @@ MOST_CALLS = 20
 InputType = Literal["string", "integer", "number", "boolean", "array", "object", "any"]
 
 
-class ChainInput(BaseModel):
+class ChainParameter(BaseModel):
     """One argument of a chain: its JSON type, and what it is for."""
 
     model_config = ConfigDict(frozen=True)
@@ -44,7 +44,7 @@ class Chain(BaseModel):
     """Name under which a run calls the chain."""
     description: str
     """What the chain does, as models read it."""
-    inputs: dict[str, ChainInput]
+    inputs: dict[str, ChainParameter]
     """The arguments of the chain, by name; all of them are required."""
     calls: tuple[ChainCall, ...]
     """The calls, in the order in which they are made."""

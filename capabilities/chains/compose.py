@@ -16,7 +16,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains import rules as chain_rules
 from planwright.capabilities.contract import Capability, Guide, PartCall, check_arguments, error_summary
 from planwright.capabilities.registry import Registry, words
-from planwright.domain.chain import Chain, ChainCall, ChainInput, InputType
+from planwright.domain.chain import Chain, ChainCall, ChainParameter, InputType
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.references import has_reference, reference_paths, resolve_params
 from planwright.domain.risk import EFFECTS, MODES, Effect, Risk, highest_risk
@@ -47,7 +47,7 @@ class _StepDefinition(BaseModel):
 class _InputSchema(BaseModel):
     """The declared arguments of a definition."""
 
-    properties: dict[str, ChainInput]
+    properties: dict[str, ChainParameter]
     """The arguments by name."""
 
 
@@ -203,7 +203,7 @@ def _part(call: ChainCall, allowed: Registry) -> Capability:
     return capability
 
 
-def _inputs(calls: Sequence[ChainCall], parts: Sequence[Capability]) -> dict[str, ChainInput]:
+def _inputs(calls: Sequence[ChainCall], parts: Sequence[Capability]) -> dict[str, ChainParameter]:
     """Derive the arguments of a chain from what its calls refer to.
 
     One that is handed on whole has the JSON type of what it is handed to; where they differ, any.
@@ -220,7 +220,7 @@ def _inputs(calls: Sequence[ChainCall], parts: Sequence[Capability]) -> dict[str
                 if path[0] == "input" and len(path) > 1:
                     handed = whole and len(paths) == 1 and len(path) == 2
                     types[path[1]].add(_type_of(part, argument) if handed else "any")
-    return {name: ChainInput(type=next(iter(t)) if len(t) == 1 else "any") for name, t in types.items()}
+    return {name: ChainParameter(type=next(iter(t)) if len(t) == 1 else "any") for name, t in types.items()}
 
 
 def _type_of(part: Capability, argument: str) -> InputType:

@@ -11,7 +11,7 @@ from rich.text import Text
 from planwright.cli.views.rendering import (
     Hanging,
     label,
-    limit_warning,
+    limit_text,
     one_line,
     pad,
     plan_view,
@@ -67,7 +67,7 @@ def event_line(event: Mapping[str, Any]) -> RenderableType | None:
         case "verdict":
             return label("verdict", f"{data['verdict']}: {data['reason']}")
         case "budget_update" if "limit" in data:
-            return label("budget", limit_warning(data), "yellow")
+            return label("budget", limit_text(data), "yellow")
         case "budget_update":
             return label("usage", usage(data))
         case "run_end" if data.get("estimated"):

@@ -197,7 +197,7 @@ def amount(unit: str, value: int) -> str:
     return dollars(value) if unit == "cost" else f"{value:,} {unit.replace('_', ' ')}"
 
 
-def limit_warning(data: Mapping[str, Any]) -> str:
+def limit_text(data: Mapping[str, Any]) -> str:
     """Say how much of a limit is used up, and that its provider does not serve, where that is so."""
     window = f" in {data['window']} (UTC)" if data.get("window") else ""
     used = f"{amount(data['unit'], data['used'])} of {amount(data['unit'], data['of'])}"

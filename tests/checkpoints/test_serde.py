@@ -32,7 +32,7 @@ CHECKED = plan.VerifiedStep(
     step=STEP, uid="step_1", needs=("step_0",), effect="pure", mode="read_only", risk="Low", gated=False
 )
 CALL = chains.ChainCall(id="1", capability="mail.search", arguments={"query": "{{input.topic}}"})
-CHAIN = chains.Chain(name="find", description="d", inputs={"topic": chains.ChainInput()}, calls=(CALL,))
+CHAIN = chains.Chain(name="find", description="d", inputs={"topic": chains.ChainParameter()}, calls=(CALL,))
 CHAINED = CHECKED.model_copy(update={"chain": CHAIN})
 SCORE = results.StepScore(
     step_id="s1", policy=1, utility=0.5, safety=1, latency=1, cost=1, findings=("late",)
