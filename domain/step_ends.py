@@ -9,7 +9,7 @@ from planwright.domain.results import StepResult, StepStatus
 CANCELLED = "cancelled"
 
 
-def result_without_output(
+def bare_result(
     checked: VerifiedStep, status: StepStatus, *, code: str, error: str, missing: tuple[str, ...] = ()
 ) -> StepResult:
     """Make the result of a step that brought nothing."""
@@ -27,4 +27,4 @@ def result_without_output(
 def failed(checked: VerifiedStep, error: CapabilityError) -> StepResult:
     """Make the result of a step whose call was not made or brought nothing; a person's no is no failure."""
     status: StepStatus = "rejected" if isinstance(error, CallRefused) else "failed"
-    return result_without_output(checked, status, code=error.code, error=error.cause)
+    return bare_result(checked, status, code=error.code, error=error.cause)

@@ -13,7 +13,7 @@ from planwright.critic.lane_rules import judge_lane
 from planwright.domain.envelope import LaneEnvelope
 from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import StepResult
-from planwright.domain.step_ends import result_without_output
+from planwright.domain.step_ends import bare_result
 from planwright.models.conversation.final_text import with_doubts
 from planwright.prompts import as_data, render
 from planwright.settings.settings import Settings
@@ -28,9 +28,9 @@ def supersteps(settings: Settings) -> int:
     return 6 * settings.execution.max_tool_iterations_hard_limit + 10
 
 
-def loop_outcome(result_without_output: Mapping[str, Any]) -> LoopOutcome:
+def loop_outcome(final_state: Mapping[str, Any]) -> LoopOutcome:
     """Read how a loop ended; nothing is complete while a person left open whether a call happened."""
-    return with_doubts(result_without_output["outcome"], result_without_output.get("doubts", {}).values())
+    return with_doubts(final_state["outcome"], final_state.get("doubts", {}).values())
 
 
 def step_opening(
@@ -86,11 +86,11 @@ def step_result(
 def _ended(checked: VerifiedStep, outcome: LoopOutcome) -> StepResult:
     """Say how a loop ended, by its own account."""
     if outcome.status == "cancelled":
-        return result_without_output(checked, "skipped", code="cancelled", error=outcome.text)
+        return bare_result(checked, "skipped", code="cancelled", error=outcome.text)
     if outcome.status != "completed":
         of_the_run = outcome.status in ("budget_exceeded", "timeout") and not outcome.code.startswith("lane.")
         code = outcome.status if of_the_run else outcome.code or outcome.status
-        return result_without_output(checked, "failed", code=code, error=outcome.text)
+        return bare_result(checked, "failed", code=code, error=outcome.text)
     return StepResult(
         uid=checked.uid,
         step_id=checked.step.id,

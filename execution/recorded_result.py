@@ -15,7 +15,7 @@ from planwright.domain.errors import EffectInDoubt
 from planwright.domain.hashing import json_text
 from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import StepResult
-from planwright.domain.step_ends import result_without_output
+from planwright.domain.step_ends import bare_result
 
 
 async def completed(
@@ -52,9 +52,7 @@ async def by_record(
         return result
     if known.status == "done":
         return await completed(checked, known.result, {}, blobs, limit)
-    return result_without_output(
-        checked, "failed", code=EffectInDoubt.code, error=f"{result.error}: maybe it happened"
-    )
+    return bare_result(checked, "failed", code=EffectInDoubt.code, error=f"{result.error}: maybe it happened")
 
 
 async def full_output(stores: Stores, result: StepResult) -> JsonValue:

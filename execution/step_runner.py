@@ -23,7 +23,7 @@ from planwright.domain.plan import VerifiedStep
 from planwright.domain.references import resolve_params
 from planwright.domain.results import StepResult
 from planwright.domain.risk import Risk
-from planwright.domain.step_ends import CANCELLED, failed, result_without_output
+from planwright.domain.step_ends import CANCELLED, failed, bare_result
 from planwright.execution.alternative import Alternative
 from planwright.execution.recorded_result import by_record, completed, full_output
 from planwright.models.budget_warnings import warn
@@ -66,9 +66,7 @@ class StepRunner:
             return again, {}
         if decision == "skip":
             reason = f"it needs {', '.join(missing)}, which did not succeed"
-            skipped = result_without_output(
-                checked, "skipped", code="dependency_failed", error=reason, missing=missing
-            )
+            skipped = bare_result(checked, "skipped", code="dependency_failed", error=reason, missing=missing)
             return await self.settle(task, skipped, invocation), {}
         return None, results
 
@@ -86,7 +84,7 @@ class StepRunner:
         if not waits:
             return None
         reason = f"it comes after {', '.join(waits)}, which is asked for again"
-        again = result_without_output(task["checked"], "skipped", code=CapabilityChanged.code, error=reason)
+        again = bare_result(task["checked"], "skipped", code=CapabilityChanged.code, error=reason)
         return await self.settle(task, again, invocation)
 
     async def arguments(
@@ -211,12 +209,12 @@ class StepRunner:
         except CapabilityError as error:
             result = await self._by_record(checked, failed(checked, error), invocation)
         except LimitExceeded as error:
-            out = result_without_output(checked, "failed", code=ended_by(error), error=str(error))
+            out = bare_result(checked, "failed", code=ended_by(error), error=str(error))
             result = await self._by_record(checked, out, invocation)
         except RunStopped:
             raise
         except PlanwrightError as error:
-            result = result_without_output(checked, "failed", code="failed", error=error.cause)
+            result = bare_result(checked, "failed", code="failed", error=error.cause)
         await warn(self._stores.budgets, invocation)
         seconds = round(invocation.seconds() - started, 3)
         how = {"attempts": tries[0], "seconds": seconds, "kept_from": "".join(kept_from)}
@@ -244,7 +242,7 @@ class StepRunner:
     async def cancelled(self, checked: VerifiedStep, invocation: Invocation) -> StepResult:
         """Make the result of a step that a cancelled run does not go on with; it may have begun before."""
         why = f"cancelled by {invocation.cancelled_by}"
-        stopped = result_without_output(checked, "skipped", code=CANCELLED, error=why)
+        stopped = bare_result(checked, "skipped", code=CANCELLED, error=why)
         if (result := await self._by_record(checked, stopped, invocation)) != stopped:
             return result
         other = await self._stores.alternatives.of(invocation.run_id, checked.uid)

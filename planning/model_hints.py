@@ -8,7 +8,7 @@ from planwright.domain.errors import SetupError
 from planwright.domain.model_hint import ModelHint
 from planwright.domain.plan import Plan, VerifiedStep
 from planwright.domain.results import Finding, StepResult
-from planwright.domain.step_ends import result_without_output
+from planwright.domain.step_ends import bare_result
 from planwright.models.providers.matching import Providers, open_to_hints, step_route, unmet_by
 from planwright.models.providers.router import Router
 from planwright.state.agent_state import ModelRoute, StepTask
@@ -43,7 +43,7 @@ def tell_route(
 
 def unmet_result(checked: VerifiedStep, error: SetupError) -> StepResult:
     """Settle a step that nobody can do: settings have changed since its plan was verified."""
-    return result_without_output(checked, "failed", code=UNMET, error=str(error))
+    return bare_result(checked, "failed", code=UNMET, error=str(error))
 
 
 def unmet_hints(plan: Plan, route: ModelRoute | None, providers: Providers) -> Iterator[Finding]:

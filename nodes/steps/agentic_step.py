@@ -6,7 +6,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphInterrupt
 
 from planwright.domain.errors import CapabilityChanged, SetupError
-from planwright.domain.step_ends import result_without_output
+from planwright.domain.step_ends import bare_result
 from planwright.execution.lane_envelope import Envelopes
 from planwright.execution.loop_ends import Loop, loop_outcome, step_opening, step_result, supersteps
 from planwright.execution.step_runner import StepRunner
@@ -41,7 +41,7 @@ def agentic_step(
             failed = unmet_result(task["checked"], error)
             return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
         except CapabilityChanged as error:
-            failed = result_without_output(task["checked"], "failed", code=error.code, error=error.cause)
+            failed = bare_result(task["checked"], "failed", code=error.code, error=error.cause)
             return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
         inputs = await runner.outputs(results)
         last = refused_before(task["checked"], invocation)

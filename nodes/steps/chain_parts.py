@@ -24,7 +24,7 @@ from planwright.domain.errors import CapabilityError, CapabilityRejected, Planwr
 from planwright.domain.plan import VerifiedStep
 from planwright.domain.references import resolve_params
 from planwright.domain.results import StepResult
-from planwright.domain.step_ends import CANCELLED, failed, result_without_output
+from planwright.domain.step_ends import CANCELLED, failed, bare_result
 from planwright.execution.chain_parts import chain_of, parts_of, parts_plan
 from planwright.execution.repeated_calls import AGAIN
 from planwright.execution.step_runner import StepRunner, site_of
@@ -42,17 +42,11 @@ def chain_parts(runner: StepRunner, gates: CallGates, stores: Stores) -> Node[Ch
         try:
             return await run.onward()
         except CapabilityError as error:
-            return {
-                "result": result_without_output(
-                    run.task.checked, "failed", code=error.code, error=error.cause
-                )
-            }
+            return {"result": bare_result(run.task.checked, "failed", code=error.code, error=error.cause)}
         except RunStopped:
             raise
         except PlanwrightError as error:
-            return {
-                "result": result_without_output(run.task.checked, "failed", code="failed", error=str(error))
-            }
+            return {"result": bare_result(run.task.checked, "failed", code="failed", error=str(error))}
 
     return chain_parts
 
@@ -237,6 +231,6 @@ def stopped(checked: VerifiedStep, done: list[StepResult]) -> StepResult:
     last, before = done[-1], [f"{result.step_id} {result.capability}" for result in done[:-1]]
     reason = f"{last.step_id} {last.capability}: {last.error}"
     error = f"{reason} (done before it: {', '.join(before)})" if before else reason
-    return result_without_output(checked, last.status, code=last.code, error=error).model_copy(
+    return bare_result(checked, last.status, code=last.code, error=error).model_copy(
         update={"part": last.uid}
     )

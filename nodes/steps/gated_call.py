@@ -8,7 +8,7 @@ from planwright.approvals.call_gate import CallGates
 from planwright.checkpoints.consent.gate import Gate
 from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import StepResult, StepStatus
-from planwright.domain.step_ends import result_without_output
+from planwright.domain.step_ends import bare_result
 from planwright.execution.step_runner import StepRunner
 from planwright.state.invocation import invocation_of
 from planwright.state.lane_state import LaneState, LaneUpdate
@@ -40,4 +40,4 @@ def refused(gate: Gate, checked: VerifiedStep) -> StepResult | None:
     by = f" by {gate.decided_by}" if gate.decided_by else ""
     why = gate.reason or ("nobody decided in time" if gate.status == "expired" else "no reason given")
     status: StepStatus = "skipped" if gate.status == "cancelled" else "rejected"
-    return result_without_output(checked, status, code=gate.status, error=f"{gate.status}{by}: {why}")
+    return bare_result(checked, status, code=gate.status, error=f"{gate.status}{by}: {why}")

@@ -10,7 +10,7 @@ from planwright.approvals.card import step_card
 from planwright.domain.errors import CapabilityError
 from planwright.domain.plan import PolicyEvidence, StepGate
 from planwright.domain.results import StepResult
-from planwright.domain.step_ends import result_without_output
+from planwright.domain.step_ends import bare_result
 from planwright.execution.chain_parts import shown_parts
 from planwright.execution.step_runner import StepRunner
 from planwright.nodes.steps.gated_call import refused
@@ -34,7 +34,7 @@ def named_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState, LaneUpda
         try:
             card = await _card(runner, task, results, invocation)
         except CapabilityError as error:
-            failed = result_without_output(checked, "failed", code=error.code, error=error.cause)
+            failed = bare_result(checked, "failed", code=error.code, error=error.cause)
             return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
         opened = ""
         for gate in checked.gates:
