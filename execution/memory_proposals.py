@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from itertools import islice
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -76,7 +75,7 @@ class Proposing:
         return read_candidates(reply, self._settings.most)
 
 
-def reply_schema(most: int) -> dict[str, Any]:
+def reply_schema(most: int) -> dict[str, object]:
     """Say what a model answers with."""
     text = {"type": "string"}
     fields = {"said": text, "text": text, "why": text}

@@ -23,7 +23,7 @@ from planwright.domain.plan import VerifiedStep
 from planwright.domain.references import resolve_params
 from planwright.domain.results import StepResult
 from planwright.domain.risk import Risk
-from planwright.domain.step_ends import CANCELLED, failed, bare_result
+from planwright.domain.step_ends import CANCELLED, bare_result, failed
 from planwright.execution.alternative import Alternative
 from planwright.execution.recorded_result import by_record, completed, full_output
 from planwright.models.budget_warnings import warn

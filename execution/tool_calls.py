@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from langchain_core.messages import AIMessage
 from pydantic import JsonValue, ValidationError
@@ -44,7 +43,7 @@ def tools_of(names: Sequence[str], registry: Registry) -> dict[str, Capability]:
     return {wire_name(tool.name): tool for tool in capabilities if tool is not None}
 
 
-def schemas(tools: Mapping[str, Capability]) -> list[dict[str, Any]]:
+def schemas(tools: Mapping[str, Capability]) -> list[dict[str, object]]:
     """Describe tools as OpenAI's function calling does."""
     return [
         {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
 
 from pydantic import JsonValue
 
@@ -15,7 +14,7 @@ from planwright.domain.references import reference_paths, strings, whole_referen
 
 _OF_AGENT = {"type": "object", "properties": {"text": {"type": "string"}}}
 _OF_REQUEST = {"type": "object", "properties": {"request": {"type": "string"}}}
-_TEXT: Mapping[str, Any] = {"type": "string"}
+_TEXT: Mapping[str, object] = {"type": "string"}
 _VALID = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 Flaw = tuple[str, str]  # what is wrong, and how to mend it
 
@@ -29,7 +28,7 @@ def reference_flaws(plan: Plan, step: PlanStep, registry: Registry) -> Iterator[
     yield from _strays(step, [other.id for other in plan.steps])
 
 
-def _output(step: PlanStep, registry: Registry) -> Mapping[str, Any] | None:
+def _output(step: PlanStep, registry: Registry) -> Mapping[str, object] | None:
     """Find the schema of what a step returns; None where it is not known."""
     if step.agentic:
         return _OF_AGENT
@@ -38,7 +37,7 @@ def _output(step: PlanStep, registry: Registry) -> Mapping[str, Any] | None:
 
 
 def _walk(
-    value: JsonValue, wanted: SchemaPlace | None, name: str, outputs: Mapping[str, Mapping[str, Any]]
+    value: JsonValue, wanted: SchemaPlace | None, name: str, outputs: Mapping[str, Mapping[str, object]]
 ) -> Iterator[Flaw]:
     if isinstance(value, str):
         yield from _text(value, wanted, name, outputs)
@@ -57,7 +56,7 @@ def _argument(wanted: SchemaPlace | None, key: str) -> SchemaPlace | None:
 
 
 def _text(
-    text: str, wanted: SchemaPlace | None, name: str, outputs: Mapping[str, Mapping[str, Any]]
+    text: str, wanted: SchemaPlace | None, name: str, outputs: Mapping[str, Mapping[str, object]]
 ) -> Iterator[Flaw]:
     alone = whole_reference(text) is not None
     for path in reference_paths(text):

@@ -70,7 +70,7 @@ class Invocation:
     """Counters of the model calls made under one key, so that each gets a name of its own."""
     writer: Callable[[Any], None] | None = None
     """Custom stream of an outer node, for the subgraph below it; None to use LangGraph's own."""
-    front: Mapping[str, Any] = field(default_factory=dict)
+    front: Mapping[str, object] = field(default_factory=dict)
     """Place of the node as whose words a model in the subgraph streams; empty outside of one."""
     answered: Callable[[Any, Any], Awaitable[str]] | None = None
     """Takes an answer that LangGraph resumed with to its gate, and says why not; None where none may."""

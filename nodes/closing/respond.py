@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
@@ -43,7 +41,7 @@ def respond(models: Models, stores: Stores) -> Node[AgentState, AgentUpdate]:
                 "status": status,
             }
 
-        async def ask(results: list[dict[str, Any]]) -> str:
+        async def ask(results: list[dict[str, JsonValue]]) -> str:
             message = render("respond_results", request=as_data(state["request"]), results=as_data(results))
             prompt = Prompt(role="respond", system=render("respond"), user=message, aloud=True)
             return await models.complete(state["route"], prompt, invocation, "respond")
@@ -81,7 +79,7 @@ def without_words(error: ModelError) -> str:
     return part(error.partial, error.cause) if isinstance(error, ModelInterrupted) else str(error)
 
 
-async def described_results(state: AgentState, stores: Stores) -> list[dict[str, Any]]:
+async def described_results(state: AgentState, stores: Stores) -> list[dict[str, JsonValue]]:
     """Describe the results of a run's plan, in the order of its steps."""
     checked, results = state.get("checked", []), state.get("results", {})
     pairs = [(entry, results[entry.uid]) for entry in checked if entry.uid in results]
@@ -89,7 +87,7 @@ async def described_results(state: AgentState, stores: Stores) -> list[dict[str,
 
 
 async def run_outcome(
-    state: AgentState, stores: Stores, described: list[dict[str, Any]], run_id: str
+    state: AgentState, stores: Stores, described: list[dict[str, JsonValue]], run_id: str
 ) -> tuple[RunStatus, list[RefusedCall]]:
     """Name how a run ends, and list what was refused where nothing else but reading was done."""
     if not (state["decision"].planned or described):
@@ -105,7 +103,7 @@ async def run_outcome(
 
 def tell(
     entry: VerifiedStep, result: StepResult, checked: list[VerifiedStep], output: JsonValue
-) -> dict[str, Any]:
+) -> dict[str, JsonValue]:
     """Describe one result to the model that writes the answer."""
     return {
         "id": result.step_id,

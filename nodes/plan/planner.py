@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import uuid
 from dataclasses import dataclass
-from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
@@ -70,7 +69,9 @@ def planner(
         context["models"] = on_offer(settings.providers, state["route"])
         prompt = Prompt(
             role="planner",
-            system=instructed("planner", context["instructions"], max_steps=str(settings.planning.max_steps)),
+            system=instructed(
+                "planner", invocation.profile.instructions, max_steps=str(settings.planning.max_steps)
+            ),
             user=_message(context),
             schema=PLAN_FORM,
             timeout_s=_timeout(state["decision"].score, settings.planner.timeout_s),
@@ -106,7 +107,7 @@ def planner(
 
 def compiled_context(
     state: AgentState, surface: list[Capability], registry: Registry, profile: RunProfile, policy: Policy
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Gather everything the planner may see, and the versions it was made under."""
     task, seen = state["task"], visible_messages(state["messages"], state.get("compacted"))
     done = {
@@ -135,7 +136,7 @@ def compiled_context(
     }
 
 
-def describe_capability(capability: Capability) -> dict[str, Any]:
+def describe_capability(capability: Capability) -> dict[str, object]:
     """Describe one capability to a model: what it does, takes, returns and risks."""
     schema = capability.args_schema
     return {
@@ -169,7 +170,7 @@ def proposal_of(text: str) -> PlanProposal:
     return PlanProposal(plan, repaired=repaired or bool(read_as), read_as=read_as)
 
 
-def _asking(clarify: object) -> dict[str, Any]:
+def _asking(clarify: object) -> dict[str, object]:
     """Make the plan that asks what is meant."""
     questions = clarify if isinstance(clarify, list) else [clarify]
     params = {"questions": [str(question) for question in questions[:4]]}
@@ -215,12 +216,12 @@ def _unheard(state: AgentState, error: ModelError, invocation: Invocation) -> Mo
     )
 
 
-def _message(context: dict[str, Any]) -> str:
+def _message(context: dict[str, object]) -> str:
     names = ("task", "history", "memories", "capabilities", "gates", "models", "done", "draft", "findings")
     return render("planner_task", **{name: as_data(context[name]) for name in names})
 
 
-def _as_steps(draft: Plan | None) -> dict[str, Any]:
+def _as_steps(draft: Plan | None) -> dict[str, object]:
     """Spell the plan a person spoke about as a planner spells one: without what is left at its default."""
     return draft.model_dump(mode="json", include={"goal", "steps"}, exclude_defaults=True) if draft else {}
 

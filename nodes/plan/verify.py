@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
@@ -163,8 +163,8 @@ def outcome_of(findings: list[Finding], attempts: Attempts, settings: Settings) 
 
 
 def gate_card(
-    card: dict[str, Any], attempts: Attempts, route: ModelRoute, settings: Settings
-) -> dict[str, Any]:
+    card: dict[str, JsonValue], attempts: Attempts, route: ModelRoute, settings: Settings
+) -> dict[str, JsonValue]:
     """Add to the card of a plan what decides which answers its gate takes: feedback needs a model."""
     left = 0 if route.embedded else attempts.replans_left(settings.planning.replan_budget)
     return {**card, "replans_left": left, **({"fixed": True} if attempts.fixed else {})}

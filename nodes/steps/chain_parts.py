@@ -24,7 +24,7 @@ from planwright.domain.errors import CapabilityError, CapabilityRejected, Planwr
 from planwright.domain.plan import VerifiedStep
 from planwright.domain.references import resolve_params
 from planwright.domain.results import StepResult
-from planwright.domain.step_ends import CANCELLED, failed, bare_result
+from planwright.domain.step_ends import CANCELLED, bare_result, failed
 from planwright.execution.chain_parts import chain_of, parts_of, parts_plan
 from planwright.execution.repeated_calls import AGAIN
 from planwright.execution.step_runner import StepRunner, site_of
