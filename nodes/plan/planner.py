@@ -58,20 +58,18 @@ def planner(
     """Freeze the compiled context, ask for a plan, and read the reply."""
 
     async def planner(state: AgentState, config: RunnableConfig) -> AgentUpdate:
-        invocation = invocation_of(config)
+        invocation, attempts = invocation_of(config), state.get("attempts", Attempts())
         if invocation.cancelled_by:
             return {"status": "cancelled", "answer": f"Cancelled by {invocation.cancelled_by}."}
-        attempts = state.get("attempts", Attempts())
-        allowed = await allowed_in_run(registry, world.chains, invocation.run_id, invocation.profile)
+        profile = invocation.profile
+        allowed = await allowed_in_run(registry, world.chains, invocation.run_id, profile)
         names = dict.fromkeys([*state["shortlist"], *allowed.chains])
         surface = [capability for name in names if (capability := allowed.get(name))]
-        context = compiled_context(state, surface, allowed, invocation.profile, world.policy)
+        context = compiled_context(state, surface, allowed, profile, world.policy)
         context["models"] = on_offer(settings.providers, state["route"])
         prompt = Prompt(
             role="planner",
-            system=instructed(
-                "planner", invocation.profile.instructions, max_steps=str(settings.planning.max_steps)
-            ),
+            system=instructed("planner", profile.instructions, max_steps=str(settings.planning.max_steps)),
             user=_message(context),
             schema=PLAN_FORM,
             timeout_s=_timeout(state["decision"].score, settings.planner.timeout_s),
