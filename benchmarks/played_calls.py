@@ -17,7 +17,7 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Command, Send
 from pydantic import JsonValue
 
-from planwright.capabilities.builtin.files import inside
+from planwright.capabilities.builtin.files import check_inside
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
@@ -76,7 +76,7 @@ def recording(ran: Ran) -> list[Capability]:
         ran.append(("box__put", {"value": value}))
         return "put"
 
-    @capability("shelf.open", trusted_result=True, mode="read_only", preflight=inside)
+    @capability("shelf.open", trusted_result=True, mode="read_only", preflight=check_inside)
     def open_(path: str) -> str:
         """Open a file of the workspace."""
         ran.append(("shelf__open", {"path": path}))

@@ -27,11 +27,11 @@ class Resources(TypedDict, total=False):
     """What a declaration may say about the resources of a call."""
 
     reads: Names
-    """What the call reads, by name, or what tells it from the arguments."""
+    """Names of what the call reads, or a function that lists them by its arguments."""
     adds: Names
-    """What the call adds to, by name, or what tells it from the arguments."""
+    """Names of what the call adds to, or a function that lists them by its arguments."""
     writes: Names
-    """What the call overwrites, by name, or what tells it from the arguments."""
+    """Names of what the call overwrites, or a function that lists them by its arguments."""
 
 
 UseOf = Literal["reads", "adds", "writes"]
@@ -73,10 +73,10 @@ class Uses:
             (self.reads, other.adds | other.writes),
         )
         shared = (
-            max(mine_name, another, key=lambda name: (len(_place(name)), name))
+            max(name, other_name, key=lambda resource: (len(_place(resource)), resource))
             for mine, others in pairs
-            for mine_name, another in product(sorted(mine), sorted(others))
-            if overlap(mine_name, another)
+            for name, other_name in product(sorted(mine), sorted(others))
+            if overlap(name, other_name)
         )
         return max(shared, key=lambda name: len(_place(name)), default=None)
 

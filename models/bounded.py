@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 import httpx
 
 from planwright.domain.errors import ModelOutputInvalid, ModelRejected
-from planwright.security.reply_size import BLANK_LINE, MOST_BYTES, MOST_LISTS, TOO_LONG, opened
+from planwright.security.reply_size import BLANK_LINE, MOST_BYTES, MOST_LISTS, TOO_LONG, count_lists
 
 MOST_STREAMED = 16_000_000  # bytes
 MOST_EVENTS = 60_000
@@ -80,4 +80,4 @@ class _Bounded(httpx.AsyncByteStream):
 
 def _opened(text: bytes) -> int:
     """Count the lists and objects of JSON, and of JSON that is a string of it (the arguments of a call)."""
-    return opened(text) + text.count(_ESCAPED)
+    return count_lists(text) + text.count(_ESCAPED)

@@ -15,7 +15,7 @@ from langchain_openai import ChatOpenAI
 
 from planwright.domain.errors import ModelOutputInvalid
 from planwright.models.json_reply import LONGEST_REPLY
-from planwright.security.reply_size import MOST_LISTS, opened
+from planwright.security.reply_size import MOST_LISTS, count_lists
 
 LONGEST_QUOTED = 2000  # characters of arguments that are no JSON
 
@@ -39,7 +39,7 @@ class BoundedChat(ChatOpenAI):
         async for chunk in super()._astream(messages, stop, None, **more):
             arguments = calls.take(chunk.message)
             size += len(chunk.message.text) + len(arguments)
-            lists += opened(arguments.encode("utf-8", "replace"))
+            lists += count_lists(arguments.encode("utf-8", "replace"))
             if size > LONGEST_REPLY or lists > MOST_LISTS:
                 what = f"{LONGEST_REPLY:,} characters, or {MOST_LISTS:,} lists and objects as arguments"
                 raise ModelOutputInvalid(

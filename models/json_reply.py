@@ -9,7 +9,7 @@ from planwright.domain.errors import CapabilityRejected, ModelOutputInvalid
 from planwright.domain.hashing import canonical_json
 from planwright.domain.plan_wrappers import strict_json
 from planwright.sandbox.sandbox import sandbox
-from planwright.security.reply_size import MOST_LISTS, opened
+from planwright.security.reply_size import MOST_LISTS, count_lists
 
 LONGEST_REPLY = 200_000  # characters; a reply may have 4096 tokens, of four or five each
 _THOUGHT = re.compile(r"\A\s*<(think|thinking)>.*?</\1>", re.DOTALL | re.IGNORECASE)
@@ -35,7 +35,7 @@ def read_value(text: str) -> tuple[dict[str, Any] | list[Any], bool]:
             f"the reply has {len(text):,} characters, {LONGEST_REPLY:,} are allowed",
             "answer with fewer words",
         )
-    if opened(text.encode("utf-8", "replace")) > MOST_LISTS:
+    if count_lists(text.encode("utf-8", "replace")) > MOST_LISTS:
         raise ModelOutputInvalid(
             f"the reply has more than {MOST_LISTS:,} lists and objects", "answer with fewer of them"
         )

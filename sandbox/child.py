@@ -80,7 +80,7 @@ def _limits() -> Iterator[None]:
 
 
 def _address_space() -> int:
-    """Read how much memory the process has mapped, in bytes; 0 where that is not told."""
+    """Read how much memory the process has mapped, in bytes; 0 where the system does not say."""
     try:
         return int(_STATM.read_text().split()[0]) * resource.getpagesize()
     except OSError:

@@ -15,22 +15,22 @@ BLANK_LINE = re.compile(rb"\n\n|\r\r|\n\r\n?")
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
 
-def too_much(text: bytes) -> str:
+def excess_of(text: bytes) -> str:
     """Say what a JSON text holds too much of; nothing when it may be read."""
     if len(text) > MOST_BYTES:
         return TOO_LONG
-    return too_many(text) and too_many(_STRING.sub(b"", text))
+    return count_excess(text) and count_excess(_STRING.sub(b"", text))
 
 
-def too_many(text: bytes) -> str:
+def count_excess(text: bytes) -> str:
     """Say what a text can hold too many of as JSON, in strings, too; nothing when it cannot."""
-    lists = opened(text)
+    lists = count_lists(text)
     if lists > MOST_LISTS:
         return f"more than {MOST_LISTS:,} lists and objects"
     # Every value but the first follows `[`, `{` or `,`.
     return f"more than {MOST_VALUES:,} values" if lists + text.count(b",") > MOST_VALUES else ""
 
 
-def opened(text: bytes) -> int:
+def count_lists(text: bytes) -> int:
     """Count the lists and objects that begin in a text, in strings, too, in which there may be JSON."""
     return text.count(b"[") + text.count(b"{")

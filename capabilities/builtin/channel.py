@@ -44,7 +44,7 @@ def _hosts(args: Mapping[str, JsonValue], call: CallContext) -> Sequence[str]:
     return [host_of(_url(args, call))]
 
 
-def _listed_only(args: Mapping[str, JsonValue], call: CallContext) -> None:
+def _check_listed(args: Mapping[str, JsonValue], call: CallContext) -> None:
     for host in _hosts(args, call):
         if not on_egress_list(host, call.settings.egress.allow):
             raise CapabilityForbidden(
@@ -62,7 +62,7 @@ def _listed_only(args: Mapping[str, JsonValue], call: CallContext) -> None:
     guide=Guide(
         "Posts a text to a channel; the default channel is the team's.", ("Send it to the team channel",), 60
     ),
-    preflight=_listed_only,
+    preflight=_check_listed,
     hosts=_hosts,
     timeout_s=20,
     destinations=("channel",),

@@ -19,7 +19,7 @@ def _refusal() -> CapabilityRejected:
     )
 
 
-def only_an_agent(args: Mapping[str, JsonValue], context: CallContext) -> None:
+def refuse_in_a_plan(args: Mapping[str, JsonValue], context: CallContext) -> None:
     """Refuse a plan's step: its agentic steps are lanes already."""
     raise _refusal()
 
@@ -30,7 +30,7 @@ def only_an_agent(args: Mapping[str, JsonValue], context: CallContext) -> None:
     effect="idempotent",
     tags=("delegate", "agent", "research", "parallel"),
     guide=Guide("Only in `tool_hints`: for a step whose agent may split its work among others.", (), 800),
-    preflight=only_an_agent,
+    preflight=refuse_in_a_plan,
     reads=(),
 )
 def delegate(

@@ -49,7 +49,7 @@ class Document(BaseModel):
     """Names what was there before, for `files.restore`; "" where nothing was."""
 
 
-def _writable(args: Mapping[str, JsonValue], call: CallContext) -> None:
+def _check_writable(args: Mapping[str, JsonValue], call: CallContext) -> None:
     path = args.get("path")
     if isinstance(path, str) and not has_reference(path):
         call.workspace.check(path, write=True)
@@ -69,7 +69,7 @@ def _writable(args: Mapping[str, JsonValue], call: CallContext) -> None:
         ('Create a CSV of the open tickets as "tickets.csv"',),
         32,
     ),
-    preflight=_writable,
+    preflight=_check_writable,
     adds=bare_name_of,
     writes=file_of,
     destinations=("path",),

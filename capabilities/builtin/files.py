@@ -83,14 +83,14 @@ class Lines(BaseModel):
     """Why files could not be read, a sentence each."""
 
 
-def inside(args: Mapping[str, JsonValue], call: CallContext) -> None:
+def check_inside(args: Mapping[str, JsonValue], call: CallContext) -> None:
     """Refuse a path that may lead out of the workspace."""
     path = args.get("path")
     if isinstance(path, str):
         call.workspace.check(path)
 
 
-def writable(args: Mapping[str, JsonValue], call: CallContext) -> None:
+def check_writable(args: Mapping[str, JsonValue], call: CallContext) -> None:
     """Refuse a path that may lead out of the workspace, and what is no document."""
     path = args.get("path")
     if isinstance(path, str):
@@ -99,7 +99,7 @@ def writable(args: Mapping[str, JsonValue], call: CallContext) -> None:
             check_document(path, call)
 
 
-def nameable(args: Mapping[str, JsonValue], call: CallContext) -> None:
+def check_document_name(args: Mapping[str, JsonValue], call: CallContext) -> None:
     """Refuse a path that could not be the name of a document, whatever it is by now."""
     path = args.get("path")
     if isinstance(path, str) and not has_reference(path):
@@ -113,7 +113,7 @@ def nameable(args: Mapping[str, JsonValue], call: CallContext) -> None:
     guide=Guide(
         "Lists files; `pattern` filters by name, e.g. *.md.", ("List the markdown files in notes",), 30
     ),
-    preflight=inside,
+    preflight=check_inside,
     reads=file_of,
 )
 def list_files(call: CallContext, path: PathArgument = ".", pattern: str = "*") -> Listing:
@@ -131,7 +131,7 @@ def list_files(call: CallContext, path: PathArgument = ".", pattern: str = "*") 
         ("Show me notes/roadmap.md",),
         30,
     ),
-    preflight=inside,
+    preflight=check_inside,
     reads=file_or_bare_name,
 )
 def read(path: PathArgument, call: CallContext) -> FileText:
@@ -147,7 +147,7 @@ def read(path: PathArgument, call: CallContext) -> FileText:
     effect="idempotent",
     tags=("file", "write", "save", "store"),
     guide=Guide("Writes a text file, replacing it if it is there.", ("Save the summary to summary.md",), 30),
-    preflight=writable,
+    preflight=check_writable,
     adds=bare_name_of,
     writes=file_of,
     destinations=("path",),
@@ -168,7 +168,7 @@ def write(path: PathArgument, text: str, call: CallContext) -> Written:
     effect="idempotent",
     tags=("restore", "revert"),
     guide=Guide("Undoes a files.write or documents.create by its `version`. Seldom in a plan.", (), 900),
-    preflight=nameable,
+    preflight=check_document_name,
     adds=bare_name_of,
     writes=file_of,
     compensation=UNDONE_BY,
@@ -188,7 +188,7 @@ def restore(
     mode="read_only",
     tags=("file", "search", "find", "grep", "mention"),
     guide=Guide("Finds lines that hold a text.", ("Which notes mention pricing?",), 30),
-    preflight=inside,
+    preflight=check_inside,
     reads=file_of,
 )
 def search(

@@ -115,7 +115,7 @@ def _changed(args: Mapping[str, JsonValue], call: CallContext) -> Sequence[str]:
     return [_place(args) if has_reference(url) or ".." in path else f"{_place(args)}{path}"]
 
 
-def _sound(args: Mapping[str, JsonValue], call: CallContext) -> None:
+def _check_request(args: Mapping[str, JsonValue], call: CallContext) -> None:
     """Refuse before anything is shown what could never be sent."""
     target = _target(args)
     if target is not None:
@@ -160,7 +160,7 @@ def _check_header(name: str, value: str) -> None:
         ("Fetch https://status.example.com/api", "POST the order to https://shop.example.com/orders"),
         70,
     ),
-    preflight=_sound,
+    preflight=_check_request,
     hosts=_hosts,
     varies=_varies,
     destinations=("url", "method", "headers"),

@@ -38,7 +38,7 @@ class EventFields(TypedDict):
 def events(text: str, begin: datetime, until: datetime, zone: str) -> tuple[list[EventFields], list[str]]:
     """List the events of a file, and what of it could not be read.
 
-    `zone` is the time zone that times are told in, and of those without one.
+    `zone` is the time zone that times are given in, and of those without one.
     """
     wrong: list[str] = []
     rows: list[EventFields] = []
@@ -62,7 +62,7 @@ def _in_force(events: list[Event]) -> Iterator[Event]:
 
 
 def _left_out(calendar: Calendar) -> list[str]:
-    """Take out of a calendar what recurs too often to be told, and what is broken, and name it."""
+    """Take out of a calendar what recurs too often to be listed, and what is broken, and name it."""
     wrong = []
     for event in list(calendar.subcomponents):
         rules = event.get("RRULE", [])

@@ -53,7 +53,7 @@ class Changed(BaseModel):
     """Number of the rows returned."""
 
 
-def _known(args: Mapping[str, JsonValue], call: CallContext) -> None:
+def _check_database(args: Mapping[str, JsonValue], call: CallContext) -> None:
     name = args.get("database")
     if isinstance(name, str) and not has_reference(name):
         find(name, call)
@@ -70,7 +70,7 @@ def _known(args: Mapping[str, JsonValue], call: CallContext) -> None:
         ("Query tickets.db: SELECT title FROM tickets",),
         55,
     ),
-    preflight=_known,
+    preflight=_check_database,
     timeout_s=30,
     reads=database_of,
 )
@@ -103,7 +103,7 @@ def query(
         ("Execute on crm.db: UPDATE customers SET city = 'Bonn' WHERE id = 7",),
         56,
     ),
-    preflight=_known,
+    preflight=_check_database,
     timeout_s=60,
     writes=database_of,
 )

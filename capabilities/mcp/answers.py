@@ -16,12 +16,12 @@ _INVALID = re.compile(r"Invalid JSON: (.*?)(?: \[type=|$)", re.MULTILINE)  # as 
 _DEEPER = "recursion limit exceeded"  # from 200 levels on (jiter, which pydantic reads with)
 
 
-def not_read(excess: str) -> str:
+def refusal_text(excess: str) -> str:
     """Say that an answer was too much to be read."""
     return f"an answer of {excess} is not read"
 
 
-def unread(request_id: int | str | None, why: str) -> JSONRPCError:
+def error_reply(request_id: int | str | None, why: str) -> JSONRPCError:
     """Answer a request in place of the server."""
     return JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=PARSE_ERROR, message=why))
 

@@ -152,7 +152,7 @@ class ConnectedServer:
                 link.client = client
                 link.ready.set_result(None)
                 await link.over.wait()
-        except Exception as error:  # noqa: BLE001 - a server may fail in any way; whoever waits is told
+        except Exception as error:  # noqa: BLE001 - a server may fail in any way; whoever waits gets the cause
             if not link.ready.done():
                 link.ready.set_exception(self._absent(_start_failure(error)))
         finally:

@@ -19,8 +19,8 @@ from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
 
-from planwright.capabilities.mcp.answers import not_read, unread
-from planwright.security.reply_size import MOST_BYTES, TOO_LONG, too_much
+from planwright.capabilities.mcp.answers import error_reply, refusal_text
+from planwright.security.reply_size import MOST_BYTES, TOO_LONG, excess_of
 
 ENDS_S = 2.0  # for each of: ending by itself, by SIGTERM, by SIGKILL (MCP 2025-11-25, lifecycle, shutdown)
 MOST_SKIPPED = 10 * MOST_BYTES
@@ -64,19 +64,19 @@ class _Inbox(ObjectReceiveStream[SessionMessage | Exception]):
         """Return the next message, or why a line is none. Raises anyio.EndOfStream after the last."""
         try:
             line = await self._stdout.receive_until(b"\n", MOST_BYTES)
-            excess = too_much(line)
+            excess = excess_of(line)
         except anyio.DelimiterNotFound:
             line, excess = await self._edges(), TOO_LONG
         except (anyio.IncompleteRead, anyio.BrokenResourceError, OSError) as error:
             raise anyio.EndOfStream from error
-        failure = ValueError(not_read(excess))
+        failure = ValueError(refusal_text(excess))
         if not excess:
             try:
                 return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
             except ValueError as error:
                 failure = error
         number = _ID.search(line[:EDGE] + line[-EDGE:])
-        return SessionMessage(unread(int(number[1] or number[2]), str(failure))) if number else failure
+        return SessionMessage(error_reply(int(number[1] or number[2]), str(failure))) if number else failure
 
     async def aclose(self) -> None:
         """Close nothing: the process is read until it ends."""

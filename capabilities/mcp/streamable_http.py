@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator
 
 import httpx2
 
-from planwright.capabilities.mcp.answers import COMPRESSED, not_read, unread
-from planwright.security.reply_size import BLANK_LINE, MOST_BYTES, TOO_LONG, too_much
+from planwright.capabilities.mcp.answers import COMPRESSED, error_reply, refusal_text
+from planwright.security.reply_size import BLANK_LINE, MOST_BYTES, TOO_LONG, excess_of
 
 
 class BoundedTransport(httpx2.AsyncHTTPTransport):
@@ -29,9 +29,9 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
             body = await _read(_stream(response)) if plain else b""
         finally:
             await response.aclose()
-        excess = too_much(body)
+        excess = excess_of(body)
         if excess or not plain:
-            why = not_read(excess) if excess else COMPRESSED
+            why = refusal_text(excess) if excess else COMPRESSED
             stand_in = {"content-type": "application/json"}
             return httpx2.Response(response.status_code, headers=stand_in, content=_error(request, why))
         return httpx2.Response(response.status_code, headers=response.headers, content=body)
@@ -51,14 +51,14 @@ class _Events(httpx2.AsyncByteStream):
             waiting += part
             whole = 0
             for blank in BLANK_LINE.finditer(waiting, looked_at):
-                if excess := too_much(bytes(waiting[whole : blank.end()])):
-                    yield bytes(waiting[:whole]) + self._error(not_read(excess))
+                if excess := excess_of(bytes(waiting[whole : blank.end()])):
+                    yield bytes(waiting[:whole]) + self._error(refusal_text(excess))
                     return
                 whole = blank.end()
             yield bytes(waiting[:whole])
             del waiting[:whole]
             if len(waiting) > MOST_BYTES:
-                yield self._error(not_read(TOO_LONG))
+                yield self._error(refusal_text(TOO_LONG))
                 return
         yield bytes(waiting)
 
@@ -88,4 +88,4 @@ def _stream(response: httpx2.Response) -> httpx2.AsyncByteStream:
 
 def _error(request: httpx2.Request, why: str) -> bytes:
     message = json.loads(request.content or b"{}")
-    return unread(message.get("id"), why).model_dump_json().encode()
+    return error_reply(message.get("id"), why).model_dump_json().encode()

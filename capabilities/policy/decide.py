@@ -238,7 +238,7 @@ class _Call:
 
     @cached_property
     def _with_hosts(self) -> Values:
-        """`hosts` as host:port, and `host` by its bare name where it is one; neither when it is not said."""
+        """`hosts` as host:port, and `host` by its bare name where it is one; neither where unknown."""
         hosts = self._hosts
         if hosts is None:
             return self._facts

@@ -56,7 +56,7 @@ class RuleMatch:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A ruling, the rules that were looked at on the way, and what the mode alone would have said."""
+    """A ruling, the rules that were looked at on the way, and what the mode alone would have answered."""
 
     ruling: Ruling
     """What the policy answers in the end."""

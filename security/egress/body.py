@@ -31,7 +31,7 @@ class Body:
 
 
 async def read_body(reply: httpx.Response, egress: EgressSettings) -> Body:
-    """Read a body of a type that is wanted; whatever else it is is told, and not read to its end."""
+    """Read a body of a wanted type; of any other, say what it is, and do not read it to its end."""
     content_type = reply.headers.get("content-type", "")
     kind, _, parameters = content_type.lower().partition(";")
     if kind and not any(fnmatchcase(kind.strip(), wanted) for wanted in egress.content_types):

@@ -83,7 +83,7 @@ def _of_providers(settings: Settings) -> Iterator[tuple[str, str]]:
 
 
 def _of_mcp(path: Path) -> Iterator[tuple[str, str]]:
-    """Read what `.mcp.json` keeps secret. What is wrong with the file is said where servers are started."""
+    """Read what `.mcp.json` keeps secret. Its faults are reported where servers are started."""
     try:
         servers = json.loads(path.read_text("utf-8"))["mcpServers"]
         tables = [(table, kind) for table in servers.values() for kind in ("headers", "env")]

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 MOST = 50  # recipients of one message
 
 
-def one_address(text: str) -> str:
+def check_mail_address(text: str) -> str:
     """Check one bare mail address (RFC 5321): no name beside it, no list, no route. Raises ValueError.
 
     A domain beyond ASCII is refused: it may look like another, and no header or server takes it as it is;
@@ -30,7 +30,7 @@ def one_address(text: str) -> str:
     return text
 
 
-def one_line(text: str) -> str:
+def check_one_line(text: str) -> str:
     """Check that a text has no character that could end a header's line. Raises ValueError."""
     if controls := [c for c in text if unicodedata.category(c) in ("Cc", "Zl", "Zp", "Cs")]:
         raise ValueError(f"it holds {controls[0]!a}, which no header may")
@@ -38,7 +38,7 @@ def one_line(text: str) -> str:
 
 
 Recipients = Annotated[
-    list[Annotated[str, AfterValidator(one_address)]],
+    list[Annotated[str, AfterValidator(check_mail_address)]],
     Field(description="bare addresses, e.g. jo@example.com", max_length=MOST),
 ]
-Subject = Annotated[str, AfterValidator(one_line), Field(description="one line", max_length=500)]
+Subject = Annotated[str, AfterValidator(check_one_line), Field(description="one line", max_length=500)]

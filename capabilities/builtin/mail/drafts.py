@@ -7,7 +7,7 @@ from email.policy import SMTP
 from pydantic import BaseModel, ConfigDict
 
 from planwright.capabilities.builtin.mail.addresses import Recipients, Subject
-from planwright.capabilities.builtin.mail.messages import Attachments, Letter, Text, attached_files, build
+from planwright.capabilities.builtin.mail.messages import Attachments, Letter, Text, build, check_attachments
 from planwright.capabilities.builtin.places import attachments_of, source
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Guide
@@ -45,7 +45,7 @@ class MailDraft(BaseModel):
         ("Draft a mail to jo@example.com saying the offer follows on Monday",),
         42,
     ),
-    preflight=attached_files,
+    preflight=check_attachments,
     destinations=("to", "cc", "attachments"),
     trusted_result=True,
     reads=attachments_of,

@@ -33,7 +33,7 @@ Attachments = Annotated[
 ]
 
 
-def attached_files(args: Mapping[str, JsonValue], call: CallContext) -> None:
+def check_attachments(args: Mapping[str, JsonValue], call: CallContext) -> None:
     """Refuse to attach what lies outside the workspace."""
     paths = args.get("attachments")
     for path in paths if isinstance(paths, list) else ():

@@ -20,8 +20,8 @@ from planwright.capabilities.builtin.mail.messages import (
     Attachments,
     Letter,
     Text,
-    attached_files,
     build,
+    check_attachments,
     check_sender,
 )
 from planwright.capabilities.builtin.places import attachments_of
@@ -64,9 +64,9 @@ class Sent(BaseModel):
     """What the server said when it took the mail."""
 
 
-def _sendable(args: Mapping[str, JsonValue], call: CallContext) -> None:
+def _check_sendable(args: Mapping[str, JsonValue], call: CallContext) -> None:
     check_sender(call)
-    attached_files(args, call)
+    check_attachments(args, call)
 
 
 def _hosts(args: Mapping[str, JsonValue], call: CallContext) -> Sequence[str]:
@@ -84,7 +84,7 @@ def _hosts(args: Mapping[str, JsonValue], call: CallContext) -> Sequence[str]:
         ("Send a mail to jo@example.com with the summary",),
         45,
     ),
-    preflight=_sendable,
+    preflight=_check_sendable,
     hosts=_hosts,
     timeout_s=180,
     destinations=("to", "cc", "bcc", "attachments"),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from planwright.capabilities.builtin.mail.addresses import one_address
+from planwright.capabilities.builtin.mail.addresses import check_mail_address
 from planwright.capabilities.builtin.mail.mail_comparison import ApprovedMail, compare, compare_recipients
 from planwright.capabilities.builtin.mail.messages import Letter, build
 from planwright.capabilities.call_context import CallContext
@@ -160,4 +160,4 @@ def test_the_envelope_names_who_was_approved_and_nobody_else(envelope: list[str]
 )
 def test_an_address_that_may_be_read_as_another_is_refused(address: str, cause: str) -> None:
     with pytest.raises(ValueError, match=cause):
-        one_address(address)
+        check_mail_address(address)
