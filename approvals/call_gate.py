@@ -99,7 +99,7 @@ class CallGates:
         if plan_gate:
             plan = await self._gates.read(plan_gate)
             nameless = gate.quorum > 1 and plan.decided_by == plan.channel
-            if plan.status == "approved" and includes(plan.shown, checked) and not nameless:
+            if plan.status == "approved" and includes(plan.card, checked) and not nameless:
                 return approval(plan.decided_by or "", "plan", f"with the plan, at {plan_gate}")
         again = any(call.get("done_before") == gate.run_id for call in gate.calls)
         if gate.quorum > 1 or again:  # doing again what the run has done needs a person, not a rule

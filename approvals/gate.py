@@ -160,7 +160,7 @@ def open_gate(invocation: Invocation, settings: Settings, question: GateQuestion
         kind=question.kind,
         step_uid=question.step_uid,
         shown_hash=question.shown_hash,
-        shown=question.card,
+        card=question.card,
         requested_at=now,
         expires_at=now + timedelta(seconds=question.expires_s or ttl),
         status="open",
@@ -220,7 +220,7 @@ def gate_prompt(gate: Gate) -> GatePrompt:
         "review_configs": [{"action_name": name, "allowed_decisions": list(gate.allowed)} for name in names],
         "gate_id": gate.gate_id,
         "kind": gate.kind,
-        "shown": gate.shown,
+        "shown": gate.card,
         "run_id": gate.run_id,
         "thread_id": gate.thread_id,
         "plan_hash": gate.shown_hash,
@@ -239,10 +239,10 @@ def gate_prompt(gate: Gate) -> GatePrompt:
 def _actions(gate: Gate) -> list[ActionRequest]:
     """List what is asked for: the plan, or each call that the gate shows."""
     if gate.kind == "plan":
-        return [{"name": "approve_plan", "args": {"plan": gate.shown}, "description": _describe(gate)}]
+        return [{"name": "approve_plan", "args": {"plan": gate.card}, "description": _describe(gate)}]
     if len(gate.calls) == 1:
-        args = {"args": gate.shown["args"]} | ({"effects": gate.shown["effects"]} if gate.doubts else {})
-        return [{"name": str(gate.shown["capability"]), "args": args, "description": _describe(gate)}]
+        args = {"args": gate.card["args"]} | ({"effects": gate.card["effects"]} if gate.doubts else {})
+        return [{"name": str(gate.card["capability"]), "args": args, "description": _describe(gate)}]
     return [
         {"name": str(call["capability"]), "args": {"args": call["args"]}, "description": describe_call(call)}
         for call in gate.calls
@@ -264,14 +264,12 @@ def describe_call(call: Mapping[str, object]) -> str:
 
 def _describe(gate: Gate) -> str:
     if gate.kind == "plan":
-        steps = len(card_steps(gate.shown))
+        steps = len(card_steps(gate.card))
         count = f"{steps} step{'s' * (steps != 1)}"
-        return f"Approve the plan: {gate.shown['goal']} ({count}, risk {gate.shown['risk']})"
+        return f"Approve the plan: {gate.card['goal']} ({count}, risk {gate.card['risk']})"
     if gate.kind == "escalation":
-        headline = (
-            f"Decide over {gate.shown['step_id']}: {gate.shown['description']} ({gate.shown['reason']})"
-        )
+        headline = f"Decide over {gate.card['step_id']}: {gate.card['description']} ({gate.card['reason']})"
         return "\n".join([headline, *map(str, gate.doubts)])
     if gate.kind == "info":
-        return f"Answer, for: {gate.shown['description']}"
-    return describe_call(gate.shown)
+        return f"Answer, for: {gate.card['description']}"
+    return describe_call(gate.card)

@@ -39,7 +39,7 @@ def review(registry: Registry, stores: Stores, settings: Settings, call_context:
         base = await stores.plans.read(gate.run_id, gate.shown_hash)
         if base is None:
             raise GateError(f"the plan of gate {gate.gate_id} is not on record", "reject it, then ask again")
-        edited, _ = close_plan(read_edit(edit, base, gate.shown))
+        edited, _ = close_plan(read_edit(edit, base, gate.card))
         _check_storable(edited)
         results = {result.uid: result for result in await stores.ledger.settled_steps(gate.run_id)}
         run = await stores.runs.latest(gate.thread_id)

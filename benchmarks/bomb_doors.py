@@ -61,7 +61,7 @@ def run(
             if not (gates := agent.get_state(config).interrupts):
                 break
             out = agent.invoke(Command(resume={a.value["gate_id"]: "approve" for a in gates}), config)
-    asked = script.asked[-1] if isinstance(script, ScriptedModel) else []
+    asked = script.prompts[-1] if isinstance(script, ScriptedModel) else []
     heard = [message.text for message in asked if message.type == "tool"]
     ends = [f"{r.error}" for r in out.get("results", {}).values() if r.error]
     verdict = out.get("verdict")

@@ -17,7 +17,7 @@ from planwright.capabilities.builtin.mail import mail, smtp
 from planwright.capabilities.contract import Capability
 from planwright.domain.own_words import exact_words, says, speaks_of_user
 from planwright.models.json_reply import LONGEST_REPLY, read_json
-from planwright.models.replies.bridge_stream import shown
+from planwright.models.replies.bridge_stream import visible_part
 from planwright.models.replies.tool_bridge import blocks, escaped
 from planwright.prompts.fence import neutral
 
@@ -113,7 +113,7 @@ SHORT = 100_000  # of what a person sends: longer requests are refused at the do
 READERS: dict[str, tuple[int, Reader]] = {
     "what a prompt is told": (MB, neutral),
     "a reply with calls in words": (MB, lambda text: [*blocks(text, "n")]),
-    "a reply shown": (MB, lambda text: shown(text, ended=False)),
+    "a reply shown": (MB, lambda text: visible_part(text, ended=False)),
     "a conversation in words": (MB, escaped),
     "a reply that is JSON": (LONGEST_REPLY, lambda text: read_json(text)),
     "a request that speaks of its user": (SHORT, speaks_of_user),

@@ -62,7 +62,7 @@ class Cast(ScriptedModel):
     def begin(self, run: Recorded) -> None:
         """Forget what was asked, and play another run."""
         self._run, self._failure, self._planned = run, None, 0
-        self.asked.clear()
+        self.prompts.clear()
 
     def fail(self, failure: Exception) -> None:
         """Fail at the next call."""
@@ -75,7 +75,7 @@ class Cast(ScriptedModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        self.asked.append(messages)
+        self.prompts.append(messages)
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
@@ -205,7 +205,7 @@ class Stage:
             await self.door.control.cancel(thread, "the test")
 
     def _flaws(self, thread: str) -> list[str]:
-        found = [flaw for asked in self.model.asked for flaw in flaws(asked)]
+        found = [flaw for asked in self.model.prompts for flaw in flaws(asked)]
         return found + flaws(self.agent.get_state(_config(thread)).values.get("messages", []))
 
     def _tools(self) -> list[Capability]:

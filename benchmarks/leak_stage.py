@@ -46,7 +46,7 @@ class Stage:
             self.hear("history", [*agent.get_state_history(self.config)][:3])
         finally:
             agent.close()
-        self.hear("prompts", model.asked)
+        self.hear("prompts", model.prompts)
 
     def _enter(self, agent: Agent, entry: Any) -> None:
         words: dict[str, str] = {}

@@ -177,9 +177,9 @@ def whole_run(replies: Sequence[dict[str, Any]], folder: Path) -> tuple[Ran, lis
             out = agent.invoke(Command(resume=decisions), thread)
     ended = (out.get("status"), out.get("answer"))
     wrong = [] if ended == ("completed", "the end") else [f"the run ended as {ended!a}"]
-    if len(model.asked) != len(replies) + 1:
-        wrong.append(f"the model was asked {len(model.asked)} times")
-    return ran, wrong + [flaw for asked in model.asked[-1:] for flaw in flaws(asked)]
+    if len(model.prompts) != len(replies) + 1:
+        wrong.append(f"the model was asked {len(model.prompts)} times")
+    return ran, wrong + [flaw for asked in model.prompts[-1:] for flaw in flaws(asked)]
 
 
 def _sent(state: LoopState, node: str) -> list[ToolCall]:

@@ -60,7 +60,7 @@ def judge(stage: Stage) -> None:
         *order_wrong(stage),
         *_limits(stage),
     ]
-    stage.wrong += [f"db check: {one.what}" for one in check_store(stage.store) if not one.note]
+    stage.wrong += [f"db check: {one.problem}" for one in check_store(stage.store) if not one.note]
 
 
 def effects_wrong(stage: Stage) -> Iterator[str]:

@@ -202,7 +202,7 @@ class Worker:
 
     def _without_names(self, text: str) -> str:
         """Leave out what another process would be called, and another folder."""
-        return text.replace(self.owner.shown, "a worker").replace(str(self.stage.workspace), "")
+        return text.replace(self.owner.label, "a worker").replace(str(self.stage.workspace), "")
 
     async def _next(self) -> bool:
         """Take one step; say whether all has ended."""

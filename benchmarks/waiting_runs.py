@@ -84,7 +84,7 @@ async def _wait_at_gate(stores: Stores, run: Run) -> None:
         kind="plan",
         step_uid=None,
         shown_hash="0" * 64,
-        shown=card,
+        card=card,
         requested_at=datetime.fromisoformat(run.started_at),
         expires_at=datetime.now(UTC) + timedelta(days=1),
         status="open",

@@ -209,14 +209,14 @@ def _of_run(
     if limits.tokens is None and limits.tool_calls is None and limits.cost is None:
         return []
     spent = _sum(connection, run_id, now)
-    found = []
+    limits_set = []
     if limits.tokens is not None:
-        found.append(Limit(limits.setting("tokens"), "tokens", spent.tokens, limits.tokens))
+        limits_set.append(Limit(limits.setting("tokens"), "tokens", spent.tokens, limits.tokens))
     if limits.tool_calls is not None:
-        found.append(Limit(limits.setting("tool_calls"), "tool_calls", spent.calls, limits.tool_calls))
+        limits_set.append(Limit(limits.setting("tool_calls"), "tool_calls", spent.calls, limits.tool_calls))
     if limits.cost is not None:
-        found.append(Limit(limits.setting("cost"), "cost", spent.cost, micro_cents(limits.cost)))
-    return found
+        limits_set.append(Limit(limits.setting("cost"), "cost", spent.cost, micro_cents(limits.cost)))
+    return limits_set
 
 
 def _of_provider(
@@ -228,18 +228,18 @@ def _of_provider(
     now: float | None = None,
 ) -> list[Limit]:
     """Look at the limits of a provider in the windows of `at`; what expired before `now` does not count."""
-    found: list[Limit] = []
+    limits: list[Limit] = []
     now, prefix = at.timestamp() if now is None else now, f"providers.{provider}"
     at = _counted(connection, tenant, provider, at)
     if within is not None and within.daily_tokens is not None:
         day = day_of(at)
         used, _ = _in_window(connection, tenant, provider, day, now)
-        found.append(Limit(f"{prefix}.daily_tokens", "tokens", used, within.daily_tokens, provider, day))
+        limits.append(Limit(f"{prefix}.daily_tokens", "tokens", used, within.daily_tokens, provider, day))
     if within is not None and within.monthly_cost is not None:
         month, most = month_of(at), micro_cents(within.monthly_cost)
         _, used = _in_window(connection, tenant, provider, month, now)
-        found.append(Limit(f"{prefix}.monthly_cost", "cost", used, most, provider, month))
-    return found
+        limits.append(Limit(f"{prefix}.monthly_cost", "cost", used, most, provider, month))
+    return limits
 
 
 def _counted(connection: sqlite3.Connection, tenant: str, provider: str, at: datetime) -> datetime:
@@ -289,13 +289,13 @@ def _refuse_unpriced(
 
 
 def _refuse_in_lane(spent: Spent, amount: Amount, lane: LoopBudget) -> None:
-    asked = (
+    limits = (
         Limit("lane.tokens", "tokens", spent.tokens, lane.tokens) if lane.tokens is not None else None,
         Limit("lane.tool_calls", "tool_calls", spent.calls, lane.tool_calls)
         if lane.tool_calls is not None
         else None,
     )
-    for limit in filter(None, asked):
+    for limit in filter(None, limits):
         wanted = _by_unit(amount)[limit.unit]
         if not limit.covers(wanted):
             raise BudgetExceeded(

@@ -47,8 +47,8 @@ class CreatedChains:
             query = "SELECT hash, definition FROM chains WHERE run_id = ? ORDER BY rowid"
             return [tuple(row) for row in connection.execute(query, (run_id,))]
 
-        found = await self._database.run("read", job)
-        chains = [(hash_, Chain.model_validate_json(definition)) for hash_, definition in found]
+        rows = await self._database.run("read", job)
+        chains = [(hash_, Chain.model_validate_json(definition)) for hash_, definition in rows]
         for hash_, chain in chains:
             if chain.hash != hash_:
                 raise LedgerConflict(

@@ -109,7 +109,7 @@ class Forks:
 
         return await self._database.run("read", job)
 
-    async def begin(self, run: Run, fork: Fork, kept: list[StepResult], at: datetime) -> None:
+    async def begin(self, run: Run, fork: Fork, results: list[StepResult], at: datetime) -> None:
         """Write a fork down, with the results it keeps, in one transaction.
 
         Raises RunError when its thread is not new, its source is being worked on by now, or what it keeps
@@ -122,7 +122,7 @@ class Forks:
             query = "SELECT thread_id FROM runs WHERE run_id = ? AND status = 'running'"
             if busy := connection.execute(query, (fork.source_run,)).fetchone():
                 raise not_over(fork.source_run, busy[0])
-            _check_holds(connection, fork.source_run, kept)
+            _check_holds(connection, fork.source_run, results)
             begin_run(connection, run)
             write_fork(connection, run, fork, at)
             connection.executemany(
@@ -131,10 +131,10 @@ class Forks:
                 [
                     (run.run_id, run.tenant, step.uid, step.step_id, step.status)
                     + (step.model_dump_json(), at.isoformat())
-                    for step in kept
+                    for step in results
                 ],
             )
-            for name in _kept_chains(fork, kept):
+            for name in _kept_chains(fork, results):
                 connection.execute(
                     "INSERT INTO chains (run_id, tenant, name, hash, definition, made_at)"
                     " SELECT ?, tenant, name, hash, definition, made_at FROM chains"
@@ -180,21 +180,21 @@ def _undone(
     """Find the uids of steps that were undone, or may have been, here or where they were kept from."""
     origins = {result.kept_from or run_id for result in results.values()}
     undone = {origin: undone_steps(connection, origin) for origin in origins}
-    found = set()
+    uids = set()
     for entry in checked:
         if entry.uid in results:
             names = {entry.step.id, CALLS} if entry.step.agentic or entry.chain else {entry.step.id}
             if names & undone[results[entry.uid].kept_from or run_id]:
-                found.add(entry.uid)
-    return frozenset(found)
+                uids.add(entry.uid)
+    return frozenset(uids)
 
 
-def _check_holds(connection: sqlite3.Connection, source_run: str, kept: list[StepResult]) -> None:
+def _check_holds(connection: sqlite3.Connection, source_run: str, results: list[StepResult]) -> None:
     """Raise RunError when results that a fork is to keep are being undone, or were meanwhile."""
-    for origin in {result.kept_from or source_run for result in kept}:
+    for origin in {result.kept_from or source_run for result in results}:
         if by := open_undo(connection, origin):
             raise being_undone(origin, *by)
-        if undone_steps(connection, origin) & {result.step_id for result in kept}:
+        if undone_steps(connection, origin) & {result.step_id for result in results}:
             raise RunError(f"some of run {origin} was undone meanwhile", "look, and try again")
 
 
@@ -225,12 +225,12 @@ def write_fork(connection: sqlite3.Connection, run: Run, fork: Fork, at: datetim
     )
 
 
-def _kept_chains(fork: Fork, kept: list[StepResult]) -> list[str]:
+def _kept_chains(fork: Fork, results: list[StepResult]) -> list[str]:
     """Name the chains that a fork has: those made by steps it keeps."""
-    done = {step.step_id for step in kept}
+    done = {step.step_id for step in results}
     steps = fork.plan.steps if fork.plan else ()
-    made = (step for step in steps if step.capability == CREATE_CHAIN and step.id in done)
-    return [str(step.params.get("name")) for step in made]
+    creations = (step for step in steps if step.capability == CREATE_CHAIN and step.id in done)
+    return [str(step.params.get("name")) for step in creations]
 
 
 def taken(thread_id: str) -> RunError:

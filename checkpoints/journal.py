@@ -25,7 +25,7 @@ class Journal:
         self._database = database
         self._unwritten: deque[tuple[object, ...]] = deque()
         self._queued = False
-        self._told: dict[Lease, int] = {}  # how many events since all were known to be durable
+        self._undurable_counts: dict[Lease, int] = {}  # how many events since all were known to be durable
 
     def append(self, event: Event, key: str, lease: Lease) -> None:
         """Queue an event without waiting; whatever is queued later is not committed before it.
@@ -34,7 +34,7 @@ class Journal:
         """
         data = json_text(event["data"])
         row = (event["run_id"], event["thread_id"], lease.tenant, event["seq"], event["ts"], event["type"])
-        self._told[lease] = self._told.get(lease, 0) + 1
+        self._undurable_counts[lease] = self._undurable_counts.get(lease, 0) + 1
         self._unwritten.append((*row, key, data, lease.run_id, lease.token))
         if not self._queued:  # else a job that has not begun will write it, too
             self._queued = True
@@ -46,18 +46,18 @@ class Journal:
         Else whoever goes on from the checkpoint would leave out the events of what it need not do again.
         Raises LeaseLost when the run was taken over, for then they were left out; StoreFailed.
         """
-        if (count := self._told.get(lease)) is None:
+        if (count := self._undurable_counts.get(lease)) is None:
             return
         if self._unwritten and not self._queued:  # a failed commit left them
             self._queued = True
             self._submit()
         await self._database.run("journal", held(lease, lambda _: None))
-        if self._told.get(lease) == count:
-            del self._told[lease]
+        if self._undurable_counts.get(lease) == count:
+            del self._undurable_counts[lease]
 
     def forget(self, lease: Lease) -> None:
         """Count the events of an owner no more: it has let go of its run, and writes no checkpoint."""
-        self._told.pop(lease, None)
+        self._undurable_counts.pop(lease, None)
 
     def _submit(self) -> None:
         rows: list[tuple[object, ...]] = []

@@ -29,7 +29,7 @@ class Proposals:
 
         return await self._database.run("read", job)
 
-    async def propose(self, lease: Lease, found: Sequence[Candidate], at: datetime) -> list[Proposal]:
+    async def propose(self, lease: Lease, candidates: Sequence[Candidate], at: datetime) -> list[Proposal]:
         """Write down what is new among the candidates of a run, in one transaction; return what it proposes.
 
         New is what is not remembered and was never proposed, neither in these words nor out of them. After
@@ -38,20 +38,20 @@ class Proposals:
 
         def job(connection: sqlite3.Connection) -> list[Proposal]:
             if not _of_run(connection, lease.run_id):
-                for one in found:
-                    _add(connection, lease, one, at)
+                for candidate in candidates:
+                    _add(connection, lease, candidate, at)
             return _of_run(connection, lease.run_id)
 
         return await self._database.run("propose", held(lease, job))
 
-    async def add(self, lease: Lease, one: Candidate, at: datetime) -> str:
+    async def add(self, lease: Lease, candidate: Candidate, at: datetime) -> str:
         """Write down one more candidate of a run, if it is new, and return the id of its proposal."""
 
         def job(connection: sqlite3.Connection) -> None:
-            _add(connection, lease, one, at)
+            _add(connection, lease, candidate, at)
 
         await self._database.run("propose", held(lease, job))
-        return content_id(one.text)
+        return content_id(candidate.text)
 
     async def settle(self, lease: Lease, at: datetime) -> list[Proposal]:
         """Mark what a run has written to memory as accepted, and return the proposals that became so."""
@@ -113,35 +113,47 @@ def read_proposal(row: sqlite3.Row) -> Proposal:
     return Proposal.model_validate({**dict(row), "tags": json.loads(row["tags"])})
 
 
-def _add(connection: sqlite3.Connection, lease: Lease, one: Candidate, at: datetime) -> None:
+def _add(connection: sqlite3.Connection, lease: Lease, candidate: Candidate, at: datetime) -> None:
     tenant, run_id = lease.tenant, lease.run_id
-    ids = (content_id(one.text), content_id(one.said))
+    ids = (content_id(candidate.text), content_id(candidate.said))
     query = (
         "SELECT 1 FROM proposals WHERE tenant = ?"
         " AND (id IN (?, ?) OR (said_id IN (?, ?) AND run_id <> ?))"  # one sentence may hold two facts
     )
     known = connection.execute(query, (tenant, *ids, *ids, run_id)).fetchone()
-    if known or _remembered(connection, tenant, ids, one):
+    if known or _remembered(connection, tenant, ids, candidate):
         return
     connection.execute(
         "INSERT INTO proposals (tenant, id, said_id, run_id, thread_id, text, said, tags, why, status,"
         " created_at) VALUES (?,?,?,?,?,?,?,?,?,'proposed',?)",
-        (tenant, *ids, run_id, lease.thread_id, one.text, one.said, json.dumps(one.tags), one.why)
+        (
+            tenant,
+            *ids,
+            run_id,
+            lease.thread_id,
+            candidate.text,
+            candidate.said,
+            json.dumps(candidate.tags),
+            candidate.why,
+        )
         + (at.isoformat(timespec="seconds"),),
     )
 
 
-def _remembered(connection: sqlite3.Connection, tenant: str, ids: tuple[str, str], one: Candidate) -> bool:
+def _remembered(
+    connection: sqlite3.Connection, tenant: str, ids: tuple[str, str], candidate: Candidate
+) -> bool:
     """Say whether a memory says the same; the full-text index finds the few that could."""
     query = (
         "SELECT m.text FROM memories_fts JOIN memories m ON m.rowid = memories_fts.rowid"
         " WHERE memories_fts MATCH ? AND m.tenant = ?"
     )
     matches = {
-        " AND ".join(f'"{word}"' for word in re.findall(r"\w+", text)) for text in (one.text, one.said)
+        " AND ".join(f'"{word}"' for word in re.findall(r"\w+", text))
+        for text in (candidate.text, candidate.said)
     }
-    found = [row for match in matches if match for row in connection.execute(query, (match, tenant))]
-    return any(content_id(row["text"]) in ids for row in found)
+    rows = [row for match in matches if match for row in connection.execute(query, (match, tenant))]
+    return any(content_id(row["text"]) in ids for row in rows)
 
 
 def _of_run(connection: sqlite3.Connection, run_id: str) -> list[Proposal]:

@@ -106,8 +106,8 @@ class Plans:
             query = "SELECT checked FROM plans WHERE run_id = ? AND kind = 'plan' ORDER BY rowid"
             return [text for (text,) in connection.execute(query, (run_id,))]
 
-        listed = await self._database.run("read", job)
-        return [step for text in listed for step in _steps(text).values()]
+        texts = await self._database.run("read", job)
+        return [step for text in texts for step in _steps(text).values()]
 
     async def card(self, run_id: str, gate_id: str) -> tuple[str, dict[str, Any]]:
         """Read what a gate has to show: the hash of its plan, and the card made when that was verified.
@@ -195,8 +195,10 @@ def _approved_as_shown(row: sqlite3.Row) -> bool:
         return True
     card = sha256(json.loads(row["card"] or "null"))
     approvals = json.loads(row["approvals"] or "[]")
-    shown = sha256(json.loads(row["shown"]))
-    return card == shown == row["card_hash"] and all(given.get("card") == card for given in approvals)
+    card_now = sha256(json.loads(row["shown"]))
+    return card == card_now == row["card_hash"] and all(
+        approval.get("card") == card for approval in approvals
+    )
 
 
 def _steps(checked: str) -> dict[str, VerifiedStep]:

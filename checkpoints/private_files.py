@@ -21,9 +21,9 @@ def private_folder(folder: Path) -> Path:
     Raises OSError.
     """
     if not folder.is_dir():
-        for one in reversed((folder, *folder.parents)):
-            if not one.exists():
-                one.mkdir(FOLDER_MODE, exist_ok=True)
+        for part in reversed((folder, *folder.parents)):
+            if not part.exists():
+                part.mkdir(FOLDER_MODE, exist_ok=True)
     if folder.stat().st_mode & OTHERS:
         folder.chmod(FOLDER_MODE)
         close_to_others(folder)
@@ -89,10 +89,10 @@ def private_database(path: Path) -> None:
     private_folder(path.parent)
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE))
-    for one in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+    for file in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
         with contextlib.suppress(FileNotFoundError):
-            if one.stat().st_mode & OTHERS:
-                one.chmod(FILE_MODE)
+            if file.stat().st_mode & OTHERS:
+                file.chmod(FILE_MODE)
 
 
 def _opener(path: str, flags: int) -> int:

@@ -68,19 +68,19 @@ class Runs:
 
     async def latest(self, thread_id: str) -> Run | None:
         """Find the newest run of a thread."""
-        return await self._one("thread_id = :id", thread_id)
+        return await self._first("thread_id = :id", thread_id)
 
     async def read(self, run_id: str) -> Run | None:
         """Read one run."""
-        return await self._one("run_id = :id", run_id)
+        return await self._first("run_id = :id", run_id)
 
     async def named(self, which: str) -> Run | None:
         """Find a run by its id, by that of a plan of it, or as the newest of a thread."""
         by_plan = "SELECT run_id FROM plans WHERE kind = 'plan' AND json_extract(plan, '$.plan_id') = :id"
         among = f" OR run_id IN ({by_plan})" if which.startswith("plan_") else ""
-        return await self._one(f"run_id = :id OR thread_id = :id{among}", which)
+        return await self._first(f"run_id = :id OR thread_id = :id{among}", which)
 
-    async def _one(self, where: str, id_: str) -> Run | None:
+    async def _first(self, where: str, id_: str) -> Run | None:
         """Find the newest run that a condition on `:id` holds for."""
         query = f"SELECT * FROM runs WHERE {where} ORDER BY rowid DESC LIMIT 1"
 
@@ -122,10 +122,10 @@ class Runs:
         """
 
         def job(connection: sqlite3.Connection) -> None:
-            asked = connection.execute(
+            cancelled = connection.execute(
                 "UPDATE runs SET cancelled_by=? WHERE run_id=? AND ended_at IS NULL", (by, run_id)
             )
-            if not asked.rowcount:
+            if not cancelled.rowcount:
                 raise RunError(f"run {run_id} has ended", f"see how: planwright show {run_id}")
             close_gates(connection, run_id, at, by)
 

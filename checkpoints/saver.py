@@ -136,10 +136,10 @@ class Saver(SqliteSaver):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """List checkpoints, newest first."""
-        found = await self.database.run(
+        checkpoints = await self.database.run(
             "list", lambda c: [*self._tables(c).list(config, filter=filter, before=before, limit=limit)]
         )
-        for item in found:
+        for item in checkpoints:
             yield item
 
     async def aput(

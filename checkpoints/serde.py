@@ -49,7 +49,7 @@ class AllowListedSerializer(JsonPlusSerializer):
 
     def __init__(self) -> None:
         super().__init__(allowed_msgpack_modules=None)
-        self._kept: dict[int, tuple[object, object]] = {}
+        self._spelled_before: dict[int, tuple[object, object]] = {}
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
         """Write a value."""
@@ -70,11 +70,11 @@ class AllowListedSerializer(JsonPlusSerializer):
             return ormsgpack.Ext(EXT_CONSTRUCTOR_POS_ARGS, self._packed(named))
         if not isinstance(value, _LASTING):
             return self._container(value)
-        known = self._kept.get(id(value))
+        known = self._spelled_before.get(id(value))
         if known is None:
-            if len(self._kept) >= MOST_KEPT:
-                self._kept.clear()
-            known = self._kept[id(value)] = (value, self._tagged(value))
+            if len(self._spelled_before) >= MOST_KEPT:
+                self._spelled_before.clear()
+            known = self._spelled_before[id(value)] = (value, self._tagged(value))
         return known[1]
 
     def _container(self, value: object) -> object:
@@ -147,18 +147,18 @@ def _built(code: int, named: Any) -> object:
         return TAGS[named[0]](**named[1])
     if code == EXT_PYDANTIC_V2:
         return TAGS[NAMES_BEFORE_TAGS[named[0], named[1]]](**named[2])
-    made, content = getattr(import_module(named[0]), named[1]), named[2]
+    kind, content = getattr(import_module(named[0]), named[1]), named[2]
     if code == EXT_METHOD_SINGLE_ARG:
-        return getattr(made, named[3])(content)
+        return getattr(kind, named[3])(content)
     if code == EXT_CONSTRUCTOR_KW_ARGS:
-        return made(**content)
+        return kind(**content)
     if code == EXT_CONSTRUCTOR_SINGLE_ARG:
-        return made(content)
-    return Send(*content[:2], timeout=content[2]) if made is Send and len(content) > 2 else made(*content)
+        return kind(content)
+    return Send(*content[:2], timeout=content[2]) if kind is Send and len(content) > 2 else kind(*content)
 
 
-def _blocked(what: str) -> SetupError:
+def _blocked(content: str) -> SetupError:
     return SetupError(
-        f"a checkpoint holds {what}, which this program never writes",
+        f"a checkpoint holds {content}, which this program never writes",
         "the store was changed by something else: restore a backup, or begin a new thread",
     )

@@ -21,14 +21,14 @@ class Verdicts:
     async def add(self, lease: Lease, key: str, plan: Plan, verdict: RunVerdict, at: datetime) -> None:
         """Write a verdict down under the key of its round; one that is there already stays as it is."""
         row = (lease.run_id, lease.tenant, key, plan.plan_id, plan.plan_hash, plan.revision)
-        said = (verdict.verdict, verdict.reason, verdict.model_dump_json(), verdict.inputs_hash)
+        ruling = (verdict.verdict, verdict.reason, verdict.model_dump_json(), verdict.inputs_hash)
         decided = verdict.decided_by or None
 
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(
                 "INSERT OR IGNORE INTO verdicts (run_id, tenant, key, plan_id, plan_hash, revision, verdict,"
                 " reason, content, inputs_hash, decided_by, at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-                (*row, *said, decided, at.isoformat()),
+                (*row, *ruling, decided, at.isoformat()),
             )
 
         await self._database.run("verdict", held(lease, job))

@@ -23,19 +23,19 @@ class WholeResults:
         """Read a result of a run. Raises CapabilityRejected for a reference that is none of its own."""
 
         def job(connection: sqlite3.Connection) -> list[str]:
-            found = connection.execute(
+            rows = connection.execute(
                 "SELECT DISTINCT json_extract(result, '$.blob') AS blob FROM steps WHERE run_id = ?"
                 " AND tenant = ? AND substr(json_extract(result, '$.blob'), 1, length(?)) = ?",
                 (run_id, tenant, ref, ref),
             )
-            return [str(row["blob"]) for row in found]
+            return [str(row["blob"]) for row in rows]
 
-        found = await self._database.run("read", job) if len(ref) >= SHORTEST else []
-        if len(found) != 1:
+        rows = await self._database.run("read", job) if len(ref) >= SHORTEST else []
+        if len(rows) != 1:
             raise CapabilityRejected(
                 f"no result of this run is {ref!a}", "copy the ref of a shortened result"
             )
-        return await asyncio.to_thread(self._blobs.get, found[0])
+        return await asyncio.to_thread(self._blobs.get, rows[0])
 
 
 def ref_of(digest: str) -> str:

@@ -31,7 +31,7 @@ def say_traceback(error: BaseException, arguments: Sequence[str]) -> None:
         sys.stderr.write(_redactor(arguments).text("".join(traceback.format_exception(error))))
         return
     more = f" and {len(faults) - 1} more" if len(faults) > 1 else ""
-    cause = f"the store is damaged: {faults[0].file}: {faults[0].what}{more}"
+    cause = f"the store is damaged: {faults[0].file}: {faults[0].problem}{more}"
     say_refusal(SetupError(cause, "planwright db check, then: planwright db restore BACKUP"), arguments)
 
 

@@ -75,8 +75,8 @@ def every_one(doubts: Sequence[Doubt], answers: Sequence[EffectAnswer], how: str
     for answer in answers:
         fitting = [doubt.key for doubt in doubts if doubt.key.startswith(answer.key.rstrip("…").lower())]
         if len(fitting) != 1:
-            what = "fits no effect in doubt here" if not fitting else "fits several effects: write more of it"
-            raise GateError(f"the key {answer.key!a} {what}", f"in doubt: {_keys(doubts)}")
+            why = "fits no effect in doubt here" if not fitting else "fits several effects: write more of it"
+            raise GateError(f"the key {answer.key!a} {why}", f"in doubt: {_keys(doubts)}")
         if fitting[0] in decided:
             raise GateError(f"the key {answer.key!a} is decided twice", "say once whether it happened")
         decided[fitting[0]] = answer.model_copy(update={"key": fitting[0]})
@@ -86,7 +86,7 @@ def every_one(doubts: Sequence[Doubt], answers: Sequence[EffectAnswer], how: str
     return tuple(decided[doubt.key] for doubt in doubts)
 
 
-def said_of(
+def recorded_answers(
     doubts: Sequence[Doubt], word: str, reason: str, answers: Sequence[EffectAnswer], how: str
 ) -> tuple[EffectAnswer, ...]:
     """Read what the answer to a gate says of the effects on its card; nothing when it was rejected.

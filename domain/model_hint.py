@@ -40,13 +40,13 @@ class ModelHint(BaseModel):
 
     def unmet(self, need: Need, capabilities: Collection[str], context: int) -> tuple[str, ...]:
         """List in words what is needed and a model with these capabilities and this context has not."""
-        asked = (name.removeprefix(_PREFIX) for name in _FLAGS if getattr(self, name) == need)
+        wanted = (name.removeprefix(_PREFIX) for name in _FLAGS if getattr(self, name) == need)
         tokens = self.min_context if need == "required" else self.preferred_context
         short = [f"a context of {tokens:,} tokens"] if tokens is not None and context < tokens else []
-        return (*(name for name in asked if name not in capabilities), *short)
+        return (*(name for name in wanted if name not in capabilities), *short)
 
     @model_serializer
-    def _what_is_said(self) -> dict[str, JsonValue]:
+    def _only_set_fields(self) -> dict[str, JsonValue]:
         return {name: value for name in type(self).model_fields if (value := getattr(self, name)) is not None}
 
 
@@ -65,17 +65,17 @@ def _read(value: object) -> object:
         value = {str(name): True for name in value}
     if not isinstance(value, Mapping):
         raise ValueError('a model hint is an object like {"requires_reasoning": true}')
-    said: dict[str, object] = {}
+    needs: dict[str, object] = {}
     for name, need in _named(value):
-        if name in said:
+        if name in needs:
             raise ValueError(f"`{name}` stands there twice")
-        said[name] = _need(name, need) if name in _FLAGS else need
-    return {name: need for name, need in said.items() if need is not None} or None
+        needs[name] = _need(name, need) if name in _FLAGS else need
+    return {name: need for name, need in needs.items() if need is not None} or None
 
 
-def _named(given: Mapping[object, object]) -> Iterator[tuple[str, object]]:
+def _named(fields: Mapping[object, object]) -> Iterator[tuple[str, object]]:
     """Name what a hint says as the model does. Raises ValueError for what there is not."""
-    for key, value in given.items():
+    for key, value in fields.items():
         snake = re.sub(r"(?<=[a-z])(?=[A-Z])|[\s-]+", "_", str(key).strip()).lower()
         name = snake if snake in ModelHint.model_fields else f"{_PREFIX}{snake}"
         if name not in ModelHint.model_fields:

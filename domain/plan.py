@@ -176,8 +176,8 @@ class Plan(BaseModel):
 
         What came later counts only where a step has it: plans on record keep their hash.
         """
-        said = self.model_dump(mode="json", exclude={"plan_id", "revision", "intent"})
-        for step, fields in zip(self.steps, said["steps"], strict=True):
+        content = self.model_dump(mode="json", exclude={"plan_id", "revision", "intent"})
+        for step, fields in zip(self.steps, content["steps"], strict=True):
             if step.routed_by is None:
                 del fields["model_hint"]
             if step.compensation is None:
@@ -185,8 +185,8 @@ class Plan(BaseModel):
             if not step.requires:
                 del fields["requires"]
         if not self.decision_checkpoints:
-            del said["decision_checkpoints"]
-        return sha256(said)
+            del content["decision_checkpoints"]
+        return sha256(content)
 
     @cached_property
     def producers(self) -> Mapping[str, str]:

@@ -74,7 +74,7 @@ def _moves(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
     old = [id_ for id_ in before if id_ in after]
     new = [id_ for id_ in after if id_ in before]
     matcher = SequenceMatcher(a=old, b=new, autojunk=False)
-    kept = {id_ for block in matcher.get_matching_blocks() for id_ in old[block.a : block.a + block.size]}
+    unmoved = {id_ for block in matcher.get_matching_blocks() for id_ in old[block.a : block.a + block.size]}
     for position, id_ in enumerate(new):
-        if id_ not in kept:
+        if id_ not in unmoved:
             yield f"moved {id_} " + (f"behind {new[position - 1]}" if position else "to the front")

@@ -36,8 +36,8 @@ class Form:
     @cached_property
     def _meanings(self) -> Mapping[str, str]:
         words = {squeezed(key): name for key, name in self.official.items()}
-        for name, listed in self.synonyms.items():
-            words |= {squeezed(word): name for word in listed.split()}
+        for name, spellings in self.synonyms.items():
+            words |= {squeezed(word): name for word in spellings.split()}
         return words
 
     def field(self, key: str) -> str | None:

@@ -81,13 +81,13 @@ class _Reader:
             self.notes.append("a list of steps is read as a plan")
             value = {"steps": value}
         fields = self._fields(value, PLAN, "the plan")
-        listed = self._listed(fields.get("steps"))
-        if listed is None:
+        entries = self._entries(fields.get("steps"))
+        if entries is None:
             cause = "; ".join([*self.wrong[:MOST_MISTAKES], "the object has no list `steps`"])
             raise PlanInvalid(cause, 'answer {"goal": …, "steps": […]}')
-        if len(listed) > MOST_STEPS:
-            raise PlanInvalid(f"the plan has {len(listed):,} steps", "answer with a few")
-        steps = [self._step(entry, number) for number, entry in enumerate(listed, 1)]
+        if len(entries) > MOST_STEPS:
+            raise PlanInvalid(f"the plan has {len(entries):,} steps", "answer with a few")
+        steps = [self._step(entry, number) for number, entry in enumerate(entries, 1)]
         self._identified(steps)
         self._typed_inputs(steps)
         fields["steps"] = steps
@@ -108,7 +108,7 @@ class _Reader:
             value = inner
         return value
 
-    def _listed(self, steps: object) -> list[Any] | None:
+    def _entries(self, steps: object) -> list[Any] | None:
         """Read the steps as a list; an object of steps names each by its id."""
         if isinstance(steps, Mapping) and steps and all(isinstance(step, Mapping) for step in steps.values()):
             self.notes.append("steps by their ids are read as a list")
@@ -127,24 +127,24 @@ class _Reader:
         if not isinstance(value, Mapping):
             self.wrong.append(f"{where} is no object")
             return fields
-        for key, given in value.items():
+        for key, field_value in value.items():
             name = form.field(str(key))
-            if name is None and squeezed(str(key)) in REMARKS and isinstance(given, str | None):
+            if name is None and squeezed(str(key)) in REMARKS and isinstance(field_value, str | None):
                 self.notes.append(f"{where}: `{key}` is a remark, and plans nothing")
             elif name is None:
                 self.wrong.append(f"{where} has no field `{key}`: {form.nearest(str(key))}")
-            elif given is not None or name == "estimated_risk":
-                self._put(fields, name, str(key), given, form, where)
+            elif field_value is not None or name == "estimated_risk":
+                self._put(fields, name, str(key), field_value, form, where)
         return fields
 
-    def _put(self, fields: dict[str, Any], name: str, key: str, given: Any, form: Form, where: str) -> None:
+    def _put(self, fields: dict[str, Any], name: str, key: str, value: Any, form: Form, where: str) -> None:
         if key not in form.official:
             self.notes.append(f"{where}: `{key}` is read as `{name}`")
         if form is STEP:
-            given = self._step_value(name, given, where)
-        if name in fields and canonical_json(fields[name]) != canonical_json(given):
+            value = self._step_value(name, value, where)
+        if name in fields and canonical_json(fields[name]) != canonical_json(value):
             self.wrong.append(f"{where} says `{name}` twice, and not the same: keep one")
-        fields[name] = given
+        fields[name] = value
 
     def _step(self, entry: object, number: int) -> dict[str, Any]:
         where = _where(entry, number)
@@ -205,24 +205,24 @@ class _Reader:
             step[key] = value
         return step
 
-    def _step_value(self, name: str, given: Any, where: str) -> Any:
+    def _step_value(self, name: str, value: Any, where: str) -> Any:
         """Read a value that models write in more than one way."""
-        if name in _LISTS and isinstance(given, str | int) and not isinstance(given, bool):
-            parts = [part.strip() for part in given.split(",")] if isinstance(given, str) else [str(given)]
+        if name in _LISTS and isinstance(value, str | int) and not isinstance(value, bool):
+            parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else [str(value)]
             self.notes.append(f"{where}: `{name}` is read as a list")
             return [part for part in parts if part]
-        if name == "depends_on" and isinstance(given, list):
-            return [str(one) if _is_number(one) else one for one in given]
-        if name == "params" and isinstance(given, str):
-            return self._spelled_out(given, where)
-        return given
+        if name == "depends_on" and isinstance(value, list):
+            return [str(id_) if _is_number(id_) else id_ for id_ in value]
+        if name == "params" and isinstance(value, str):
+            return self._spelled_out(value, where)
+        return value
 
-    def _spelled_out(self, given: str, where: str) -> Any:
+    def _spelled_out(self, text: str, where: str) -> Any:
         """Read params that are JSON in a text, as in the call of a tool."""
         try:
-            value = strict_json(given or "{}")
+            value = strict_json(text or "{}")
         except ValueError:
-            return given  # refused as params that are no object
+            return text  # refused as params that are no object
         self.notes.append(f"{where}: the text in `params` is read as JSON")
         return value
 

@@ -54,8 +54,8 @@ def whole_reference(text: str) -> list[str] | None:
 
 def malformed_references(params: Mapping[str, JsonValue]) -> tuple[str, ...]:
     """List what stands in double braces and is no reference we resolve."""
-    found = braced(dict(params))
-    return tuple(text for text in found if text.endswith("}}") and not _well_formed(text))
+    texts = braced(dict(params))
+    return tuple(text for text in texts if text.endswith("}}") and not _well_formed(text))
 
 
 def braced(value: JsonValue) -> Iterator[str]:

@@ -132,7 +132,7 @@ class StepScore(BaseModel):
     @property
     def floor_broken(self) -> bool:
         """Whether policy or safety fail, so that nobody may accept the step as it is."""
-        return any(one.grade == "fail" for one in self.evaluations if one.evaluator in FLOORS)
+        return any(mark.grade == "fail" for mark in self.evaluations if mark.evaluator in FLOORS)
 
 
 class RunVerdict(BaseModel):

@@ -64,11 +64,11 @@ def order_edges(
                 continue
             if names[first] in done or names[second] in done:
                 continue
-            if (what := shared(names[first], names[second])) is None:
+            if (resource := shared(names[first], names[second])) is None:
                 continue
             turned = before[first] >> second & 1
             earlier, later = (second, first) if turned else (first, second)
-            edges.setdefault(names[later], {})[names[earlier]] = what
+            edges.setdefault(names[later], {})[names[earlier]] = resource
             _lead(before, earlier, later)
             _lead(waits, earlier, later)
     return edges
@@ -77,12 +77,12 @@ def order_edges(
 def _ancestors(needs: Mapping[str, Sequence[str]], done: Container[str]) -> list[int]:
     """List what each node waits for, directly or not, as a set of bits, by the places of the nodes."""
     place = {name: position for position, name in enumerate(needs)}
-    found = [0] * len(place)
+    above = [0] * len(place)
     for name in topological(needs):
         for earlier in needs[name] if name not in done else ():
             if earlier not in done:
-                found[place[name]] |= found[place[earlier]] | 1 << place[earlier]
-    return found
+                above[place[name]] |= above[place[earlier]] | 1 << place[earlier]
+    return above
 
 
 def _lead(ancestors: list[int], earlier: int, later: int) -> None:

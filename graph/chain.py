@@ -17,7 +17,7 @@ from planwright.graph.wiring import add_branch, add_node
 from planwright.nodes.steps.chain_parts import chain_parts
 from planwright.nodes.steps.chain_step import RunChain
 from planwright.nodes.steps.part_gate import part_gate
-from planwright.state.chain_state import ChainInput, ChainOutput, ChainState, ChainTask
+from planwright.state.chain_state import ChainGraphInput, ChainOutput, ChainState, ChainTask
 from planwright.state.node import describe
 
 SUPERSTEPS = 2 * MOST_CALLS + 10
@@ -27,7 +27,7 @@ def build_chain(
     runner: StepRunner, gates: CallGates, stores: Stores
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Wire chain_parts ⇄ part_gate: a gate is a node of its own, and effects come in another."""
-    graph = StateGraph(ChainState, input_schema=ChainInput, output_schema=ChainOutput)
+    graph = StateGraph(ChainState, input_schema=ChainGraphInput, output_schema=ChainOutput)
     add_node(graph, "chain_parts", chain_parts(runner, gates, stores))
     add_node(graph, "part_gate", part_gate(gates))
 
@@ -46,7 +46,7 @@ def chain_runner(runner: StepRunner, gates: CallGates, stores: Stores) -> RunCha
     subgraph = build_chain(runner, gates, stores)
 
     async def run_chain(task: ChainTask, config: RunnableConfig) -> StepResult:
-        ended = await subgraph.ainvoke(ChainInput(task=task), {**config, "recursion_limit": SUPERSTEPS})
+        ended = await subgraph.ainvoke(ChainGraphInput(task=task), {**config, "recursion_limit": SUPERSTEPS})
         result: StepResult = ended["result"]
         return result
 

@@ -72,9 +72,9 @@ class _Bounded(httpx.AsyncByteStream):
         """Close the connection, or give it back."""
         await self._stream.aclose()
 
-    def _over(self, what: str) -> ModelOutputInvalid:
+    def _over(self, excess: str) -> ModelOutputInvalid:
         return ModelOutputInvalid(
-            f"the reply of provider {self._provider} has {what}: it was not read", "answer with fewer words"
+            f"the reply of provider {self._provider} has {excess}: it was not read", "answer with fewer words"
         )
 
 

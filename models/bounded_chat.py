@@ -41,14 +41,14 @@ class BoundedChat(ChatOpenAI):
             size += len(chunk.message.text) + len(arguments)
             lists += count_lists(arguments.encode("utf-8", "replace"))
             if size > LONGEST_REPLY or lists > MOST_LISTS:
-                what = f"{LONGEST_REPLY:,} characters, or {MOST_LISTS:,} lists and objects as arguments"
+                excess = f"{LONGEST_REPLY:,} characters, or {MOST_LISTS:,} lists and objects as arguments"
                 raise ModelOutputInvalid(
-                    f"the reply of {self.model_name} has more than {what}", "answer with fewer words"
+                    f"the reply of {self.model_name} has more than {excess}", "answer with fewer words"
                 )
-            yield await _told(chunk, run_manager)
+            yield await _reported(chunk, run_manager)
         if whole := calls.whole():
             message = AIMessageChunk(content="", tool_call_chunks=whole)
-            yield await _told(ChatGenerationChunk(message=message), run_manager)
+            yield await _reported(ChatGenerationChunk(message=message), run_manager)
 
     def _convert_chunk_to_generation_chunk(
         self, chunk: dict[str, Any], *place: Any, **more: Any
@@ -120,7 +120,7 @@ def _parsable(call: _Call) -> str:
     return arguments
 
 
-async def _told(
+async def _reported(
     chunk: ChatGenerationChunk, run_manager: AsyncCallbackManagerForLLMRun | None
 ) -> ChatGenerationChunk:
     if run_manager is not None:

@@ -20,12 +20,12 @@ async def warn(
     if (limits.tokens, limits.tool_calls, limits.cost) != (None, None, None) or limited(within):
         tenant = invocation.context.tenant
         for limit in await budgets.near(invocation.run_id, limits, now, tenant, provider, within):
-            invocation.emit("budget_update", limit_warning(limit), limit.key)
+            invocation.emit("budget_update", warning_fields(limit), limit.key)
     if limits.wall_clock_s is not None:
         used, most = int(invocation.worked_s), int(limits.wall_clock_s)
         time = Limit(limits.setting("wall_clock_s"), "seconds", used, most)
         if time.near:
-            invocation.emit("budget_update", limit_warning(time), time.key)
+            invocation.emit("budget_update", warning_fields(time), time.key)
 
 
 def limited(within: ProviderBudgetSettings | None) -> bool:
@@ -33,8 +33,8 @@ def limited(within: ProviderBudgetSettings | None) -> bool:
     return within is not None and (within.daily_tokens, within.monthly_cost) != (None, None)
 
 
-def limit_warning(limit: Limit) -> Mapping[str, JsonValue]:
+def warning_fields(limit: Limit) -> Mapping[str, JsonValue]:
     """Describe a limit that is nearly used up; a cost is in micro-cents."""
-    said: dict[str, JsonValue] = {"limit": limit.setting, "unit": limit.unit, "used": limit.used}
-    said |= {"of": limit.most, "left": limit.left, "percent": limit.used * 100 // max(limit.most, 1)}
-    return said | ({"window": limit.window.name} if limit.window else {})
+    fields: dict[str, JsonValue] = {"limit": limit.setting, "unit": limit.unit, "used": limit.used}
+    fields |= {"of": limit.most, "left": limit.left, "percent": limit.used * 100 // max(limit.most, 1)}
+    return fields | ({"window": limit.window.name} if limit.window else {})

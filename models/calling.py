@@ -175,7 +175,7 @@ class Models:
     async def _serve(self, call: _Call, route: ModelRoute, invocation: Invocation, key: str) -> AIMessage:
         """Make a call at the provider of a route, or of the call's role, or at the next that can."""
         route = self._of_role(call, route)
-        calls, told = invocation.calls[key], itertools.count()
+        calls, events = invocation.calls[key], itertools.count()
 
         async def attempt(at: ModelRoute, with_key: int) -> AIMessage:
             if call.schema is None:
@@ -189,12 +189,12 @@ class Models:
                     if not self._ways.refused(at, way, error):
                         raise
                     then = self._ways.best(at, self.router.provider(at))
-                    about = {"role": call.role, "provider": at.provider, "model": at.model}
-                    data = {**about, "refused": way, "next": then, "cause": error.cause}
+                    source = {"role": call.role, "provider": at.provider, "model": at.model}
+                    data = {**source, "refused": way, "next": then, "cause": error.cause}
                     invocation.emit("structured_output", data, name)
 
         def tell(data: dict[str, Any]) -> None:
-            invocation.emit("failover", {"role": call.role, **data}, f"{key}:{next(told)}")
+            invocation.emit("failover", {"role": call.role, **data}, f"{key}:{next(events)}")
 
         return await self._failover.serve(self.router.successors(route), attempt, tell, self._deadline_s)
 

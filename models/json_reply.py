@@ -13,7 +13,7 @@ from planwright.security.reply_size import MOST_LISTS, count_lists
 
 LONGEST_REPLY = 200_000  # characters; a reply may have 4096 tokens, of four or five each
 _THOUGHT = re.compile(r"\A\s*<(think|thinking)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_ONE = "answer with one JSON object and nothing else"
+_ONE_OBJECT = "answer with one JSON object and nothing else"
 
 
 def read_json(text: str) -> tuple[dict[str, Any], bool]:
@@ -24,7 +24,7 @@ def read_json(text: str) -> tuple[dict[str, Any], bool]:
     """
     value, repaired = read_value(text)
     if not isinstance(value, dict):
-        raise ModelOutputInvalid("the reply is not one JSON object", _ONE)
+        raise ModelOutputInvalid("the reply is not one JSON object", _ONE_OBJECT)
     return value, repaired
 
 
@@ -46,10 +46,10 @@ def read_value(text: str) -> tuple[dict[str, Any] | list[Any], bool]:
         cause = "the reply cannot be read: it is nested too deeply"
         raise ModelOutputInvalid(cause, "answer with plain JSON") from error
     except ValueError:  # also where Python reads no int of more than 4,300 digits
-        value, repaired = _only(_found(body)), True
-    listed = isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value)
-    if not (listed or (isinstance(value, dict) and value)):
-        raise ModelOutputInvalid("the reply is not one JSON object", _ONE)
+        value, repaired = _only(_json_values(body)), True
+    rows = isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value)
+    if not (rows or (isinstance(value, dict) and value)):
+        raise ModelOutputInvalid("the reply is not one JSON object", _ONE_OBJECT)
     return value, repaired
 
 
@@ -57,11 +57,11 @@ def _only(values: list[Any]) -> Any:
     """Take the one value of a reply, which may stand there more than once."""
     different = {canonical_json(value): value for value in values}
     if len(different) > 1:
-        raise ModelOutputInvalid(f"the reply holds {len(different)} JSON values", _ONE)
+        raise ModelOutputInvalid(f"the reply holds {len(different)} JSON values", _ONE_OBJECT)
     return next(iter(different.values()), None)
 
 
-def _found(text: str) -> list[Any]:
+def _json_values(text: str) -> list[Any]:
     """Read in the sandbox what is no plain JSON: what that costs depends on what is written."""
     try:
         values: list[Any] = sandbox().run("planwright.models.lenient_json:objects", text)

@@ -33,19 +33,19 @@ def objects(text: str) -> list[Any]:
 
     Raises ModelOutputInvalid for one that cannot be read to its end, and for brackets that nothing opened.
     """
-    found, position = [], 0
+    values, position = [], 0
     while (opening := _LIKE_JSON.search(text, position)) is not None:
         _check_beside(text[position : opening.start()], "{[", "}]")
         reader = _Reader(text, opening.start())
-        found.append(reader.value(0))
+        values.append(reader.value(0))
         position = reader.position
-    _check_beside(text[position:] if found else "", "}]", "{[")
-    return found
+    _check_beside(text[position:] if values else "", "}]", "{[")
+    return values
 
 
 def _check_beside(text: str, more: str, fewer: str) -> None:
     """Raise ModelOutputInvalid for text beside JSON with brackets that belong to it."""
-    if any(text.count(one) > text.count(other) for one, other in zip(more, fewer, strict=True)):
+    if any(text.count(closing) > text.count(other) for closing, other in zip(more, fewer, strict=True)):
         cause = "the reply has brackets beside its JSON that nothing opens or closes"
         raise ModelOutputInvalid(cause, "answer with one JSON object and nothing else")
 

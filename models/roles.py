@@ -64,10 +64,10 @@ def served_under(settings: Settings, role: Role, named: str) -> tuple[str, Provi
         known = ", ".join(providers) or "none is configured"
         raise SetupError(f"{where}: there is no provider {name!r} ({known})", f"add [providers.{name}]")
     provider = providers[name]
-    listed = dict.fromkeys((provider.model, *provider.models))
-    if (model or provider.model) not in listed or named.endswith("/"):
+    models = dict.fromkeys((provider.model, *provider.models))
+    if (model or provider.model) not in models or named.endswith("/"):
         raise SetupError(
-            f"{where}: provider {name} lists no model {model!r} (it lists: {', '.join(listed)})",
+            f"{where}: provider {name} lists no model {model!r} (it lists: {', '.join(models)})",
             f'add [providers.{name}.models."{model}"]' if model else "name one of them",
         )
     return name, provider.serving(model or provider.model)

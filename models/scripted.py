@@ -14,7 +14,7 @@ from pydantic import Field, PrivateAttr
 
 
 class ScriptedModel(BaseChatModel):
-    """Reply with the next of `replies`; the last one is repeated. `asked` keeps what was sent.
+    """Reply with the next of `replies`; the last one is repeated. `prompts` keeps what was sent.
 
     A reply is a text, or the fields of an AIMessage: `{"content": "", "tool_calls": […]}`. What is said
     when a call has failed, and another is asked for, is in `alternatives`, when an agent has not done a step
@@ -31,7 +31,7 @@ class ScriptedModel(BaseChatModel):
     """Replies to be used when it is asked what is worth remembering, in order."""
     model_name: str = "scripted"
     """Name that runs record of the model."""
-    _asked: list[list[BaseMessage]] = PrivateAttr(default_factory=list)
+    _prompts: list[list[BaseMessage]] = PrivateAttr(default_factory=list)
     """What was sent, call by call."""
 
     @property
@@ -39,9 +39,9 @@ class ScriptedModel(BaseChatModel):
         return "scripted"
 
     @property
-    def asked(self) -> list[list[BaseMessage]]:
-        """What the model was asked so far."""
-        return self._asked
+    def prompts(self) -> list[list[BaseMessage]]:
+        """What was sent to the model, call by call."""
+        return self._prompts
 
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[Any, AIMessage]:
         """Take tools along with every call; which of them are called is in the script."""
@@ -70,8 +70,8 @@ class ScriptedModel(BaseChatModel):
             return self.approaches.pop(0) if self.approaches else "Do it with the tools that you have."
         if messages[0].text.startswith("Role: consolidate"):
             return self.memories.pop(0) if self.memories else '{"memories": []}'
-        self._asked.append(messages)
-        return self.replies[min(len(self._asked), len(self.replies)) - 1]
+        self._prompts.append(messages)
+        return self.replies[min(len(self._prompts), len(self.replies)) - 1]
 
     def _stream(
         self,

@@ -58,9 +58,9 @@ def neutral(text: str) -> str:
 
 
 def _neutral(text: str) -> str:
-    text = _HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    text = _HIDDEN.sub(lambda match: json.dumps(match[0])[1:-1], text)
     text = _TAG.sub(r"\\u003c", text)
-    return _TURN.sub(lambda found: f"{found['role']}\\u003a" if found["role"] else "\\u005b", text)
+    return _TURN.sub(lambda match: f"{match['role']}\\u003a" if match["role"] else "\\u005b", text)
 
 
 def marks() -> tuple[str, str]:

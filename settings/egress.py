@@ -37,11 +37,11 @@ def read_host_port(text: str) -> HostPort | None:
     low = text.lower()
     if low.count(":") > 1 and not low.startswith("["):
         low = f"[{low}]"
-    found = _ENTRY.fullmatch(low)
-    if found is None:
+    match = _ENTRY.fullmatch(low)
+    if match is None:
         return None
-    port = int(found["port"]) if found["port"] else None
-    host = _canonical(found["six"] or found["host"], six=found["six"] is not None)
+    port = int(match["port"]) if match["port"] else None
+    host = _canonical(match["six"] or match["host"], six=match["six"] is not None)
     return HostPort(host, port) if host and (port is None or port < 65536) else None
 
 
@@ -62,8 +62,8 @@ def _canonical(host: str, *, six: bool) -> str | None:
 
 def on_list(host: str, port: int | None, entries: Iterable[str]) -> bool:
     """Say whether a place is on a list, by an entry with its port or by one for all ports."""
-    found = (read_host_port(entry) for entry in entries)
-    return any(entry is not None and entry.host == host and entry.port in (None, port) for entry in found)
+    places = (read_host_port(entry) for entry in entries)
+    return any(entry is not None and entry.host == host and entry.port in (None, port) for entry in places)
 
 
 def _checked(entry: str) -> str:

@@ -26,8 +26,8 @@ def explain(error: ValidationError, path: Path, text: str, settings: type[BaseMo
         return f"{where}: there is no setting `{name}`", hint
     if misnamed:
         return f"{where}: `{name}`: that is no name", "use up to 64 letters, digits, - and _"
-    said = first["msg"].removeprefix("Value error, ").lower()
-    return f"{where}: `{name}`: {said}", f"mend `{name}` and try again"
+    message = first["msg"].removeprefix("Value error, ").lower()
+    return f"{where}: `{name}`: {message}", f"mend `{name}` and try again"
 
 
 def unfilled(error: VariableError, path: Path, text: str) -> tuple[str, str]:

@@ -89,9 +89,9 @@ class RunProfile:
     def hash(self) -> str:
         """The hash of all that the profile says, to pin a plan to it."""
         limits = self.limits.model_dump(mode="json", exclude={"own"})
-        said = [self.agent, self.planning, self.max_tool_iterations, self.tools, self.model, limits]
+        content = [self.agent, self.planning, self.max_tool_iterations, self.tools, self.model, limits]
         modes = [] if self.modes is None else [self.modes]
-        return sha256([*said, self.instructions, *modes])
+        return sha256([*content, self.instructions, *modes])
 
 
 def names(tool: str, capability: str) -> bool:
@@ -105,13 +105,13 @@ def in_force(settings: Settings, context: RunContext) -> RunProfile:
     Raises SetupError for an agent that there is not.
     """
     agent, where = find_agent(settings, context.agent), f"agents.{context.agent}"
-    given = {name: f"{where}.{name}" for name in WORKSPACE if getattr(agent, name) is not None}
+    sources = {name: f"{where}.{name}" for name in WORKSPACE if getattr(agent, name) is not None}
     if context.planning_mode is not None:
-        given["planning"] = "the request"
+        sources["planning"] = "the request"
     if context.provider is not None:
-        given["model"] = "the request"
+        sources["model"] = "the request"
     if context.modes is not None:
-        given["modes"] = f"the request and {given['modes']}" if "modes" in given else "the request"
+        sources["modes"] = f"the request and {sources['modes']}" if "modes" in sources else "the request"
     own = agent.limits.model_dump(exclude_unset=True)
     return RunProfile(
         agent=context.agent,
@@ -126,7 +126,7 @@ def in_force(settings: Settings, context: RunContext) -> RunProfile:
             settings.budgets.run.model_dump() | own | {"own": {n: f"{where}.limits.{n}" for n in own}}
         ),
         instructions=agent.instructions.strip(),
-        own=given,
+        own=sources,
         modes=modes_of(agent.modes, context.modes),
     )
 
@@ -143,7 +143,7 @@ def find_agent(settings: Settings, agent_id: str | None) -> AgentProfile:
         return AgentProfile()
     if agent_id in settings.agents:
         return settings.agents[agent_id]
-    near = [str(found[0]) for found in process.extract(agent_id, list(settings.agents), score_cutoff=45)]
+    near = [str(match[0]) for match in process.extract(agent_id, list(settings.agents), score_cutoff=45)]
     known = ", ".join(near[:3]) or ", ".join(sorted(settings.agents)) or "none is set"
     raise SetupError(
         f"there is no agent {agent_id!r} ({'nearest' if near else 'there are'}: {known})",

@@ -67,8 +67,10 @@ class ProviderSettings(ProviderBudgetSettings):
     def serving(self, model: str) -> ProviderSettings:
         """Describe the provider as it serves one model: its capabilities, context and prices."""
         own = self.models.get(model, ServedModelSettings())
-        said = {name: value for name in own.model_fields_set if (value := getattr(own, name)) is not None}
-        return self.model_copy(update={**said, "model": model})
+        own_value = {
+            name: value for name in own.model_fields_set if (value := getattr(own, name)) is not None
+        }
+        return self.model_copy(update={**own_value, "model": model})
 
     @property
     def served(self) -> tuple[ProviderSettings, ...]:

@@ -211,9 +211,13 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Order the sources: flags, environment, file (which `load` passes as `_file`)."""
-        given = dict(init_settings())
-        file = given.pop("_file", {})
-        return (InitSettingsSource(settings_cls, given), env_settings, InitSettingsSource(settings_cls, file))
+        values = dict(init_settings())
+        file = values.pop("_file", {})
+        return (
+            InitSettingsSource(settings_cls, values),
+            env_settings,
+            InitSettingsSource(settings_cls, file),
+        )
 
 
 def load(workspace: Path | str = ".", **flags: Any) -> Settings:

@@ -28,8 +28,8 @@ def filled(value: Any, environment: Mapping[str, str], *path: str | int) -> Any:
     if not isinstance(value, str) or "${" not in value:
         return value
 
-    def read(found: re.Match[str]) -> str:
-        name, default = found[1], found[2]
+    def read(match: re.Match[str]) -> str:
+        name, default = match[1], match[2]
         if name not in environment and default is None:
             cause = f"needs the variable {name}, which is not set"
             raise VariableError(path, cause, f"set {name}, give a default (${{{name}:-…}})")

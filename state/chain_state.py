@@ -37,7 +37,7 @@ class ChainTask(BaseModel):
     """Limits of the lanes that it is called in, from the outermost."""
 
 
-class ChainInput(TypedDict):
+class ChainGraphInput(TypedDict):
     """What opens a chain."""
 
     task: ChainTask

@@ -53,5 +53,5 @@ def effect_call(capability: Capability, args: dict[str, JsonValue], site: CallSi
         args=args,
         attempt=site.attempt,
         within=within_of(checked.step.id),
-        kept=checked.kept,
+        recorded_key=checked.kept,
     )

@@ -43,7 +43,7 @@ def says_again(gate: Gate, checked: VerifiedStep) -> bool:
 
 def opens(gate: Gate, args: Mapping[str, JsonValue], checked: VerifiedStep) -> bool:
     """Say whether a gate lets a call pass: approved as it was shown, with these arguments, as it is now."""
-    card = sha256(gate.shown)
+    card = sha256(gate.card)
     as_shown = gate.card_hash == card and all(approval.card == card for approval in gate.approvals)
     calls = (call for call in gate.calls if call.get("uid", checked.uid) == checked.uid)
     exact = any(call.get("args") == args and call.get("pin") == checked.pin for call in calls)

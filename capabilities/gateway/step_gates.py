@@ -30,7 +30,7 @@ async def check_step_gates(
     for gate in checked.gates:
         try:
             row = await gates.read(step_gate_id(run_id, checked, gate))
-            if not (opens(row, args, checked) and row.shown.get("gate") == gate.name):
+            if not (opens(row, args, checked) and row.card.get("gate") == gate.name):
                 raise GateError(f"it was not opened for {checked.step.shown_name} with these arguments")
             check_approvals(row.gate_id, row.approvals, gate.approvers, gate.quorum)
         except GateError as error:

@@ -188,7 +188,7 @@ class _Call:
         if capability.mode == "network":
             return self._network()
         if by := self.delegation:
-            return Ruling("allow", by.shown, delegated=True)
+            return Ruling("allow", by.label, delegated=True)
         undeclared = "" if capability.declared else " (it declares no mode)"
         return Ruling("ask", f"{capability.mode} always needs a person{undeclared}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from planwright.checkpoints.consent.approval_scope import ApprovalScope, free_in
 from planwright.checkpoints.consent.approvers import approvers_of, check_approver, check_person
 from planwright.checkpoints.consent.gate import Decision, Gate
-from planwright.domain.doubt import EffectAnswer, how_to_decide, said_of
+from planwright.domain.doubt import EffectAnswer, how_to_decide, recorded_answers
 from planwright.domain.errors import GateError
 
 
@@ -22,7 +22,7 @@ def acceptable(gate: Gate, decision: Decision) -> None:
             f"see what became of it: planwright show {gate.run_id}",
         )
     if decision.answer not in gate.allowed:
-        why = _WHY_NOT["fixed" if gate.shown.get("fixed") and decision.answer == "edit" else gate.kind]
+        why = _WHY_NOT["fixed" if gate.card.get("fixed") and decision.answer == "edit" else gate.kind]
         takes = f"it takes: {', '.join(gate.allowed)}"
         if decision.answer == "approve":
             why = "policy or safety failed, and that is never accepted"
@@ -36,7 +36,7 @@ def acceptable(gate: Gate, decision: Decision) -> None:
             f"look at what is asked now: planwright show {gate.thread_id}",
         )
     if decision.answer == "approve":
-        check_approver(gate.gate_id, approvers_of(gate.shown), decision.decided_by, decision.channel)
+        check_approver(gate.gate_id, approvers_of(gate.card), decision.decided_by, decision.channel)
         check_person(gate.gate_id, gate.approvals, decision.decided_by, decision.channel, gate.quorum)
     if decision.remember is not None:
         check_rememberable(gate, decision.remember)
@@ -47,14 +47,14 @@ def check_rememberable(gate: Gate, remember: ApprovalScope) -> None:
     if not gate.may_be_remembered:
         why = "such a call is asked for every time" if gate.kind == "step" else "it is no call"
         raise GateError(f"gate {gate.gate_id} cannot be remembered: {why}", "approve it without `remember`")
-    args = gate.shown.get("args") if len(gate.calls) == 1 else None
+    args = gate.card.get("args") if len(gate.calls) == 1 else None
     unknown = remember.args.keys() - (args.keys() if isinstance(args, dict) else ())
     if unknown:
         raise GateError(
             f"`remember` names arguments the call does not have: {', '.join(sorted(unknown))}",
             f"look at the call: planwright show {gate.thread_id}",
         )
-    free = free_in(gate.shown)
+    free = free_in(gate.card)
     if wider := [name for name, rule in remember.args.items() if not rule.exact and name not in free]:
         raise GateError(
             f"`remember` is wider than the card shows: {', '.join(wider)} may not differ there",
@@ -64,8 +64,8 @@ def check_rememberable(gate: Gate, remember: ApprovalScope) -> None:
 
 def decided_effects(gate: Gate, decision: Decision) -> tuple[EffectAnswer, ...]:
     """Read what an answer says of each effect in doubt. Raises GateError where it leaves one out."""
-    said = (decision.answer, decision.reason, decision.effects)
-    return said_of(gate.doubts, *said, how_to_decide(gate.gate_id))
+    answers = (decision.answer, decision.reason, decision.effects)
+    return recorded_answers(gate.doubts, *answers, how_to_decide(gate.gate_id))
 
 
 _WHY_NOT = {

@@ -49,16 +49,16 @@ class AllowRule(FileLine):
     definition: str = ""
     """Hash of the chain that it allows, 64 hex digits; "" for what is no chain."""
 
-    def covers(self, gate: Gate, shown: Mapping[str, JsonValue]) -> bool:
+    def covers(self, gate: Gate, card: Mapping[str, JsonValue]) -> bool:
         """Say whether a call that a gate shows is one that this rule allows. Never a destructive one."""
-        args, risk = shown.get("args"), shown.get("risk")
+        args, risk = card.get("args"), card.get("risk")
         where = {"run": gate.run_id == self.run_id, "session": gate.thread_id == self.thread_id}
         return (
             gate.may_be_remembered
             and gate.tenant == self.tenant
             and where.get(self.scope, True)
-            and shown.get("capability") == self.capability
-            and shown.get("definition", "") == self.definition
+            and card.get("capability") == self.capability
+            and card.get("definition", "") == self.definition
             and isinstance(args, Mapping)
             and args.keys() == self.args.keys()
             and all(rule.fits(args[name]) for name, rule in self.args.items())
@@ -107,25 +107,25 @@ def rules_of(gate: Gate) -> list[AllowRule]:
     They hold for these arguments, or for what the answer says they may be; for the rest of a run they are as
     wide as the card shows.
     """
-    given = gate.remembered
-    if given is None or gate.status != "approved" or not gate.may_be_remembered:
+    scope = gate.remembered
+    if scope is None or gate.status != "approved" or not gate.may_be_remembered:
         return []
-    return [_rule(gate, call, given, number) for number, call in enumerate(gate.calls)]
+    return [_rule(gate, call, scope, number) for number, call in enumerate(gate.calls)]
 
 
-def _rule(gate: Gate, call: Mapping[str, JsonValue], given: ApprovalScope, number: int) -> AllowRule:
+def _rule(gate: Gate, call: Mapping[str, JsonValue], scope: ApprovalScope, number: int) -> AllowRule:
     args = call.get("args")
     assert isinstance(args, Mapping)
     exact = {name: ArgumentRule(equals=value) for name, value in args.items()}
-    free = free_in(call) if given.scope == "run" and not given.args else ()
+    free = free_in(call) if scope.scope == "run" and not scope.args else ()
     suffix = f"_{number}" if number else ""
     return AllowRule.model_validate(
         {
             "id": f"allow_{gate.gate_id.removeprefix('gate_')}{suffix}",
             "capability": call["capability"],
-            "args": {**exact, **dict.fromkeys(free, ArgumentRule(any=True)), **given.args},
+            "args": {**exact, **dict.fromkeys(free, ArgumentRule(any=True)), **scope.args},
             "max_risk": call["risk"],
-            "scope": given.scope,
+            "scope": scope.scope,
             "tenant": gate.tenant,
             "run_id": gate.run_id,
             "thread_id": gate.thread_id,

@@ -27,9 +27,9 @@ class Approval(BaseModel):
     """Hash of the card that it was given to; "" in rows of older versions."""
 
 
-def approvers_of(shown: Mapping[str, JsonValue]) -> tuple[str, ...]:
+def approvers_of(card: Mapping[str, JsonValue]) -> tuple[str, ...]:
     """Read from what a gate shows who may approve; empty when anybody may."""
-    policy = shown.get("policy")
+    policy = card.get("policy")
     named = policy.get("approvers") if isinstance(policy, dict) else None
     return tuple(map(str, named)) if isinstance(named, list) else ()
 
@@ -47,9 +47,9 @@ def check_approver(gate_id: str, approvers: Iterable[str], by: str | None, chann
         )
 
 
-def quorum_of(shown: Mapping[str, JsonValue]) -> int:
+def quorum_of(card: Mapping[str, JsonValue]) -> int:
     """Read from what a gate shows how many different people have to approve."""
-    policy = shown.get("policy")
+    policy = card.get("policy")
     quorum = policy.get("quorum") if isinstance(policy, dict) else None
     return quorum if isinstance(quorum, int) else 1
 
@@ -61,7 +61,7 @@ def check_person(gate_id: str, approvals: Sequence[Approval], by: str, channel: 
             f"gate {gate_id} needs {quorum} people, and the answer does not say whose it is",
             'send {"type": "approve", "decided_by": "…"}',
         )
-    if _person(by) in {_person(given.by) for given in approvals}:
+    if _person(by) in {_person(approval.by) for approval in approvals}:
         raise GateError(
             f"{by} has approved gate {gate_id} already: {len(approvals)} of {quorum} approvals are given",
             "somebody else has to: at their own login, or as `decided_by`; anybody may reject",
@@ -73,9 +73,9 @@ def check_approvals(
 ) -> None:
     """Raise GateError unless as many as have to, and only who may, have approved."""
     named = tuple(approvers)
-    for given in approvals:
-        check_approver(gate_id, named, given.by, given.channel)
-    if len({_person(given.by) for given in approvals}) < quorum:
+    for approval in approvals:
+        check_approver(gate_id, named, approval.by, approval.channel)
+    if len({_person(approval.by) for approval in approvals}) < quorum:
         raise GateError(
             f"gate {gate_id} has {len(approvals)} of {quorum} approvals", "somebody else has to approve it"
         )

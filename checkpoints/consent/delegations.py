@@ -45,7 +45,7 @@ class Delegation(FileLine):
         )
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         """Who delegated what until when, for a card and for the record."""
         return f"delegated by {self.issued_by} until {self.expires_at:%Y-%m-%d %H:%M} UTC ({self.id})"
 
@@ -70,7 +70,9 @@ class Delegations:
     def covering(self, name: str, risk: Risk, tenant: str, now: datetime) -> Delegation | None:
         """Find one that covers a call now; none while the file cannot be read."""
         try:
-            return next((one for one in self.read() if one.covers(name, risk, tenant, now)), None)
+            return next(
+                (delegation for delegation in self.read() if delegation.covers(name, risk, tenant, now)), None
+            )
         except SetupError:
             return None
 

@@ -44,7 +44,7 @@ class Gate(BaseModel):
     """Uid of the step that it asks about, or of what asks for several; None for other kinds."""
     shown_hash: str
     """Hash that an answer may name: of the plan, or of the card of a call."""
-    shown: dict[str, JsonValue]
+    card: dict[str, JsonValue]
     """The card: all that a person is shown."""
     card_hash: str | None = None
     """SHA-256 of the card, written when the gate opens; None in rows of older versions."""
@@ -74,21 +74,23 @@ class Gate(BaseModel):
     @property
     def doubts(self) -> tuple[Doubt, ...]:
         """The effects in doubt that its card shows."""
-        listed = self.shown.get("effects")
-        return tuple(Doubt.model_validate(entry) for entry in listed) if isinstance(listed, list) else ()
+        effects = self.card.get("effects")
+        return tuple(Doubt.model_validate(entry) for entry in effects) if isinstance(effects, list) else ()
 
     @property
     def calls(self) -> list[dict[str, JsonValue]]:
         """The cards of the calls that it asks about: its own, or those of a reply."""
-        listed = self.shown.get("calls")
+        card_calls = self.card.get("calls")
         return (
-            [call for call in listed if isinstance(call, dict)] if isinstance(listed, list) else [self.shown]
+            [call for call in card_calls if isinstance(call, dict)]
+            if isinstance(card_calls, list)
+            else [self.card]
         )
 
     @property
     def quorum(self) -> int:
         """How many people have to approve."""
-        return quorum_of(self.shown)
+        return quorum_of(self.card)
 
     @property
     def may_be_remembered(self) -> bool:
@@ -96,22 +98,22 @@ class Gate(BaseModel):
 
         Where several people have to approve, or a plan names the gate, each call needs them.
         """
-        again = self.shown.get("mode") not in (None, "destructive") and "gate" not in self.shown
+        again = self.card.get("mode") not in (None, "destructive") and "gate" not in self.card
         return self.kind == "step" and again and self.quorum == 1
 
     @property
     def allowed(self) -> tuple[GateAnswer, ...]:
         """The answers this gate takes. Feedback needs a re-plan that is left, an edit no fixed plan."""
-        if self.kind == "step" or self.shown.get("fixed"):
+        if self.kind == "step" or self.card.get("fixed"):
             return ("approve", "reject")
         if self.kind == "info":
             return ("respond", "reject")
-        if self.shown.get("in_doubt"):
+        if self.card.get("in_doubt"):
             return _OVER_DOUBTS.get(len(self.doubts), ("respond", "reject"))
-        left = self.shown.get("replans_left")
+        left = self.card.get("replans_left")
         again = isinstance(left, int) and left > 0
         if self.kind == "escalation":
-            approve: tuple[GateAnswer, ...] = () if self.shown.get("approve") == "" else ("approve",)
+            approve: tuple[GateAnswer, ...] = () if self.card.get("approve") == "" else ("approve",)
             return (*approve, "reject", "respond") if again else (*approve, "reject")
         return ("approve", "edit", "reject", "respond") if again else ("approve", "edit", "reject")
 

@@ -35,7 +35,7 @@ class Gates:
                 " shown_hash, shown, card_hash, requested_at, expires_at, status, opened_s, boot, channel)"
                 " VALUES (?,?,?,?,?,?,?,?,?,?,?,'open',?,?,?)",
                 (gate.gate_id, gate.thread_id, gate.run_id, gate.tenant, gate.kind, gate.step_uid)
-                + (gate.shown_hash, canonical_json(gate.shown), sha256(gate.shown))
+                + (gate.shown_hash, canonical_json(gate.card), sha256(gate.card))
                 + (gate.requested_at.isoformat(), gate.expires_at.isoformat())
                 + (self._timer.seconds(), self._timer.boot, gate.channel),
             )
@@ -135,8 +135,8 @@ def _decide(connection: sqlite3.Connection, gate_id: str, decision: Decision, at
         raise GateError(f"gate {gate_id}: an edit and only an edit brings a plan", "send the edited plan")
     if decision.answer == "approve":
         card = gate.card_hash or ""
-        given = Approval(by=decision.decided_by, channel=decision.channel, at=at, card=card)
-        approvals = [entry.model_dump(mode="json") for entry in (*gate.approvals, given)]
+        approval = Approval(by=decision.decided_by, channel=decision.channel, at=at, card=card)
+        approvals = [entry.model_dump(mode="json") for entry in (*gate.approvals, approval)]
         connection.execute(
             "UPDATE gates SET approvals=? WHERE gate_id=?", (canonical_json(approvals), gate_id)
         )
@@ -174,8 +174,9 @@ def _row(connection: sqlite3.Connection, gate_id: str) -> sqlite3.Row:
 
 
 def _gate(row: sqlite3.Row) -> Gate:
-    names = ("shown", "edited", "remembered", "approvals", "effects")
+    names = ("edited", "remembered", "approvals", "effects")
     read = {name: json.loads(row[name]) for name in names if row[name]}
     if row["status"] == "approved" and row["approvals"] is None:  # before approvals were counted
         read["approvals"] = [{"by": row["decided_by"], "channel": row["channel"], "at": row["decided_at"]}]
-    return Gate.model_validate({**dict(row), "approvals": (), "effects": (), **read})
+    card = json.loads(row["shown"])
+    return Gate.model_validate({**dict(row), "card": card, "approvals": (), "effects": (), **read})

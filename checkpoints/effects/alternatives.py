@@ -33,11 +33,11 @@ class Alternatives:
             ).fetchone()
             return None if row is None else (str(row[0]), str(row[1]))
 
-        found = await self._database.run("read", job)
-        if found is None:
+        record = await self._database.run("read", job)
+        if record is None:
             return None
-        (checked,) = json.loads(found[1])
-        return Plan.model_validate_json(found[0]), VerifiedStep.model_validate(checked)
+        (checked,) = json.loads(record[1])
+        return Plan.model_validate_json(record[0]), VerifiedStep.model_validate(checked)
 
 
 def step_replaced_by(connection: sqlite3.Connection, run_id: str, uid: str) -> str:

@@ -48,10 +48,10 @@ def done_before(
         for uid, hash_, status in connection.execute(_LIKE_IT, (source, capability, args_hash)):
             if named and _step_of(uid, steps) in named:
                 continue
-            found = EarlierEffect(source, capability, hash_ == args_hash, status == "done")
-            if found.same:
-                return found
-            like = like or found
+            effect = EarlierEffect(source, capability, hash_ == args_hash, status == "done")
+            if effect.same:
+                return effect
+            like = like or effect
     return like
 
 
@@ -71,6 +71,6 @@ def _named(connection: sqlite3.Connection, run_id: str) -> frozenset[str]:
 
 def _step_of(uid: str, steps: dict[str, tuple[VerifiedStep, str]]) -> str:
     """Name the step of the plan that made a call; a call is named by its lane: `<uid>.<turn>.<position>`."""
-    while (found := steps.get(uid)) and found[1] == "calls":
-        uid = found[0].step.id.split(".")[0]
-    return found[0].step.id if found else ""
+    while (match := steps.get(uid)) and match[1] == "calls":
+        uid = match[0].step.id.split(".")[0]
+    return match[0].step.id if match else ""

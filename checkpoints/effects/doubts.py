@@ -157,8 +157,8 @@ def _settle_step(
         uids.append(replaced)
     for uid in uids:
         query = "SELECT result FROM steps WHERE run_id = ? AND uid = ?"
-        found = connection.execute(query, (run_id, uid)).fetchone()
-        result = StepResult.model_validate_json(found[0]) if found else None
+        stored = connection.execute(query, (run_id, uid)).fetchone()
+        result = StepResult.model_validate_json(stored[0]) if stored else None
         if result is None or result.code != "in_doubt":
             continue
         decided = _decided(result, row["capability"], answer, by)

@@ -31,7 +31,7 @@ class Call:
     """One call by what it does and where it stands.
 
     `uid` names it, and `within` the step, chain or agent that makes it, where that is not on record yet.
-    `own_key` is the key of its own effect. `kept` is the key of the effect that verification chose for it.
+    `own_key` is that of its own effect, `recorded_key` that of the effect verification chose for it.
     """
 
     thread_id: str
@@ -48,7 +48,7 @@ class Call:
     """Idempotency key of its own effect."""
     within: str = ""
     """Uid of the step, chain or agent that makes it; "" where that is on record."""
-    kept: str = ""
+    recorded_key: str = ""
     """Key of the effect that verification chose for it; "" for none."""
 
 
@@ -100,22 +100,22 @@ class Lineage:
 
     def settled(self, uid: str) -> bool:
         """Say whether a call belongs to a step of the newest plan that had ended before that was verified."""
-        return any(one in self.current and self.promised.get(one) == one for one in self.path(uid))
+        return any(above in self.current and self.promised.get(above) == above for above in self.path(uid))
 
     def earlier(self, uid: str, mine: str) -> bool:
         """Say whether a call was made under an earlier plan than `mine`, or in the try that mine follows."""
         path = self.path(uid)
         if self.current.isdisjoint(path):
             return True
-        tries = [one for one in self.path(mine) if one in self.tries]
-        return any(self.tries[one] in path and one not in path for one in tries)
+        tries = [above for above in self.path(mine) if above in self.tries]
+        return any(self.tries[above] in path and above not in path for above in tries)
 
 
 def past_of(connection: sqlite3.Connection, call: Call) -> Past:
     """Find what a run has done of a call already. The first record that is left counts for it."""
     values = (call.thread_id, call.capability, call.args_hash, call.run_id)
-    made = () if call.capability == CREATE_CHAIN else connection.execute(_DONE, values)
-    rows = [row for row in made if row[0] != call.own_key]
+    done = () if call.capability == CREATE_CHAIN else connection.execute(_DONE, values)
+    rows = [row for row in done if row[0] != call.own_key]
     if not rows:
         return NEW
     lineage = lineage_of(connection, call.run_id)
@@ -126,7 +126,9 @@ def past_of(connection: sqlite3.Connection, call: Call) -> Past:
     before = [row for row in rows if lineage.earlier(row[1], call.uid) or lineage.settled(row[1])]
     if not before:
         return NEW
-    if (mine := claims.pop(call.uid, call.kept)) and (row := next((r for r in before if r[0] == mine), None)):
+    if (mine := claims.pop(call.uid, call.recorded_key)) and (
+        row := next((r for r in before if r[0] == mine), None)
+    ):
         return Past(row[0], row[1], json.loads(row[2]))
     taken = {key for uid, key in claims.items() if not lineage.earlier(uid, call.uid)}
     taken |= {key for uid, key in lineage.promised.items() if uid in lineage.current and uid != call.uid}
@@ -173,13 +175,13 @@ def left_of(
 def lineage_of(connection: sqlite3.Connection, run_id: str) -> Lineage:
     """Read the plans of a run: the newest one has the steps that count now."""
     lineage, newest = Lineage(), -1
-    for row, kind, plan_id, uid, step_id, kept in connection.execute(_PARTS, (run_id,)):
+    for row, kind, plan_id, uid, step_id, recorded_key in connection.execute(_PARTS, (run_id,)):
         if kind == "plan":
             if row != newest:
                 newest, lineage.current = row, set()
             lineage.current.add(uid)
             lineage.promised.pop(uid, None)
-            lineage.promised |= {uid: kept} if kept else {}
+            lineage.promised |= {uid: recorded_key} if recorded_key else {}
             continue
         lineage.parents[uid] = _parent(kind, plan_id, step_id)
         if kind == "alternative":

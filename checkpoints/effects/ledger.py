@@ -59,7 +59,7 @@ class EffectCall:
     """Whether no person decided over it in this run: its risk is low, or a rule allows it."""
     within: str = ""
     """Uid of the step, chain or agent that makes it, to look for it among what is done; "" if on record."""
-    kept: str = ""
+    recorded_key: str = ""
     """Key of the effect that verification chose to count for it; "" for none."""
     again: bool = False
     """Whether a person has approved that it is done again."""
@@ -86,7 +86,7 @@ class EffectCall:
     def place(self) -> Call:
         """What the call does and where it stands, to find what was done of it."""
         lease, names = self.lease, (self.step_uid, self.capability, self.args_hash, self.key)
-        return Call(lease.thread_id, lease.run_id, *names, within=self.within, kept=self.kept)
+        return Call(lease.thread_id, lease.run_id, *names, within=self.within, recorded_key=self.recorded_key)
 
 
 @dataclass(frozen=True)
@@ -294,10 +294,10 @@ def _refuse_more(
         raise _too_many(limits, "effects_per_minute", f"{had} effects in a minute, and nobody was asked")
 
 
-def _too_many(limits: RunBudgetSettings, name: str, what: str) -> BudgetExceeded:
+def _too_many(limits: RunBudgetSettings, name: str, cause: str) -> BudgetExceeded:
     setting = limits.setting(name)
     return BudgetExceeded(
         setting,
-        f"{what}; {setting} allows {getattr(limits, name)}",
+        f"{cause}; {setting} allows {getattr(limits, name)}",
         f"raise {setting} in planwright.toml, then run again",
     )

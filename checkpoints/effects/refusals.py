@@ -87,9 +87,9 @@ class Refusals:
         return await self._database.run("read", job)
 
 
-def _calls(shown: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _calls(card: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """List the calls that a card asked about, and those of the chains among them."""
-    for call in shown.get("calls") or [shown]:
+    for call in card.get("calls") or [card]:
         yield call
         yield from (part for part in call.get("steps") or () if part.get("mode") != "read_only")
 
@@ -100,10 +100,10 @@ def ends_with(refused: list[RefusedCall]) -> Literal["rejected", "expired"]:
 
 
 def _refusal(row: sqlite3.Row, call: dict[str, Any] | None = None) -> RefusedCall:
-    shown = call or json.loads(row["shown"])
+    card = call or json.loads(row["shown"])
     return RefusedCall(
-        capability=str(shown.get("capability")),
-        effect=str(shown.get("effect")),
+        capability=str(card.get("capability")),
+        effect=str(card.get("effect")),
         status=row["status"],
         by=row["decided_by"] or "",
         reason=row["reason"] or "",

@@ -21,8 +21,10 @@ def undone_steps(connection: sqlite3.Connection, run_id: str) -> set[str]:
         return set()
     steps = recorded_steps(connection, run_id)
     effects = connection.execute("SELECT key, step_uid FROM effects WHERE run_id = ?", (run_id,))
-    found = (steps.get(uid) for key, uid in effects if key in undone)
-    return {one[0].step.id if one and one[1] in ("plan", "alternative") else CALLS for one in found}
+    steps_undone = (steps.get(uid) for key, uid in effects if key in undone)
+    return {
+        step[0].step.id if step and step[1] in ("plan", "alternative") else CALLS for step in steps_undone
+    }
 
 
 def recorded_steps(connection: sqlite3.Connection, run_id: str) -> dict[str, tuple[VerifiedStep, str]]:
@@ -39,27 +41,27 @@ def undone_effects(connection: sqlite3.Connection, source_run: str) -> dict[str,
     by_run: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for run_id, key, step_id in connection.execute(query, (source_run,)).fetchall():
         by_run[run_id].append((key, step_id))
-    found: dict[str, tuple[Undone, str]] = {}
+    effects: dict[str, tuple[Undone, str]] = {}
     for run_id, pairs in by_run.items():
-        told = endings(connection, run_id)
+        ends = endings(connection, run_id)
         for key, step_id in pairs:
-            if (how := _how(told[step_id])) and found.get(key, ("", ""))[0] != "done":
-                found[key] = how, run_id
-    return found
+            if (how := _how(ends[step_id])) and effects.get(key, ("", ""))[0] != "done":
+                effects[key] = how, run_id
+    return effects
 
 
 def endings(connection: sqlite3.Connection, run_id: str) -> defaultdict[str, set[str]]:
     """Gather by step id how the effects and steps of a run ended, over all its attempts."""
     ids = {uid: step.step.id for uid, (step, _) in recorded_steps(connection, run_id).items()}
-    told: defaultdict[str, set[str]] = defaultdict(set)
+    ends: defaultdict[str, set[str]] = defaultdict(set)
     status = f"CASE WHEN {UNANSWERED} THEN 'unanswered' ELSE status END"
     effects = f"SELECT step_uid, {status} FROM effects WHERE run_id = ?"
     for uid, status in connection.execute(effects, (run_id,)):
-        told[ids.get(uid, "")].add(status)
+        ends[ids.get(uid, "")].add(status)
     settled = "SELECT step_id, status FROM steps WHERE run_id = ?"
     for step_id, status in connection.execute(settled, (run_id,)):
-        told[step_id].add("done" if status == "completed" else "")
-    return told
+        ends[step_id].add("done" if status == "completed" else "")
+    return ends
 
 
 def _how(endings: Collection[str]) -> Undone:

@@ -77,8 +77,8 @@ class Undos:
         """
 
         def job(connection: sqlite3.Connection) -> str | None:
-            asked = "SELECT effect_key FROM compensations WHERE run_id = ? AND step_id = ?"
-            row = connection.execute(asked, (run_id, step_id)).fetchone()
+            key_query = "SELECT effect_key FROM compensations WHERE run_id = ? AND step_id = ?"
+            row = connection.execute(key_query, (run_id, step_id)).fetchone()
             if row is None:
                 return None
             query = "SELECT run_id, step_id FROM compensations WHERE effect_key = ?"

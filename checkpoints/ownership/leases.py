@@ -93,7 +93,7 @@ class Leases:
                 raise RunError(f"run {run.run_id} has ended", f"see how: planwright show {run.run_id}")
             _release(connection, lease := _assign(connection, row, row["owner"], 0))
             held_by = row["owner"] if row["lease_until"] else None
-            return owner_of(held_by).shown if held_by else "", lease
+            return owner_of(held_by).label if held_by else "", lease
 
         return await self._database.run("lease", job)
 
@@ -126,14 +126,14 @@ class Leases:
         left = row["lease_until"] - self._monotonic()
         over = f"take it from there: planwright resume {thread_id} --take-over"
         if life == "alive" and is_stopped(owner):
-            cause = f"run {run_id} is held by {owner.shown}, which is stopped"
+            cause = f"run {run_id} is held by {owner.label}, which is stopped"
             raise RunError(cause, f"wake it (fg) or end it; or {over}")
         if life == "alive":
-            cause = f"run {run_id} is being worked on by {owner.shown}"
+            cause = f"run {run_id} is being worked on by {owner.label}"
             raise RunError(cause, f"watch it: planwright events {thread_id}; or {over}")
         self._owners.forget(row["owner"])
         if life == "unknown" and left > 0:
-            cause = f"run {run_id} is held by {owner.shown}, and nobody here can tell whether it lives"
+            cause = f"run {run_id} is held by {owner.label}, and nobody here can tell whether it lives"
             raise RunError(cause, f"unless it reports, the run is free in {left:.0f} s; or {over}")
 
     def _report(self, lease: Lease, seconds: float) -> bool:

@@ -49,8 +49,8 @@ class OwnParts:
                 return frozenset()
             own = {name for (name,) in connection.execute(_OWN, (run_id,))}
             to_call = _steps_left(connection, run_id, plan["checked"]) if plan and plan["runs"] else ()
-            asked = _calls_left(connection, run_id)
-            return frozenset({*own, *to_call, *asked} - {*CLOSING, AGENT})
+            approved = _calls_left(connection, run_id)
+            return frozenset({*own, *to_call, *approved} - {*CLOSING, AGENT})
 
         return await self._database.run("read", job)
 
@@ -76,7 +76,7 @@ def _calls_left(connection: sqlite3.Connection, run_id: str) -> Iterator[str]:
     """Name what is called once its gate has opened."""
     ended = _ended(connection, run_id)
     for row in connection.execute(_CALLS, (run_id,)):
-        shown = json.loads(row["shown"])
-        for call in shown.get("calls") or [shown]:
+        card = json.loads(row["shown"])
+        for call in card.get("calls") or [card]:
             if call.get("uid", row["step_uid"]) not in ended:
                 yield from [part["capability"] for part in call.get("steps") or ()] or [call["capability"]]

@@ -42,7 +42,7 @@ class Owner(NamedTuple):
         return ":".join(self)
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         """Name the process for a person."""
         return f"process {self.pid} on {self.host}" if self.host else f"process {self.pid}"
 
@@ -127,7 +127,7 @@ def living_sender(connection: sqlite3.Connection, owner: str | None, mine: str =
     if not owner or owner == mine:
         return ""
     file = Path(connection.execute("PRAGMA database_list").fetchone()[2])
-    return "" if Owners(folder_of(file)).life_of(owner) == "dead" else owner_of(owner).shown
+    return "" if Owners(folder_of(file)).life_of(owner) == "dead" else owner_of(owner).label
 
 
 def folder_of(database: Path) -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 RESTORE = "planwright db restore BACKUP"
-SHOWN = 3
+MOST_NAMES = 3
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class StoreFinding:
 
     file: str
     """Name of the file that it is about."""
-    what: str
+    problem: str
     """What is found, in words."""
     next_step: str
     """What to do about it, in words; "" for nothing."""
@@ -25,5 +25,5 @@ class StoreFinding:
 
 def several(names: Sequence[object]) -> str:
     """Name the first of many, and say how many more there are."""
-    more = len(names) - SHOWN
-    return ", ".join(map(str, names[:SHOWN])) + (f" and {more:,} more" if more > 0 else "")
+    more = len(names) - MOST_NAMES
+    return ", ".join(map(str, names[:MOST_NAMES])) + (f" and {more:,} more" if more > 0 else "")

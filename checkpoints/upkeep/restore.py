@@ -35,7 +35,7 @@ class Restored:
 
     manifest: Manifest
     """What the backup holds."""
-    kept: Path | None
+    set_aside: Path | None
     """Folder that the store from before is in; None where there was none."""
 
 
@@ -53,7 +53,7 @@ def restore(backup: Path, folder: Path, at: datetime) -> Restored:
             shutil.copytree(source, draft, ignore=shutil.ignore_patterns(MANIFEST, ".*"))
             close_to_others(draft)
             os.sync()
-            kept = _set_aside(folder, folder / f"before-{at:%Y%m%dT%H%M%S}Z")
+            set_aside = _set_aside(folder, folder / f"before-{at:%Y%m%dT%H%M%S}Z")
             for name in (BLOBS, CHECKPOINTS, RECORDS):
                 if (draft / name).exists():
                     (draft / name).rename(folder / name)
@@ -61,7 +61,7 @@ def restore(backup: Path, folder: Path, at: datetime) -> Restored:
             raise store_error(folder, error) from error
         finally:
             shutil.rmtree(draft, ignore_errors=True)
-    return Restored(manifest, kept)
+    return Restored(manifest, set_aside)
 
 
 @contextmanager
@@ -108,13 +108,13 @@ def _no_backup(backup: Path, why: str) -> SetupError:
     return SetupError(f"{backup} is no whole backup: {why}; nothing was changed", "name another backup")
 
 
-def _set_aside(folder: Path, kept: Path) -> Path | None:
+def _set_aside(folder: Path, target: Path) -> Path | None:
     """Move the present store into a folder of its own, within the store."""
     files = [f"{name}{side}" for name in FILES for side in ("", *SIDE_FILES)]
     present = [folder / name for name in (*files, BLOBS) if (folder / name).exists()]
     if not present:
         return None
-    private_folder(kept)
+    private_folder(target)
     for path in present:
-        path.rename(kept / path.name)
-    return kept
+        path.rename(target / path.name)
+    return target

@@ -73,8 +73,8 @@ def _of_rows(files: dict[str, sqlite3.Connection], blobs: Blobs) -> list[StoreFi
 def _of_file(name: str, connection: sqlite3.Connection) -> Iterator[StoreFinding]:
     version, known = store_version(connection), FILES[name]
     if version > known:
-        what = f"a newer planwright wrote it: its tables have version {version}, this program knows {known}"
-        yield StoreFinding(name, what, f"install that version, or: {RESTORE}")
+        fault = f"a newer planwright wrote it: its tables have version {version}, this program knows {known}"
+        yield StoreFinding(name, fault, f"install that version, or: {RESTORE}")
         return
     if broken := [row[0] for row in connection.execute("PRAGMA integrity_check(3)") if row[0] != "ok"]:
         yield StoreFinding(name, f"the file is damaged: {'; '.join(broken)}", RESTORE)
@@ -83,11 +83,13 @@ def _of_file(name: str, connection: sqlite3.Connection) -> Iterator[StoreFinding
         yield StoreFinding(name, f"rows refer to rows that are not there, in {', '.join(loose[:3])}", RESTORE)
     tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if version == 0 and not tables >= {"checkpoints", "writes"}:  # LangGraph's own saver gives no version
-        what = "it is a database of another program" if tables else "it holds nothing"
-        yield StoreFinding(name, what, RESTORE)
+        fault = "it is a database of another program" if tables else "it holds nothing"
+        yield StoreFinding(name, fault, RESTORE)
     elif version < known:
-        what = f"an older planwright wrote it: its tables have version {version}, this program writes {known}"
-        yield StoreFinding(name, what, "nothing: it is brought up to date when it is next used", note=True)
+        fault = (
+            f"an older planwright wrote it: its tables have version {version}, this program writes {known}"
+        )
+        yield StoreFinding(name, fault, "nothing: it is brought up to date when it is next used", note=True)
     elif lacking := sorted(_columns(_made_new(name)) - _columns(connection)):
         yield StoreFinding(name, f"tables or columns are not there: {several(lacking)}", RESTORE)
     elif name == RECORDS:
@@ -121,20 +123,20 @@ def _of_search(connection: sqlite3.Connection) -> Iterator[StoreFinding]:
             rowid = "rowid, " if table == "memories" else ""
             rows = connection.execute(f"SELECT {rowid}* FROM {table}").fetchall()
             names = [column[1] for column in copy.execute(f"PRAGMA table_info({table})")]
-            listed = ", ".join(["rowid", *names] if rowid else names)
+            columns = ", ".join(["rowid", *names] if rowid else names)
             marks = ", ".join("?" * (len(names) + bool(rowid)))
-            copy.executemany(f"INSERT INTO {table} ({listed}) VALUES ({marks})", rows)
+            copy.executemany(f"INSERT INTO {table} ({columns}) VALUES ({marks})", rows)
         try:  # sqlite.org/fts5.html#the_integrity_check_command
             copy.execute("INSERT INTO memories_fts (memories_fts, rank) VALUES ('integrity-check', 1)")
         except sqlite3.DatabaseError:
             yield StoreFinding(RECORDS, "the index that memories are searched by does not fit them", RESTORE)
 
 
-def _guarded(name: str, found: Iterator[StoreFinding]) -> list[StoreFinding]:
+def _guarded(name: str, source: Iterator[StoreFinding]) -> list[StoreFinding]:
     """Collect findings; one more where SQLite cannot read on."""
     findings: list[StoreFinding] = []
     try:
-        findings.extend(found)
+        findings.extend(source)
     except BROKEN as error:
         findings.append(StoreFinding(name, f"the file cannot be read: {error}", RESTORE))
     return findings

@@ -70,11 +70,11 @@ def _of_table(connection: sqlite3.Connection, table: str) -> Iterator[StoreFindi
     bad: dict[str, list[int]] = {}
     for rowid, *values in connection.execute(f"SELECT rowid, * FROM {table}"):
         for (name, _), problems, value in zip(columns, checks, values, strict=True):
-            what = None if value is None else next(filter(None, (find(value) for find in problems)), None)
-            if what:
-                bad.setdefault(f"{name} {what}", []).append(rowid)
-    for what, rows in bad.items():
-        yield StoreFinding(RECORDS, f"{table}: {what}, in row {several(rows)}", RESTORE)
+            problem = None if value is None else next(filter(None, (find(value) for find in problems)), None)
+            if problem:
+                bad.setdefault(f"{name} {problem}", []).append(rowid)
+    for problem, rows in bad.items():
+        yield StoreFinding(RECORDS, f"{table}: {problem}, in row {several(rows)}", RESTORE)
 
 
 def _checks(table: str, column: str, kind: str) -> list[Problem]:
@@ -128,6 +128,6 @@ def unreadable_checkpoints(connection: sqlite3.Connection) -> Iterator[StoreFind
     for thread, metadata in connection.execute("SELECT thread_id, metadata FROM checkpoints"):
         if metadata is not None and _no_json(metadata):
             bad.setdefault("the metadata of a checkpoint is no JSON", []).append(thread)
-    for what, threads in bad.items():
+    for problem, threads in bad.items():
         where = f"on thread {several(sorted(set(threads)))}"
-        yield StoreFinding(CHECKPOINTS, f"{what}, {where}", f"{RESTORE}, or begin a new thread")
+        yield StoreFinding(CHECKPOINTS, f"{problem}, {where}", f"{RESTORE}, or begin a new thread")

@@ -34,10 +34,10 @@ async def refuse_two_times(database: Database, checkpointed: Checkpointed) -> No
     """Raise RunError when a thread's newest checkpoint and what is on record of it are not of one time."""
 
     def job(connection: sqlite3.Connection) -> None:
-        if (what := _records_lack(connection, checkpointed)) is not None:
-            raise _older(RECORDS, CHECKPOINTS, what)
-        if (what := _checkpoints_lack(connection, checkpointed)) is not None:
-            raise _older(CHECKPOINTS, RECORDS, what)
+        if (lacking := _records_lack(connection, checkpointed)) is not None:
+            raise _older(RECORDS, CHECKPOINTS, lacking)
+        if (lacking := _checkpoints_lack(connection, checkpointed)) is not None:
+            raise _older(CHECKPOINTS, RECORDS, lacking)
 
     await database.run("read", job)
 
@@ -67,8 +67,8 @@ def _checkpoints_lack(connection: sqlite3.Connection, checkpointed: Checkpointed
     return f"run {run['run_id']}, which has effects on record" if effects else None
 
 
-def _older(older: str, newer: str, what: str) -> RunError:
+def _older(older: str, newer: str, lacking: str) -> RunError:
     return RunError(
-        f"{older} is older than {newer}: it lacks {what}; one file was put in place without the other",
+        f"{older} is older than {newer}: it lacks {lacking}; one file was put in place without the other",
         "see what differs: planwright db check; then restore both: planwright db restore BACKUP",
     )

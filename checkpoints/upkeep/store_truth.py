@@ -107,9 +107,9 @@ def disagreements(
             yield StoreFinding(
                 RECORDS, f"{table} tells of runs that are not on record: {several(runs)}", RESTORE
             )
-    for what, (query, next_step) in FAULTS.items():
+    for problem, (query, next_step) in FAULTS.items():
         if ids := _ids(records, query):
-            yield StoreFinding(RECORDS, what.format(several(ids)), next_step)
+            yield StoreFinding(RECORDS, problem.format(several(ids)), next_step)
     yield from _of_steps(records)
     yield from _of_hashes(records)
     yield from _of_blobs(records, blobs)
@@ -150,13 +150,13 @@ def _of_hashes(records: sqlite3.Connection) -> Iterator[StoreFinding]:
             "effects have other arguments than were called, in run {}",
         ),
     )
-    for table, name, column, hash_, what in hashed:
+    for table, name, column, hash_, problem in hashed:
         query = (
             f"SELECT {name}, {column}, {hash_} FROM {table} WHERE {hash_} IS NOT NULL AND {column} NOT LIKE ?"
         )
         rows = records.execute(query, (REDACTED,))
         if bad := [row[0] for row in rows if sha256(json.loads(row[1])) != row[2]]:
-            yield StoreFinding(RECORDS, what.format(several(bad)), RESTORE)
+            yield StoreFinding(RECORDS, problem.format(several(bad)), RESTORE)
     query = "SELECT run_id, plan, plan_hash FROM plans JOIN runs r USING (run_id) WHERE r.ended_at IS NULL"
     if bad := [run for run, plan, hash_ in records.execute(query) if _hash_of(plan) != hash_]:
         yield StoreFinding(RECORDS, f"a plan has been changed, of run {several(bad)}", RESTORE)
@@ -184,8 +184,8 @@ def _of_blobs(records: sqlite3.Connection, blobs: Blobs) -> Iterator[StoreFindin
         except RunError:
             bad.append(digest[:12])
     if bad:
-        what = f"results and contexts are gone or were changed: {several(bad)}"
-        yield StoreFinding("blobs", what, f"put them back from a backup: {RESTORE}")
+        problem = f"results and contexts are gone or were changed: {several(bad)}"
+        yield StoreFinding("blobs", problem, f"put them back from a backup: {RESTORE}")
 
 
 def _of_reservations(records: sqlite3.Connection) -> Iterator[StoreFinding]:
@@ -199,8 +199,8 @@ def _of_reservations(records: sqlite3.Connection) -> Iterator[StoreFinding]:
         ("<=", "nothing: they count no more"),
     ):
         if runs := [row[0] for row in records.execute(query.format(sign), (now,))]:
-            what = f"calls of models were begun and never settled, in run {several(runs)}"
-            yield StoreFinding(RECORDS, what, next_step, note=True)
+            problem = f"calls of models were begun and never settled, in run {several(runs)}"
+            yield StoreFinding(RECORDS, problem, next_step, note=True)
 
 
 def _of_times(records: sqlite3.Connection, checkpoints: sqlite3.Connection) -> Iterator[StoreFinding]:
@@ -218,8 +218,10 @@ def _of_times(records: sqlite3.Connection, checkpoints: sqlite3.Connection) -> I
         run for run in answered & runs.keys() if not runs[run][1]
     }
     if ahead:
-        what = f"planwright.db is older than checkpoints.db, which has more of run {several(sorted(ahead))}"
-        yield StoreFinding(RECORDS, what, f"restore both files from one backup: {RESTORE}")
+        problem = (
+            f"planwright.db is older than checkpoints.db, which has more of run {several(sorted(ahead))}"
+        )
+        yield StoreFinding(RECORDS, problem, f"restore both files from one backup: {RESTORE}")
     query = "SELECT DISTINCT run_id FROM plans JOIN runs r USING (run_id) WHERE r.ended_at IS NULL"
     threads = set(_ids(checkpoints, "SELECT DISTINCT thread_id FROM checkpoints"))
     behind = {run for run in _ids(records, query) if run not in begun or runs[run][0] not in threads}
@@ -230,5 +232,7 @@ def _of_times(records: sqlite3.Connection, checkpoints: sqlite3.Connection) -> I
         if [runs[run][2] for run in late] != ["cancelled"]:  # from outside: closed when it is opened next
             behind |= set(late)
     if behind:
-        what = f"checkpoints.db is older than planwright.db, which has more of run {several(sorted(behind))}"
-        yield StoreFinding(CHECKPOINTS, what, f"restore both files from one backup: {RESTORE}")
+        problem = (
+            f"checkpoints.db is older than planwright.db, which has more of run {several(sorted(behind))}"
+        )
+        yield StoreFinding(CHECKPOINTS, problem, f"restore both files from one backup: {RESTORE}")

@@ -24,7 +24,7 @@ def refuse_while_used(folder: Path, *, even_open: bool) -> None:
     """
     for run_id, owner in _worked_on(folder):
         raise RunError(
-            f"run {run_id} is being worked on by {owner.shown}",
+            f"run {run_id} is being worked on by {owner.label}",
             f"wait for its end, or: planwright cancel {run_id}",
         )
     for name in FILES if even_open else ():

@@ -27,7 +27,7 @@ def show_check(workspace: Path, as_json: bool) -> int:
     folder = load(workspace).store_folder
     findings = check_store(folder) if has_files(folder) else []
     if as_json:
-        _print({"healthy": not _faults(findings), "findings": [asdict(finding) for finding in findings]})
+        _print({"healthy": not _faults(findings), "findings": [_fields(finding) for finding in findings]})
     elif has_files(folder):
         _show(findings, HEALTHY)
     else:
@@ -53,16 +53,24 @@ def take_backup(to: Path, workspace: Path, as_json: bool) -> int:
     return 1 if _faults(findings) else 0
 
 
+def _fields(finding: StoreFinding) -> dict[str, object]:
+    """Spell a finding as `--json` prints it."""
+    fields = asdict(finding)
+    return {"file": fields.pop("file"), "what": fields.pop("problem"), **fields}
+
+
 def put_back(backup: Path, workspace: Path, as_json: bool) -> int:
     """Put a backup in place of the store."""
     settings = load(workspace)
     done = restore(backup, settings.store_folder, utc_now())
     if as_json:
-        _print({**done.manifest.model_dump(mode="json"), "kept": str(done.kept) if done.kept else None})
+        _print(
+            {**done.manifest.model_dump(mode="json"), "kept": str(done.set_aside) if done.set_aside else None}
+        )
         return 0
     print(f"the store is as it was at {done.manifest.taken_at:%Y-%m-%d %H:%M:%S} UTC, from {backup}")
-    if done.kept:
-        print(f"the store from before is kept in {done.kept}")
+    if done.set_aside:
+        print(f"the store from before is kept in {done.set_aside}")
     print("what was done since then is not on record here: look with planwright ls before you resume a run")
     return 0
 
@@ -87,7 +95,7 @@ def _show(findings: list[StoreFinding], healthy: str) -> None:
     if findings:
         table = Table("file", "finding", "what to do", box=None, pad_edge=False, header_style="bold")
         for finding in findings:
-            table.add_row(*map(views.one_line, (finding.file, finding.what, finding.next_step)))
+            table.add_row(*map(views.one_line, (finding.file, finding.problem, finding.next_step)))
         views.console().print(table)
     if healthy and not _faults(findings):
         print(healthy)

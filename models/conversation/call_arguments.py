@@ -16,8 +16,8 @@ def flaw_of(args: object) -> str:
     Not taken are halves of surrogate pairs, huge numbers, NaN and infinity, and deep nesting.
     """
     if not isinstance(args, dict):
-        shown = whole(args)[:200] if isinstance(args, str) else type(args).__name__
-        return f"the arguments are no JSON object: {shown}"
+        excerpt = whole(args)[:200] if isinstance(args, str) else type(args).__name__
+        return f"the arguments are no JSON object: {excerpt}"
     try:
         storable(args)
         json.dumps(args, allow_nan=False)

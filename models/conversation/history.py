@@ -49,19 +49,19 @@ def normalise(reply: AIMessage, id_: str, taken: Iterable[str]) -> tuple[AIMessa
     calls: list[dict[str, Any]] = []
     read = list(reply.tool_calls or ())
     for position, call in enumerate((*read, *(reply.invalid_tool_calls or ()))):
-        given: dict[str, Any] = dict(call) if isinstance(call, dict) else {}
-        name, args = given.get("name"), given.get("args")
+        fields: dict[str, Any] = dict(call) if isinstance(call, dict) else {}
+        name, args = fields.get("name"), fields.get("args")
         bad_args = flaw_of(args)
         unread = UNREAD if position >= len(read) else ""
-        flaw = _told(given.get("error"), unread) or _flaw_of_name(name) or bad_args or unread
+        flaw = _reported_flaw(fields.get("error"), unread) or _flaw_of_name(name) or bad_args or unread
         if flaw:
             wrong[position] = flaw
-        call_id = _own_id(given.get("id"), f"{id_}_{position}", used)
+        call_id = _own_id(fields.get("id"), f"{id_}_{position}", used)
         used.add(call_id)
         spelled = _NOT_IN_A_NAME.sub("_", name)[:64] if isinstance(name, str) else ""
         calls.append({"name": spelled or "unnamed", "args": {} if bad_args else args, "id": call_id})
-    said = whole(_text(reply.content))
-    return AIMessage(said, tool_calls=calls, id=id_, usage_metadata=reply.usage_metadata), wrong
+    text = whole(_text(reply.content))
+    return AIMessage(text, tool_calls=calls, id=id_, usage_metadata=reply.usage_metadata), wrong
 
 
 def _text(content: object) -> str:
@@ -72,15 +72,15 @@ def _text(content: object) -> str:
     return "".join(block for block in blocks if isinstance(block, str))
 
 
-def _told(error: object, unread: str) -> str:
+def _reported_flaw(error: object, unread: str) -> str:
     """Put what is known of why a call could not be read."""
     return f"{unread}: {whole(error)[:200]}" if unread and isinstance(error, str) and error else ""
 
 
-def _own_id(given: object, ours: str, used: set[str]) -> str:
+def _own_id(id_: object, ours: str, used: set[str]) -> str:
     """Keep an id that is well spelled and new, else make one that is."""
-    if isinstance(given, str) and _ID.fullmatch(given) and given not in used:
-        return given
+    if isinstance(id_, str) and _ID.fullmatch(id_) and id_ not in used:
+        return id_
     while ours in used:
         ours += "_"
     return ours

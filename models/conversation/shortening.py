@@ -38,10 +38,10 @@ class Shortening:
             except ContextOverflow:
                 before, invocation = state.get("compacted"), invocation_of(config)
                 key = f"{shortened.__name__}.context"
-                found = await self.of(state["messages"], before, state["route"], invocation, key)
-                if found == before:
+                compacted = await self.of(state["messages"], before, state["route"], invocation, key)
+                if compacted == before:
                     raise
-                return {"compacted": found, **await node({**state, "compacted": found}, config)}
+                return {"compacted": compacted, **await node({**state, "compacted": compacted}, config)}
 
         shortened.__name__ = getattr(node, "__name__", "node")
         return shortened
@@ -68,17 +68,17 @@ class Shortening:
         """
         seen = visible_messages(messages, compacted)
         before = count_tokens_approximately(seen)
-        found = await self._summed_up(seen, compacted, route, invocation, key, lanes)
+        shorter = await self._summed_up(seen, compacted, route, invocation, key, lanes)
         overflowed = before <= self._limits.compact_at * route.context  # the model holds less than is said
         most = int(self._limits.truncate_to * (before if overflowed else route.context))
-        if found is None or count_tokens_approximately(visible_messages(messages, found)) > most:
-            found = cut_off(messages, compacted, found, most)
-        if found is None or found == compacted:
+        if shorter is None or count_tokens_approximately(visible_messages(messages, shorter)) > most:
+            shorter = cut_off(messages, compacted, shorter, most)
+        if shorter is None or shorter == compacted:
             return compacted
-        data = {"by": "model" if found.summary else "truncation", "left_out": found.left_out}
-        after = count_tokens_approximately(visible_messages(messages, found))
+        data = {"by": "model" if shorter.summary else "truncation", "left_out": shorter.left_out}
+        after = count_tokens_approximately(visible_messages(messages, shorter))
         invocation.emit("context_compacted", {**data, "tokens_before": before, "tokens_after": after}, key)
-        return found
+        return shorter
 
     async def _summed_up(
         self,
@@ -96,7 +96,7 @@ class Shortening:
         prompt = Prompt(
             role="compaction",
             system=render("compaction"),
-            user=as_data([_told(message) for message in seen[:at]]),
+            user=as_data([_summary_input(message) for message in seen[:at]]),
             timeout_s=self._limits.compact_timeout_s,
             max_tokens=SUMMARY_TOKENS,
         )
@@ -124,12 +124,12 @@ def cut_off(
 ) -> Compaction | None:
     """Leave out as little as makes the rest fit, and in the end all but the newest exchange."""
     newest = summed or compacted
-    seen, found = visible_messages(messages, newest), newest
+    seen, shorter = visible_messages(messages, newest), newest
     for at in places_to_cut(seen):
-        found = leaving_out(seen, at, newest, newest.summary if newest else "")
-        if count_tokens_approximately(visible_messages(messages, found)) <= most:
+        shorter = leaving_out(seen, at, newest, newest.summary if newest else "")
+        if count_tokens_approximately(visible_messages(messages, shorter)) <= most:
             break
-    return found
+    return shorter
 
 
 def leaving_out(
@@ -137,15 +137,15 @@ def leaving_out(
 ) -> Compaction | None:
     """Leave out the first messages of what is seen; the newest request stays, wherever it stands."""
     own = [message for message in seen if not str(message.id).startswith(SUMMARY_ID)]
-    kept = next((str(message.id) for message in reversed(own) if message.type == "human"), "")
-    cut = [str(message.id) for message in own[: at - (len(seen) - len(own))] if message.id != kept]
+    retained = next((str(message.id) for message in reversed(own) if message.type == "human"), "")
+    cut = [str(message.id) for message in own[: at - (len(seen) - len(own))] if message.id != retained]
     if not cut:
         return before
     earlier = before.left_out if before else 0
-    return Compaction(upto=cut[-1], summary=summary, kept=kept, left_out=earlier + len(cut))
+    return Compaction(upto=cut[-1], summary=summary, kept=retained, left_out=earlier + len(cut))
 
 
-def _told(message: AnyMessage) -> dict[str, Any]:
-    told: dict[str, Any] = {"from": message.type, "text": message.text}
+def _summary_input(message: AnyMessage) -> dict[str, Any]:
+    fields: dict[str, Any] = {"from": message.type, "text": message.text}
     calls = [[c["name"], c["args"]] for c in message.tool_calls] if isinstance(message, AIMessage) else []
-    return {**told, "calls": calls} if calls else told
+    return {**fields, "calls": calls} if calls else fields

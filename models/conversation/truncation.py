@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from planwright.domain.hashing import json_text
 from planwright.domain.plan import WHOLE
 
-TOLD = "results__read ref="
+REFERENCE_NOTE = "results__read ref="
 
 
 def shorten(value: JsonValue, limit: int, ref: str = "") -> str:
@@ -23,14 +23,16 @@ def shorten(value: JsonValue, limit: int, ref: str = "") -> str:
     if len(whole) <= limit:
         return whole
     if ref and isinstance(value, dict):
-        return json_text({**_fields(value, limit), "...whole": f"{TOLD}{ref}"})
-    return f"{_shortened(value, whole, limit)}{f' [whole: {TOLD}{ref}]' if ref else ''}"
+        return json_text({**_fields(value, limit), "...whole": f"{REFERENCE_NOTE}{ref}"})
+    return f"{_shortened(value, whole, limit)}{f' [whole: {REFERENCE_NOTE}{ref}]' if ref else ''}"
 
 
 def offered_whole(conversation: Iterable[AnyMessage]) -> tuple[str, ...]:
     """Name the tool that reads whole results, once a model was shown a shortened one."""
-    told = any(isinstance(message, ToolMessage) and TOLD in message.text for message in conversation)
-    return (WHOLE,) if told else ()
+    referred = any(
+        isinstance(message, ToolMessage) and REFERENCE_NOTE in message.text for message in conversation
+    )
+    return (WHOLE,) if referred else ()
 
 
 def _shortened(value: JsonValue, whole: str, limit: int) -> str:
@@ -53,20 +55,20 @@ def _prefix(items: list[JsonValue], limit: int) -> str:
 
 def _fields(value: dict[str, JsonValue], limit: int) -> dict[str, JsonValue]:
     """Keep the fields in their order; the first that does not fit is shortened, the rest are named."""
-    kept: dict[str, JsonValue] = {}
+    retained: dict[str, JsonValue] = {}
     left = limit
     for name, field in value.items():
         size = len(json_text({name: field}))
         if size <= left:
-            kept[name] = field
+            retained[name] = field
         elif left > 200:
-            kept[name] = shorten(field, left - 150 - len(name))
+            retained[name] = shorten(field, left - 150 - len(name))
             size = left
         else:
-            kept["..."] = f"truncated, showing {len(kept)}/{len(value)} fields"
+            retained["..."] = f"truncated, showing {len(retained)}/{len(value)} fields"
             break
         left -= size
-    return kept
+    return retained
 
 
 def _words(text: str, limit: int) -> str:

@@ -36,9 +36,9 @@ _STUMBLED = frozenset(("ValueError", "LookupError", "TypeError", "AttributeError
 
 def classify(error: Exception, provider: str) -> ModelError | None:
     """Name the class of a failed model call; None when it is no failure of the provider's."""
-    for one in (error, error.__cause__):
-        if isinstance(one, ModelError):  # ours, from within the SDK: models/bounded.py
-            return one
+    for failure in (error, error.__cause__):
+        if isinstance(failure, ModelError):  # ours, from within the SDK: models/bounded.py
+            return failure
     status = _status(error)
     says = " ".join(str(error).split())[:200]
     if status is not None:
@@ -57,8 +57,8 @@ def classify(error: Exception, provider: str) -> ModelError | None:
             return _overflow(provider, says)
         return ModelUnavailable(f"provider {provider} sent no usable reply: {says}", "try again later")
     if kinds & _STUMBLED:  # the SDK stumbled over it
-        said = says if _OVERLOAD.search(says) else "it is no chat completion"
-        return ModelUnavailable(f"provider {provider} sent no usable reply: {said}", "try again later")
+        report = says if _OVERLOAD.search(says) else "it is no chat completion"
+        return ModelUnavailable(f"provider {provider} sent no usable reply: {report}", "try again later")
     return None
 
 
@@ -102,4 +102,4 @@ def _status(error: Exception) -> int | None:
 def _carried(error: Exception) -> Mapping[str, Any]:
     """Find the error of a reply: the SDK keeps it as `body`, langchain-openai as the only argument."""
     held = (getattr(error, "body", None), *error.args[:1])
-    return next((one for one in held if isinstance(one, dict)), {})
+    return next((body for body in held if isinstance(body, dict)), {})

@@ -97,7 +97,7 @@ class Failover:
             except (ModelUnavailable, KeyRefused) as error:
                 failures.append(error)
             except ProviderBudgetExceeded as error:
-                tell(_told(turn.route, None, error, "next_provider", 0, turn.onward))
+                tell(_event_data(turn.route, None, error, "next_provider", 0, turn.onward))
                 failures.append(error)
         raise _together(failures)
 
@@ -120,19 +120,19 @@ class Failover:
             if key is not None:
                 yield Attempt(route, key, onward)
             else:
-                tell(_told(route, None, self._resting(route), "next_provider", 0, onward))
+                tell(_event_data(route, None, self._resting(route), "next_provider", 0, onward))
         then = self._rested(resting, ends_at, among=len(routes))
-        asked = [turn.route for turn in then]
-        failures += [self._resting(route) for route in resting if route not in asked]
+        queued = [turn.route for turn in then]
+        failures += [self._resting(route) for route in resting if route not in queued]
         yield from then
 
     def _rested(self, resting: Sequence[ModelRoute], ends_at: float, among: int) -> list[Attempt]:
         """Plan to ask providers after their rest, as far as that ends in time; the soonest first."""
         now = self._clock()
-        found = [(route, self._ring(route).shortest()) for route in resting]
+        keys = [(route, self._ring(route).shortest()) for route in resting]
         turns = [
             Attempt(route, key, None)
-            for route, key in found
+            for route, key in keys
             if key and key.not_before < ends_at and (among > 1 or key.breaker.closed_at(now))
         ]
         turns.sort(key=lambda turn: (max(now, turn.key.not_before), turn.key.breaker.rests_until()))
@@ -160,7 +160,7 @@ class Failover:
                 fresh, later = ring.rested(now, tried), ring.soonest(now)
                 left = RetryState(fresh is not None, retries if later else 0, ends_at - now)
                 move = after(failure, left, wait)
-                tell(_told(route, key, failure, move, wait, turn.onward))
+                tell(_event_data(route, key, failure, move, wait, turn.onward))
                 if move == "next_key" and fresh is not None:
                     key = fresh
                 elif move == "wait" and later is not None:
@@ -211,8 +211,8 @@ class Failover:
         limits = self._limits
         plain = min(limits.base_ms / 1000 * 2.0**retry, limits.cap_s)
         jittered = plain * (1 + limits.jitter * self._chance.uniform(-1, 1))
-        asked = failure.retry_after if isinstance(failure, ModelUnavailable) else 0
-        return max(jittered, asked)
+        wanted = failure.retry_after if isinstance(failure, ModelUnavailable) else 0
+        return max(jittered, wanted)
 
 
 def after(failure: ModelError, left: RetryState, wait_s: float) -> Move:
@@ -248,7 +248,7 @@ def _together(
     return last
 
 
-def _told(
+def _event_data(
     route: ModelRoute,
     key: Key | None,
     failure: PlanwrightError,

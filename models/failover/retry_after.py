@@ -16,15 +16,15 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float:
     What cannot be read, lies in the past or is negative counts as 0: the provider did not say.
     """
     for name, read in (("retry-after-ms", _milliseconds), ("retry-after", _seconds), ("retry-after", _date)):
-        said = read(headers.get(name, ""), now)
-        if said is not None and not math.isnan(said):
-            return min(max(0.0, said), LONGEST_S)
+        seconds = read(headers.get(name, ""), now)
+        if seconds is not None and not math.isnan(seconds):
+            return min(max(0.0, seconds), LONGEST_S)
     return 0.0
 
 
 def _milliseconds(text: str, now: datetime) -> float | None:
-    said = _seconds(text, now)
-    return None if said is None else said / 1000
+    amount = _seconds(text, now)
+    return None if amount is None else amount / 1000
 
 
 def _seconds(text: str, now: datetime) -> float | None:

@@ -23,26 +23,26 @@ def answer_from_results(results: list[dict[str, Any]]) -> str:
 
 
 def _tell(result: dict[str, Any]) -> str:
-    output, what = result["output"], result["description"] or result["capability"]
+    output, title = result["output"], result["description"] or result["capability"]
     if not isinstance(output, dict):
-        return f"{what}: {output}"
-    listed = next((value for value in output.values() if isinstance(value, list)), None)
-    if listed is not None and "value" not in output and not result.get("changed"):
-        return _tell_list(what, listed, output.get("count", len(listed)))
+        return f"{title}: {output}"
+    items = next((value for value in output.values() if isinstance(value, list)), None)
+    if items is not None and "value" not in output and not result.get("changed"):
+        return _tell_list(title, items, output.get("count", len(items)))
     if set(output) >= {"iso", "weekday", "time"}:
         return f"It is {output['weekday']}, {output['date']}, {output['time']} ({output['timezone']})."
     for key in ("summary", "value", "text"):
         if key in output and not result.get("changed"):
-            head = f"{what}:"
+            head = f"{title}:"
             return f"{head} {output[key]}" if "\n" not in str(output[key]) else f"{head}\n{output[key]}"
-    told = {key: _spelled(value) for key, value in output.items()}
-    facts = ", ".join(f"{key} {value}" for key, value in told.items() if value not in (None, "", [], {}))
-    return f"{what}: done ({facts})"
+    texts = {key: _spelled(value) for key, value in output.items()}
+    facts = ", ".join(f"{key} {value}" for key, value in texts.items() if value not in (None, "", [], {}))
+    return f"{title}: done ({facts})"
 
 
-def _tell_list(what: str, items: list[Any], count: int) -> str:
+def _tell_list(title: str, items: list[Any], count: int) -> str:
     if not items:
-        return f"{what}: nothing found."
+        return f"{title}: nothing found."
     rows = [f"  - {_row(item)}" for item in items[:_LIMIT]]
     more = count - len(rows)
     tail = [f"  … and {more} more"] if more > 0 else []
@@ -50,7 +50,7 @@ def _tell_list(what: str, items: list[Any], count: int) -> str:
         (name for name, number in COUNTS.items() if number == count and name not in ("single", "couple")),
         None,
     )
-    return "\n".join([f"{what}: {word or count} found.", *rows, *tail])
+    return "\n".join([f"{title}: {word or count} found.", *rows, *tail])
 
 
 def _row(item: Any) -> str:

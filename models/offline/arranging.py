@@ -32,7 +32,9 @@ _DRAFT = re.compile(
 _SAYS = re.compile(
     r"\b(?:saying(?: that)?|that says|which says|with the text)\b[\s:]*(?P<words>.+)$", re.IGNORECASE
 )
-_ABOUT = re.compile(r"\b(?:about|regarding|with the subject|subject)\b\s*:?\s*(?P<words>.+)$", re.IGNORECASE)
+_SUBJECT = re.compile(
+    r"\b(?:about|regarding|with the subject|subject)\b\s*:?\s*(?P<words>.+)$", re.IGNORECASE
+)
 _FORGET = re.compile(
     r"^(?:please )?forget\s+(?:that|about|what (?:i|we) (?:told|said to|asked) you (?:about|on)|the fact that)\s+(?P<what>.+)$",
     re.IGNORECASE,
@@ -47,12 +49,12 @@ _ENDINGS = {"csv": "csv", "spreadsheet": "csv", "html": "html", "html page": "ht
 
 def arrange(draft: Draft, part: Clause) -> bool:
     """Plan a clause about one of these; say whether it is about one."""
-    if found := _FORGET.match(part.text):
-        return _forget(draft, found["what"])
-    if found := _DRAFT.match(part.text):
-        return _draft_mail(draft, found["rest"])
-    if part.action == "create" and (found := _DOCUMENT.match(part.rest)):
-        return _document(draft, found["form"].lower(), found["what"])
+    if match := _FORGET.match(part.text):
+        return _forget(draft, match["what"])
+    if match := _DRAFT.match(part.text):
+        return _draft_mail(draft, match["rest"])
+    if part.action == "create" and (match := _DOCUMENT.match(part.rest)):
+        return _document(draft, match["form"].lower(), match["what"])
     if _CALENDAR.search(part.text) and _LOOKS.match(part.text) and not slots.file_path(part.text):
         return _calendar(draft, part.text)
     return False
@@ -72,26 +74,26 @@ def _calendar(draft: Draft, text: str) -> bool:
 
 
 def _draft_mail(draft: Draft, rest: str) -> bool:
-    said, about = _SAYS.search(rest), _ABOUT.search(rest)
+    body_match, subject_match = _SAYS.search(rest), _SUBJECT.search(rest)
     quotes = [quote for quote in quoted(rest) if not re.fullmatch(_ADDRESS, quote)]
-    words = quotes[-1] if quotes else said["words"].strip() if said else None
-    head = rest[: said.start()] if said else rest
+    words = quotes[-1] if quotes else body_match["words"].strip() if body_match else None
+    head = rest[: body_match.start()] if body_match else rest
     to = list(dict.fromkeys(re.findall(_ADDRESS, head)))
-    if words is None and about is None:
+    if words is None and subject_match is None:
         return False
     if not to:
         raise NeedsAnswer("To which address is the mail?")
     if words is None:
         raise NeedsAnswer("What should the mail say?")
-    subject = _ABOUT.search(head)
+    subject = _SUBJECT.search(head)
     title = subject["words"].strip(" ,:.") if subject else words.split("\n")[0][:60]
     draft.add("mail.draft", f"Draft a mail to {', '.join(to)}", to=to, subject=title.strip('"“”'), text=words)
     return True
 
 
-def _document(draft: Draft, form: str, what: str) -> bool:
-    path = slots.file_path(what)
-    plain = re.sub(r"\s*\b(?:as|to|in|into|called|named)\s+\S+$", "", what) if path else what
+def _document(draft: Draft, form: str, content: str) -> bool:
+    path = slots.file_path(content)
+    plain = re.sub(r"\s*\b(?:as|to|in|into|called|named)\s+\S+$", "", content) if path else content
     if re.search(r"\btickets\b", plain, re.IGNORECASE):
         step, rows, name = list_tickets(draft, plain).step, "tickets", "tickets"
     elif mentions_mail(plain):
@@ -107,8 +109,8 @@ def _document(draft: Draft, form: str, what: str) -> bool:
     return True
 
 
-def _forget(draft: Draft, what: str) -> bool:
-    words = slots.search_words(what.strip(" .!"))
+def _forget(draft: Draft, text: str) -> bool:
+    words = slots.search_words(text.strip(" .!"))
     if not words:
         raise NeedsAnswer("What should I forget?")
     draft.add("memory.forget", f"Forget {words}", query=words)

@@ -107,8 +107,8 @@ def reverses(request: str) -> bool:
 def clause(text: str) -> Clause:
     """Read the verb a piece of text begins with, past any politeness."""
     plain = strip(text)
-    if given := re.match(r"give (?=(?:the |our )?(?:#?team|channel|everyone)\b)", plain, re.IGNORECASE):
-        return Clause(plain, "tell", "send", plain[given.end() :])
+    if match := re.match(r"give (?=(?:the |our )?(?:#?team|channel|everyone)\b)", plain, re.IGNORECASE):
+        return Clause(plain, "tell", "send", plain[match.end() :])
     start = _STARTS.match(plain)
     if start and not _adjective(start[1], plain[start.end() :]):
         verb = start[1].lower()

@@ -54,7 +54,7 @@ class StepSource:
 
 @dataclass
 class Draft:
-    """Steps so far; `topic` is the text spoken of, `focus` what `it` means, `made` the last thing created."""
+    """Steps so far; `topic` is the text spoken of, `focus` what `it` means."""
 
     capabilities: dict[str, dict[str, Any]]
     """What the planner may use, by name, as its prompt spells them."""
@@ -64,7 +64,7 @@ class Draft:
     """Text that is spoken of; None before one."""
     focus: StepSource | None = None
     """What `it` means; None before anything was named."""
-    made: StepSource | None = None
+    last_created: StepSource | None = None
     """Last thing that was created; None before one."""
     summary: StepSource | None = None
     """Summary of the topic; None before one was made."""
@@ -72,34 +72,36 @@ class Draft:
     """Values extracted from the topic, by their kind."""
     several: list[StepSource] = field(default_factory=list)
     """Texts that `them` means; empty where only one is spoken of."""
-    said: str = ""
+    last_text: str = ""
     """Words that were written last, for a later clause that repeats them; "" for none."""
     last_of_clause: str | None = None
     """Id of the last step of the clause before, which a step with an effect follows; else None."""
 
     def add(self, capability: str, description: str, **params: Any) -> str:
         """Append a step and return its id. Raises CannotPlan when the capability is not at hand."""
-        found = self.capabilities.get(capability)
-        if found is None:
+        capability_card = self.capabilities.get(capability)
+        if capability_card is None:
             raise CannotPlan(f"it needs {capability}, which is not available here")
-        takes = found["args"]["properties"]
-        given = {
+        takes = capability_card["args"]["properties"]
+        arguments = {
             name: self._in_words(value) if takes.get(name, {}).get("type") == "string" else value
             for name, value in params.items()
             if value is not None
         }
-        same = next((s for s in self.steps if s["capability"] == capability and s["params"] == given), None)
-        if same and found["mode"] == "read_only" and not self._changed_since(same):
+        same = next(
+            (s for s in self.steps if s["capability"] == capability and s["params"] == arguments), None
+        )
+        if same and capability_card["mode"] == "read_only" and not self._changed_since(same):
             return str(same["id"])
         step: dict[str, Any] = {
             "id": f"s{len(self.steps) + 1}",
             "capability": capability,
             "description": description,
-            "params": given,
-            "estimated_risk": found["risk"],
+            "params": arguments,
+            "estimated_risk": capability_card["risk"],
         }
-        refers = any("{{" in str(value) for value in given.values())
-        if found["mode"] != "read_only" and not refers and self.last_of_clause:
+        refers = any("{{" in str(value) for value in arguments.values())
+        if capability_card["mode"] != "read_only" and not refers and self.last_of_clause:
             step["depends_on"] = [self.last_of_clause]
         self.steps.append(step)
         return str(step["id"])
@@ -107,12 +109,12 @@ class Draft:
     def _in_words(self, value: Any) -> Any:
         """Put what is no text into one: a listing, or the number of something."""
         match = _NO_TEXT.fullmatch(value) if isinstance(value, str) else None
-        step = next((one for one in self.steps if match and one["id"] == match[1]), None)
+        step = next((planned for planned in self.steps if match and planned["id"] == match[1]), None)
         return f"{step['description']}: {value}" if step else value
 
     def _changed_since(self, step: dict[str, Any]) -> bool:
         later = self.steps[self.steps.index(step) + 1 :]
-        return any(self.capabilities[one["capability"]]["mode"] != "read_only" for one in later)
+        return any(self.capabilities[later_step["capability"]]["mode"] != "read_only" for later_step in later)
 
     def set_topic(self, step: str, path: str, label: str = "") -> StepSource:
         """Make a text the thing that is spoken of from now on."""
@@ -125,11 +127,11 @@ class Draft:
 def search_mail(draft: Draft, text: str) -> StepSource:
     """Add a mail search for what a clause describes."""
     who = slots.sender(text)
-    about = slots.search_words(text, drop=(who or "",)) or None
+    words = slots.search_words(text, drop=(who or "",)) or None
     limit = slots.count(text, "(?:e-?mails?|messages|mails)")
-    phrase = " ".join(filter(None, (about, f"from {who}" if who else None)))
-    what = f"Search the mail for {phrase}" if phrase else "Look through the mailbox"
-    step = draft.add("mail.search", what, query=about, sender=who, limit=limit)
+    phrase = " ".join(filter(None, (words, f"from {who}" if who else None)))
+    title = f"Search the mail for {phrase}" if phrase else "Look through the mailbox"
+    step = draft.add("mail.search", title, query=words, sender=who, limit=limit)
     return draft.set_topic(step, "messages.0.text", phrase or "mail")
 
 
@@ -139,12 +141,12 @@ def list_tickets(draft: Draft, text: str) -> StepSource:
     status = "closed" if re.search(r"\b(closed|done|finished|resolved)\b", low) else None
     if re.search(r"\b(all|every|open and closed|closed and open|open or closed|closed or open)\b", low):
         status = "all" if not re.search(r"\ball (?:the |our |my )?(?:open|closed)\b", low) else status
-    about = re.search(
+    match = re.search(
         r"\b(?:about|mention\w*|for|regarding|concerning|on|with|contain\w*|called|named|related to|that say)\s+(.+)$",
         text,
     )
     drop = ("ticket", "tickets", "title", "open", "closed", "right", "now", "moment", "currently", "status")
-    query = slots.search_words(about[1], drop=drop) if about else ""
+    query = slots.search_words(match[1], drop=drop) if match else ""
     step = draft.add(
         "tickets.list", f"List {status or 'open'} tickets", status=status or "open", query=query or None
     )
@@ -189,8 +191,8 @@ def summarized(draft: Draft, text: str, source: StepSource) -> StepSource:
     """Add a summary of a text, once."""
     if draft.summary is None:
         sentences = slots.count(text, "(?:sentences?|lines?)")
-        what = f"Summarize {source.label or 'the text'}"
-        step = draft.add("text.summarize", what, text=source.reference, sentences=sentences)
+        title = f"Summarize {source.label or 'the text'}"
+        step = draft.add("text.summarize", title, text=source.reference, sentences=sentences)
         draft.summary = StepSource(step, "summary", "summary")
     draft.focus = draft.summary
     return draft.summary

@@ -80,8 +80,8 @@ def look_at_clock(draft: Draft, clause: Clause) -> None:
 
 def recall(draft: Draft, clause: Clause) -> None:
     """Search what was remembered."""
-    about = re.search(r"\b(?:about|regarding|on|for|concerning)\s+(.+)$", clause.text, re.IGNORECASE)
-    text = about[1] if about else _MEMORY.sub(" ", clause.rest)
+    match = re.search(r"\b(?:about|regarding|on|for|concerning)\s+(.+)$", clause.text, re.IGNORECASE)
+    text = match[1] if match else _MEMORY.sub(" ", clause.rest)
     gone = "remember remembered memory memories know told tell asked ask i've recall still stored noted made again while ago"
     words = slots.search_words(text, drop=tuple(gone.split()))
     step = draft.add("memory.search", f"Search the memory for {words or 'everything'}", query=words)
@@ -100,7 +100,9 @@ def look_in_files(draft: Draft, clause: Clause) -> None:
         draft.set_topic(step, "", query)
     elif path and "*" not in path:
         paths = [match[1] for match in slots.FILE.finditer(text)] or [path]
-        several = [StepSource(draft.add("files.read", f"Read {one}", path=one), "text", one) for one in paths]
+        several = [
+            StepSource(draft.add("files.read", f"Read {file}", path=file), "text", file) for file in paths
+        ]
         draft.set_topic(several[-1].step, "text", several[-1].label)
         draft.several = several if len(several) > 1 else []
     elif clause.action == "search" and not pattern and not re.search(r"\bfiles?\b", text):
@@ -153,8 +155,8 @@ def _asked_kinds(text: str, explicit: bool) -> list[str]:
         r"\b(?:of|from|in|on|out of|off|for|that['’]?s|given)\b", head, maxsplit=1, flags=re.IGNORECASE
     )[0]
     parts = re.split(r"\band\b|,", head)
-    found = [name for part in parts if (name := kind(part)) and (explicit or _is_bare(part))]
-    return list(dict.fromkeys(found))
+    kinds_named = [name for part in parts if (name := kind(part)) and (explicit or _is_bare(part))]
+    return list(dict.fromkeys(kinds_named))
 
 
 def _is_bare(phrase: str) -> bool:
@@ -169,22 +171,22 @@ def _about_files(clause: Clause) -> bool:
     text = clause.text
     if slots.file_path(text) or clause.verb.startswith("grep"):
         return True
-    about = domain(text)
-    if about in ("mail", "tickets"):
+    subject = domain(text)
+    if subject in ("mail", "tickets"):
         return False
     named = slots.pattern(text) is not None or bool(re.search(r"\b(?:folder|directory)\b", text))
     return (
-        about == "files"
+        subject == "files"
         or named
-        or (clause.action == "list" and slots.folder(text) is not None and about is None)
+        or (clause.action == "list" and slots.folder(text) is not None and subject is None)
     )
 
 
 def _query(clause: Clause, path: str | None) -> str | None:
     """Read what to search files for; None when the clause wants a listing or a whole file."""
     text = clause.text
-    if found := [q for q in quoted(text) if not slots.file_path(f'"{q}"')]:
-        return found[0]
+    if quotes := [q for q in quoted(text) if not slots.file_path(f'"{q}"')]:
+        return quotes[0]
     if clause.verb.startswith("grep"):
         return slots.search_words(re.sub(_PLACE, "", clause.rest.removeprefix("for ")))
     searching = clause.action in ("search", "get") or clause.question

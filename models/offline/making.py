@@ -61,14 +61,14 @@ def content(draft: Draft, clause: Clause, text: str) -> str:
     Raises NeedsAnswer when it is about something nobody has mentioned.
     """
     text = text.strip(" ,.:")
-    if found := [q for q in quoted(text) if not slots.file_path(f'"{q}"')]:
-        return found[-1]
+    if quotes := [q for q in quoted(text) if not slots.file_path(f'"{q}"')]:
+        return quotes[-1]
     if draft.several and re.search(r"\b(?:both|them|all|these|those)\b", text):
         return "\n\n".join(source.reference for source in draft.several)
-    if draft.said and re.match(
+    if draft.last_text and re.match(
         r"(?:the )?same (?:text|message|thing|words?|line|sentence)\b|the same$", text
     ):
-        return draft.said
+        return draft.last_text
     if draft.focus and (not text or is_reference(text)):
         return draft.focus.reference
     named = re.match(r"(?:the|all|my|our|any|every)\b.*\b(?:tickets|in [\w/.-]+\.\w+)", text)
@@ -83,12 +83,12 @@ def content(draft: Draft, clause: Clause, text: str) -> str:
 
 def _parts(draft: Draft, text: str) -> list[str]:
     """List references to everything a noun phrase names: a made thing's id, values, a summary, a source."""
-    if draft.made and (
+    if draft.last_created and (
         field := re.search(
             r"\b(?:its|the|ticket)\s+(?:new\s+)?(?:ticket(?:['’]s)?\s+)?(id|title|number)\b", text
         )
     ):
-        return [f"{{{{steps.{draft.made.step}.output.{'title' if field[1] == 'title' else 'id'}}}}}"]
+        return [f"{{{{steps.{draft.last_created.step}.output.{'title' if field[1] == 'title' else 'id'}}}}}"]
     if ASKS_TIME.search(text):
         before = len(draft.steps)
         look_at_clock(draft, Clause(text, "", None, text))
@@ -102,8 +102,8 @@ def _parts(draft: Draft, text: str) -> list[str]:
     if wanted and (source := source_of(draft, text)):
         return [extracted(draft, name, source).reference for name in wanted]
     if slots.FILE.search(text) or mentions_mail(text) or re.search(r"\btickets\b", text, re.IGNORECASE):
-        found = source_of(draft, text)
-        return [found.reference] if found else []
+        text_source = source_of(draft, text)
+        return [text_source.reference] if text_source else []
     if draft.focus and re.match(r"(?:the|its|their|that|this|those)\b", text, re.IGNORECASE):
         return [draft.focus.reference]
     return []
@@ -112,9 +112,9 @@ def _parts(draft: Draft, text: str) -> list[str]:
 def summarize(draft: Draft, clause: Clause) -> None:
     """Summarize a file, a mail, tickets, a quotation, or what came before."""
     text = clause.rest
-    if found := [q for q in quoted(text) if not slots.file_path(f'"{q}"')]:
+    if quotes := [q for q in quoted(text) if not slots.file_path(f'"{q}"')]:
         count = slots.count(text, "(?:sentences?|lines?)")
-        step = draft.add("text.summarize", "Summarize the text", text=found[0], sentences=count)
+        step = draft.add("text.summarize", "Summarize the text", text=quotes[0], sentences=count)
         draft.summary = draft.set_topic(step, "summary", "summary")
         return
     source = source_of(draft, text)
@@ -154,16 +154,16 @@ def save(draft: Draft, clause: Clause) -> None:
     path = target[1] if target else slots.file_path(text)
     if path is None:
         return _save_without_file(draft, clause)
-    what = f"{text[: target.start()]} {text[target.end() :]}" if target else text.replace(path, "")
-    what = re.sub(r"\b(?:a |the |new |text |markdown )*(?:file|note)\b\s*(?:called|named)?", " ", what)
+    rest = f"{text[: target.start()]} {text[target.end() :]}" if target else text.replace(path, "")
+    rest = re.sub(r"\b(?:a |the |new |text |markdown )*(?:file|note)\b\s*(?:called|named)?", " ", rest)
     spelled = re.search(
         r"(?:\bwith (?:the (?:text|contents?|lines?|words?)|it saying)|\bsaying|\bcontaining(?: the (?:text|words?|line))?|\bthat says|:)\s*(.+)$",
-        what,
+        rest,
     )
-    body = content(draft, clause, spelled[1] if spelled and not quoted(what) else what)
+    body = content(draft, clause, spelled[1] if spelled and not quoted(rest) else rest)
     step = draft.add("files.write", f"Save to {path}", path=path, text=body)
-    draft.said = body
-    draft.made = StepSource(step, "path", path)
+    draft.last_text = body
+    draft.last_created = StepSource(step, "path", path)
     return None
 
 
@@ -201,8 +201,8 @@ def send(draft: Draft, clause: Clause) -> None:
     if _PRIVATE.search(unquoted) or re.search(r"\bto (?!Slack\b|Team\b)[A-Z][\w.]*|\bto [\w.+-]+@", unquoted):
         raise CannotPlan(f"I can post to the team channel, but I cannot reach anybody alone: {text!r}")
     if first and first.end():
-        what = text[first.end() :]
-        literal = bool(first["that"]) and not is_reference(what) and first["that"].lower() != "about"
+        message = text[first.end() :]
+        literal = bool(first["that"]) and not is_reference(message) and first["that"].lower() != "about"
     elif later:
         if re.match(r"[A-Z][a-z]+\s+(?!channel)[a-z]", text) and clause.verb in (
             "send",
@@ -211,22 +211,22 @@ def send(draft: Draft, clause: Clause) -> None:
             "ping",
         ):
             raise CannotPlan(f"I can post to the team channel, but not to one person: {text!r}")
-        what = f"{text[: later[-1].start()]} {text[later[-1].end() :]}".strip()
-        wrapped = _WRAPPING.match(what)
+        message = f"{text[: later[-1].start()]} {text[later[-1].end() :]}".strip()
+        wrapped = _WRAPPING.match(message)
         literal = bool(wrapped and re.search(r"saying|says|that|reads|:", wrapped[0]))
-        what = what[wrapped.end() :] if wrapped else what
+        message = message[wrapped.end() :] if wrapped else message
     elif draft.focus and is_reference(text) and clause.verb in ("post", "share", "announce", "publish"):
-        what, literal = text, False  # there is only one place to post to
+        message, literal = text, False  # there is only one place to post to
     elif is_reference(text) or not text:
         raise NeedsAnswer("What should I post, and is it for the team channel?")
     else:
         raise CannotPlan(f"I can post to the team channel, but not {clause.verb} {text!r}")
-    if literal and not quoted(what) and what.strip():
-        body = what.strip(" ,:")
+    if literal and not quoted(message) and message.strip():
+        body = message.strip(" ,:")
     else:
-        body = content(draft, clause, what)
-    draft.said = body
-    draft.made = StepSource(
+        body = content(draft, clause, message)
+    draft.last_text = body
+    draft.last_created = StepSource(
         draft.add("channel.post", "Post to the team channel", text=body), "message_id", "message"
     )
 
@@ -254,23 +254,23 @@ def remember(draft: Draft, clause: Clause) -> None:
 
 def _tags(text: str) -> tuple[list[str], str]:
     """Read the tags a fact is to be kept under, and take them out of the text."""
-    found = re.search(
+    match = re.search(
         r",?\s*(?:and\s+)?(?:tag(?:ged)?(?:\s+(?:it|that|this))?(?:\s+(?:with|as))?|with the tags?)"
         r"\s+(?P<tags>\w+(?:(?:,\s*|\s+and\s+)\w+)*)\s*$",
         text,
     )
-    if not found:
+    if not match:
         return [], text
-    return re.split(r",\s*|\s+and\s+", found["tags"]), text[: found.start()]
+    return re.split(r",\s*|\s+and\s+", match["tags"]), text[: match.start()]
 
 
 def _refuse_schedule(text: str) -> None:
     unquoted = re.sub(r"\"[^\"]*\"|“[^”]*”|'[^']*'", '""', text)
-    if found := _LATER.search(unquoted):
-        raise CannotPlan(f"I cannot schedule anything ({found[0].strip()!r})")
+    if match := _LATER.search(unquoted):
+        raise CannotPlan(f"I cannot schedule anything ({match[0].strip()!r})")
 
 
 def _refuse_elsewhere(text: str) -> None:
     unquoted = re.sub(r"\"[^\"]*\"|“[^”]*”", '""', text)
-    if found := _ELSEWHERE.search(unquoted):
-        raise CannotPlan(f"I cannot reach {found[0].split()[-1]!r}")
+    if match := _ELSEWHERE.search(unquoted):
+        raise CannotPlan(f"I cannot reach {match[0].split()[-1]!r}")

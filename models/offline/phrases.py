@@ -65,24 +65,24 @@ def kinds(text: str) -> list[str]:
     named = re.findall(
         r"\b(?:the|its|their|that|any|all|every|with|whose|and|an|a)\s+([\w -]+)", text.lower()
     )
-    found = [
+    matches = [
         value for phrase in named for part in re.split(r"\band\b", phrase) if (value := kind(_head(part)))
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(matches))
 
 
 def domain(text: str) -> str | None:
     """Find which kind of thing a clause is about, by the first noun that says so."""
     plain = re.sub(r"\be-?mail address(es)?\b", " ", text.lower())
-    found = (DOMAINS[word] for word in re.findall(r"#?[\w-]+", plain) if word in DOMAINS)
-    return next(found, None)
+    domains = (DOMAINS[word] for word in re.findall(r"#?[\w-]+", plain) if word in DOMAINS)
+    return next(domains, None)
 
 
 def mentions_mail(text: str) -> bool:
     """Say whether a phrase is about mail, by name or by what usually comes as mail."""
     plain = re.sub(r"\be-?mail address(es)?\b", " ", text.lower())
-    found = set(re.findall(r"[\w-]+", plain))
-    return bool(found & MAIL_NOUNS) or any(DOMAINS.get(word) == "mail" for word in found)
+    words = set(re.findall(r"[\w-]+", plain))
+    return bool(words & MAIL_NOUNS) or any(DOMAINS.get(word) == "mail" for word in words)
 
 
 def _head(phrase: str) -> str:

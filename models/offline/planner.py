@@ -101,10 +101,10 @@ def _add(draft: Draft, part: Clause) -> None:
         _BY_ACTION[part.action](draft, part)
     elif part.verb in UNSUPPORTED:
         raise CannotPlan(f"I cannot {part.verb} anything")
-    elif kept := re.search(
+    elif match := re.search(
         r"\s*[-–—,]\s*(?:please\s+)?(?:keep|remember|note) (?:that|this|it)\b.*$", part.text
     ):
-        making.remember(draft, clause(f"remember {strip(part.text[: kept.start()])}"))
+        making.remember(draft, clause(f"remember {strip(part.text[: match.start()])}"))
     elif part.question or _FRAGMENT.match(part.text):
         looking.look(draft, part)
     else:
@@ -115,22 +115,22 @@ def _add_declared(draft: Draft, part: Clause) -> bool:
     """Match a clause to a capability the user has declared, by its verb and its domain or tags."""
     words = set(re.findall(r"[a-z0-9]+", part.text.lower()))
     stems = words | {word.removesuffix("s") for word in words}
-    for name, found in draft.capabilities.items():
+    for name, declared in draft.capabilities.items():
         if name in KNOWN or "." not in name:
             continue
         domain, verb = name.rpartition(".")[0], name.rpartition(".")[2]
         verbs = {verb, verb.replace("_", " "), *NAME_VERBS.get(part.action or "", ())}
         verb_fits = part.verb in verbs or verb in stems or verb in NAME_VERBS.get(part.action or "", ())
-        nouns = {*domain.split("."), domain.removesuffix("s"), *found.get("tags", ())}
+        nouns = {*domain.split("."), domain.removesuffix("s"), *declared.get("tags", ())}
         if verb_fits and (nouns & stems or verb in stems):
-            draft.set_topic(draft.add(name, part.text, **_bind(found, part.text)), "", name)
+            draft.set_topic(draft.add(name, part.text, **_bind(declared, part.text)), "", name)
             return True
     return False
 
 
-def _bind(found: dict[str, Any], text: str) -> dict[str, Any]:
+def _bind(capability: dict[str, Any], text: str) -> dict[str, Any]:
     """Read the arguments of a declared capability: a value that follows an argument's name."""
-    schema = found["args"]
+    schema = capability["args"]
     quotes, bound = quoted(text), {}
     for name, declared in schema.get("properties", {}).items():
         value = _value(name, declared, text, quotes)

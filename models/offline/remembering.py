@@ -8,7 +8,7 @@ from planwright.domain.memory_proposal import Candidate
 from planwright.domain.own_words import may_be_kept, own_words
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+|;\s+")
-_ASKED = re.compile(
+_REQUEST = re.compile(
     r"^(?:and |also |please |,|\s)*(?:remember|keep in mind|bear in mind|note|don['’]t forget)(?: that\b|:)\s*(.+)$",
     re.IGNORECASE,
 )
@@ -34,13 +34,13 @@ _SPOKEN: tuple[tuple[str, str, re.Pattern[str]], ...] = (
 def spoken(request: str) -> list[Candidate]:
     """List what a message asks to be remembered, or says about its user, word for word."""
     sentences = (" ".join(part.split()) for part in _SENTENCE.split(own_words(request)))
-    found = (_read(sentence.rstrip()) for sentence in sentences if not sentence.endswith("?"))
-    return [candidate for candidate in found if candidate and may_be_kept(candidate.text)]
+    candidates = (_read(sentence.rstrip()) for sentence in sentences if not sentence.endswith("?"))
+    return [candidate for candidate in candidates if candidate and may_be_kept(candidate.text)]
 
 
 def _read(sentence: str) -> Candidate | None:
-    if asked := _ASKED.match(sentence):
-        return _candidate(asked[1], "remembered", "the user asks for it to be remembered")
+    if match := _REQUEST.match(sentence):
+        return _candidate(match[1], "remembered", "the user asks for it to be remembered")
     kind = next(((tag, why) for tag, why, pattern in _SPOKEN if pattern.match(sentence)), None)
     return _candidate(sentence, *kind) if kind else None
 

@@ -121,19 +121,19 @@ def sender(text: str) -> str | None:
 
 def search_words(text: str, *, drop: tuple[str, ...] = ()) -> str:
     """Keep the words worth searching for, in their order and spelling; a quotation stands alone."""
-    if found := quoted(text):
-        return " ".join(found)
+    if quotes := quoted(text):
+        return " ".join(quotes)
     gone = {word.lower() for phrase in drop for word in phrase.split()}
-    kept = [
+    words = [
         word
         for word in re.findall(r"[\w@.+#&'’-]*\w", text.replace("’", "'"))
         if word.lower().removesuffix("'s") not in STOP_WORDS | gone and word.lower() not in DOMAINS
     ]
-    return " ".join(word.removesuffix("'s") for word in kept)
+    return " ".join(word.removesuffix("'s") for word in words)
 
 
 def _folder_like(match: re.Match[str], text: str) -> bool:
     """A bare word after `in` is a folder when it is said to be, has a slash, or ends the clause in lower case."""
     name = match[1]
-    said = text[match.end(1) :].lstrip("/").lstrip().startswith(("folder", "directory", "dir"))
-    return said or "/" in text[match.start(1) : match.end(1) + 1] or (name.islower() and name.isidentifier())
+    named = text[match.end(1) :].lstrip("/").lstrip().startswith(("folder", "directory", "dir"))
+    return named or "/" in text[match.start(1) : match.end(1) + 1] or (name.islower() and name.isidentifier())

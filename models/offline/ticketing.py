@@ -33,7 +33,7 @@ def create_ticket(draft: Draft, text: str) -> None:
         raise NeedsAnswer("What should the ticket be about?")
     body = _ticket_body(draft, after, amount)
     step = draft.add("tickets.create", f"Create the ticket: {title}", title=title, body=body, amount=amount)
-    draft.made = StepSource(step, "id", "ticket")
+    draft.last_created = StepSource(step, "id", "ticket")
 
 
 def _ticket_body(draft: Draft, after: str, amount: str | None) -> str | None:
@@ -57,8 +57,8 @@ def _ticket_body(draft: Draft, after: str, amount: str | None) -> str | None:
 
 
 def _title(after: str) -> str:
-    if found := quoted(after):
-        return found[0]
+    if quotes := quoted(after):
+        return quotes[0]
     text = re.sub(
         r"\b(?:titled|called|named|entitled|with the title|with title|saying|that says|subject)\b\s*:?",
         "",

@@ -22,13 +22,13 @@ def ranked(providers: Providers, hint: ModelHint | None = None) -> list[ModelRou
     Whoever lacks what is required is not among them. Most of what is preferred comes first, then the
     lower priority number, then the name.
     """
-    found = []
+    scored = []
     for name, provider in sorted(providers.items(), key=lambda item: (item[1].priority, item[0])):
         able = [served for served in provider.served if not lacks(served, hint)]
         if able:
             best = min(able, key=lambda served: len(misses(served, hint)))
-            found.append((len(misses(best, hint)), route_of(name, best, hint)))
-    return [route for _, route in sorted(found, key=lambda item: item[0])]
+            scored.append((len(misses(best, hint)), route_of(name, best, hint)))
+    return [route for _, route in sorted(scored, key=lambda item: item[0])]
 
 
 def step_route(providers: Providers, route: ModelRoute, hint: ModelHint | None) -> ModelRoute:
@@ -55,7 +55,10 @@ def on_offer(providers: Providers, route: ModelRoute) -> list[dict[str, JsonValu
     if not open_to_hints(route):
         return []
     kinds = {
-        (tuple(one for one in HINTED if one in served.capabilities), served.context): None
+        (
+            tuple(hint for hint in HINTED if hint in served.capabilities),
+            served.context,
+        ): None
         for provider in providers.values()
         for served in provider.served
     }

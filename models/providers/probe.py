@@ -99,8 +99,8 @@ class Probe:
         return "" if "finish_reason" in reply.response_metadata else "it sent no usable reply"
 
     async def _calls(self, model: BaseChatModel) -> str:
-        asked = model.bind_tools([TOOL], tool_choice="auto")
-        reply = await asked.ainvoke("Call the tool ping with the word ok.", max_tokens=TOKENS)
+        bound = model.bind_tools([TOOL], tool_choice="auto")
+        reply = await bound.ainvoke("Call the tool ping with the word ok.", max_tokens=TOKENS)
         return "" if reply.tool_calls else "it was offered a tool and called none"
 
     async def _shapes(self, model: BaseChatModel, way: str) -> str:
@@ -114,7 +114,7 @@ class Probe:
         pieces = [
             piece async for piece in model.astream("Answer with the words one two three.", max_tokens=TOKENS)
         ]
-        said = "".join(piece.text for piece in pieces)
-        if not said:
+        text = "".join(piece.text for piece in pieces)
+        if not text:
             raise ModelUnavailable("it streamed nothing")
         return ""

@@ -22,7 +22,7 @@ from planwright.settings.settings import Settings, api_keys
 from planwright.state.agent_state import ModelRoute
 
 EMBEDDED = ModelRoute(provider="embedded", model=OFFLINE, embedded=True)
-GIVEN = "given"
+HOST_MODEL = "given"
 
 
 class Router:
@@ -38,8 +38,8 @@ class Router:
         self._redactor = redactor or Redactor()
         self._models: dict[str, BaseChatModel] = {"embedded": OfflineModel()}
         if model is not None:
-            self._models[GIVEN] = redacting(model, self._redactor)
-        self._given = model
+            self._models[HOST_MODEL] = redacting(model, self._redactor)
+        self._host_model = model
         self._connected: WeakKeyDictionary[
             asyncio.AbstractEventLoop, dict[tuple[str, str, int], BaseChatModel]
         ] = WeakKeyDictionary()
@@ -53,10 +53,10 @@ class Router:
         serves; a configured one is never replaced by it. Raises SetupError when the choice is unknown or
         nobody can what is needed.
         """
-        if self._given is not None:
-            name = getattr(self._given, "model_name", type(self._given).__name__)
-            can_call = type(self._given).bind_tools is not BaseChatModel.bind_tools
-            return ModelRoute(provider=GIVEN, model=name, can_call=can_call, chosen=True)
+        if self._host_model is not None:
+            name = getattr(self._host_model, "model_name", type(self._host_model).__name__)
+            can_call = type(self._host_model).bind_tools is not BaseChatModel.bind_tools
+            return ModelRoute(provider=HOST_MODEL, model=name, can_call=can_call, chosen=True)
         if provider == EMBEDDED.provider:
             return EMBEDDED
         providers = self._settings.providers
@@ -95,7 +95,7 @@ class Router:
         Empty when the embedded planner or a given model serves.
         """
         providers = self._settings.providers
-        if self._given is not None or provider == EMBEDDED.provider:
+        if self._host_model is not None or provider == EMBEDDED.provider:
             return {}
         if provider is not None:
             name = provider if provider in providers else provider.partition("/")[0]
@@ -114,14 +114,17 @@ class Router:
         still = [route] if provider and not lacks(provider, route.hint) else []
         able = ranked(self._settings.providers, route.hint)
         own = (route.provider, route.model)
-        if found := [*still, *(other for other in able if not still or (other.provider, other.model) != own)]:
-            return found
+        if routes := [
+            *still,
+            *(other for other in able if not still or (other.provider, other.model) != own),
+        ]:
+            return routes
         raise nobody_offers(route.hint)
 
     def provider(self, route: ModelRoute) -> ProviderSettings | None:
         """Look up the settings behind a route's model; None for the embedded and for a given model."""
-        found = self._settings.providers.get(route.provider)
-        return found.serving(route.model) if found else None
+        settings = self._settings.providers.get(route.provider)
+        return settings.serving(route.model) if settings else None
 
     def count_keys(self, route: ModelRoute) -> int:
         """Count the keys of a route; a model that needs none has one."""

@@ -17,7 +17,7 @@ _MAY_BE_TAG = re.compile(r"<\s*(?:/\s*)?\w*")
 _SELDOM = 50  # what is shown is behind by so small a part of a long reply
 
 
-def shown(text: str, *, ended: bool) -> str:
+def visible_part(text: str, *, ended: bool) -> str:
     """Cut a reply where its first call begins, and, while it goes on, where one may be beginning.
 
     What is shown of a text is the beginning of what is shown of any longer one.
@@ -52,17 +52,19 @@ class BridgeStream:
             run_manager: Any = None,
             **more: Any,
         ) -> AsyncIterator[ChatGenerationChunk]:
-            text, told, looked_at = "", "", 0
+            text, visible, looked_at = "", "", 0
             async for chunk in own._astream(self, messages, stop, None, **more):
                 text += chunk.message.text
-                now = told
+                now = visible
                 if len(text) >= looked_at + looked_at // _SELDOM:  # all of it is read each time
-                    now, looked_at = shown(text, ended=False), len(text)
-                message = chunk.message.model_copy(update={"content": now[len(told) :]})
-                told = now
+                    now, looked_at = visible_part(text, ended=False), len(text)
+                message = chunk.message.model_copy(update={"content": now[len(visible) :]})
+                visible = now
                 yield ChatGenerationChunk(message=message, generation_info=chunk.generation_info)
             prose._text = text
-            yield ChatGenerationChunk(message=AIMessageChunk(content=shown(text, ended=True)[len(told) :]))
+            yield ChatGenerationChunk(
+                message=AIMessageChunk(content=visible_part(text, ended=True)[len(visible) :])
+            )
 
         copied = model.model_copy()
         copied.__class__ = type(own.__name__, (own,), {"__module__": own.__module__, "_astream": _astream})

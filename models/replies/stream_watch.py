@@ -49,10 +49,10 @@ class StreamWatch(AsyncCallbackHandler):
     def config(self, metadata: Mapping[str, Any] | None) -> RunnableConfig:
         """Make a config that listens, beside whoever listens already."""
         tags = [] if self._aloud else [TAG_NOSTREAM]
-        given = ensure_config({"metadata": dict(metadata or {}), "tags": tags})
-        listeners = get_async_callback_manager_for_config(given).copy()
+        base = ensure_config({"metadata": dict(metadata or {}), "tags": tags})
+        listeners = get_async_callback_manager_for_config(base).copy()
         listeners.add_handler(self)
-        return {**given, "callbacks": listeners}
+        return {**base, "callbacks": listeners}
 
     def failure(self, error: ModelError) -> ModelError:
         """Say what a failure amounts to: once the reader has seen words, it is no longer another's turn."""

@@ -42,8 +42,8 @@ class OutputModes:
             self._refused[route.provider, route.model],
             provider.capabilities if provider else (),
         )
-        found = (way for way, need in NEEDS.items() if need in offered and way not in refused)
-        return next(found, "text")
+        modes = (way for way, need in NEEDS.items() if need in offered and way not in refused)
+        return next(modes, "text")
 
     def refused(self, route: ModelRoute, way: OutputMode, error: ModelRejected) -> bool:
         """Note that a way was refused; say whether it was, and not the request as a whole."""
@@ -73,11 +73,11 @@ def asking(
 def answered(reply: AIMessage) -> AIMessage:
     """Put the answer into the text of a reply; a call that could not be read is left to be repaired."""
     if len(calls := [*reply.tool_calls, *reply.invalid_tool_calls]) > 1:
-        said = " ".join(json.dumps(call["args"], ensure_ascii=False) for call in calls)  # read as several
+        content = " ".join(json.dumps(call["args"], ensure_ascii=False) for call in calls)  # read as several
     elif reply.tool_calls:
-        said = json.dumps(reply.tool_calls[0]["args"], ensure_ascii=False)
+        content = json.dumps(reply.tool_calls[0]["args"], ensure_ascii=False)
     elif reply.invalid_tool_calls:
-        said = reply.invalid_tool_calls[0]["args"] or ""
+        content = reply.invalid_tool_calls[0]["args"] or ""
     else:
         return reply
-    return reply.model_copy(update={"content": said, "tool_calls": [], "invalid_tool_calls": []})
+    return reply.model_copy(update={"content": content, "tool_calls": [], "invalid_tool_calls": []})

@@ -52,9 +52,9 @@ def in_words(
 ) -> list[AnyMessage]:
     """Spell a conversation for a model that knows no tools: its calls and their results become text."""
     functions = [tool["function"] for tool in tools]
-    told = render("tool_bridge", nonce=nonce, tools=canonical_json(functions))
+    instructions = render("tool_bridge", nonce=nonce, tools=canonical_json(functions))
     first, *rest = messages if messages and isinstance(messages[0], SystemMessage) else [None, *messages]
-    spelled: list[AnyMessage] = [SystemMessage(f"{first.text}\n\n{told}" if first else told)]
+    spelled: list[AnyMessage] = [SystemMessage(f"{first.text}\n\n{instructions}" if first else instructions)]
     for message in rest:
         assert message is not None
         if isinstance(message, ToolMessage):
@@ -80,12 +80,12 @@ def read_calls(reply: AIMessage, nonce: str) -> AIMessage:
     What is no call after all is kept in `invalid_tool_calls`, with what is wrong with it.
     """
     text = without_thoughts(reply.text)
-    found = list(blocks(text, nonce))
+    call_blocks = list(blocks(text, nonce))
     words, at = "", 0
-    for block in found:
+    for block in call_blocks:
         words, at = words + text[at : block.start], block.end
     calls, wrong = [], []
-    for position, block in enumerate(found):
+    for position, block in enumerate(call_blocks):
         id_ = f"call_{position}"
         if block.arguments is None:
             wrong.append({"name": block.name or None, "args": None, "id": id_, "error": block.error})
@@ -108,7 +108,7 @@ def without_thoughts(text: str) -> str:
 
 def first_block(text: str) -> int | None:
     """Find where the first block of a text begins, right or wrong, complete or not."""
-    starts = [found.start() for pattern in (_OPENING, _STRAY) if (found := pattern.search(text))]
+    starts = [match.start() for pattern in (_OPENING, _STRAY) if (match := pattern.search(text))]
     return min(starts, default=None)
 
 
@@ -177,8 +177,8 @@ def _flaw(value: object) -> str:
 
 def _calls(message: AIMessage, nonce: str) -> Iterator[str]:
     for call in message.tool_calls:
-        made = json.dumps({"name": call["name"], "arguments": call["args"]}, ensure_ascii=False)
-        yield f'<tool_call nonce="{nonce}">{made}</tool_call>'
+        content = json.dumps({"name": call["name"], "arguments": call["args"]}, ensure_ascii=False)
+        yield f'<tool_call nonce="{nonce}">{content}</tool_call>'
 
 
 def _skip_space(text: str, at: int) -> int:
@@ -188,9 +188,9 @@ def _skip_space(text: str, at: int) -> int:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(made := dict(pairs)) != len(pairs):
+    if len(fields := dict(pairs)) != len(pairs):
         raise ValueError("a key stands in it twice")
-    return made
+    return fields
 
 
 def _no_number(name: str) -> NoReturn:

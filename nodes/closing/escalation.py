@@ -28,7 +28,7 @@ def escalation(stores: Stores) -> Node[AgentState, AgentUpdate]:
         settled |= retried(await stores.verdicts.of_run(invocation.run_id), settled)
         known = {uid: result for uid, result in settled.items() if uid in state["results"]}
         update: AgentUpdate = {"results": known, "approved": False, "escalates": False}
-        if gate.status == "approved" and gate.shown.get("approve") == "accept":
+        if gate.status == "approved" and gate.card.get("approve") == "accept":
             return {**update, "verdict": await _accept(gate, state, invocation)}
         return {**apply_escalation(gate, state.get("attempts", Attempts())), **update}
 

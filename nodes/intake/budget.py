@@ -9,7 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from planwright.checkpoints.budgets import Budgets
 from planwright.checkpoints.limits import Limit, say, standing, waiting
 from planwright.domain.errors import BudgetExceeded
-from planwright.models.budget_warnings import limit_warning
+from planwright.models.budget_warnings import warning_fields
 from planwright.models.providers.router import Router
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
@@ -33,7 +33,7 @@ def budget(budgets: Budgets, router: Router) -> Node[AgentState, AgentUpdate]:
         }
         benched = over(stand)
         for limit in benched.values():
-            event_fields = {**limit_warning(limit), "benched": limit.provider}
+            event_fields = {**warning_fields(limit), "benched": limit.provider}
             invocation.emit("budget_update", event_fields, f"benched:{limit.key}")
         if candidates and benched.keys() == candidates.keys():
             return ending("budget_exceeded", nobody_left(list(benched.values())))

@@ -78,7 +78,7 @@ async def _decided(
     question = GateQuestion(id_, card, sha256(card), kind="escalation")
     request = open_gate(invocation, settings, question)
     gate = await stores.gates.open(request, invocation.lease)
-    data = {"gate_id": id_, "kind": "escalation", "step_id": gate.shown["step_id"]}
+    data = {"gate_id": id_, "kind": "escalation", "step_id": gate.card["step_id"]}
     invocation.emit("approval_requested", {**data, "expires_at": gate.expires_at.isoformat()}, id_)
     return await wait_for_decision(stores.gates, id_, invocation)
 

@@ -182,7 +182,7 @@ class _Run:
         if not self.task.plan_gate:
             return None
         gate = await self.gates.read(self.task.plan_gate)
-        if gate.status != "approved" or not shows_chain(gate.shown, self.task.checked, chain):
+        if gate.status != "approved" or not shows_chain(gate.card, self.task.checked, chain):
             return None
         return approval(gate.decided_by or "", "plan", f"with the plan, at {gate.gate_id}")
 

@@ -81,7 +81,7 @@ def decided_at(named: Gate | None) -> Decision | None:
     """Take over what a person said of the same call at a gate that its plan names; others may yet have to."""
     if named is None:
         return None
-    name = named.shown["gate"]
+    name = named.card["gate"]
     return approval(named.decided_by or "", "gate", f"with the gate {name}, at {named.gate_id}")
 
 

@@ -25,7 +25,7 @@ def gate(name: str, kind: GateKind = "step", **shown: JsonValue) -> Gate:
         kind=kind,
         step_uid="u" if kind == "step" else None,
         shown_hash=HASH,
-        shown=shown,
+        card=shown,
         requested_at=NOW,
         expires_at=NOW,
         status="open",

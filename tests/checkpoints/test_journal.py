@@ -140,4 +140,4 @@ def test_an_owner_that_has_let_go_leaves_nothing_behind(stores: Stores, lease: L
     stores.journal.append(event(1), "start:s1", lease)
     stores.journal.forget(lease)
     stores.journal.forget(lease)
-    assert not vars(stores.journal)["_told"]
+    assert not vars(stores.journal)["_undurable_counts"]

@@ -148,7 +148,7 @@ def _gate(shown_hash: str) -> Gate:
         kind="plan",
         step_uid=None,
         shown_hash=shown_hash,
-        shown=CARD,
+        card=CARD,
         requested_at=NOW,
         expires_at=NOW.replace(hour=13),
         status="open",

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from planwright.domain.doubt import Doubt, EffectAnswer, check_denied, every_one, read_result, said_of
+from planwright.domain.doubt import (
+    Doubt,
+    EffectAnswer,
+    check_denied,
+    every_one,
+    read_result,
+    recorded_answers,
+)
 from planwright.domain.errors import GateError
 
 
@@ -47,17 +54,17 @@ def test_the_effects_that_are_left_out_are_named_with_the_command() -> None:
     ],
 )
 def test_a_single_effect_is_decided_by_a_word(word: str, reason: str, happened: bool, result: object) -> None:
-    (settled,) = said_of(DOUBTS[:1], word, reason, (), "how")
+    (settled,) = recorded_answers(DOUBTS[:1], word, reason, (), "how")
     assert (settled.happened, settled.result) == (happened, result)
 
 
 def test_a_rejection_decides_nothing() -> None:
-    assert said_of(DOUBTS, "reject", "", (), "how") == ()
+    assert recorded_answers(DOUBTS, "reject", "", (), "how") == ()
 
 
 def test_effects_are_not_decided_where_none_is_in_doubt() -> None:
     with pytest.raises(GateError, match="no effect is in doubt"):
-        said_of([], "respond", "", [answer("abab")], "how")
+        recorded_answers([], "respond", "", [answer("abab")], "how")
 
 
 def test_what_may_still_be_sent_cannot_be_said_not_to_have_happened() -> None:

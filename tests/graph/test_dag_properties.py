@@ -288,7 +288,7 @@ async def open_gates(agent: Agent, config: RunnableConfig) -> dict[str, str]:
     """Map the open gates of a thread to the ids of their steps, or to `escalation`."""
     gates = await agent.stores.gates.of_thread(config["configurable"]["thread_id"])
     return {
-        gate.gate_id: gate.kind if gate.kind == "escalation" else str(gate.shown["step_id"]) for gate in gates
+        gate.gate_id: gate.kind if gate.kind == "escalation" else str(gate.card["step_id"]) for gate in gates
     }
 
 

@@ -174,7 +174,7 @@ def test_a_reply_without_a_count_is_counted_by_its_length(reply: AIMessage, toke
 def test_a_script_is_replied_in_order_and_its_end_repeated() -> None:
     model = ScriptedModel(replies=["one", "two"])
     assert [model.invoke(text).text for text in ("a", "b", "c")] == ["one", "two", "two"]
-    assert [[message.text for message in asked] for asked in model.asked] == [["a"], ["b"], ["c"]]
+    assert [[message.text for message in asked] for asked in model.prompts] == [["a"], ["b"], ["c"]]
 
 
 async def test_a_script_is_the_same_one_asked_from_an_event_loop() -> None:

@@ -112,7 +112,7 @@ def play(job: dict[str, Any]) -> dict[str, Any]:
             outputs.append({"refused": f"{type(error).__name__}: {error}"})
     if not job.get("die"):
         agent.close()
-    asked = [[message.text for message in call] for call in model.asked] if model else []
+    asked = [[message.text for message in call] for call in model.prompts] if model else []
     return {"outputs": outputs, "asked": asked}
 
 

@@ -27,7 +27,7 @@ def scripted(*replies: Any) -> ScriptedModel:
 
 def results(model: ScriptedModel) -> list[str]:
     """List what the model was told of its calls, in the newest conversation."""
-    return [message.text for message in model.asked[-1] if isinstance(message, ToolMessage)]
+    return [message.text for message in model.prompts[-1] if isinstance(message, ToolMessage)]
 
 
 def test_a_simple_request_is_answered_by_a_model_that_calls_tools(scene: Scene) -> None:
@@ -118,7 +118,7 @@ def test_a_blind_call_that_died_in_the_middle_is_put_before_a_person_and_not_rep
     scene.recover(later)
     (asked,) = later.get_state(scene.config).interrupts
     assert (asked.value["kind"], len(asked.value["shown"]["effects"])) == ("escalation", 1)
-    assert (scene.done, model.asked) == (["began d"], [])
+    assert (scene.done, model.prompts) == (["began d"], [])
 
 
 def test_the_same_call_again_and_again_is_steered_and_then_refused(scene: Scene) -> None:
@@ -126,7 +126,7 @@ def test_the_same_call_again_and_again_is_steered_and_then_refused(scene: Scene)
     output = scene.ask(scene.agent(model=model, **AUTO), ASK)
     assert output["answer"] == "I give up."
     assert scene.done == ["r"] * 4
-    assert sum("loop guard" in message.text for message in model.asked[-1]) >= 2
+    assert sum("loop guard" in message.text for message in model.prompts[-1]) >= 2
     trips = [event["data"] for event in scene.journal() if event["type"] == "loop_guard"]
     assert [trip["severity"] for trip in trips] == ["warning", "critical"]
 
@@ -153,8 +153,8 @@ def test_a_reply_with_malformed_calls_leaves_a_history_that_is_valid(scene: Scen
     reply = {**scene.calls(READ), "invalid_tool_calls": [{**broken, "type": "invalid_tool_call"}]}
     model = scripted(reply, "done")
     scene.ask(scene.agent(model=model, **AUTO), ASK)
-    said = next(m for m in model.asked[-1] if isinstance(m, AIMessage))
-    answered = [m.tool_call_id for m in model.asked[-1] if isinstance(m, ToolMessage)]
+    said = next(m for m in model.prompts[-1] if isinstance(m, AIMessage))
+    answered = [m.tool_call_id for m in model.prompts[-1] if isinstance(m, ToolMessage)]
     assert [call["id"] for call in said.tool_calls] == answered
     assert "no JSON object" in results(model)[1]
 
@@ -164,7 +164,7 @@ def test_a_follow_up_sees_the_conversation(scene: Scene) -> None:
     agent = scene.agent(model=model, **AUTO)
     scene.ask(agent, "first question")
     scene.ask(agent, "second question")
-    assert [m.text for m in model.asked[-1]][1:] == ["first question", "first answer", "second question"]
+    assert [m.text for m in model.prompts[-1]][1:] == ["first question", "first answer", "second question"]
 
 
 def agentic(scene: Scene, *after: str, tools: tuple[str, ...] = ("work.read", "work.wipe")) -> dict[str, Any]:
@@ -197,7 +197,7 @@ def test_an_agentic_step_can_use_nothing_but_the_tools_that_were_approved(scene:
     model = scripted(plan, scene.calls(WIPE), "no way", "the answer")
     scene.ask(scene.agent(model=model))
     assert scene.done == []
-    told = [m.text for call in model.asked for m in call if isinstance(m, ToolMessage)]
+    told = [m.text for call in model.prompts for m in call if isinstance(m, ToolMessage)]
     assert any("there is no tool work__wipe" in text for text in told)
 
 
@@ -221,7 +221,7 @@ def test_the_model_may_decide_whether_to_plan(scene: Scene, vote: Any, planned: 
     output = scene.ask(scene.agent(model=model, planning={"mode": "llm_decides"}), ASK)
     assert output["answer"] == "the answer"
     assert (output.get("plan") is not None) is planned
-    assert model.asked[0][0].text.startswith("Role: planning")
+    assert model.prompts[0][0].text.startswith("Role: planning")
 
 
 def long_file(scene: Scene) -> str:

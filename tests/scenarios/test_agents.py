@@ -46,7 +46,7 @@ def ask(scene: Scene, agent: Agent, name: str | None = "reader", message: str = 
 
 def told(model: ScriptedModel) -> list[str]:
     """List what the model was told of its calls."""
-    return [m.text for asked in model.asked for m in asked if isinstance(m, ToolMessage)]
+    return [m.text for asked in model.prompts for m in asked if isinstance(m, ToolMessage)]
 
 
 def test_a_plan_that_uses_what_its_agent_may_not_is_refused(scene: Scene) -> None:
@@ -74,7 +74,7 @@ def test_a_step_for_a_model_names_only_what_its_agent_may_use(scene: Scene) -> N
 def test_what_an_agent_may_not_use_is_not_there_for_its_planner(scene: Scene) -> None:
     model = ScriptedModel(replies=[scene.plan(scene.step("x", "work.rite")), '{"cannot": "write"}'])
     output = ask(scene, scene.agent(model=model, **READER))
-    seen = "\n".join(m.text for asked in model.asked for m in asked)
+    seen = "\n".join(m.text for asked in model.prompts for m in asked)
     assert "work.read" in seen
     assert not any(name in seen for name in ("work.write", "work.wipe", "files.", "memory.", "datetime."))
     assert "work.write" not in output["answer"]
@@ -224,7 +224,7 @@ def test_the_instructions_of_an_agent_reach_its_planner_and_its_steps(scene: Sce
     read = scene.calls(("work__read", {"name": "a"}))
     model = ScriptedModel(replies=[scene.plan(step), read, "found", "the answer"])
     ask(scene, scene.agent(model=model, agents={"reader": {"instructions": "Be brief. $5 a line."}}))
-    systems = [asked[0].text for asked in model.asked]
+    systems = [asked[0].text for asked in model.prompts]
     assert ["Be brief. $5 a line." in system for system in systems] == [True, True, True, False]
     roles = ["planner", "agent", "agent", "respond"]
     assert [system.splitlines()[0] for system in systems] == [f"Role: {role}" for role in roles]
@@ -266,7 +266,7 @@ def test_memories_reach_only_an_agent_that_may_search_them(
     memories, at = agent.stores.memories, datetime(2026, 1, 1, tzinfo=UTC)
     agent.loop.call(lambda: memories.write("m1", "default", "run_0", "wipe on fridays", [], at))
     ask(scene, agent)
-    assert ("wipe on fridays" in model.asked[0][1].text) is remembered
+    assert ("wipe on fridays" in model.prompts[0][1].text) is remembered
 
 
 def test_the_record_of_a_run_names_its_agent(scene: Scene) -> None:

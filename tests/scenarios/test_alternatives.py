@@ -154,4 +154,4 @@ def test_the_records_of_a_run_with_an_effect_done_instead_agree(scene: Scene) ->
     agent = play(scene, step, instead("work.write", name="other"), approval={"plan": "never"})
     scene.ask(agent)
     agent.close()
-    assert [found.what for found in check_store(scene.workspace / ".planwright")] == []
+    assert [found.problem for found in check_store(scene.workspace / ".planwright")] == []

@@ -103,9 +103,9 @@ def test_a_loop_is_cancelled_between_two_turns_and_its_history_stays_valid(scene
     (scene.workspace / "cancelled").touch()
     running.join(PATIENCE_S)
     assert ended(scene)["status"] == "cancelled"
-    assert len(model.asked) == 1
+    assert len(model.prompts) == 1
     scene.ask(agent, "hello?")
-    assert [type(m) for m in model.asked[-1]].count(AIMessage) == 1
+    assert [type(m) for m in model.prompts[-1]].count(AIMessage) == 1
 
 
 @pytest.mark.parametrize("ask", [True, False], ids=["ended", "unknown"])

@@ -55,7 +55,7 @@ def scripted(*replies: Any) -> ScriptedModel:
 
 def results(model: ScriptedModel) -> list[str]:
     """What the model was told of its calls, the last time it was asked, without the fences."""
-    told = [message.text for message in model.asked[-1] if isinstance(message, ToolMessage)]
+    told = [message.text for message in model.prompts[-1] if isinstance(message, ToolMessage)]
     return [re.sub(r"</?untrusted-\w+>\n?|\n(?=</untrusted-)", "", text) for text in told]
 
 
@@ -297,7 +297,7 @@ def test_a_chain_is_offered_to_the_planner_when_it_plans_again(scene: Scene) -> 
     while output.get("__interrupt__"):
         output = scene.decide(agent, "approve")
     assert output["status"] == "completed"
-    assert '"copy_it"' in model.asked[1][-1].text
+    assert '"copy_it"' in model.prompts[1][-1].text
     assert scene.done[-3:] == ["a", "copy:a, reading 1", "end:1 a"]
 
 
@@ -411,7 +411,7 @@ def test_a_chain_is_not_offered_to_an_agent_without_its_parts(scene: Scene) -> N
         scene.calls(making()), scene.calls(delegate), scene.calls(("copy_it", {"source": "a"})), "no", "done"
     )
     scene.ask(scene.agent(model=model, **AUTO), f"{ASK}, delegate")
-    assert "there is no tool copy_it" in str(model.asked[3][-1].content)
+    assert "there is no tool copy_it" in str(model.prompts[3][-1].content)
     assert scene.done == []
 
 

@@ -78,7 +78,7 @@ def test_a_chain_with_a_part_the_policy_denies_is_not_made(scene: Scene) -> None
     policy(scene, 'match.capability = "work.write"\ndecide = "deny"\nreason = "nothing is written here"')
     agent, model = looped(scene, READ, WRITE_READING, what="r")
     assert scene.ask(agent, ASK)["answer"] == "done"
-    assert "nothing is written here" in str(model.asked[1][-1])
+    assert "nothing is written here" in str(model.prompts[1][-1])
     assert scene.done == []
     assert scene.rows("SELECT * FROM chains") == []
 
@@ -87,7 +87,7 @@ def test_a_call_of_a_chain_whose_arguments_the_policy_denies_is_not_begun(scene:
     policy(scene, 'match.capability = "work.write"\nwhen = \'args.text == "x"\'\ndecide = "deny"')
     agent, model = looped(scene, READ, WRITE, what="x")
     assert scene.ask(agent, ASK)["answer"] == "done"
-    assert "the policy denies row" in str(model.asked[2][-1])
+    assert "the policy denies row" in str(model.prompts[2][-1])
     assert scene.done == []
 
 
@@ -111,7 +111,7 @@ def test_what_is_denied_by_what_an_earlier_part_brings_is_not_called(scene: Scen
     assert "policy.toml:1" in str(shown(agent, scene))  # nobody can tell beforehand
     scene.decide(agent, "approve")
     assert scene.done == ["r"]
-    assert "the policy denies work.write" in str(model.asked[2][-1])
+    assert "the policy denies work.write" in str(model.prompts[2][-1])
 
 
 def test_each_part_is_approved_by_whom_its_own_rule_names(scene: Scene) -> None:
@@ -177,8 +177,8 @@ def test_a_part_changes_nothing_with_the_mark_of_a_secret_and_asks_nobody(
         output = scene.decide(agent, "approve")  # the chain, and no call of it with a mark
     assert output["answer"] == "done"
     assert scene.done == []
-    assert "the mark of the secret DEPLOY_TOKEN" in str(model.asked[2][-1])
-    assert SECRET not in str(model.asked)
+    assert "the mark of the secret DEPLOY_TOKEN" in str(model.prompts[2][-1])
+    assert SECRET not in str(model.prompts)
     assert SECRET not in str(scene.everything())
 
 

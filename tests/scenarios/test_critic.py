@@ -242,7 +242,7 @@ def test_an_agent_that_tries_again_is_told_of_another_approach(scene: Scene) -> 
     agent, model = lazy(scene, "Use the wipe tool.")
     decided(scene, agent)
     assert (rulings(scene), scene.done) == (["retry", "accept"], ["w"])
-    assert "Use the wipe tool." in model.asked[2][-1].text
+    assert "Use the wipe tool." in model.prompts[2][-1].text
     (retry,) = [event["data"] for event in scene.journal() if event["type"] == "plan_step_retry"]
     assert retry["alternative"] == {"approach": "Use the wipe tool."}
 
@@ -250,7 +250,7 @@ def test_an_agent_that_tries_again_is_told_of_another_approach(scene: Scene) -> 
 def test_without_another_approach_a_step_fails_as_it_did_before(scene: Scene) -> None:
     agent, model = lazy(scene, "NO_ALTERNATIVE")
     decided(scene, agent)
-    assert (rulings(scene), scene.done, len(model.asked)) == (["retry", "escalate"], [], 2)
+    assert (rulings(scene), scene.done, len(model.prompts)) == (["retry", "escalate"], [], 2)
     assert card(scene, agent)["args"]["s1"].startswith("no_effect: ")
 
 

@@ -72,7 +72,7 @@ def test_not_by_an_agent_and_not_by_a_delegated_one(scene: Scene) -> None:
     )
     agent = scene.agent(model=model, **OFF)
     to_the_end(scene, agent, scene.ask(agent))
-    told = [message.text for asked in model.asked for message in asked if message.type == "tool"]
+    told = [message.text for asked in model.prompts for message in asked if message.type == "tool"]
     assert any("the policy denies work.post" in text for text in told)
     assert scene.done == []
 

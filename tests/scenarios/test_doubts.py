@@ -199,7 +199,7 @@ def test_one_answer_for_several_effects_is_refused_with_the_command(scene: Scene
 
 
 def told(model: ScriptedModel) -> list[str]:
-    return [message.text for message in model.asked[-1] if isinstance(message, ToolMessage)]
+    return [message.text for message in model.prompts[-1] if isinstance(message, ToolMessage)]
 
 
 def one(scene: Scene, *said: Any, when: str = "before") -> tuple[Agent, ScriptedModel]:
@@ -213,7 +213,7 @@ def one(scene: Scene, *said: Any, when: str = "before") -> tuple[Agent, Scripted
 
 def test_the_model_is_told_what_the_person_said_and_nothing_before(scene: Scene) -> None:
     playing, model = one(scene, "the answer", when="after")
-    assert len(model.asked) == 1
+    assert len(model.prompts) == 1
     scene.decide(playing, "respond", json.dumps({"text": "seen there"}))
     (said,) = told(model)
     assert "it happened (confirmed by" in said
@@ -343,7 +343,7 @@ def test_a_call_of_a_loop_whose_process_died_goes_on_as_its_class_says(
     scene.recover(later)
     assert scene.done.count(name) == times
     assert len(later.get_state(scene.config).interrupts) == gates
-    assert len(model.asked) == 1 - gates
+    assert len(model.prompts) == 1 - gates
     assert len(to_the_end(scene, later)) == gates
     assert len({row["key"] for row in scene.rows("SELECT key FROM effects")}) == 1
 

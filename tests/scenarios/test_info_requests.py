@@ -53,7 +53,7 @@ def test_the_answer_reaches_the_agent_and_its_step_goes_on(scene: Scene) -> None
     out = scene.decide(agent, "respond", "Acme Ltd, and in euros")
     assert out["answer"] == "the answer"
     assert scene.done == ["free", "r", "next"]
-    (result,) = answered(model.asked[2])
+    (result,) = answered(model.prompts[2])
     assert (result.text, result.status) == ("Acme Ltd, and in euros", "success")
 
 
@@ -68,7 +68,7 @@ def test_the_answer_may_come_in_another_process(scene: Scene) -> None:
 def test_a_person_need_not_answer(scene: Scene) -> None:
     agent, model = begin(scene, scene.calls(QUESTION), scene.calls(READ), "without it, then", "the answer")
     assert scene.decide(agent, "reject", "find out yourself")["answer"] == "the answer"
-    (result,) = answered(model.asked[2])
+    (result,) = answered(model.prompts[2])
     assert result.status == "error"
     assert "find out yourself" in result.text
 
@@ -81,7 +81,7 @@ def test_questions_and_gates_of_one_reply_are_all_open_before_any_call_is_made(s
     answers = {kinds["step"]: "approve", kinds["info"]: {"type": "respond", "message": "Ltd"}}
     assert scene.answer(agent, answers)["answer"] == "the answer"
     assert sorted(scene.done) == ["d", "free", "next", "r"]
-    assert answered(model.asked[2])[0].text == "Ltd"
+    assert answered(model.prompts[2])[0].text == "Ltd"
 
 
 @pytest.mark.parametrize("decision", ["approve", "edit"])
@@ -96,11 +96,11 @@ def test_a_question_without_words_is_refused_to_the_model(scene: Scene) -> None:
     no_words = scene.calls(("clarify", {"questions": []}))
     agent, model = begin(scene, no_words, scene.calls(READ), "never mind", "the answer")
     assert agent.get_state(scene.config).values["answer"] == "the answer"
-    assert "bad arguments" in answered(model.asked[2])[0].text
+    assert "bad arguments" in answered(model.prompts[2])[0].text
 
 
 def test_a_simple_request_is_answered_without_questions_at_gates(scene: Scene) -> None:
     model = ScriptedModel(replies=[scene.calls(QUESTION), "Which Acme do you mean?"])
     output = scene.ask(scene.agent(model=model, planning={"mode": "auto"}), "Clarify, ask a question, read")
     assert output["answer"] == "Which Acme do you mean?"
-    assert "there is no tool clarify" in answered(model.asked[1])[0].text
+    assert "there is no tool clarify" in answered(model.prompts[1])[0].text

@@ -40,7 +40,7 @@ class Desk:
     def ask(self, *replies: str | dict[str, Any], say: str = "Do it", **context: Any) -> dict[str, Any]:
         """Send a request to a model that replies like this."""
         self.scene.thread = str(uuid.uuid4())
-        self.model.replies = [*["past"] * len(self.model.asked), *replies]
+        self.model.replies = [*["past"] * len(self.model.prompts), *replies]
         message = {"messages": [("user", say)]}
         output: dict[str, Any] = self.agent.invoke(message, self.scene.config, context=RunContext(**context))
         return output
@@ -185,7 +185,7 @@ def test_a_model_calls_a_tool_by_itself(desk: Desk) -> None:
     reply = desk.scene.calls(("time__get_current_time", {"timezone": "UTC"}))
     out = desk.ask(reply, "it is late", say="get the current time", planning_mode="never")
     assert out["answer"] == "it is late"
-    assert '"timezone":"UTC"' in desk.model.asked[-1][-1].text.replace(" ", "")
+    assert '"timezone":"UTC"' in desk.model.prompts[-1][-1].text.replace(" ", "")
 
 
 def test_a_model_that_calls_a_grave_tool_needs_a_person(desk: Desk) -> None:

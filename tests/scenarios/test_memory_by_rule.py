@@ -153,4 +153,4 @@ def test_the_planner_is_told_what_is_remembered(scene: Scene) -> None:
         {"messages": [("user", "Convert it to metric units")]}, {"configurable": {"thread_id": "t2"}}
     )
     assert output["status"] == "completed"
-    assert SAID in model.asked[0][1].text.split("<memories>")[1].split("</memories>")[0]
+    assert SAID in model.prompts[0][1].text.split("<memories>")[1].split("</memories>")[0]

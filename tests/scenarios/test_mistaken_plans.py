@@ -52,7 +52,7 @@ def test_a_mistake_that_is_repeated_ends_the_run_with_its_code(code: str, scene:
     assert output["status"] == ("budget_exceeded" if code == "budget_exceeded" else "refused")
     assert code in output["answer"]
     assert scene.done == []
-    assert len(model.asked) == ASKED_AT_MOST
+    assert len(model.prompts) == ASKED_AT_MOST
 
 
 def test_a_mistake_that_is_mended_is_told_to_the_model_and_leads_to_the_answer(
@@ -60,7 +60,7 @@ def test_a_mistake_that_is_mended_is_told_to_the_model_and_leads_to_the_answer(
 ) -> None:
     model = ScriptedModel(replies=[scene.plan(*MISTAKES[code]), scene.plan(step()), "the answer"])
     output = scene.ask(scene.agent(model=model, **limits(code)))
-    assert code in model.asked[1][1].text
+    assert code in model.prompts[1][1].text
     assert (output["status"], output["answer"]) == ("completed", "the answer")
     assert scene.done == ["s1"]
 
@@ -82,14 +82,14 @@ def test_a_reply_that_is_never_a_plan_ends_the_run(reply: str, scene: Scene) -> 
     output = scene.ask(scene.agent(model=model))
     assert output["status"] == "failed"
     assert f"could not be read after {ASKED_AT_MOST} tries" in output["answer"]
-    assert (scene.done, len(model.asked)) == ([], ASKED_AT_MOST)
+    assert (scene.done, len(model.prompts)) == ([], ASKED_AT_MOST)
 
 
 @pytest.mark.parametrize("reply", ["this is no plan", '{"goal": "x"}', '{"steps": [{"id": []}]}'])
 def test_an_unreadable_reply_that_is_mended_leads_to_the_answer(reply: str, scene: Scene) -> None:
     model = ScriptedModel(replies=[reply, scene.plan(step()), "the answer"])
     output = scene.ask(scene.agent(model=model))
-    assert "Your last reply was refused" in model.asked[1][1].text
+    assert "Your last reply was refused" in model.prompts[1][1].text
     assert (output["answer"], scene.done) == ("the answer", ["s1"])
 
 
@@ -97,7 +97,7 @@ def test_several_mistakes_are_told_together(scene: Scene) -> None:
     wrong = [step(capability="work.reed"), step("s2", depends_on=["s9"]), step("s3", params={})]
     model = ScriptedModel(replies=[scene.plan(*wrong), scene.plan(step()), "the answer"])
     scene.ask(scene.agent(model=model))
-    prompt = model.asked[1][1].text
+    prompt = model.prompts[1][1].text
     assert all(code in prompt for code in ("unknown_capability", "unknown_dependency", "bad_arguments"))
 
 

@@ -132,7 +132,7 @@ def test_an_agent_asks_before_it_begins_and_its_calls_ask_as_ever(scene: Scene) 
         scene.decide(agent, "approve")
     (asked,) = agent.get_state(scene.config).interrupts
     assert asked.value["shown"]["args"] == {"task": "Write it", "tools": ["work.write"]}
-    assert len(model.asked) == 1
+    assert len(model.prompts) == 1
     assert scene.answer(agent, by("lou"))["status"] == "completed"
     assert scene.done == ["w"]
 
@@ -143,7 +143,7 @@ def test_a_gate_that_the_policy_does_not_know_goes_back_to_the_planner(scene: Sc
     (scene.workspace / "policy.toml").write_text(POLICY, encoding="utf-8")
     assert scene.ask(scene.agent(model=model))["status"] == "completed"
     assert (
-        "missing_gate [a]: there is no gate 'FINANCE' (there are: finance, legal)" in model.asked[1][1].text
+        "missing_gate [a]: there is no gate 'FINANCE' (there are: finance, legal)" in model.prompts[1][1].text
     )
 
 

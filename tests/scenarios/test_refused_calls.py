@@ -74,7 +74,7 @@ def test_not_by_an_agent_and_not_by_a_delegated_one(scene: Scene) -> None:
     model = ScriptedModel(replies=[scene.plan(gated(scene), scene.step("bad", "work.fail")), *replies])
     _, output = rejected(scene, model=model)
     assert "__interrupt__" not in output
-    told = [message.text for asked in model.asked for message in asked if message.type == "tool"]
+    told = [message.text for asked in model.prompts for message in asked if message.type == "tool"]
     assert any("not made: work.post was rejected" in text for text in told)
     assert scene.done == ["bad"]
 

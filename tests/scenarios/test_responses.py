@@ -68,7 +68,7 @@ def test_the_planner_hears_the_feedback_and_sees_the_plan_it_is_about(scene: Sce
     action = {"name": "approve_plan", "args": {"plan": plan}}
     scene.answer(agent, {"type": "edit", "edited_action": action})
     scene.answer(agent, FEEDBACK)
-    prompt = model.asked[-1][-1].text
+    prompt = model.prompts[-1][-1].text
     assert "feedback: Write b instead" in prompt
     assert '"text": "edited by hand"' in prompt.split("<draft>")[1].split("</draft>")[0]
 
@@ -79,7 +79,7 @@ def test_the_planner_still_hears_the_feedback_when_its_next_plan_does_not_verify
     agent = scene.agent(model=model)
     scene.ask(agent)
     scene.answer(agent, FEEDBACK)
-    prompt = model.asked[-1][-1].text
+    prompt = model.prompts[-1][-1].text
     assert "unknown_capability" in prompt
     assert "feedback: Write b instead" in prompt
 

@@ -28,7 +28,7 @@ class CostlyModel(ScriptedModel):
 
 def roles(model: ScriptedModel) -> list[str]:
     """List the roles a model was asked in, in order."""
-    return [call[0].text.split("\n")[0].removeprefix("Role: ") for call in model.asked]
+    return [call[0].text.split("\n")[0].removeprefix("Role: ") for call in model.prompts]
 
 
 @pytest.mark.parametrize("limit", [0, 1, 4096])
@@ -37,7 +37,7 @@ def test_too_few_tokens_for_the_first_call_mean_no_call(limit: int, scene: Scene
     output = scene.ask(scene.agent(model=model, budgets={"run": {"tokens": limit}}))
     assert output["status"] == "budget_exceeded"
     assert "budgets.run.tokens" in output["answer"]
-    assert (model.asked, scene.done) == ([], [])
+    assert (model.prompts, scene.done) == ([], [])
 
 
 def test_a_plan_whose_answer_would_find_no_tokens_left_is_not_begun(scene: Scene) -> None:

@@ -50,7 +50,7 @@ def test_the_second_answer_is_written_from_the_new_results_alone(
 ) -> None:
     scene.decide(agent, "approve")
     scene.decide(agent, "approve")
-    prompt = model.asked[-1][1].text
+    prompt = model.prompts[-1][1].text
     assert "s1, reading 2" in prompt
     assert "s1, reading 1" not in prompt
 
@@ -67,4 +67,4 @@ def test_a_run_that_has_ended_leaves_nothing_in_memory(scene: Scene) -> None:
     agent = scene.agent("hello", planning={"mode": "never"})
     for _ in range(3):
         scene.ask(agent, "hello?")
-    assert not vars(agent.stores.journal)["_told"]
+    assert not vars(agent.stores.journal)["_undurable_counts"]

@@ -40,7 +40,7 @@ def play(scene: Scene, *steps: dict[str, Any], plans: int = 1, **flags: Any) -> 
     agent = build_graph(load(scene.workspace, **{**TOOLS, **flags}), model=model, capabilities=[looking()])
     scene.agents.append(agent)
     output = scene.ask(agent)
-    return {**output, "asked": str(model.asked)}
+    return {**output, "asked": str(model.prompts)}
 
 
 LOOK = {"id": "look", "capability": "vault.read", "params": {}}

@@ -159,7 +159,7 @@ def told_right(scene: Scene, agent: Agent) -> None:
     assert (step["status"], json.loads(step["result"])["output"]["text"]) == ("completed", "s1 engraved")
     assert scene.done == ["s1"]
     agent.close()
-    assert [found.what for found in check_store(scene.workspace / ".planwright")] == []
+    assert [found.problem for found in check_store(scene.workspace / ".planwright")] == []
 
 
 def test_what_was_done_before_a_cancel_is_told_as_done(scene: Scene, done_unsettled: Agent) -> None:

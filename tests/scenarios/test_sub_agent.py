@@ -33,7 +33,7 @@ def play(scene: Scene, model: ScriptedModel, **options: Any) -> Agent:
 
 def results(model: ScriptedModel) -> list[str]:
     """What the model was told of its calls, the last time it was asked, without the fences."""
-    told = [message.text for message in model.asked[-1] if isinstance(message, ToolMessage)]
+    told = [message.text for message in model.prompts[-1] if isinstance(message, ToolMessage)]
     return [re.sub(r"</?untrusted-\w+>\n?|\n(?=</untrusted-)", "", text) for text in told]
 
 
@@ -42,7 +42,7 @@ def test_a_part_is_done_in_a_lane_of_its_own(scene: Scene) -> None:
     assert scene.ask(play(scene, model), ASK)["answer"] == "done"
     assert scene.done == ["r"]
     assert results(model) == ['{"text":"r is read"}']
-    child = [message.text for message in model.asked[1]]
+    child = [message.text for message in model.prompts[1]]
     assert "Read r" in child[1]
     assert "its text" in child[1]
     assert ASK not in " ".join(child)
@@ -52,7 +52,7 @@ def test_two_parts_are_done_at_the_same_time_and_come_back_in_order(scene: Scene
     both = scene.calls(delegate("First", "work.read"), delegate("Second", "work.read"))
     model = scripted(both, "one", "two", "done")
     assert scene.ask(play(scene, model), ASK)["answer"] == "done"
-    said = {message[1].text.split("<task>")[1].split("</task>")[0] for message in model.asked[1:3]}
+    said = {message[1].text.split("<task>")[1].split("</task>")[0] for message in model.prompts[1:3]}
     assert len(said) == 2
     assert len(results(model)) == 2
 
@@ -61,7 +61,7 @@ def test_an_agent_has_only_the_tools_it_was_given(scene: Scene) -> None:
     model = scripted(scene.calls(delegate()), scene.calls(WRITE), "I could not", "done")
     assert scene.ask(play(scene, model), ASK)["answer"] == "done"
     assert scene.done == []
-    assert "there is no tool work__write" in str(model.asked[2][-1].content)
+    assert "there is no tool work__write" in str(model.prompts[2][-1].content)
 
 
 @pytest.mark.parametrize("tool", ["files.delete", "work.nothing", "respond", "clarify"])
@@ -79,7 +79,7 @@ def test_an_agent_of_a_step_can_give_only_the_tools_of_the_step(scene: Scene) ->
     agent = scene.agent(model=model)
     scene.ask(agent)
     assert scene.done == []
-    assert "what you do not have: work.write" in str(model.asked[2][-1].content)
+    assert "what you do not have: work.write" in str(model.prompts[2][-1].content)
 
 
 def test_what_an_agent_calls_still_asks_a_person(scene: Scene) -> None:
@@ -110,8 +110,8 @@ def test_agents_go_three_levels_deep_and_no_further(scene: Scene) -> None:
     deeper = scene.calls(delegate("Deeper", "work.read", "agent.delegate"))
     model = scripted(deeper, deeper, deeper, deeper, "level 3", "level 2", "level 1", "done")
     assert scene.ask(play(scene, model), ASK)["answer"] == "done"
-    assert "there is no tool agent__delegate" in str(model.asked[4][-1].content)
-    assert len(model.asked) == 8
+    assert "there is no tool agent__delegate" in str(model.prompts[4][-1].content)
+    assert len(model.prompts) == 8
 
 
 def test_a_budget_of_calls_is_kept_and_the_parent_goes_on(scene: Scene) -> None:
@@ -120,7 +120,7 @@ def test_a_budget_of_calls_is_kept_and_the_parent_goes_on(scene: Scene) -> None:
     model = scripted(given, reads, "two of four", scene.calls(READ), "done")
     assert scene.ask(play(scene, model), ASK)["answer"] == "done"
     assert len(scene.done) == 3
-    refused = [message.text for message in model.asked[2] if isinstance(message, ToolMessage)]
+    refused = [message.text for message in model.prompts[2] if isinstance(message, ToolMessage)]
     assert sum("the budget of this agent, 2 tool calls, is spent" in text for text in refused) == 2
 
 

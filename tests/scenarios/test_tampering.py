@@ -179,8 +179,8 @@ def test_a_result_edited_in_the_checkpoint_does_not_reach_the_answer(between: tu
     edit_recorded_results(scene)
     model = ScriptedModel(replies=["the answer"])
     scene.decide(scene.agent(model=model), "approve")
-    assert "first, reading 1" in model.asked[-1][1].text
-    assert "forged" not in model.asked[-1][1].text
+    assert "first, reading 1" in model.prompts[-1][1].text
+    assert "forged" not in model.prompts[-1][1].text
 
 
 def test_the_sync_form_of_update_state_works_like_the_async_one(scene: Scene, agent: Agent) -> None:

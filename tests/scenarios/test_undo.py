@@ -157,7 +157,7 @@ def test_no_model_has_a_say_in_it(scene: Scene) -> None:
         agent.invoke(Command(resume={"type": "respond", "message": "write it instead"}), config)
     assert decide(agent, config)["status"] == "failed"
     assert len(model.alternatives) == 3
-    assert len(model.asked) == 3  # the plan, and the words at the end of both runs
+    assert len(model.prompts) == 3  # the plan, and the words at the end of both runs
     assert "instead" not in scene.done
 
 
@@ -171,7 +171,7 @@ def test_a_plan_that_may_not_run_is_refused_and_none_is_made_in_its_place(scene:
     output = agent.invoke(None, agent.undo(scene.thread))
     assert output["status"] == "refused"
     assert "the policy denies work.unbook" in output["answer"]
-    assert (model.asked, undone(scene)) == ([], [])
+    assert (model.prompts, undone(scene)) == ([], [])
 
 
 @pytest.mark.parametrize("where", ["its beginning", "its approval", "an undo", "its record"])

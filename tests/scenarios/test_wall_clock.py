@@ -55,7 +55,7 @@ def test_no_time_at_all_means_no_call(scene: Scene, clock: Clock) -> None:
     model = slow(clock, 1, "never asked")
     agent = scene.agent(model=model, clock=clock, budgets={"run": {"wall_clock_s": 0}})
     output = scene.ask(agent)
-    assert (output["status"], model.asked) == ("timeout", [])
+    assert (output["status"], model.prompts) == ("timeout", [])
     assert output["answer"].splitlines() == [
         "the run has taken 0.0 s, and budgets.run.wall_clock_s allows 0 s",
         "raise budgets.run.wall_clock_s in planwright.toml, then run again",
@@ -65,7 +65,7 @@ def test_no_time_at_all_means_no_call(scene: Scene, clock: Clock) -> None:
 def test_a_plan_that_took_too_long_is_not_begun(scene: Scene, clock: Clock) -> None:
     model = slow(clock, 61, scene.plan(scene.step("s1", "work.read"), scene.step("s2", "work.read", "s1")))
     output = scene.ask(scene.agent(model=model, clock=clock, **LIMIT))
-    assert (output["status"], scene.done, len(model.asked)) == ("timeout", [], 1)
+    assert (output["status"], scene.done, len(model.prompts)) == ("timeout", [], 1)
     assert output["answer"].startswith("the run has taken 61.0 s, and budgets.run.wall_clock_s allows 60 s")
 
 
@@ -114,7 +114,7 @@ def test_a_loop_ends_between_two_turns(scene: Scene, clock: Clock) -> None:
     call = scene.calls(("work__read", {"name": "a"}))
     model = slow(clock, 40, call, call, "never said")
     output = scene.ask(scene.agent(model=model, clock=clock, **LIMIT, **AUTO), "Read a")
-    assert (output["status"], len(model.asked)) == ("timeout", 2)
+    assert (output["status"], len(model.prompts)) == ("timeout", 2)
     assert "budgets.run.wall_clock_s" in output["answer"]
 
 
@@ -127,7 +127,7 @@ def test_results_are_told_when_there_is_no_time_for_the_answer(scene: Scene, clo
     }
     model = slow(clock, 30, scene.plan(agentic), "it is blue", "never said")
     output = scene.ask(scene.agent(model=model, clock=clock, **LIMIT))
-    assert (output["status"], len(model.asked)) == ("timeout", 2)
+    assert (output["status"], len(model.prompts)) == ("timeout", 2)
     assert output["answer"].startswith("the run has taken 60.0 s")
     assert "it is blue" in output["answer"]
 

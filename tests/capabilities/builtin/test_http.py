@@ -322,7 +322,7 @@ async def approve(bench: Any, shown: dict[str, Any]) -> None:
         kind="step",
         step_uid=uid,
         shown_hash="a" * 64,
-        shown={"args": shown, "pin": bench.sites["http.request"].checked.pin},
+        card={"args": shown, "pin": bench.sites["http.request"].checked.pin},
         requested_at=NOW,
         expires_at=NOW + timedelta(hours=1),
         status="open",

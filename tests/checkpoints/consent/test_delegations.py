@@ -42,7 +42,7 @@ def test_a_delegation_covers_what_it_names_up_to_its_risk_for_its_tenant_until_i
 
 def test_a_delegation_says_who_answers_for_it(tmp_path: Path) -> None:
     one = issued(tmp_path)
-    assert one.shown == f"delegated by ada@desk until 2031-05-01 14:00 UTC ({one.id})"
+    assert one.label == f"delegated by ada@desk until 2031-05-01 14:00 UTC ({one.id})"
     assert (tmp_path / "delegations.jsonl").stat().st_mode & 0o077 == 0
 
 

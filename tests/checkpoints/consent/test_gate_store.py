@@ -37,7 +37,7 @@ def gate(name: str = "gate_a", thread_id: str = "thread_1") -> Gate:
         kind="step",
         step_uid="step_1",
         shown_hash="a" * 64,
-        shown={"args": {"text": "Grüße"}, "risk": "High"},
+        card={"args": {"text": "Grüße"}, "risk": "High"},
         requested_at=NOW,
         expires_at=LATER,
         status="open",
@@ -45,7 +45,7 @@ def gate(name: str = "gate_a", thread_id: str = "thread_1") -> Gate:
 
 
 async def test_an_opened_gate_is_read_back_as_it_was_shown(stores: Stores, lease: Lease) -> None:
-    shown = gate().model_copy(update={"card_hash": sha256(gate().shown)})
+    shown = gate().model_copy(update={"card_hash": sha256(gate().card)})
     assert await stores.gates.open(gate(), lease) == shown
     assert await stores.gates.read("gate_a") == shown
 
@@ -178,7 +178,7 @@ RESPOND = Decision(answer="respond", decided_by="sam", channel="terminal", reaso
 
 def plan_gate(replans_left: int = 1) -> Gate:
     return gate().model_copy(
-        update={"kind": "plan", "step_uid": None, "shown": {"replans_left": replans_left}}
+        update={"kind": "plan", "step_uid": None, "card": {"replans_left": replans_left}}
     )
 
 

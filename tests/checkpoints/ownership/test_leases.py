@@ -165,7 +165,7 @@ async def test_tokens_rise_from_run_to_run_of_a_thread(stores: Stores, make_run:
 async def test_an_owner_that_was_taken_over_can_write_nothing(
     stores: Stores, make_run: MakeRun, lease: Lease
 ) -> None:
-    assert (await stores.leases.take_over(make_run()))[0] == owner_of(lease.owner).shown
+    assert (await stores.leases.take_over(make_run()))[0] == owner_of(lease.owner).label
     new = await stores.leases.take(make_run(), 60)
     writes: tuple[Callable[[], Awaitable[None]], ...] = (
         lambda: stores.runs.set_status(lease, "waiting"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planwright.models.replies.bridge_stream import shown
+from planwright.models.replies.bridge_stream import visible_part
 
 CALL = '<tool_call nonce="a1">{"name": "x", "arguments": {}}</tool_call>'
 REPLIES = {
@@ -31,12 +31,12 @@ def test_only_words_are_shown_and_none_is_taken_back(name: str, piece: int) -> N
     reply, words = REPLIES[name]
     told = ""
     for end in range(piece, len(reply) + piece, piece):
-        now = shown(reply[:end], ended=False)
+        now = visible_part(reply[:end], ended=False)
         assert now.startswith(told)
         told = now
     assert words.startswith(told)
-    assert shown(reply, ended=True) == words
+    assert visible_part(reply, ended=True) == words
 
 
 def test_words_are_shown_before_the_reply_has_ended() -> None:
-    assert shown("Four tickets are op", ended=False) == "Four tickets are op"
+    assert visible_part("Four tickets are op", ended=False) == "Four tickets are op"

@@ -57,7 +57,7 @@ async def test_it_does_not_hear_a_secret_and_what_was_sent_is_not_changed() -> N
     sent = HumanMessage(f"Use {PLAIN}")
     reply = await redacting(model, CLEAN).ainvoke([sent])
     assert reply.text == "You said [REDACTED PLAIN]"
-    assert model.asked[0][0].text == "Use [REDACTED PLAIN]"
+    assert model.prompts[0][0].text == "Use [REDACTED PLAIN]"
     assert sent.text == f"Use {PLAIN}"
 
 
