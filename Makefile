@@ -130,8 +130,10 @@ order: setup  ## 500 plans that read and write the same things end as if run one
 soak: setup  ## 10 minutes of random requests, gates, cancels, kills, pauses: do all records agree? -> soak.json
 	$(BIN)/python -m benchmarks.soak
 
-docs: setup  ## Draw the graph into docs/architecture.md
+docs: setup  ## Draw the graph into docs/architecture.md, and the pictures of the README
 	$(BIN)/python docs/draw_graph.py
+	$(BIN)/python docs/draw_request.py
+	$(BIN)/python docs/record_demo.py
 
 lock: setup  ## Lock the dependencies, by hash and without hosts
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
