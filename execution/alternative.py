@@ -37,7 +37,8 @@ from planwright.models.calling import Models, Prompt
 from planwright.models.conversation.call_arguments import flaw_of
 from planwright.models.json_reply import read_json
 from planwright.prompts import as_data, render
-from planwright.settings.settings import ApprovalSettings, Settings
+from planwright.settings.approval import ApprovalSettings
+from planwright.settings.settings import Settings
 from planwright.state.agent_state import StepTask
 from planwright.state.invocation import Invocation
 

@@ -24,7 +24,7 @@ from planwright.planning.step_identity import step_uid
 from planwright.planning.surface import surface_of
 from planwright.planning.taint import tainted_steps
 from planwright.planning.write_conflicts import in_order
-from planwright.settings.settings import ApprovalSettings
+from planwright.settings.approval import ApprovalSettings
 
 
 def examine(

@@ -10,9 +10,9 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -22,141 +22,34 @@ from pydantic_settings import (
 )
 
 from planwright.domain.errors import SetupError
-from planwright.domain.plan import Cascade
-from planwright.domain.run_context import PlanningMode
 from planwright.settings.agents import AgentId, AgentProfile, BudgetSettings
-from planwright.settings.approval import ApprovalSettings as ApprovalSettings
+from planwright.settings.approval import ApprovalSettings
 from planwright.settings.context import ContextSettings
 from planwright.settings.critic import CriticSettings
 from planwright.settings.egress import EgressSettings
+from planwright.settings.execution import AlternativeSettings, ExecutionSettings, LoopGuardSettings
 from planwright.settings.file_errors import explain, unfilled
 from planwright.settings.files import FileSettings
 from planwright.settings.mail import MailSettings
 from planwright.settings.mcp import McpServerSettings
 from planwright.settings.memory import MemorySettings
+from planwright.settings.planning import PlannerSettings, PlanningSettings
 from planwright.settings.providers import BreakerSettings, FailoverSettings, ProviderSettings
 from planwright.settings.roles import RoleSettings
 from planwright.settings.secrets import SecretSettings
 from planwright.settings.server import ServerSettings
 from planwright.settings.variables import VariableError, filled
+from planwright.settings.workspace import (
+    CapabilitySettings,
+    ChannelSettings,
+    SessionSettings,
+    SourceSettings,
+    StorageSettings,
+    ThreadSettings,
+    ToolSettings,
+)
 
 FILE_NAME = "planwright.toml"
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class PlanningSettings(_Section):
-    """When and how far to plan."""
-
-    mode: PlanningMode = "auto"
-    threshold: int = 3
-    """Points from which a request is complex by mode `auto`."""
-    max_steps: int = Field(20, ge=1, le=1000)
-    """Most steps that a plan may have."""
-    max_depth: int = Field(3, ge=0, le=10)
-    replan_budget: int = Field(2, ge=0)
-    """How often a run may plan again."""
-    reclassify_budget: int = Field(1, ge=0)
-
-
-class PlannerSettings(_Section):
-    """How long and how often to ask for a plan (4 attempts, 2.0 backoff)."""
-
-    attempts: int = Field(4, ge=1)
-    """How often a provider that does not serve is asked for a plan."""
-    backoff: float = Field(2.0, ge=1)
-    repairs: int = Field(2, ge=0)
-    timeout_s: tuple[float, float, float] = (5, 15, 30)
-
-
-class ExecutionSettings(_Section):
-    """How steps run."""
-
-    order: Literal["dataflow", "waves"] = "dataflow"
-    """Whether steps wait for what they need alone, or for all steps of the waves before theirs."""
-    step_retries: int = Field(2, ge=0)
-    """How often a failed call of one step is made again."""
-    run_retries: int = Field(10, ge=0)
-    """How often calls are made again in one run, over all its steps."""
-    retry_base_ms: float = Field(250, ge=0)
-    max_parallel_steps: int = Field(8, ge=1)
-    """Most calls, and most lanes of agents, that are at work at once in a run."""
-    max_tool_iterations: int = Field(100, ge=1)
-    max_tool_iterations_hard_limit: int = Field(500, ge=1, le=500)
-    step_timeout_s: float = Field(120, gt=0)
-    """Seconds that a call may take where neither step nor capability says."""
-    on_failed_dependency: Cascade = "partial"
-
-
-class AlternativeSettings(_Section):
-    """What a model may suggest instead of a call that failed (one a step, 256 tokens)."""
-
-    enabled: bool = True
-    max_tokens: int = Field(256, ge=1)
-    temperature: float = Field(0.5, ge=0, le=2)
-
-
-class LoopGuardSettings(_Section):
-    """When a model goes round in circles: calls of the window, then the counts of each pattern."""
-
-    window: int = Field(30, ge=1)
-    repeat: tuple[int, int, int] = (10, 20, 30)
-    poll: tuple[int, int] = (3, 5)
-    ping_pong: int = Field(6, ge=4)
-
-
-class ToolSettings(_Section):
-    """How many capabilities a model sees, and how much of a result."""
-
-    top_k: int = Field(10, ge=1)
-    result_limit: int = Field(8000, ge=100)
-    """Characters of a result that go into the state; what is longer lies in the blob store."""
-
-
-class ChannelSettings(_Section):
-    """Where `channel.post` delivers to."""
-
-    url: str
-
-
-class StorageSettings(_Section):
-    """Where runs are kept, relative to the workspace, and how long to wait for a lock."""
-
-    path: Path = Path(".planwright")
-    busy_timeout_s: float = Field(30, ge=0)
-
-
-class SessionSettings(_Section):
-    """How long things stay alive, in seconds."""
-
-    gate_ttl_s: int = Field(86_400, ge=1)
-    """Seconds that a gate stays open where the request does not say."""
-    lease_s: float = Field(60, gt=0)
-    """Seconds that a process holds a run without renewing its lease."""
-
-
-class SourceSettings(_Section):
-    """Where the built-in capabilities find their data, relative to the workspace."""
-
-    mail: Path = Path("mail")
-    tickets: Path = Path("tickets.db")
-    calendar: Path = Path("calendar")
-    databases: dict[str, Path] = {}
-
-
-class CapabilitySettings(_Section):
-    """Python modules whose decorated functions join the registry, and names to leave out."""
-
-    modules: tuple[str, ...] = ()
-    prohibit: tuple[str, ...] = ()
-
-
-class ThreadSettings(_Section):
-    """What a new message does to a thread whose run has not ended."""
-
-    new_input: Literal["refuse", "cancel"] = "refuse"
 
 
 class Settings(BaseSettings):
@@ -167,34 +60,63 @@ class Settings(BaseSettings):
     )
 
     workspace: Path = Path()
+    """The folder that everything relative is looked up in; where the file is."""
     planning: PlanningSettings = PlanningSettings()
+    """When and how far to plan."""
     planner: PlannerSettings = PlannerSettings()
+    """How the planner is asked."""
     execution: ExecutionSettings = ExecutionSettings()
+    """How steps run."""
     alternative: AlternativeSettings = AlternativeSettings()
+    """What a model may suggest instead of a call that failed."""
     loop_guard: LoopGuardSettings = LoopGuardSettings()
+    """When a loop is taken to go round in circles."""
     tools: ToolSettings = ToolSettings()
+    """How many capabilities a model sees, and how much of a result."""
     context: ContextSettings = ContextSettings()
+    """How much of a conversation a model reads."""
     critic: CriticSettings = CriticSettings()
+    """What the critic does after a run."""
     approval: ApprovalSettings = ApprovalSettings()
+    """Which calls a person is asked about."""
     budgets: BudgetSettings = BudgetSettings()
+    """Spending limits."""
     providers: dict[str, ProviderSettings] = {}
+    """Where models are served, by name."""
     roles: RoleSettings = RoleSettings()
+    """Which model does which kind of work."""
     failover: FailoverSettings = FailoverSettings()
+    """How often a failed model call is made again."""
     breaker: BreakerSettings = BreakerSettings()
+    """When an endpoint that fails is left alone."""
     agents: dict[AgentId, AgentProfile] = {}
+    """Profiles to run by, by name."""
     egress: EgressSettings = EgressSettings()
+    """Where calls may go on the network."""
     files: FileSettings = FileSettings()
+    """Which files capabilities may write."""
     channels: dict[str, ChannelSettings] = {}
+    """Where `channel.post` delivers to, by name."""
     mail: MailSettings = MailSettings()
+    """The server that sends mail."""
     storage: StorageSettings = StorageSettings()
+    """Where runs are kept."""
     sessions: SessionSettings = SessionSettings()
+    """How long gates and leases stay alive."""
     sources: SourceSettings = SourceSettings()
+    """Where the built-in capabilities find their data."""
     capabilities: CapabilitySettings = CapabilitySettings()
+    """Modules with capabilities of the workspace's own, and names to leave out."""
     mcp: dict[str, McpServerSettings] = {}
+    """MCP servers whose tools join the registry, by name."""
     memory: MemorySettings = MemorySettings()
+    """What is proposed to be remembered."""
     threads: ThreadSettings = ThreadSettings()
+    """What a new message does to a run that has not ended."""
     secrets: SecretSettings = SecretSettings()
+    """What is redacted."""
     server: ServerSettings = ServerSettings()
+    """Who may come in at the LangGraph server."""
 
     @property
     def store_folder(self) -> Path:

@@ -12,7 +12,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.resources import NamesOfCall
 from planwright.domain.references import has_reference
 from planwright.security.jail import folded_parts
-from planwright.settings.settings import SourceSettings
+from planwright.settings.workspace import SourceSettings
 
 Args = Mapping[str, JsonValue]
 

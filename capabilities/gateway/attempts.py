@@ -21,7 +21,7 @@ from planwright.domain.errors import (
     EffectInDoubt,
     StillUnderWay,
 )
-from planwright.settings.settings import ExecutionSettings
+from planwright.settings.execution import ExecutionSettings
 
 
 def ignore_reuse(key: str, uid: str) -> None:

@@ -10,7 +10,7 @@ from planwright.domain.errors import LimitExceeded, ModelError, SetupError
 from planwright.domain.run_context import PlanningMode
 from planwright.models.calling import Models, Prompt
 from planwright.prompts import render
-from planwright.settings.settings import PlanningSettings
+from planwright.settings.planning import PlanningSettings
 from planwright.state.agent_state import AgentState, AgentUpdate, PlanningDecision
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node

@@ -12,7 +12,7 @@ from typing import Literal
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.settings.settings import LoopGuardSettings
+from planwright.settings.execution import LoopGuardSettings
 from planwright.state.invocation import invocation_of
 from planwright.state.loop_state import LoopOutcome, LoopState, LoopUpdate
 from planwright.state.node import Node

@@ -32,7 +32,8 @@ from planwright.planning.rules import Rules
 from planwright.planning.step_gates import dropped
 from planwright.planning.taint import Taint
 from planwright.planning.verification import close_plan, examine, needs_approval, pinned
-from planwright.settings.settings import ApprovalSettings, Settings
+from planwright.settings.approval import ApprovalSettings
+from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, AgentUpdate, Attempts, ModelRoute, Task, plan_of
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node

@@ -15,7 +15,8 @@ from planwright.execution.step_runner import StepRunner
 from planwright.models.calling import Models, Prompt
 from planwright.planning.step_identity import earlier_uids
 from planwright.prompts import as_data, render
-from planwright.settings.settings import AlternativeSettings, Settings
+from planwright.settings.execution import AlternativeSettings
+from planwright.settings.settings import Settings
 from planwright.state.agent_state import StepTask
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.lane_state import LaneState, LaneUpdate

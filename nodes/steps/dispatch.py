@@ -9,7 +9,7 @@ from planwright.capabilities.gateway.gateway import Gateway
 from planwright.domain.plan import VerifiedStep
 from planwright.domain.schedule import waves
 from planwright.planning.write_conflicts import before
-from planwright.settings.settings import ExecutionSettings
+from planwright.settings.execution import ExecutionSettings
 from planwright.state.agent_state import AgentState, AgentUpdate, StepTask, plan_of
 from planwright.state.invocation import invocation_of
 from planwright.state.lane_state import LaneInput

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planwright.nodes.loop.loop_guard import find_trips
-from planwright.settings.settings import LoopGuardSettings
+from planwright.settings.execution import LoopGuardSettings
 
 A, B, C = "a(1)", "b(1)", "c(1)"
 SPREAD = [f"other({n})" for n in range(60)]

@@ -1,0 +1,85 @@
+"""The settings of a workspace: its tools, where its data lies, and how long things stay alive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class ToolSettings(BaseModel):
+    """How many capabilities a model sees, and how much of a result."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    top_k: int = Field(10, ge=1)
+    """Number of capabilities that a model chooses from."""
+    result_limit: int = Field(8000, ge=100)
+    """Characters of a result that go into the state; what is longer lies in the blob store."""
+
+
+class ChannelSettings(BaseModel):
+    """Where `channel.post` delivers to."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    url: str
+    """Address that a post is sent to."""
+
+
+class StorageSettings(BaseModel):
+    """Where runs are kept, relative to the workspace, and how long to wait for a lock."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: Path = Path(".planwright")
+    """Folder of the databases and blobs, relative to the workspace."""
+    busy_timeout_s: float = Field(30, ge=0)
+    """Seconds to wait for a database that another process has locked."""
+
+
+class SessionSettings(BaseModel):
+    """How long things stay alive, in seconds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    gate_ttl_s: int = Field(86_400, ge=1)
+    """Seconds that a gate stays open where the request does not say."""
+    lease_s: float = Field(60, gt=0)
+    """Seconds that a process holds a run without renewing its lease."""
+
+
+class SourceSettings(BaseModel):
+    """Where the built-in capabilities find their data, relative to the workspace."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    mail: Path = Path("mail")
+    """Folder of the mails."""
+    tickets: Path = Path("tickets.db")
+    """Database of the tickets."""
+    calendar: Path = Path("calendar")
+    """Folder of the calendar files."""
+    databases: dict[str, Path] = {}
+    """Databases that may be queried, by the name that requests use."""
+
+
+class CapabilitySettings(BaseModel):
+    """Python modules whose decorated functions join the registry, and names to leave out."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    modules: tuple[str, ...] = ()
+    """Python modules whose decorated functions join the registry."""
+    prohibit: tuple[str, ...] = ()
+    """Names or globs of capabilities that are left out."""
+
+
+class ThreadSettings(BaseModel):
+    """What a new message does to a thread whose run has not ended."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    new_input: Literal["refuse", "cancel"] = "refuse"
+    """Whether the message is refused, or the run before it cancelled."""
