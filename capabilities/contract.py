@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
@@ -232,3 +233,12 @@ def error_summary(error: ValidationError) -> str:
     """Put a validation error on one line: which argument, and what is wrong with it."""
     parts = [f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg'].lower()}" for e in error.errors()]
     return "; ".join(parts[:4])
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Find the decorator for modules that still import it from here; this goes with release 0.2."""
+        if name != "capability":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return import_module("planwright.capabilities.declaration").capability

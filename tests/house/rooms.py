@@ -41,11 +41,6 @@ def imports(path: Path) -> Iterator[str]:
     yield from _imported(ast.walk(ast.parse(path.read_text("utf-8"))))
 
 
-def _loaded(path: Path) -> Iterator[str]:
-    """List the modules of ours that a file loads when it is loaded itself."""
-    yield from _imported(ast.parse(path.read_text("utf-8")).body)
-
-
 def _imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("planwright"):
@@ -67,9 +62,9 @@ def upward_imports() -> list[str]:
 
 
 def circles() -> list[str]:
-    """List modules that load each other in a circle: the first that there is."""
+    """List modules that import each other in a circle, for typing or within functions, too: the first."""
     graph: Mapping[str, set[str]] = {
-        module: {name for name in _loaded(path) if name in SOURCES and name != module}
+        module: {name for name in imports(path) if name in SOURCES and name != module}
         for module, path in SOURCES.items()
     }
     try:
