@@ -10,11 +10,11 @@ from typing import Annotated, Literal
 import typer
 
 from planwright.cli.commands import agents, db, delegations, forks, mcp, memory, policy, respond, runs, usage
+from planwright.cli.commands.option_groups import Interaction, RunProfile, grouped
 from planwright.cli.commands.options import (
     HERE,
     Folder,
     Json,
-    Mode,
     NoInput,
     Port,
     Probe,
@@ -50,17 +50,16 @@ Provider = Annotated[str | None, typer.Option(help="The provider to use, or prov
 
 
 @app.command()
+@grouped
 def run(
     request: Request,
     workspace: Folder = HERE,
     thread: Annotated[
         str | None, typer.Option("--thread", "--continue", help="Go on with this thread.")
     ] = None,
-    agent: Agent = None,
-    planning: Annotated[Mode | None, typer.Option(help="When to plan.")] = None,
-    provider: Provider = None,
-    json: Json = False,
-    no_input: NoInput = False,
+    *,
+    profile: RunProfile,
+    interaction: Interaction,
 ) -> None:
     """Plan a request, ask for approval, run it and print the answer."""
     from planwright.cli.session.drive import Terminal, start
@@ -68,8 +67,9 @@ def run(
     from planwright.domain.run_context import RunContext
 
     thread = known_thread(workspace, thread)
-    options = RunContext(agent=agent, planning_mode=planning, provider=provider)
-    raise typer.Exit(start(request, workspace, thread, options, Terminal(json, no_input)))
+    options = RunContext(agent=profile.agent, planning_mode=profile.planning, provider=profile.provider)
+    terminal = Terminal(interaction.json, interaction.no_input)
+    raise typer.Exit(start(request, workspace, thread, options, terminal))
 
 
 @app.command()
@@ -116,6 +116,7 @@ def demo(
 
 
 @app.command()
+@grouped
 def approve(
     which: Which = None,
     workspace: Folder = HERE,
@@ -124,15 +125,16 @@ def approve(
     where: Annotated[
         list[str] | None, typer.Option(metavar="ARG=GLOB", help="With --remember: any ARG that fits.")
     ] = None,
-    json: Json = False,
-    no_input: NoInput = False,
+    *,
+    interaction: Interaction,
 ) -> None:
     """Approve what waits at a gate, and go on."""
     from planwright.cli.commands.rules import approval_scope_of
     from planwright.cli.session.drive import Terminal, answer_gate
 
     decision = {"type": "approve", "plan_hash": plan_hash, **approval_scope_of(remember, where or [])}
-    raise typer.Exit(answer_gate(which, decision, workspace, Terminal(json, no_input)))
+    terminal = Terminal(interaction.json, interaction.no_input)
+    raise typer.Exit(answer_gate(which, decision, workspace, terminal))
 
 
 @app.command()

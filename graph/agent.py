@@ -6,13 +6,15 @@ Without a checkpointer it is compiled bare: a host brings its own saver, or the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import StateUpdate
+from typing_extensions import TypedDict, Unpack
 
 from planwright.capabilities.mcp.servers import Servers
 from planwright.checkpoints.stores import Stores
@@ -35,6 +37,22 @@ from planwright.graph.sync_loop import BackgroundLoop
 from planwright.graph.undo import Undoing
 from planwright.models.providers.router import Router
 from planwright.state.invocation import Clock
+
+
+class NewRunOptions(TypedDict, total=False):
+    """How a run that comes from another begins."""
+
+    thread_id: str | None
+    """Id of its thread; None for a new one."""
+    context: object
+    """Options of the caller; `channel` and `gate_ttl_s` count."""
+
+
+class ForkOptions(NewRunOptions, total=False):
+    """How a fork begins."""
+
+    rerun: Iterable[str]
+    """Ids of the steps that run again."""
 
 
 class Agent(CompiledStateGraph[Any, Any, Any, Any]):
@@ -82,11 +100,11 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
 
     async def astream(
         self,
-        input: Any,
+        input: object,
         config: RunnableConfig | None = None,
         *,
-        context: Any = None,
-        durability: Any = None,
+        context: object = None,
+        durability: object = None,
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
         """Stream a run, as LangGraph does. Durability is `sync` unless another is asked for."""
@@ -152,7 +170,7 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         *,
         rerun: Iterable[str] = (),
         thread_id: str | None = None,
-        context: Any = None,
+        context: object = None,
     ) -> RunnableConfig:
         """Begin a new thread with the plan of an older run, and return its config for `invoke(None, …)`.
 
@@ -168,13 +186,13 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         return {"configurable": {"thread_id": await begin}}
 
     def fork(
-        self, source: RunnableConfig | str, checkpoint_id: str | None = None, **options: Any
+        self, source: RunnableConfig | str, checkpoint_id: str | None = None, **options: Unpack[ForkOptions]
     ) -> RunnableConfig:
         """Begin a fork from code without an event loop."""
         return self.loop.call(lambda: self.afork(source, checkpoint_id, **options))
 
     async def aundo(
-        self, source: str, *, thread_id: str | None = None, context: Any = None
+        self, source: str, *, thread_id: str | None = None, context: object = None
     ) -> RunnableConfig:
         """Begin a run that undoes what a run has done, and return its config for `invoke(None, …)`.
 
@@ -184,15 +202,15 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         thread = await self.undoing.begin(source, read_context(context), thread_id)
         return {"configurable": {"thread_id": thread}}
 
-    def undo(self, source: str, **options: Any) -> RunnableConfig:
+    def undo(self, source: str, **options: Unpack[NewRunOptions]) -> RunnableConfig:
         """Begin an undoing from code without an event loop."""
         return self.loop.call(lambda: self.aundo(source, **options))
 
-    async def adecide_effects(self, run: str, effects: Iterable[Any], by: str = "python") -> None:
+    async def adecide_effects(self, run: str, effects: Iterable[object], by: str = "python") -> None:
         """Say of each effect that an ended run left in doubt whether it happened, as a `respond` does."""
         await self.door.answering.decide_ended(run, list(effects), by)
 
-    def decide_effects(self, run: str, effects: Iterable[Any], by: str = "python") -> None:
+    def decide_effects(self, run: str, effects: Iterable[object], by: str = "python") -> None:
         """Decide over effects in doubt from code without an event loop."""
         self.loop.call(lambda: self.adecide_effects(run, effects, by))
 
@@ -200,7 +218,7 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         """List the checkpoints of a thread, or of one run, that a fork can begin at, the newest first."""
         return self.loop.call(lambda: self._forking.points(thread_id))
 
-    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
+    def stream(self, input: object, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Stream a run from code without an event loop."""
         return self.loop.iterate(lambda: self.astream(input, config, **kwargs))
 
@@ -212,7 +230,9 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         """Apply several state updates from code without an event loop."""
         return self.loop.call(lambda: self.abulk_update_state(*args, **kwargs))
 
-    async def abulk_update_state(self, config: RunnableConfig, supersteps: Any) -> RunnableConfig:
+    async def abulk_update_state(
+        self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
+    ) -> RunnableConfig:
         """Apply state updates to the newest checkpoint of a thread, and to no older one."""
         newest = await self._newest(config)
         await self.door.control.refuse_busy(str(newest["configurable"]["thread_id"]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
@@ -17,7 +16,7 @@ from planwright.execution.lane_envelope import Envelopes
 from planwright.execution.loop_ends import Loop, loop_outcome, supersteps
 from planwright.execution.step_runner import StepRunner
 from planwright.execution.tool_calls import CallReader
-from planwright.graph.wiring import add_branch, add_node
+from planwright.graph.wiring import Graph, add_branch, add_node
 from planwright.models.calling import Models
 from planwright.models.conversation.shortening import Shortening
 from planwright.nodes.loop.chain_call import chain_call
@@ -83,7 +82,7 @@ def build_loop(
     return compiled
 
 
-def _connect(graph: StateGraph[Any, Any, Any, Any], settings: Settings) -> None:
+def _connect(graph: Graph, settings: Settings) -> None:
     """Draw the edges: after a reply its calls, after the calls the next reply."""
     makers = ["tool_execution", "chain_call", "sub_agent"]
     guarded = ["tool_approval", "parallel_execution", *makers, END]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 
 from planwright.approvals.call_gate import CallGates
 from planwright.checkpoints.stores import Stores
 from planwright.domain.chain import MOST_CALLS
 from planwright.domain.results import StepResult
 from planwright.execution.step_runner import StepRunner
-from planwright.graph.wiring import add_branch, add_node
+from planwright.graph.wiring import Compiled, add_branch, add_node
 from planwright.nodes.steps.chain_parts import chain_parts
 from planwright.nodes.steps.chain_step import RunChain
 from planwright.nodes.steps.part_gate import part_gate
@@ -23,9 +22,7 @@ from planwright.state.node import describe
 SUPERSTEPS = 2 * MOST_CALLS + 10
 
 
-def build_chain(
-    runner: StepRunner, gates: CallGates, stores: Stores
-) -> CompiledStateGraph[Any, Any, Any, Any]:
+def build_chain(runner: StepRunner, gates: CallGates, stores: Stores) -> Compiled:
     """Wire chain_parts ⇄ part_gate: a gate is a node of its own, and effects come in another."""
     graph = StateGraph(ChainState, input_schema=ChainGraphInput, output_schema=ChainOutput)
     add_node(graph, "chain_parts", chain_parts(runner, gates, stores))

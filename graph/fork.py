@@ -13,7 +13,6 @@ from typing import Any
 
 from langchain_core.messages import messages_from_dict, messages_to_dict
 from langchain_core.runnables import RunnableConfig
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot
 
 from planwright.checkpoints.forks import Fork, ForkSource, not_over, taken
@@ -32,6 +31,7 @@ from planwright.graph.fork_rules import (
     kept_steps,
     up_to_request,
 )
+from planwright.graph.wiring import Compiled
 from planwright.state.agent_state import Task
 from planwright.state.invocation import Clock
 
@@ -94,7 +94,7 @@ class _Moment:
 class Forking:
     """Begin forks of runs, and list the points they can begin at."""
 
-    def __init__(self, graph: CompiledStateGraph[Any, Any, Any, Any], stores: Stores, clock: Clock) -> None:
+    def __init__(self, graph: Compiled, stores: Stores, clock: Clock) -> None:
         self._graph = graph
         self._stores = stores
         self._clock = clock

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from langgraph.graph import END, START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 
 from planwright.approvals.call_gate import CallGates
 from planwright.execution.step_runner import StepRunner
 from planwright.graph import routes
-from planwright.graph.wiring import add_branch, add_node
+from planwright.graph.wiring import Compiled, add_branch, add_node
 from planwright.nodes.steps.agentic_step import agentic_step  # noqa: F401 - described by its docstring
 from planwright.nodes.steps.another_approach import another_approach  # noqa: F401 - described by its docstring
 from planwright.nodes.steps.await_inputs import await_inputs
@@ -29,7 +26,7 @@ def build_lane(
     by_agent: Node[LaneState, LaneUpdate],
     approach: Node[LaneState, LaneUpdate],
     run_chain: RunChain,
-) -> CompiledStateGraph[Any, Any, Any, Any]:
+) -> Compiled:
     """Wire await_inputs → request_gate → wait_gate → gated_call, or await_inputs → agentic_step.
 
     A chain_step comes in the place of a gated_call, or right behind its inputs; a named_gate, and a wait_gate

@@ -45,11 +45,11 @@ class ServedAgent(Agent):
 
     def astream(
         self,
-        input: Any,
+        input: object,
         config: RunnableConfig | None = None,
         *,
-        context: Any = None,
-        durability: Any = None,
+        context: object = None,
+        durability: object = None,
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
         """Stream a run or an answer that came through the server.
@@ -66,7 +66,7 @@ class ServedAgent(Agent):
         return super().astream(input, config, context=context, durability="sync", **kwargs)
 
 
-def _own(context: Any, tenant: str) -> dict[str, Any]:
+def _own(context: Any, tenant: str) -> dict[str, object]:
     """Make the options of a run the caller's own."""
     options = dict(context or {})
     if options.get("tenant", tenant) != tenant:

@@ -15,6 +15,10 @@ from planwright.checkpoints.runs import Runs
 from planwright.graph.server_middleware import caller_of
 from planwright.security.credentials import Caller, Credentials
 
+Request = dict[str, Any]
+"""What a client sends to a route, by field."""
+Filter = dict[str, Any]
+"""What the metadata of an entry have to hold for a client to see it."""
 WRITES = frozenset(("create", "update", "create_run"))
 USER_KEY = "langgraph_auth_user"  # where the server puts who asks, in a run's `configurable`
 
@@ -37,21 +41,21 @@ def build_auth(credentials: Credentials, runs: Runs) -> Auth:
         return {"identity": caller.person, "tenant": caller.tenant}  # type: ignore[typeddict-unknown-key]
 
     @auth.on
-    async def nothing_else(ctx: Auth.types.AuthContext, value: Any) -> bool:
+    async def nothing_else(ctx: Auth.types.AuthContext, value: object) -> bool:
         return False
 
     @auth.on.threads
-    async def threads(ctx: Auth.types.AuthContext, value: dict[str, Any]) -> Any:
+    async def threads(ctx: Auth.types.AuthContext, value: Request) -> Filter | None:
         return await _threads(ctx.user["tenant"], ctx.action, value, runs)
 
     @auth.on.assistants
-    async def assistants(ctx: Auth.types.AuthContext, value: dict[str, Any]) -> Any:
+    async def assistants(ctx: Auth.types.AuthContext, value: Request) -> Filter:
         return _assistants(ctx.user["tenant"], ctx.action, value)
 
     return auth
 
 
-async def _threads(tenant: str, action: str, value: dict[str, Any], runs: Runs) -> dict[str, str] | None:
+async def _threads(tenant: str, action: str, value: Request, runs: Runs) -> Filter | None:
     """Let a tenant at its threads. The run rows decide; without any, the thread's metadata do."""
     named = [value["thread_id"]] if value.get("thread_id") else [*(value.get("thread_ids") or ())]
     begun = [run for thread in named if (run := await runs.latest(str(thread)))]
@@ -62,9 +66,9 @@ async def _threads(tenant: str, action: str, value: dict[str, Any], runs: Runs) 
     return None if named and len(begun) == len(named) else {"tenant": tenant}
 
 
-def _assistants(tenant: str, action: str, value: dict[str, Any]) -> dict[str, Any]:
+def _assistants(tenant: str, action: str, value: Request) -> Filter:
     """Let a tenant at its own assistants, and read those that come with the server."""
     if action in WRITES and isinstance(value.get("metadata"), dict):
         value["metadata"].update(tenant=tenant, created_by="user")
-    own = {"tenant": tenant}
+    own: Filter = {"tenant": tenant}
     return {"$or": [own, {"created_by": "system"}]} if action in ("read", "search") else own

@@ -6,14 +6,12 @@ from typing import Annotated
 
 import typer
 
+from planwright.cli.commands.option_groups import CallOptions, grouped
 from planwright.cli.commands.options import HERE, Folder, Json
 
 app = typer.Typer(no_args_is_help=True, help="What may be done, what needs a person, and what may not.")
 
 Name = Annotated[str, typer.Argument(metavar="CAPABILITY", help="Its name, as in: planwright capabilities.")]
-Args = Annotated[
-    str | None, typer.Option(metavar="JSON", help="The arguments of the call; left out, none is known.")
-]
 
 
 @app.command()
@@ -25,17 +23,9 @@ def check(workspace: Folder = HERE, json: Json = False) -> None:
 
 
 @app.command()
-def explain(
-    capability: Name,
-    workspace: Folder = HERE,
-    args: Args = None,
-    tenant: Annotated[str, typer.Option(help="Whose call it is.")] = "default",
-    agent: Annotated[str | None, typer.Option(help="Whose agent makes it.")] = None,
-    tainted: Annotated[bool, typer.Option("--tainted", help="After what others wrote was read.")] = False,
-    json: Json = False,
-) -> None:
+@grouped
+def explain(capability: Name, workspace: Folder = HERE, *, call: CallOptions, json: Json = False) -> None:
     """Say what the policy answers to one call, by which rule, and whether a person is asked."""
-    from planwright.cli.views.policy_views import Question, explain_call
+    from planwright.cli.views.policy_views import explain_call
 
-    call = Question(capability, args, tenant, agent, tainted)
-    raise typer.Exit(explain_call(workspace, call, json))
+    raise typer.Exit(explain_call(capability, call, workspace, json))

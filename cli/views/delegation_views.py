@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -14,26 +13,12 @@ from planwright.capabilities.contract import Capability
 from planwright.capabilities.mcp.servers import open_servers
 from planwright.capabilities.registry import load_registry
 from planwright.checkpoints.consent.delegations import Delegation, Delegations
+from planwright.cli.commands.option_groups import DelegationTerms
 from planwright.cli.views import rendering as views
 from planwright.domain.errors import SetupError
 from planwright.domain.plan import DELEGATE
-from planwright.domain.risk import Risk
 from planwright.security.credentials import login_name
 from planwright.settings.settings import load
-
-
-@dataclass(frozen=True)
-class DelegationTerms:
-    """How far a delegation goes."""
-
-    hours: float
-    """How long it lasts, in hours."""
-    max_risk: Risk
-    """Gravest risk of a call that it covers."""
-    tenant: str
-    """Tenant whose runs it is for."""
-    reason: str
-    """What it is for, in words; "" for none."""
 
 
 def issue_delegation(names: list[str], terms: DelegationTerms, workspace: Path, as_json: bool) -> int:

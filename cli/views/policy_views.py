@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from planwright.capabilities.policy.file import DEFAULT, FILE_NAME, Policy, Rule
 from planwright.capabilities.policy.rulings import Explanation
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.records import open_records
+from planwright.cli.commands.option_groups import CallOptions
 from planwright.cli.views import rendering as views
 from planwright.domain.errors import SetupError
 from planwright.domain.references import has_reference
@@ -58,27 +58,11 @@ def show_policy(workspace: Path, as_json: bool) -> int:
     return 0
 
 
-@dataclass(frozen=True)
-class Question:
-    """The call that is asked about: by name, with its arguments as JSON, and whose it is."""
-
-    name: str
-    """Name of the capability."""
-    args: str | None
-    """Arguments as JSON text; None where none are given."""
-    tenant: str
-    """Whose call it is."""
-    agent: str | None
-    """Name of the agent that makes it; None for none."""
-    tainted: bool = False
-    """Whether what others wrote was read before it."""
-
-
-def explain_call(workspace: Path, call: Question, as_json: bool) -> int:
+def explain_call(name: str, call: CallOptions, workspace: Path, as_json: bool) -> int:
     """Say what the policy answers to one call, why, and whether a person is asked."""
     settings = load(workspace)
     policy, registry = open_policy(settings)
-    capability = _capability(registry, call.name)
+    capability = _capability(registry, name)
     find_agent(settings, call.agent)
     args = None if call.args is None else _arguments(call.args)
     records = open_records(settings.store_folder)
@@ -91,7 +75,7 @@ def explain_call(workspace: Path, call: Question, as_json: bool) -> int:
     flaw = "" if args is None else _flaw(capability, args)
     person = consent(capability, args, context, settings.approval.of_tool)
     if as_json:
-        more = {"capability": call.name, "arguments": flaw or "ok", "consent": person}
+        more = {"capability": name, "arguments": flaw or "ok", "consent": person}
         print(json.dumps({**explanation_json(explanation, policy), **more}, indent=2))
         return 0
     screen = views.console()

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from planwright.capabilities.policy.file import load_policy
-from planwright.cli.views.policy_views import Question, explain_call, show_policy
+from planwright.cli.commands.option_groups import CallOptions
+from planwright.cli.views.policy_views import explain_call, show_policy
 from planwright.domain.errors import SetupError
 from tests.patience import PATIENCE_S
 
@@ -53,7 +54,7 @@ def asked(
     tenant: str = "default",
 ) -> dict[str, Any]:
     given = None if args is None else json.dumps(args)
-    assert explain_call(folder, Question(name, given, tenant, None), as_json=True) == 0
+    assert explain_call(name, CallOptions(given, tenant, None), folder, as_json=True) == 0
     told: dict[str, Any] = json.loads(capsys.readouterr().out)
     return told
 
@@ -118,7 +119,8 @@ def test_tenant_approvers_and_mode_are_told(folder: Path, capsys: pytest.Capture
     assert (told["answer"], told["approvers"]) == ("ask", ["kim"])
     assert told["mode"] == {"answer": "allow", "reason": ""}
     assert (
-        explain_call(folder, Question("tickets.create", '{"title": "t"}', "guest", None), as_json=False) == 0
+        explain_call("tickets.create", CallOptions('{"title": "t"}', "guest", None), folder, as_json=False)
+        == 0
     )
     screen = capsys.readouterr().out
     assert "local_write alone says allow" in screen
@@ -129,7 +131,9 @@ def test_tenant_approvers_and_mode_are_told(folder: Path, capsys: pytest.Capture
 def test_arguments_that_the_capability_would_refuse_are_told(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert explain_call(folder, Question("files.read", '{"pth": "a"}', "default", None), as_json=False) == 0
+    assert (
+        explain_call("files.read", CallOptions('{"pth": "a"}', "default", None), folder, as_json=False) == 0
+    )
     assert "the call would be refused" in capsys.readouterr().out
 
 
@@ -146,7 +150,7 @@ def test_what_cannot_be_explained_is_refused(
     folder: Path, name: str, args: str | None, agent: str | None, said: str
 ) -> None:
     with pytest.raises(SetupError, match=said):
-        explain_call(folder, Question(name, args, "default", agent), as_json=False)
+        explain_call(name, CallOptions(args, "default", agent), folder, as_json=False)
 
 
 def test_a_policy_that_cannot_be_followed_ends_the_command_with_file_and_line(folder: Path) -> None:

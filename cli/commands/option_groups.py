@@ -1,0 +1,89 @@
+"""Options that belong together: a command takes them as one value, and people type them one by one."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Annotated, Literal
+
+import typer
+
+from planwright.cli.commands.options import Json, Mode, NoInput
+
+Risk = Literal["None", "Low", "Medium", "High", "Critical"]
+MOST_HOURS = 24 * 366
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """How a command talks to whoever has typed it."""
+
+    json: Json = False
+    """Whether it prints JSON, for programs."""
+    no_input: NoInput = False
+    """Whether nobody is to be asked."""
+
+
+@dataclass(frozen=True)
+class RunProfile:
+    """Who does a run, and how."""
+
+    agent: Annotated[str | None, typer.Option(help="The agent to be: a profile under \\[agents].")] = None
+    """Name of the agent's profile; None for none."""
+    planning: Annotated[Mode | None, typer.Option(help="When to plan.")] = None
+    """When to plan; None for what the settings say."""
+    provider: Annotated[str | None, typer.Option(help="The provider to use, or provider/model.")] = None
+    """Provider, or provider and model; None for what the settings say."""
+
+
+@dataclass(frozen=True)
+class DelegationTerms:
+    """How far a delegation goes."""
+
+    hours: Annotated[float, typer.Option(min=0.01, max=MOST_HOURS, help="How long it lasts.")] = 8
+    """How long it lasts, in hours."""
+    max_risk: Annotated[Risk, typer.Option(help="The gravest risk of a call it covers.")] = "High"
+    """Gravest risk of a call that it covers."""
+    tenant: Annotated[str, typer.Option(help="Whose runs it is for.")] = "default"
+    """Tenant whose runs it is for."""
+    reason: Annotated[str, typer.Option("--reason", "-r", help="What it is for.")] = ""
+    """What it is for, in words; "" for none."""
+
+
+@dataclass(frozen=True)
+class CallOptions:
+    """A call as people describe it: its arguments, and whose it is."""
+
+    args: Annotated[
+        str | None, typer.Option(metavar="JSON", help="The arguments of the call; left out, none is known.")
+    ] = None
+    """Arguments as JSON text; None where none are known."""
+    tenant: Annotated[str, typer.Option(help="Whose call it is.")] = "default"
+    """Tenant whose call it is."""
+    agent: Annotated[str | None, typer.Option(help="Whose agent makes it.")] = None
+    """Name of the agent that makes it; None for none."""
+    tainted: Annotated[bool, typer.Option("--tainted", help="After what others wrote was read.")] = False
+    """Whether what others wrote was read before it."""
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for each field of the dataclasses that it takes, in their place."""
+    signature = inspect.signature(command, eval_str=True)
+    hints = {name: parameter.annotation for name, parameter in signature.parameters.items()}
+    groups = {name: hint for name, hint in hints.items() if isinstance(hint, type) and is_dataclass(hint)}
+    options: list[inspect.Parameter] = []
+    for name, parameter in signature.parameters.items():
+        members = inspect.signature(groups[name], eval_str=True) if name in groups else None
+        options += members.parameters.values() if members else [parameter]
+
+    @functools.wraps(command)
+    def call(**values: object) -> None:
+        for name, group in groups.items():
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+        command(**values)
+
+    keyword_only = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in options]
+    vars(call)["__signature__"] = signature.replace(parameters=keyword_only)
+    return call
