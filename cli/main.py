@@ -13,11 +13,13 @@ from planwright.cli.commands import agents, db, delegations, forks, mcp, memory,
 from planwright.cli.commands.option_groups import Interaction, RunProfile, grouped
 from planwright.cli.commands.options import (
     HERE,
+    Agent,
     Folder,
     Json,
     NoInput,
     Port,
     Probe,
+    Provider,
     Request,
     Thread,
     Which,
@@ -45,8 +47,6 @@ for name, group in GROUPS.items():
     app.add_typer(group.app, name=name)
 
 Scope = Literal["run", "session", "always"]
-Agent = Annotated[str | None, typer.Option(help="The agent to be: a profile under \\[agents].")]
-Provider = Annotated[str | None, typer.Option(help="The provider to use, or provider/model.")]
 
 
 @app.command()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 import uuid
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from planwright.capabilities.policy.decide import host_of
+from planwright.cli.session.asking import Approver
 from planwright.cli.session.drive import Terminal, follow
 from planwright.cli.views import rendering as views
+from planwright.cli.views.rows import Card, JsonObject
 from planwright.demo.service import Webhook
 from planwright.demo.workspace import is_demo_workspace, write_workspace
 from planwright.domain.errors import SetupError
@@ -58,10 +58,10 @@ def demonstrate(folder: Path, no_input: bool) -> int:
     return code
 
 
-def _approve_own(folder: Path) -> Any:
+def _approve_own(folder: Path) -> Approver:
     """Make the demo's approver; it refuses to approve anywhere but in a demo workspace."""
 
-    def approve(waiting: Mapping[str, Any], terminal: Terminal) -> dict[str, str]:
+    def approve(waiting: Card, terminal: Terminal) -> JsonObject:
         if not is_demo_workspace(folder):
             raise SetupError(f"{folder} is no demo workspace", "run planwright demo in a terminal")
         return {"type": "approve", "decided_by": "demo"}

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from planwright.checkpoints.records import open_records
 from planwright.cli.session.asking import Approver, who
@@ -14,6 +12,7 @@ from planwright.cli.session.drive import follow
 from planwright.cli.session.terminal import Terminal
 from planwright.cli.views import rendering as views
 from planwright.cli.views.memory_views import find_memory, find_proposal
+from planwright.cli.views.rows import Card, JsonObject
 from planwright.cli.views.run_views import find_run
 from planwright.domain.clock import utc_now
 from planwright.domain.memory_proposal import FORGET, WRITE
@@ -77,7 +76,7 @@ def approving(step: PlanStep) -> Approver:
 
     answered: set[str] = set()
 
-    def approve(waiting: Mapping[str, Any], terminal: Terminal) -> dict[str, Any]:
+    def approve(waiting: Card, terminal: Terminal) -> JsonObject:
         gate = waiting["gate_id"]
         if gate in answered or not is_about(waiting, step):  # it is another's turn: a quorum, another call
             raise EOFError  # as if nobody were there: the gate stays open, and how to answer it is said
@@ -87,7 +86,7 @@ def approving(step: PlanStep) -> Approver:
     return approve
 
 
-def is_about(waiting: Mapping[str, Any], step: PlanStep) -> bool:
+def is_about(waiting: Card, step: PlanStep) -> bool:
     """Say whether a gate asks about one step, with its arguments, and about nothing beside it."""
     card = waiting["shown"]
     if waiting["kind"] == "plan":

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from planwright.cli.session.terminal import Terminal
+from planwright.cli.views.rows import JsonObject
 from planwright.cli.views.run_views import find_run, open_gates
 from planwright.security.credentials import login_name
 from planwright.settings.settings import load
 
 
-def settle(which: str | None, effects: list[dict[str, Any]], workspace: Path, terminal: Terminal) -> int:
+def settle(which: str | None, effects: list[JsonObject], workspace: Path, terminal: Terminal) -> int:
     """Decide over the effects at a gate and follow the run on, or over those that a run left which has ended.
 
     Returns the exit code.
@@ -27,7 +27,7 @@ def settle(which: str | None, effects: list[dict[str, Any]], workspace: Path, te
     return answer_gate(which, {"type": "respond", "effects": effects}, workspace, terminal)
 
 
-def settle_late(run_id: str, effects: list[dict[str, Any]], workspace: Path) -> int:
+def settle_late(run_id: str, effects: list[JsonObject], workspace: Path) -> int:
     """Put on record what became of the effects of a run that has ended; nothing of it runs again."""
     from planwright.graph.building import build_graph
 

@@ -18,7 +18,6 @@ import uuid
 import webbrowser
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import httpx
 
@@ -151,7 +150,7 @@ def _server(settings: Settings, port: int, log: Path, token: str) -> Iterator[su
             close_to_others(folder)
 
 
-def _await_answer(process: subprocess.Popen[Any], url: str, log: Path) -> None:
+def _await_answer(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
     deadline = time.monotonic() + START_S
     with httpx.Client(trust_env=False, timeout=5) as client:
         while process.poll() is None and time.monotonic() < deadline:
@@ -162,7 +161,7 @@ def _await_answer(process: subprocess.Popen[Any], url: str, log: Path) -> None:
     raise _ended(process, log)
 
 
-def _ended(process: subprocess.Popen[Any], log: Path) -> SetupError:
+def _ended(process: subprocess.Popen[bytes], log: Path) -> SetupError:
     last_lines = log.read_text("utf-8", errors="replace").splitlines()[-LOG_LINES:]
     how = f"ended with code {process.returncode}" if process.poll() is not None else "does not answer"
     return SetupError(

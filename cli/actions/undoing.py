@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from rich.table import Table
 
 from planwright.cli.actions.forking import follow_from
 from planwright.cli.session.drive import Terminal
 from planwright.cli.views import rendering as views
+from planwright.cli.views.rows import JsonObject
 from planwright.cli.views.run_views import find_run
 from planwright.graph.building import build_graph
 from planwright.graph.undo import CompensationStep
@@ -42,7 +42,7 @@ def list_compensations(source: str, workspace: Path, as_json: bool) -> int:
     return 0
 
 
-def _plain(item: CompensationStep) -> dict[str, Any]:
+def _plain(item: CompensationStep) -> JsonObject:
     by = {"capability": item.step.capability, "params": item.step.params} if item.step else None
     effect = item.effect
     return {

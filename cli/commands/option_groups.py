@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from planwright.cli.commands.options import Json, Mode, NoInput
+from planwright.cli.commands.options import Agent, Json, Mode, NoInput, Provider
 
 Risk = Literal["None", "Low", "Medium", "High", "Critical"]
 MOST_HOURS = 24 * 366
@@ -30,11 +30,11 @@ class Interaction:
 class RunProfile:
     """Who does a run, and how."""
 
-    agent: Annotated[str | None, typer.Option(help="The agent to be: a profile under \\[agents].")] = None
+    agent: Agent = None
     """Name of the agent's profile; None for none."""
     planning: Annotated[Mode | None, typer.Option(help="When to plan.")] = None
     """When to plan; None for what the settings say."""
-    provider: Annotated[str | None, typer.Option(help="The provider to use, or provider/model.")] = None
+    provider: Provider = None
     """Provider, or provider and model; None for what the settings say."""
 
 

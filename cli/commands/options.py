@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+Agent = Annotated[str | None, typer.Option(help="The agent to be: a profile under \\[agents].")]
 Folder = Annotated[Path, typer.Option("--workspace", "-w", help="The workspace folder.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 Limit = Annotated[int, typer.Option(min=1, max=10_000, help="How many rows a page has.")]
@@ -17,6 +18,7 @@ Port = Annotated[
     int | None, typer.Option(min=1, max=65535, help="The port; 2024 or any free one if left out.")
 ]
 Probe = Annotated[bool, typer.Option("--probe", help="Find out by small calls what each provider can do.")]
+Provider = Annotated[str | None, typer.Option(help="The provider to use, or provider/model.")]
 Request = Annotated[str, typer.Argument(help="What to do, in plain words.")]
 Thread = Annotated[str, typer.Argument(help="A thread or run id.")]
 Which = Annotated[

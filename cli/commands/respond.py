@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -41,11 +41,11 @@ def respond(
     raise typer.Exit(reply(which, texts[-1], workspace, Terminal(json, no_input)))
 
 
-def effects_of(happened: list[str], not_happened: list[str]) -> list[dict[str, Any]]:
+def effects_of(happened: list[str], not_happened: list[str]) -> list[dict[str, object]]:
     """Read what the options say of effects in doubt; a result is JSON, or words."""
     from planwright.domain.doubt import read_result
 
-    effects: list[dict[str, Any]] = [{"key": key, "happened": False} for key in not_happened]
+    effects: list[dict[str, object]] = [{"key": key, "happened": False} for key in not_happened]
     for entry in happened:
         key, separator, text = entry.partition("=")
         result = {"result": read_result(text)} if separator else {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from planwright.checkpoints.consent.allow_rules import AllowRule, AllowRules
 from planwright.checkpoints.consent.approval_scope import ArgumentRule
@@ -13,7 +12,7 @@ from planwright.domain.errors import SetupError
 from planwright.settings.settings import load
 
 
-def approval_scope_of(scope: str | None, where: list[str]) -> dict[str, Any]:
+def approval_scope_of(scope: str | None, where: list[str]) -> dict[str, object]:
     """Phrase what an approval is to hold for. Raises SetupError for a `--where` that is no ARG=GLOB."""
     if scope is None:
         if where:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import termios
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from langgraph.types import Command
 
@@ -14,10 +13,11 @@ from planwright.cli.session.editing import NOTHING_SAVED, Drafts
 from planwright.cli.session.terminal import RunWatch, Terminal
 from planwright.cli.views import rendering as views
 from planwright.cli.views.gate_view import gate_view
+from planwright.cli.views.rows import Card, JsonObject
 from planwright.domain.errors import GateError, PlanwrightError, SetupError
 from planwright.security.credentials import login_name
 
-Approver = Callable[[Mapping[str, Any], Terminal], dict[str, Any]]
+Approver = Callable[[Card, Terminal], JsonObject]
 CHOICES = {
     "plan": "[y] approve   [e] edit   [n] reject   or type why not",
     "step": "[y] approve   [n] reject   or type why not",
@@ -49,7 +49,7 @@ def reason_for(terminal: Terminal) -> str:
 def asker(drafts: Drafts, watch: RunWatch) -> Approver:
     """Ask the person at the terminal about one open gate, until there is an answer."""
 
-    def ask(waiting: Mapping[str, Any], terminal: Terminal) -> dict[str, Any]:
+    def ask(waiting: Card, terminal: Terminal) -> JsonObject:
         _show_card(waiting, terminal, watch)
         terminal.screen.print(views.label(ASKS.get(waiting["kind"], "approve?"), _question(waiting)))
         forget_typed_ahead()
@@ -76,7 +76,7 @@ def forget_typed_ahead() -> None:
         termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
 
-def choices(waiting: Mapping[str, Any]) -> str:
+def choices(waiting: Card) -> str:
     """Say what can be typed at a gate."""
     more = ""
     if waiting.get("remember"):
@@ -93,7 +93,7 @@ def choices(waiting: Mapping[str, Any]) -> str:
     return offered.replace("   [n]", f"{more}   [n]", 1)
 
 
-def read_typed(typed: str, waiting: Mapping[str, Any]) -> dict[str, Any] | None:
+def read_typed(typed: str, waiting: Card) -> JsonObject | None:
     """Turn what was typed into an answer; None when it is none at this gate, so that it is asked again."""
     word, allowed = typed.lower(), _allowed(waiting)
     if word in ("y", "yes") and "approve" in allowed:
@@ -109,7 +109,7 @@ def read_typed(typed: str, waiting: Mapping[str, Any]) -> dict[str, Any] | None:
     return None if waiting["kind"] == "plan" and word in EDIT else {"type": "reject", "message": typed}
 
 
-def edited_gate(entry: Any) -> str:
+def edited_gate(entry: object) -> str:
     """Name the gate whose plan an answer edits; empty for any other entry."""
     answer = entry.resume if isinstance(entry, Command) else None
     return str(answer["gate_id"]) if isinstance(answer, dict) and answer.get("type") == "edit" else ""
@@ -121,7 +121,7 @@ def say_refused(error: PlanwrightError, terminal: Terminal) -> None:
     terminal.screen.print(views.label("next", error.next_step))
 
 
-def say_how_to_answer(waiting: Mapping[str, Any], where: str, terminal: Terminal, watch: RunWatch) -> None:
+def say_how_to_answer(waiting: Card, where: str, terminal: Terminal, watch: RunWatch) -> None:
     """Show what waits, and the commands that answer it."""
     _show_card(waiting, terminal, watch)
     kind, gate, allowed = waiting["kind"], f"{waiting['gate_id']}{where}", _allowed(waiting)
@@ -144,7 +144,7 @@ def say_how_to_answer(waiting: Mapping[str, Any], where: str, terminal: Terminal
     terminal.screen.print(views.label("reject", f'planwright reject {gate} --reason "…"'))
 
 
-def _by_hand(waiting: Mapping[str, Any], drafts: Drafts, terminal: Terminal) -> dict[str, Any] | None:
+def _by_hand(waiting: Card, drafts: Drafts, terminal: Terminal) -> JsonObject | None:
     """Let the person change the plan of a gate in an editor; None, and a line that says why, for none."""
     draft = (waiting["gate_id"], waiting["run_id"], waiting["plan_hash"], waiting["shown"])
     try:
@@ -156,13 +156,13 @@ def _by_hand(waiting: Mapping[str, Any], drafts: Drafts, terminal: Terminal) -> 
     return None
 
 
-def _show_card(waiting: Mapping[str, Any], terminal: Terminal, watch: RunWatch) -> None:
+def _show_card(waiting: Card, terminal: Terminal, watch: RunWatch) -> None:
     """Show what is decided over, unless it is the plan just shown."""
     if waiting["kind"] != "plan" or not watch.is_on_screen(waiting["shown"]):
         terminal.screen.print(gate_view(waiting["kind"], waiting["shown"]))
 
 
-def _question(waiting: Mapping[str, Any]) -> str:
+def _question(waiting: Card) -> str:
     card, until = waiting["shown"], waiting["expires_at"][:19].replace("T", " ")
     if waiting["kind"] == "info":
         return f"the questions above; valid until {until} UTC"
@@ -176,6 +176,6 @@ def _question(waiting: Mapping[str, Any]) -> str:
     return f"{subject}, risk {card['risk']}; valid until {until} UTC"
 
 
-def _allowed(waiting: Mapping[str, Any]) -> list[str]:
+def _allowed(waiting: Card) -> list[str]:
     allowed: list[str] = waiting["review_configs"][0]["allowed_decisions"]
     return allowed

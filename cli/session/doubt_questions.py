@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from planwright.cli.session.terminal import Terminal
 from planwright.cli.views import rendering as views
+from planwright.cli.views.rows import Card, JsonObject
 from planwright.domain.doubt import SHOWN_KEY, read_result
 
 HAPPENED, NOT_HAPPENED, LEFT = ("y", "yes", "it happened"), ("n", "no", "it did not happen"), ("l", "leave")
@@ -14,13 +14,13 @@ UNCLEAR = ("", "ok", "true", "false", "approve", "reject", "a", "r", "h")
 CHOICES = "[y] it happened, or type what came of it   [n] it did not happen   [l] leave it and end"
 
 
-def ask_each(card: Mapping[str, Any], terminal: Terminal, read: Callable[[], str]) -> dict[str, Any]:
+def ask_each(card: Card, terminal: Terminal, read: Callable[[], str]) -> JsonObject:
     """Ask of every effect of a card whether it happened; leaving one leaves them all."""
-    decisions: list[dict[str, Any]] = []
+    decisions: list[JsonObject] = []
     for number, effect in enumerate(card["effects"], 1):
         place, key = f"{number} of {len(card['effects'])}", effect["key"][:SHOWN_KEY]
         terminal.screen.print(views.label("happened?", f"{place}: {effect['capability']}, key {key}"))
-        answer: dict[str, Any] | None = None
+        answer: JsonObject | None = None
         while answer is None:
             terminal.screen.print(f"           {CHOICES}: ", end="", markup=False)
             typed = read()
@@ -31,7 +31,7 @@ def ask_each(card: Mapping[str, Any], terminal: Terminal, read: Callable[[], str
     return {"type": "respond", "effects": decisions}
 
 
-def of_effect(typed: str) -> dict[str, Any] | None:
+def of_effect(typed: str) -> JsonObject | None:
     """Read what was typed of one effect; None for what could mean either."""
     word = typed.lower()
     if word in HAPPENED:
@@ -43,7 +43,7 @@ def of_effect(typed: str) -> dict[str, Any] | None:
     return {"happened": True, "result": read_result(typed)}
 
 
-def commands(waiting: Mapping[str, Any], gate: str) -> str:
+def commands(waiting: Card, gate: str) -> str:
     """Spell the command that decides over the effects of a gate, with its keys."""
     keys = [effect["key"][:SHOWN_KEY] for effect in waiting["shown"]["effects"]]
     each = " ".join(f"--happened {key}" for key in keys)

@@ -24,6 +24,7 @@ from planwright.cli.session.terminal import Terminal as Terminal
 from planwright.cli.views import mcp_views
 from planwright.cli.views import rendering as views
 from planwright.cli.views.memory_views import invitation, proposals
+from planwright.cli.views.rows import Card, JsonObject, RunRow
 from planwright.cli.views.run_list import questions
 from planwright.cli.views.run_views import find_gate, find_run, open_gates, recorded_events, report
 from planwright.domain.clock import utc_now
@@ -78,7 +79,9 @@ def dry_run(request: str, workspace: Path, options: RunContext, terminal: Termin
     return follow(load(workspace), begun_with(request), str(uuid.uuid4()), context, terminal)
 
 
-def answer_gate(which: str | None, decision: Mapping[str, Any], workspace: Path, terminal: Terminal) -> int:
+def answer_gate(
+    which: str | None, decision: Mapping[str, object], workspace: Path, terminal: Terminal
+) -> int:
     """Answer a gate and follow the run on."""
     settings = load(workspace)
     gate = find_gate(settings, which)
@@ -102,7 +105,7 @@ def reply(which: str | None, words: str, workspace: Path, terminal: Terminal) ->
     return follow(settings, begun_with(words), str(asking[0]["thread_id"]), context, terminal)
 
 
-def begun_with(request: str) -> dict[str, Any]:
+def begun_with(request: str) -> JsonObject:
     """Spell what a run begins with."""
     return {"messages": [{"role": "user", "content": request}]}
 
@@ -151,7 +154,7 @@ def recover(thread: str, workspace: Path, terminal: Terminal, *, take_over: bool
 
 def follow(
     settings: Settings,
-    entry: Any,
+    entry: object,
     thread: str,
     context: RunContext | None,
     terminal: Terminal,
@@ -228,8 +231,8 @@ def print_report(settings: Settings, run_id: str) -> None:
 
 def finish(
     settings: Settings,
-    run: Mapping[str, Any],
-    waiting: list[Any],
+    run: RunRow,
+    waiting: list[Card],
     terminal: Terminal,
     watch: RunWatch,
     undoable: int,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
 from planwright.checkpoints.private_files import write_private
 from planwright.cli.session import plan_text
+from planwright.cli.views.rows import Card, JsonObject
 from planwright.cli.views.run_views import find_plan
 from planwright.domain.errors import GateError, PlanwrightError, SetupError
 from planwright.security.redaction.known_secrets import redactor_of
@@ -26,16 +25,14 @@ class Drafts:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def text(self, gate_id: str, run_id: str, plan_hash: str, card: Mapping[str, Any]) -> str:
+    def text(self, gate_id: str, run_id: str, plan_hash: str, card: Card) -> str:
         """Spell the plan of a gate, or give back what was typed for it before."""
         path = self._path(gate_id)
         if path.is_file():
             return path.read_text("utf-8")
         return plan_text.plan_for_editor(find_plan(self._settings, run_id, plan_hash), card, gate_id)
 
-    def open(
-        self, gate_id: str, run_id: str, plan_hash: str, card: Mapping[str, Any]
-    ) -> dict[str, Any] | None:
+    def open(self, gate_id: str, run_id: str, plan_hash: str, card: Card) -> JsonObject | None:
         """Open an editor on the plan of a gate and read the edit; None when nothing was saved.
 
         Raises GateError when the text cannot be read, SetupError when there is no editor.
@@ -94,7 +91,7 @@ def plain(typed: str) -> list[str]:
     return list(itertools.dropwhile(lambda line: line.startswith("#!"), lines))
 
 
-def from_file(file: str, plan_hash: str) -> dict[str, Any]:
+def from_file(file: str, plan_hash: str) -> JsonObject:
     """Read an edit from a file, or from stdin for `-`. Raises SetupError or GateError."""
     try:
         text = sys.stdin.buffer.read().decode() if file == "-" else Path(file).read_text("utf-8")
@@ -103,7 +100,7 @@ def from_file(file: str, plan_hash: str) -> dict[str, Any]:
     return decision(plan_text.parse_plan(text), plan_hash)
 
 
-def decision(plan: object, plan_hash: str) -> dict[str, Any]:
+def decision(plan: object, plan_hash: str) -> JsonObject:
     """Phrase an edited plan as LangChain's edit decision, bound to the plan it was made from."""
     action = {"name": "approve_plan", "args": {"plan": plan}}
     return {"type": "edit", "edited_action": action, "plan_hash": plan_hash}

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -18,12 +15,13 @@ from planwright.cli.views.rendering import (
     run_estimate_text,
     usage,
 )
+from planwright.cli.views.rows import EventData, Report, RunEvent
 from planwright.domain.hashing import json_text
 from planwright.domain.results import spelled_end
 from planwright.domain.risk import at_least
 
 
-def event_line(event: Mapping[str, Any]) -> RenderableType | None:
+def event_line(event: RunEvent) -> RenderableType | None:
     """Show an event of a run while it happens; None for those that have no line of their own."""
     data = event["data"]
     match event["type"]:
@@ -75,7 +73,7 @@ def event_line(event: Mapping[str, Any]) -> RenderableType | None:
     return _step_line(event)
 
 
-def _step_line(event: Mapping[str, Any]) -> RenderableType | None:
+def _step_line(event: RunEvent) -> RenderableType | None:
     """Show an event of a step, or of a call of an agent."""
     data = event["data"]
     match event["type"]:
@@ -107,7 +105,7 @@ def _step_line(event: Mapping[str, Any]) -> RenderableType | None:
     return None
 
 
-def failover_text(data: Mapping[str, Any]) -> str:
+def failover_text(data: EventData) -> str:
     """Say how a model call failed, and what was done about it."""
     onward = {
         "next_key": "trying the next key",
@@ -118,7 +116,7 @@ def failover_text(data: Mapping[str, Any]) -> str:
     return f"{data['cause']}; {onward[data['move']]}"
 
 
-def routing_text(data: Mapping[str, Any]) -> str:
+def routing_text(data: EventData) -> str:
     """Say which model does a step with a hint, or the request, and why where it lacks something."""
     subject = f"step {data['step_id']}" if data["step_id"] else "the request"
     text = f"{subject} is done by {data['provider']}/{data['model']}"
@@ -127,7 +125,7 @@ def routing_text(data: Mapping[str, Any]) -> str:
     return f"{text}{lacking}, {reasons.get(data['why'], 'which has what it asks for')}"
 
 
-def _fork(data: Mapping[str, Any]) -> str:
+def _fork(data: EventData) -> str:
     if not data["planned"]:
         return f"of {data['forked_from']}, which had no plan there: its request begins anew"
     keeps = f"keeps the results of {', '.join(data['kept'])}" if data["kept"] else "keeps no result"
@@ -135,7 +133,7 @@ def _fork(data: Mapping[str, Any]) -> str:
     return f"of {data['forked_from']}: {keeps}{again}"
 
 
-def _planning(data: Mapping[str, Any]) -> str:
+def _planning(data: EventData) -> str:
     kind = "complex" if data["complex"] else "simple" if data["planned"] else "not planned"
     if data["agentic"]:
         kind = "simple, left to the model and its tools"
@@ -143,7 +141,7 @@ def _planning(data: Mapping[str, Any]) -> str:
     return f"{kind} (mode {data['mode']}, score {data['score']}: {why})"
 
 
-def _verified(data: Mapping[str, Any]) -> RenderableType:
+def _verified(data: EventData) -> RenderableType:
     if data["outcome"] == "ok":
         checked = label("verified", "ok: every capability, argument, reference and dependency holds", "green")
         return Group(plan_view(data["plan"]), checked)
@@ -151,17 +149,17 @@ def _verified(data: Mapping[str, Any]) -> RenderableType:
     return label("verified", f"{data['outcome']}: " + "; ".join(findings), "red")
 
 
-def _call(mark: str, data: Mapping[str, Any], text: str, style: str) -> RenderableType:
+def _call(mark: str, data: EventData, text: str, style: str) -> RenderableType:
     name = f"{pad(data['capability'], 19)} "
     return Hanging(Text.assemble((f"  {mark} ", style), (name, "bold"), (one_line(text), style)), 8)
 
 
-def _step(mark: str, data: Mapping[str, Any], text: str, style: str) -> RenderableType:
+def _step(mark: str, data: EventData, text: str, style: str) -> RenderableType:
     name = f"{pad(data['step_id'], 3)} {pad(data['capability'], 15)} "
     return Hanging(Text.assemble((f"  {mark} ", style), (name, "bold"), (one_line(text), style)), 8)
 
 
-def left_in_doubt(run: Mapping[str, Any], where: str = "") -> str:
+def left_in_doubt(run: Report, where: str = "") -> str:
     """Spell the command that decides over what an ended run left in doubt; empty where that is nothing."""
     open_ = ("in_doubt", "intent") if run["ended_at"] else ()
     keys = [effect["key"][:12] for effect in run["effects"] if effect["status"] in open_]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import yaml
 
 from planwright.cli.views.rendering import safe
+from planwright.cli.views.rows import Card, JsonObject
 from planwright.domain.errors import GateError
 from planwright.domain.plan import AGENT, PlanStep
 
@@ -46,7 +46,7 @@ class _Loader(yaml.SafeLoader):
             )
         return super().compose_node(parent, index)
 
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[object, object]:
         seen: set[str] = set()
         for key, _ in node.value:
             if key.value in seen:
@@ -54,7 +54,7 @@ class _Loader(yaml.SafeLoader):
                     problem=f"{key.value!r} stands there twice", problem_mark=key.start_mark
                 )
             seen.add(key.value if isinstance(key.value, str) else "")
-        mapping: dict[Any, Any] = super().construct_mapping(node, deep)
+        mapping: dict[object, object] = super().construct_mapping(node, deep)
         return mapping
 
     def construct_float(self, node: Any) -> float:
@@ -64,7 +64,7 @@ class _Loader(yaml.SafeLoader):
 class _Dumper(yaml.SafeDumper):
     """Write what the loader reads back unchanged."""
 
-    def ignore_aliases(self, data: Any) -> bool:
+    def ignore_aliases(self, data: object) -> bool:
         return True
 
     def represent_text(self, text: str) -> Any:
@@ -80,7 +80,7 @@ for _tag, _pattern, _first in _RESOLVED:
         _kind.add_implicit_resolver(_tag, _pattern, _first)
 
 
-def plan_for_editor(plan: Mapping[str, Any], card: Mapping[str, Any], gate: str) -> str:
+def plan_for_editor(plan: Card, card: Card, gate: str) -> str:
     """Spell a plan for an editor: its steps as they were shown, and what else is set in them."""
     whole = {step["id"]: step for step in plan["steps"]}
     steps = [_step(step, whole[step["id"]]) for step in card["steps"]]
@@ -95,7 +95,7 @@ def spell(value: object) -> str:
     return text
 
 
-def parse_plan(text: str) -> Any:
+def parse_plan(text: str) -> object:
     """Read an edited plan from JSON or YAML. Raises GateError that names the line."""
     try:
         if text.lstrip().startswith("{"):
@@ -111,7 +111,7 @@ def parse_plan(text: str) -> Any:
     raise GateError(f"the edited plan cannot be read: {where}: {reason}", "mend it; the gate is still open")
 
 
-def _step(row: Mapping[str, Any], whole: Mapping[str, Any]) -> dict[str, Any]:
+def _step(row: Card, whole: Card) -> JsonObject:
     more = {
         name: value
         for name, value in whole.items()
@@ -122,7 +122,7 @@ def _step(row: Mapping[str, Any], whole: Mapping[str, Any]) -> dict[str, Any]:
     return {**{name: row[name] for name in _FIRST}, **more}
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, object]]) -> JsonObject:
     seen: set[str] = set()
     for key, _ in pairs:
         if key in seen:

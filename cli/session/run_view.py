@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from planwright.cli.views.rendering import one_line
+from planwright.cli.views.rows import Card, EventData, RunEvent
 from planwright.domain.hashing import json_text
 from planwright.domain.results import spelled_end
 from planwright.domain.risk import Risk, at_least
@@ -90,7 +91,7 @@ class RunView:
         return {name: getattr(self, name) for name in names}
 
 
-def fold(view: RunView, event: Mapping[str, Any]) -> RunView:
+def fold(view: RunView, event: RunEvent) -> RunView:
     """Apply one event to the view of its run."""
     data, at = event["data"], datetime.fromisoformat(event["ts"]).timestamp()
     if not view.began:
@@ -131,7 +132,7 @@ def resumed_view(view: RunView, now: float) -> RunView:
     return replace(view, lines=lines, began=now)
 
 
-def plan_line(step: Mapping[str, Any]) -> RunLine:
+def plan_line(step: Card) -> RunLine:
     """Make the line of a step from the card of its plan."""
     grave = step["mode"] in GRAVE_MODES or step["own_gate"]
     args = (
@@ -140,13 +141,13 @@ def plan_line(step: Mapping[str, Any]) -> RunLine:
     return RunLine(str(step["id"]), str(step["capability"]), arguments_line(args), step["risk"], bool(grave))
 
 
-def arguments_line(args: Mapping[str, Any]) -> str:
+def arguments_line(args: Mapping[str, object]) -> str:
     """Spell arguments on one line, whole, with nothing in them that could act on a terminal."""
     spelt = ((name, value if isinstance(value, str) else json_text(value)) for name, value in args.items())
     return ", ".join(f"{one_line(name)}: {one_line(value)}" for name, value in spelt)
 
 
-def _planned(view: RunView, data: Mapping[str, Any]) -> RunView:
+def _planned(view: RunView, data: EventData) -> RunView:
     if data["outcome"] != "ok":
         return replace(view, phase="planning again")
     before = {line.id: line for line in view.lines if line.state == "done"}
@@ -159,7 +160,7 @@ def _same(line: RunLine, other: RunLine | None) -> bool:
     return other is not None and (line.capability, line.args) == (other.capability, other.args)
 
 
-def _gate(view: RunView, opens: bool, data: Mapping[str, Any], at: float) -> RunView:
+def _gate(view: RunView, opens: bool, data: EventData, at: float) -> RunView:
     gates = dict(view.gates)
     if not opens:
         gates.pop(data["gate_id"], None)
@@ -182,7 +183,7 @@ def _with_gate(line: RunLine, asking: set[str], at: float) -> RunLine:
     return replace(line, state="running", since=at) if line.state == "waiting" else line
 
 
-def _step(view: RunView, kind: str, data: Mapping[str, Any], at: float) -> RunView:
+def _step(view: RunView, kind: str, data: EventData, at: float) -> RunView:
     def change(line: RunLine) -> RunLine:
         if kind == "plan_step_start":
             return replace(line, state="running", since=at, uid=str(data.get("uid", "")))
@@ -200,7 +201,7 @@ def _step(view: RunView, kind: str, data: Mapping[str, Any], at: float) -> RunVi
     return replace(view, lines=lines, tool_calls=calls)
 
 
-def _call(view: RunView, kind: str, data: Mapping[str, Any], at: float) -> RunView:
+def _call(view: RunView, kind: str, data: EventData, at: float) -> RunView:
     """Put what happens to a call under what it belongs to; one without a step is a line itself."""
     uid = str(data.get("uid", data["step_id"]))
     if kind == "tool_call_start":
@@ -243,7 +244,7 @@ def _holds(line: RunLine, lane: str) -> bool:
     return bool(line.uid) and (line.uid == lane or any(_holds(call, lane) for call in line.calls))
 
 
-def _spent(view: RunView, data: Mapping[str, Any]) -> RunView:
+def _spent(view: RunView, data: EventData) -> RunView:
     """Count a model call; one that failed brings no words, so what came in of it goes."""
     if "error" in data:
         return replace(view, model_calls=view.model_calls + 1, unpriced=view.unpriced + 1, answer="")

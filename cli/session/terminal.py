@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,6 +19,7 @@ from planwright.cli.session.event_lines import event_line
 from planwright.cli.session.frame import frame, left_behind
 from planwright.cli.session.run_view import RunLine, RunView, fold, resumed_view, with_answer_piece
 from planwright.cli.views import rendering as views
+from planwright.cli.views.rows import Card, RunEvent
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.settings.agents import RunBudgetSettings
@@ -68,18 +69,18 @@ class RunWatch:
         self._over = False
         self._drawing = threading.Lock()
 
-    def recall(self, events: Iterable[Mapping[str, Any]]) -> None:
+    def recall(self, events: Iterable[RunEvent]) -> None:
         """Take up a run that another process began, from its events."""
         for event in events:
             self._view = fold(self._view, event)
         self._view = resumed_view(self._view, time.time())
         self._left_behind = {_name(line) for line in self._view.lines if line.settled}
 
-    def is_on_screen(self, card: Mapping[str, Any]) -> bool:
+    def is_on_screen(self, card: Card) -> bool:
         """Say whether the card of a plan is on the screen already."""
         return (card["plan_id"], card["revision"]) in self._plans
 
-    def stream(self, agent: Agent, entry: Any, config: RunnableConfig, context: RunContext | None) -> None:
+    def stream(self, agent: Agent, entry: object, config: RunnableConfig, context: RunContext | None) -> None:
         """Follow one invocation to its end; whatever ends it, the lines of its steps stay behind."""
         if not self._terminal.live:
             for mode, chunk in agent.stream(

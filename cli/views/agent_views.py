@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from rich.table import Table
 
 from planwright.capabilities.mcp.standing import read_standings
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.cli.views import rendering as views
+from planwright.cli.views.rows import Report
 from planwright.domain.plan import CLOSING, WHOLE
 from planwright.domain.run_context import RunContext
 from planwright.graph.startup_checks import check_agents
@@ -74,7 +74,7 @@ def open_checked(settings: Settings) -> tuple[Settings, Registry]:
     return settings, registry
 
 
-def effective(settings: Settings, registry: Registry, agent: str) -> dict[str, Any]:
+def effective(settings: Settings, registry: Registry, agent: str) -> Report:
     """Gather what is in force for an agent; `from` names the setting behind each value."""
     profile = in_force(settings, RunContext(agent=agent))
     route = Router(settings).route(profile.model)

@@ -28,7 +28,7 @@ from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.settings import Settings, load
 
 Format = Literal["csv", "json", "ndjson"]
-Row = Sequence[Any]
+Row = Sequence[object]
 # What a SELECT needs (sqlite.org/c3ref/c_alter_table.html); ATTACH, PRAGMA and all the rest is refused.
 _ALLOWED = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)
 _OF_INDEX = "memories_fts"
@@ -180,14 +180,14 @@ def _write_csv(file: IO[str], names: Sequence[str], rows: Iterable[Row]) -> None
     )
 
 
-def _in_json(value: Any) -> Any:
+def _in_json(value: object) -> object:
     """Spell a value in JSON; bytes as sqlite-utils does."""
     if isinstance(value, bytes):
         return {"$base64": True, "encoded": _encoded(value)}
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _in_table(value: Any) -> str:
+def _in_table(value: object) -> str:
     if isinstance(value, bytes):
         return f"<{len(value):,} bytes>"
     return "" if value is None else views.one_line(value)

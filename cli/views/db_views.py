@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from rich.table import Table
 
@@ -101,7 +100,7 @@ def _show(findings: list[StoreFinding], healthy: str) -> None:
         print(healthy)
 
 
-def _print(value: Any) -> None:
+def _print(value: object) -> None:
     print(json.dumps(value, ensure_ascii=False, indent=2))
 
 

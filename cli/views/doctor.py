@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from rich.table import Table
 
@@ -21,6 +20,7 @@ from planwright.checkpoints.limits import unpriced
 from planwright.checkpoints.records import open_records
 from planwright.cli.views import mcp_views
 from planwright.cli.views import rendering as views
+from planwright.cli.views.rows import JsonObject
 from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.models.roles import listed_roles
 from planwright.security.redaction.known_secrets import redactor_of
@@ -182,7 +182,7 @@ def _show_one(registry: Registry, name: str) -> int:
     if capability is None:
         near = ", ".join(registry.near(name)) or "none is near"
         raise SetupError(f"there is no capability {name}", f"nearest: {near}")
-    fields: dict[str, Any] = {
+    fields: JsonObject = {
         "name": capability.name,
         "description": capability.description,
         "mode": capability.mode,

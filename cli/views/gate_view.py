@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from rich.console import Group, RenderableType
 
 from planwright.cli.views.rendering import argument, call_view, label, one_line, plan_view
+from planwright.cli.views.rows import Card
 
 
-def gate_view(kind: str, card: Mapping[str, Any]) -> RenderableType:
+def gate_view(kind: str, card: Card) -> RenderableType:
     """Show what a gate asks."""
     if kind == "plan":
         return plan_view(card)
@@ -21,7 +19,7 @@ def gate_view(kind: str, card: Mapping[str, Any]) -> RenderableType:
     return Group(call_view(card), *_came_of(card)) if kind == "escalation" else call_view(card)
 
 
-def _came_of(card: Mapping[str, Any]) -> list[RenderableType]:
+def _came_of(card: Card) -> list[RenderableType]:
     """Show what came of each step, what nobody judged, and what could be undone."""
     rows: list[RenderableType] = []
     for step in card.get("steps", ()):

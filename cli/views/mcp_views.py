@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from rapidfuzz import process
 from rich.table import Table
@@ -17,6 +16,7 @@ from planwright.capabilities.mcp.servers import Servers, open_servers
 from planwright.capabilities.mcp.standing import Standing, read_standings
 from planwright.capabilities.mcp.trust import Trust
 from planwright.cli.views import rendering as views
+from planwright.cli.views.rows import JsonObject
 from planwright.domain.errors import SetupError
 from planwright.settings.settings import Settings, load
 from planwright.state.invocation import utc_now
@@ -125,7 +125,7 @@ def _agreed(name: str) -> bool:
     return input().strip().lower() in ("y", "yes")
 
 
-def _row(standing: Standing) -> dict[str, Any]:
+def _row(standing: Standing) -> JsonObject:
     return {
         "name": standing.name,
         "state": standing.state,

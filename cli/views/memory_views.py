@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.table import Table
 
 from planwright.checkpoints.memory_proposals import not_open
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, open_store
+from planwright.cli.views.rows import Report
 from planwright.domain.errors import RunError
 from planwright.settings.settings import Settings, load
 
@@ -45,20 +45,20 @@ def show_proposals(workspace: Path, tenant: str, everything: bool, as_json: bool
     return 0
 
 
-def memories(settings: Settings, tenant: str) -> list[dict[str, Any]]:
+def memories(settings: Settings, tenant: str) -> list[Report]:
     """Read what is remembered, the newest first."""
     return _rows(settings, "memories", _MEMORIES, (tenant,))
 
 
 def proposals(
     settings: Settings, tenant: str, *, everything: bool = False, run_id: str | None = None
-) -> list[dict[str, Any]]:
+) -> list[Report]:
     """Read what is proposed, the newest first: by all runs, or by one; or also what was decided on."""
-    parameters = {"tenant": tenant, "every": int(everything), "run": run_id}
+    parameters: dict[str, object] = {"tenant": tenant, "every": int(everything), "run": run_id}
     return _rows(settings, "proposals", _PROPOSALS, parameters)
 
 
-def find_proposal(settings: Settings, id_: str, tenant: str) -> dict[str, Any]:
+def find_proposal(settings: Settings, id_: str, tenant: str) -> Report:
     """Find a proposal that is open. Raises RunError when there is none of that name."""
     proposal = next((row for row in proposals(settings, tenant, everything=True) if row["id"] == id_), None)
     if proposal is None or proposal["status"] != "proposed":
@@ -66,7 +66,7 @@ def find_proposal(settings: Settings, id_: str, tenant: str) -> dict[str, Any]:
     return proposal
 
 
-def find_memory(settings: Settings, id_: str, tenant: str) -> dict[str, Any]:
+def find_memory(settings: Settings, id_: str, tenant: str) -> Report:
     """Find a memory. Raises RunError when there is none of that name."""
     for row in memories(settings, tenant):
         if row["id"] == id_:
@@ -74,7 +74,7 @@ def find_memory(settings: Settings, id_: str, tenant: str) -> dict[str, Any]:
     raise RunError(f"there is no memory {id_}", "list them: planwright memory ls")
 
 
-def invitation(rows: Sequence[Mapping[str, Any]], where: str) -> str:
+def invitation(rows: Sequence[Report], where: str) -> str:
     """Say on one line what a run proposes to remember, and how to answer."""
     if len(rows) == 1:
         row = rows[0]
@@ -82,7 +82,9 @@ def invitation(rows: Sequence[Mapping[str, Any]], where: str) -> str:
     return f"{len(rows)} things to remember are proposed: planwright memory proposals{where}"
 
 
-def _rows(settings: Settings, table: str, query: str, parameters: Any) -> list[dict[str, Any]]:
+def _rows(
+    settings: Settings, table: str, query: str, parameters: dict[str, object] | tuple[str, ...]
+) -> list[Report]:
     if not has_store(settings):
         return []
     database = open_store(settings)
@@ -91,7 +93,7 @@ def _rows(settings: Settings, table: str, query: str, parameters: Any) -> list[d
     return [{**row, "tags": json.loads(row["tags"])} for row in database.query(query, parameters)]
 
 
-def _table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Table:
+def _table(rows: Sequence[Report], columns: Sequence[str]) -> Table:
     named = {"created_at": "when (UTC)", "run_id": "run"}
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
@@ -102,7 +104,7 @@ def _table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Table:
     return table
 
 
-def _cell(column: str, value: Any) -> str:
+def _cell(column: str, value: object) -> str:
     if column == "created_at":
         return str(value)[:16].replace("T", " ")
     return views.safe(", ".join(value) if isinstance(value, list) else str(value))

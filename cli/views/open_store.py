@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error
@@ -42,6 +43,11 @@ def open_store(settings: Settings) -> Database:
     redactor = redactor_of(settings)
     connection.text_factory = lambda text: redactor.document(text.decode())
     return Database(connection)
+
+
+def read_rows(settings: Settings, query: str, parameters: dict[str, str | None]) -> Iterator[Any]:
+    """Read rows of the records; who calls says which columns they have."""
+    return open_store(settings).query(query, parameters)
 
 
 def _path(settings: Settings) -> Path:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from planwright.cli.views.rows import Card
 
 
-def gate_texts(step: Mapping[str, Any]) -> list[str]:
+def gate_texts(step: Card) -> list[str]:
     """Say of each gate on the card of a step who opens it, and which decisions come before."""
     texts = [_gate(gate) for gate in step.get("gates", ())]
     return texts + [
@@ -14,7 +13,7 @@ def gate_texts(step: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _gate(gate: Mapping[str, Any]) -> str:
+def _gate(gate: Card) -> str:
     who = ", ".join(gate.get("approvers", ())) or "anybody"
     many = f", {quorum} of them" if (quorum := gate.get("quorum", 1)) > 1 else ""
     lasts = f", within {gate['expires_s']:g} s" if "expires_s" in gate else ""

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from pydantic import JsonValue, ValidationError
 from rich.table import Table
@@ -24,6 +23,7 @@ from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.records import open_records
 from planwright.cli.commands.option_groups import CallOptions
 from planwright.cli.views import rendering as views
+from planwright.cli.views.rows import JsonObject
 from planwright.domain.errors import SetupError
 from planwright.domain.references import has_reference
 from planwright.domain.risk import Risk
@@ -121,7 +121,7 @@ def open_policy(settings: Settings) -> tuple[Policy, Registry]:
     return policy, registry
 
 
-def described(rule: Rule, registry: Registry, note: str) -> dict[str, Any]:
+def described(rule: Rule, registry: Registry, note: str) -> JsonObject:
     """Put one rule into words; `reaches` counts the capabilities it is about."""
     selectors = rule.match.model_dump(mode="json", exclude_none=True)
     words = "; ".join(f"{name} {', '.join(values)}" for name, values in selectors.items())
@@ -138,7 +138,7 @@ def described(rule: Rule, registry: Registry, note: str) -> dict[str, Any]:
     }
 
 
-def explanation_json(explanation: Explanation, policy: Policy) -> dict[str, Any]:
+def explanation_json(explanation: Explanation, policy: Policy) -> JsonObject:
     """Spell an explanation as JSON."""
     looked = [
         {"rule": match.rule.where, "decide": match.rule.decide, "verdict": match.verdict, "note": match.note}

@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rich.cells import cell_len, chop_cells
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -15,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from planwright.cli.views.plan_gates import gate_texts
+from planwright.cli.views.rows import Card, EventData, Report
 
 RISK_STYLE = {"None": "dim", "Low": "green", "Medium": "yellow", "High": "red", "Critical": "bold red"}
 MICRO_CENTS_PER_DOLLAR = 100_000_000
@@ -92,7 +92,7 @@ _HIDDEN = frozenset(
 )
 
 
-def model_line(route: Mapping[str, Any]) -> RenderableType:
+def model_line(route: Card) -> RenderableType:
     """Say which model serves; the embedded one says what it is not."""
     if route["embedded"]:
         text = f"{route['model']}: embedded planner, not a language model. Add a real one: OPENAI_API_KEY, or"
@@ -100,7 +100,7 @@ def model_line(route: Mapping[str, Any]) -> RenderableType:
     return label("model", f"{route['model']} ({route['provider']})")
 
 
-def plan_view(card: Mapping[str, Any]) -> RenderableType:
+def plan_view(card: Card) -> RenderableType:
     """Show a plan: its steps in dependency order, what they do with what, risk, mode and gates."""
     rows: list[RenderableType] = [label("plan", f"{card['goal']}")]
     ids = max((cell_len(one_line(step["id"])) for step in card["steps"]), default=0)
@@ -143,13 +143,13 @@ def plan_view(card: Mapping[str, Any]) -> RenderableType:
     return Group(*rows)
 
 
-def _resolved(step: Mapping[str, Any]) -> list[tuple[str, object]]:
+def _resolved(step: Card) -> list[tuple[str, object]]:
     """List the arguments of a step whose references are known by now, with their values."""
     values: Mapping[str, object] = step.get("values", {})
     return [(name, value) for name, value in values.items() if value != step["params"].get(name)]
 
 
-def hint_text(hint: Mapping[str, Any]) -> str:
+def hint_text(hint: Card) -> str:
     """Say in words what a step asks of its model."""
     return ", ".join(f"{name.removeprefix('requires_')} {need}" for name, need in hint.items())
 
@@ -160,7 +160,7 @@ def _done(done: Mapping[str, str]) -> list[RenderableType]:
     return [label("done", f"{', '.join(ids)}: by {run}, not run again", "dim") for run, ids in by_run.items()]
 
 
-def work_text(steps: Sequence[Mapping[str, Any]]) -> str:
+def work_text(steps: Sequence[Card]) -> str:
     """Sum up what a plan will do: its calls, how many of them change something, and who makes them."""
     agents = sum(step["capability"] == "agent" for step in steps)
     calls = len(steps) - agents
@@ -171,7 +171,7 @@ def work_text(steps: Sequence[Mapping[str, Any]]) -> str:
     return text + (f", {agents} step{'s' * (agents != 1)} left to a model with tools" if agents else "")
 
 
-def model_use_text(needed: Mapping[str, Any]) -> str:
+def model_use_text(needed: EventData) -> str:
     """Say what the models of a plan will use, as far as that is known before it runs."""
     calls, least = needed["model_calls"], "at least " if needed["at_least"] else ""
     if not calls:
@@ -180,7 +180,7 @@ def model_use_text(needed: Mapping[str, Any]) -> str:
     return f"{least}{calls} call{'s' * (calls != 1)} of a model, from {needed['tokens']:,} tokens, {price}"
 
 
-def run_estimate_text(run: Mapping[str, Any]) -> str:
+def run_estimate_text(run: EventData) -> str:
     """Say what a whole run was thought to use, before its plan was run."""
     price = "unpriced" if run["cost"] is None else f"from {dollars(run['cost'])}"
     calls = run["model_calls"]
@@ -197,7 +197,7 @@ def amount(unit: str, value: int) -> str:
     return dollars(value) if unit == "cost" else f"{value:,} {unit.replace('_', ' ')}"
 
 
-def limit_text(data: Mapping[str, Any]) -> str:
+def limit_text(data: EventData) -> str:
     """Say how much of a limit is used up, and that its provider does not serve, where that is so."""
     window = f" in {data['window']} (UTC)" if data.get("window") else ""
     used = f"{amount(data['unit'], data['used'])} of {amount(data['unit'], data['of'])}"
@@ -210,7 +210,7 @@ def how_to_reply(thread_id: str, where: str = "") -> str:
     return f'planwright respond {thread_id}{where} "the answer"'
 
 
-def call_view(card: Mapping[str, Any]) -> RenderableType:
+def call_view(card: Card) -> RenderableType:
     """Show one call that waits for a decision, with its arguments as they will be sent."""
     rows: list[RenderableType] = [
         label("gate", f"{card['capability']}: {card['description']}"),
@@ -237,7 +237,7 @@ def call_view(card: Mapping[str, Any]) -> RenderableType:
     return Group(*rows)
 
 
-def _part(call: Mapping[str, Any], args: Mapping[str, Any], risk: str = "") -> list[RenderableType]:
+def _part(call: Card, args: Card, risk: str = "") -> list[RenderableType]:
     """Show one call of a chain under it; what earlier calls bring is still a reference."""
     head = Text.assemble((f"{one_line(call['id'])} ", "bold"), f"{one_line(call['capability'])} ")
     head.append(risk, RISK_STYLE.get(risk, ""))
@@ -247,7 +247,7 @@ def _part(call: Mapping[str, Any], args: Mapping[str, Any], risk: str = "") -> l
     return [Padding(head, (0, 0, 0, 11), expand=False), *rows]
 
 
-def _doubt(effect: Mapping[str, Any]) -> list[RenderableType]:
+def _doubt(effect: Card) -> list[RenderableType]:
     """Show an effect in doubt: the beginning of its key, the call, when it was sent, and why nobody knows."""
     sent = f"{effect['sent_at'][:19].replace('T', ' ')} UTC"
     rows = _part({**effect, "id": effect["key"][:12]}, effect["args"])
@@ -268,7 +268,7 @@ def argument(name: str, value: object, indent: int, style: str = "") -> Renderab
     return Padding(text, (0, 0, 0, indent), expand=False)
 
 
-def usage(spent: Mapping[str, Any]) -> str:
+def usage(spent: EventData) -> str:
     """Sum up model calls, tokens and cost; a price nobody knows is never shown as 0."""
     cost = f"${spent['cost'] / MICRO_CENTS_PER_DOLLAR:.4f}"
     if spent["unpriced"]:
@@ -281,7 +281,7 @@ def usage(spent: Mapping[str, Any]) -> str:
     return f"{calls} model call{'s' * (calls != 1)}, {spent['tokens']:,} tokens, cost {cost}"
 
 
-def runs_table(rows: list[dict[str, Any]], waiting: bool = False) -> Table:
+def runs_table(rows: Sequence[Report], waiting: bool = False) -> Table:
     """List runs; those that wait with their gates."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     second = ("gate", "gates") if waiting else ("status", "status")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from planwright.cli.views import rendering as views
-from planwright.cli.views.open_store import has_store, open_store
+from planwright.cli.views.open_store import has_store, open_store, read_rows
 from planwright.cli.views.paging import Page
+from planwright.cli.views.rows import QuestionRow, Report
 from planwright.settings.settings import Settings, load
 
 _ASKING = """r.status = 'needs_input' AND r.ended_at >= :since
@@ -46,7 +46,7 @@ def show_runs(workspace: Path, waiting: bool, page: Page, as_json: bool) -> int:
     return 0
 
 
-def recorded_runs(settings: Settings, waiting: bool, page: Page | None = None) -> list[dict[str, Any]]:
+def recorded_runs(settings: Settings, waiting: bool, page: Page | None = None) -> list[Report]:
     """Read the runs of a workspace, the newest first, all or a page; none when there is no store yet.
 
     Those that are `waiting` have an open gate, or ended with a question that is not older than a gate may be.
@@ -66,10 +66,10 @@ def count_runs(settings: Settings, waiting: bool) -> int:
     return int(next(open_store(settings).query(_COUNT, parameters))["count"])
 
 
-def questions(settings: Settings, which: str | None) -> list[dict[str, Any]]:
+def questions(settings: Settings, which: str | None) -> list[QuestionRow]:
     """List the runs that ended with a question which nobody has answered: of a thread, or all new ones."""
     since = "" if which else _asked_since(settings)
-    return list(open_store(settings).query(_QUESTIONS, {"id": which, "since": since}))
+    return list(read_rows(settings, _QUESTIONS, {"id": which, "since": since}))
 
 
 def _asked_since(settings: Settings) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,8 @@ from planwright.checkpoints.upkeep.store_files import in_checkpoints
 from planwright.cli.session.event_lines import failover_text, left_in_doubt, routing_text
 from planwright.cli.views import rendering as views
 from planwright.cli.views.gate_view import gate_view
-from planwright.cli.views.open_store import open_store
+from planwright.cli.views.open_store import open_store, read_rows
+from planwright.cli.views.rows import GateRow, Report, RunEvent, RunRow
 from planwright.cli.views.run_list import questions
 from planwright.domain.errors import GateError, RunError
 from planwright.domain.hashing import json_text
@@ -77,7 +79,7 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
     return 0
 
 
-def _show_verdicts(verdicts: list[dict[str, Any]], console: Console) -> None:
+def _show_verdicts(verdicts: Sequence[Report], console: Console) -> None:
     """Show what the critic ruled, and why, with what it noticed of each step in its last verdict."""
     for verdict in verdicts:
         console.print(views.label("verdict", f"{verdict['verdict']}: {verdict['reason']}"))
@@ -88,7 +90,7 @@ def _show_verdicts(verdicts: list[dict[str, Any]], console: Console) -> None:
             console.print(views.label("score", f"{score['step_id']:<4} {noticed}"))
 
 
-def _show_effects(run: dict[str, Any], console: Console) -> None:
+def _show_effects(run: Report, console: Console) -> None:
     """Show the effects of a run, and how those that it left in doubt are decided."""
     for effect in run["effects"]:
         detail = f"key {effect['key'][:16]}… {effect['error'] or ''}"
@@ -112,17 +114,18 @@ def show_events(thread: str, workspace: Path, as_json: bool) -> int:
     return 0
 
 
-def recorded_events(settings: Settings, run_id: str) -> list[dict[str, Any]]:
+def recorded_events(settings: Settings, run_id: str) -> list[RunEvent]:
     """Read the events of a run from its journal, in order."""
     named = ("seq", "ts", "run_id", "thread_id", "type")
     rows = open_store(settings).query("SELECT * FROM journal WHERE run_id = ? ORDER BY seq", (run_id,))
     return [{"v": 1, **{name: row[name] for name in named}, "data": json.loads(row["data"])} for row in rows]
 
 
-def find_run(settings: Settings, thread: str) -> dict[str, Any]:
+def find_run(settings: Settings, thread: str) -> RunRow:
     """Find a run by its id, or the newest of a thread. Raises RunError when there is none."""
     query = "SELECT * FROM runs WHERE run_id = :id OR thread_id = :id ORDER BY rowid DESC LIMIT 1"
-    for row in open_store(settings).query(query, {"id": thread}):
+    row: RunRow
+    for row in read_rows(settings, query, {"id": thread}):
         return row
     if in_checkpoints(settings.store_folder, thread):
         cause = f"thread {thread} is in checkpoints.db and not in planwright.db, which is older"
@@ -135,7 +138,7 @@ def known_thread(workspace: Path, thread: str | None) -> str | None:
     return None if thread is None else str(find_run(load(workspace), thread)["thread_id"])
 
 
-def find_gate(settings: Settings, which: str | None) -> dict[str, Any]:
+def find_gate(settings: Settings, which: str | None) -> GateRow:
     """Find the gate an answer is for. Raises GateError when that is none or not exactly one."""
     rows = open_gates(settings, which)
     if len(rows) == 1:
@@ -151,26 +154,26 @@ def find_gate(settings: Settings, which: str | None) -> dict[str, Any]:
     raise GateError(f"{count:,} gates are open: {ids}", "name one: planwright approve GATE")
 
 
-def open_gates(settings: Settings, which: str | None) -> list[dict[str, Any]]:
+def open_gates(settings: Settings, which: str | None) -> list[GateRow]:
     """List the gates that are named, by id or by thread, at most five; the open ones when none is."""
     query = f"SELECT * FROM gates WHERE gate_id IN (SELECT gate_id {_NAMED} LIMIT 5) ORDER BY rowid"
-    return list(open_store(settings).query(query, {"id": which}))
+    return list(read_rows(settings, query, {"id": which}))
 
 
 def _count_open(settings: Settings, which: str | None) -> int:
     return int(next(open_store(settings).query(f"SELECT count(*) AS count {_NAMED}", {"id": which}))["count"])
 
 
-def find_plan(settings: Settings, run_id: str, plan_hash: str) -> dict[str, Any]:
+def find_plan(settings: Settings, run_id: str, plan_hash: str) -> Report:
     """Read a plan on record. Raises RunError when it is not there."""
     query = "SELECT plan FROM plans WHERE run_id = ? AND plan_hash = ?"
     for row in open_store(settings).query(query, (run_id, plan_hash)):
-        plan: dict[str, Any] = json.loads(row["plan"])
+        plan: Report = json.loads(row["plan"])
         return plan
     raise RunError(f"run {run_id} has no such plan on record", f"look at it: planwright show {run_id}")
 
 
-def report(settings: Settings, run_id: str) -> dict[str, Any]:
+def report(settings: Settings, run_id: str) -> Report:
     """Gather all that is recorded of a run."""
     database = open_store(settings)
     run = next(database.query("SELECT * FROM runs WHERE run_id = ?", (run_id,)))
@@ -217,7 +220,7 @@ def report(settings: Settings, run_id: str) -> dict[str, Any]:
     }
 
 
-def _verdicts(database: Database, run_id: str) -> list[dict[str, Any]]:
+def _verdicts(database: Database, run_id: str) -> list[Report]:
     """Read the verdicts over a run, oldest first; a store that no newer version has written to has none."""
     if "verdicts" not in database.table_names():
         return []
@@ -236,7 +239,7 @@ def _newest(database: Database, run_id: str, kind: str, key: str = "%") -> Any:
     return next((json.loads(row["data"]) for row in database.query(query, (run_id, kind, key))), None)
 
 
-def _source(database: Database, run_id: str) -> dict[str, Any]:
+def _source(database: Database, run_id: str) -> Report:
     """Tell which run a run was forked from or undoes; and which runs were begun to undo it."""
     if not {"forks", "compensations"} <= set(
         database.table_names()

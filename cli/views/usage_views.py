@@ -13,6 +13,7 @@ from rich.table import Table
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, open_store
 from planwright.cli.views.paging import Page
+from planwright.cli.views.rows import Report
 from planwright.domain.windows import day_of, month_of
 from planwright.settings.settings import Settings, load
 
@@ -57,7 +58,7 @@ def show_usage(by: By, workspace: Path, page: Page, as_json: bool) -> int:
     return 0
 
 
-def usage_of(settings: Settings, by: By, now: datetime) -> dict[str, Any]:
+def usage_of(settings: Settings, by: By, now: datetime) -> Report:
     """Sum up what is recorded. A cost is in micro-cents; what nobody priced is counted beside it.
 
     `reservations` are those of calls that are being made, and of calls whose process died.
@@ -87,9 +88,9 @@ def usage_of(settings: Settings, by: By, now: datetime) -> dict[str, Any]:
     return {"by": by, "rows": rows, "limits": limits, "reservations": held}
 
 
-def _limits(settings: Settings, database: Any, tenant: str, provider: str, now: datetime) -> list[Any]:
+def _limits(settings: Settings, database: Any, tenant: str, provider: str, now: datetime) -> list[Report]:
     """Say how the limits of a provider stand now for a tenant."""
-    within, limits = settings.providers[provider], []
+    within, limits = settings.providers[provider], list[Report]()
     most = None if within.monthly_cost is None else int(within.monthly_cost * views.MICRO_CENTS_PER_DOLLAR)
     kinds = (
         ("daily_tokens", "tokens", within.daily_tokens, day_of(now)),
@@ -108,7 +109,7 @@ def _limits(settings: Settings, database: Any, tenant: str, provider: str, now: 
     return limits
 
 
-def _table(by: By, rows: Sequence[dict[str, Any]]) -> Table:
+def _table(by: By, rows: Sequence[Report]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column(by, no_wrap=True)
     named = ["model_calls", "tool_calls", "tokens", "cost", "unpriced", "reserved"]
@@ -123,7 +124,7 @@ def _table(by: By, rows: Sequence[dict[str, Any]]) -> Table:
     return table
 
 
-def _limit(limit: dict[str, Any]) -> str:
+def _limit(limit: Report) -> str:
     used, most, left = (views.amount(limit["unit"], limit[name]) for name in ("used", "of", "left"))
     tenant = "" if limit["tenant"] == "default" else f" of tenant {limit['tenant']}"
     unpriced = limit["unpriced"] if limit["unit"] == "cost" else 0

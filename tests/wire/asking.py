@@ -34,7 +34,7 @@ class Ended:
 
     status: str
     answer: str
-    record: dict[str, Any]
+    record: Mapping[str, Any]
     events: list[dict[str, Any]]
 
     def of(self, kind: str) -> list[dict[str, Any]]:

@@ -84,4 +84,5 @@ def test_an_editor_shows_what_a_step_asks_of_its_model() -> None:
     )
     step = {"id": "s1", "capability": "agent", "description": "", "params": {}, "after": []}
     written = plan_for_editor(plan.model_dump(mode="json"), {"goal": "g", "steps": [step]}, "gate_1")
-    assert parse_plan(written)["steps"][0]["model_hint"] == {"requires_code": "preferred"}
+    edited: Any = parse_plan(written)
+    assert edited["steps"][0]["model_hint"] == {"requires_code": "preferred"}

@@ -16,6 +16,7 @@ from rich.segment import Segment
 
 from planwright.cli.session.frame import frame, left_behind
 from planwright.cli.session.run_view import RunView, fold, resumed_view, with_answer_piece
+from planwright.cli.views.rows import RunEvent
 from planwright.cli.views.run_views import recorded_events
 from planwright.graph.building import build_graph
 from planwright.settings.agents import RunBudgetSettings
@@ -53,7 +54,7 @@ def planned(*steps: dict[str, Any]) -> RunView:
     return follow(RunView(), event("run_start"), verified, event("plan_start"))
 
 
-def follow(board: RunView, *events: dict[str, Any]) -> RunView:
+def follow(board: RunView, *events: RunEvent) -> RunView:
     for told in events:
         board = fold(board, told)
     return board
