@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from planwright.cli.commands import agents, db, delegations, forks, mcp, memory, policy, respond, runs, usage
-from planwright.cli.commands.option_groups import Interaction, RunProfile, grouped
+from planwright.cli.commands.option_groups import Interaction, ProfileOptions, grouped
 from planwright.cli.commands.options import (
     HERE,
     Agent,
@@ -58,7 +58,7 @@ def run(
         str | None, typer.Option("--thread", "--continue", help="Go on with this thread.")
     ] = None,
     *,
-    profile: RunProfile,
+    profile: ProfileOptions,
     interaction: Interaction,
 ) -> None:
     """Plan a request, ask for approval, run it and print the answer."""

@@ -27,7 +27,7 @@ class Interaction:
 
 
 @dataclass(frozen=True)
-class RunProfile:
+class ProfileOptions:
     """Who does a run, and how."""
 
     agent: Agent = None
