@@ -30,10 +30,11 @@ THEME = TerminalTheme(
         *((88, 166, 255), (188, 140, 255), (57, 197, 207), (177, 186, 196)),
     ],
 )
-_ENVIRONMENT = {"PATH": os.defpath, "TERM": "xterm-256color", "LOGNAME": "ada"}
+_ENVIRONMENT = {"PATH": os.defpath, "TERM": "xterm-256color"}
 # As rich draws it, but for fonts from elsewhere: any monospaced font does.
 FRAME = """\
-<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-label="planwright demo">
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img"
+ aria-label="planwright demo">
 <style>
 .{unique_id}-matrix {{ font-family: monospace; font-size: {char_height}px; line-height: {line_height}px }}
 .{unique_id}-title {{ font: 600 18px sans-serif }}

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
 from planwright.settings.settings import load
+from tests.docs.pages import block
 from tests.wire.asking import LISTING, ask
 from tests.wire.conftest import Serve
 from tests.wire.scripted_server import says
 
 pytestmark = pytest.mark.enable_socket
-README = Path(__file__).parents[2] / "README.md"
 
 
 def test_the_local_model_of_the_readme_serves(
     workspace: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    blocks = re.findall(r"```toml\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
-    (block,) = (block for block in blocks if "[providers.local]" in block)
-    assert block.count("\n") < 10
+    provider = block("toml", "README.md", "[providers.local]")
+    assert provider.count("\n") < 10
     server = serve(says(LISTING), says("Four tickets."))
-    settings = block.replace("http://127.0.0.1:8000/v1", server.base_url)
+    settings = provider.replace("http://127.0.0.1:8000/v1", server.base_url)
     (workspace / "planwright.toml").write_text(f"{settings}\n[planning]\nmode = 'always'\n", "utf-8")
     monkeypatch.setenv("LOCAL_KEY", "the key")
     assert ask(load(workspace)).answer == "Four tickets."

@@ -1,10 +1,8 @@
-"""The documents say what is true: the drawn graph is the graph, and the README's Python runs."""
+"""What the README shows is true when somebody does it: Python, a capability, a policy, an MCP server."""
 
 from __future__ import annotations
 
 import os
-import re
-import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -12,21 +10,17 @@ from typing import Any
 
 from planwright.graph import RunContext, open_agent
 from tests.conftest import McpServers
+from tests.docs.pages import block
 from tests.patience import PATIENCE_S
 
-ROOT = Path(__file__).parent.parent
-
-
-def test_the_drawn_graph_is_the_graph() -> None:
-    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    drawing = runpy.run_path(str(ROOT / "docs" / "draw_graph.py"))["drawing"]
-    assert drawing() in page, "run: make docs"
+README = "README.md"
+MCP = "docs/guides/mcp.md"
 
 
 def test_the_python_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
-    block = _blocks("python")[0]
+    code = block("python", README, "open_agent")
     done = subprocess.run(
-        [sys.executable, "-c", block],
+        [sys.executable, "-c", code],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -40,8 +34,8 @@ def test_the_python_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
 
 
 def test_the_capability_of_the_readme_stops_at_its_own_gate(tmp_path: Path) -> None:
-    (tmp_path / "payments.py").write_text(_blocks("python")[1], "utf-8")
-    (tmp_path / "planwright.toml").write_text(_blocks("toml")[-1], "utf-8")
+    (tmp_path / "payments.py").write_text(block("python", README, "@capability"), "utf-8")
+    (tmp_path / "planwright.toml").write_text(block("toml", README, "[capabilities]"), "utf-8")
     command = [sys.executable, "-m", "planwright.cli.main", "run", "Refund order A-7 with amount 12.50"]
     done = subprocess.run(
         command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=False
@@ -51,9 +45,9 @@ def test_the_capability_of_the_readme_stops_at_its_own_gate(tmp_path: Path) -> N
 
 
 def test_the_policy_of_the_readme_is_followed(tmp_path: Path) -> None:
-    (block,) = (block for block in _blocks("toml") if "[[rule]]" in block)
-    assert block.count("\n") < 10
-    (tmp_path / "policy.toml").write_text(block, "utf-8")
+    rules = block("toml", README, "[[rule]]")
+    assert rules.count("\n") < 10
+    (tmp_path / "policy.toml").write_text(rules, "utf-8")
     agent = open_agent(tmp_path)
     try:
         answers = [_planned(agent, f"Save hello to {path}") for path in ("notes/todo.md", "todo.md")]
@@ -72,12 +66,8 @@ def _planned(agent: Any, request: str) -> tuple[str, str]:
     return output["status"], output["answer"]
 
 
-def test_the_mcp_server_of_the_readme_is_plugged_in(tmp_path: Path, mcp_servers: McpServers) -> None:
-    (entry,), (settings,) = (
-        [block for block in _blocks(kind) if mark in block]
-        for kind, mark in (("json", '"time"'), ("toml", "[mcp.time]"))
-    )
-    (commands,) = (block for block in _blocks("sh") if "planwright mcp" in block)
+def test_the_mcp_server_of_the_guide_is_plugged_in(tmp_path: Path, mcp_servers: McpServers) -> None:
+    entry, settings, commands = (block(language, MCP) for language in ("json", "toml", "sh"))
     assert entry.count("\n") + settings.count("\n") + commands.count("\n") < 20
     (tmp_path / ".mcp.json").write_text(entry, "utf-8")
     (tmp_path / "planwright.toml").write_text(settings, "utf-8")
@@ -96,8 +86,3 @@ def test_the_mcp_server_of_the_readme_is_plugged_in(tmp_path: Path, mcp_servers:
     assert "mcp.time.tools.get_current_time.mode" in done.stdout
     assert "time.convert_time" not in done.stdout
     assert '"required": [\n      "timezone"' in done.stdout
-
-
-def _blocks(language: str) -> list[str]:
-    text = (ROOT / "README.md").read_text("utf-8")
-    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)

@@ -1,0 +1,101 @@
+"""Every command in README and guides is one that the program knows; those of the first hour are played."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+import typer
+
+from planwright.cli.main import app
+from planwright.demo.workspace import write_workspace
+from tests.cli.desk import Desk
+from tests.docs.pages import PAGES, ROOT, blocks
+
+# What else stands in blocks of the shell, and why it is not tried here.
+OTHERS = {
+    "make demo": "the demo has a test of its own; make sets up an environment",
+    ". .venv/bin/activate": "tests run in that environment",
+    "cd planwright-demo": "tests stand in a workspace",
+    "pip install '.[studio]'": "installed already",
+}
+
+
+def lines() -> Iterator[tuple[str, list[str]]]:
+    """List the commands of the blocks of the shell, without remarks."""
+    for block in blocks("sh"):
+        for line in block.text.splitlines():
+            if words := shlex.split(line, comments=True):
+                yield block.place, words
+
+
+def inline() -> Iterator[tuple[str, list[str]]]:
+    """List the commands in sentences that are whole: with an argument, and nothing left out."""
+    for page in PAGES:
+        prose = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+        for command in re.findall(r"`(planwright [^`]*)`", prose):
+            yield f"{page.relative_to(ROOT)}: {command}", shlex.split(command)
+
+
+def test_every_other_line_of_the_shell_is_listed() -> None:
+    others = {shlex.join(words) for _, words in lines() if words[0] != "planwright"}
+    assert others == {shlex.join(shlex.split(line)) for line in OTHERS}
+
+
+@pytest.mark.parametrize("source", [lines, inline])
+def test_the_program_knows_every_command(source: object) -> None:
+    assert callable(source)
+    refused = []
+    for place, words in source():
+        if words[0] == "planwright" and (why := _refusal(words[1:])):
+            refused.append(f"{place}: {shlex.join(words)}: {why}")
+    assert refused == []
+
+
+def _refusal(words: list[str]) -> str:
+    """Read a command line as the program does, and run nothing. Returns what is wrong, or an empty text."""
+    command: click.Command = typer.main.get_command(app)
+    try:
+        while isinstance(command, click.Group):
+            name, *words = words or [""]
+            if name not in command.commands:
+                return f"there is no command {name!r}"
+            command = command.commands[name]
+        command.make_context("planwright", words)
+    except click.exceptions.NoArgsIsHelpError:
+        return ""
+    except click.ClickException as error:
+        return "" if isinstance(error, click.MissingParameter) else error.format_message()
+    return ""
+
+
+def test_the_first_hour_of_the_readme(tmp_path: Path) -> None:
+    write_workspace(tmp_path / "planwright-demo")
+    desk = Desk(tmp_path / "planwright-demo")
+    text = {shlex.join(words): words[1:] for place, words in lines() if place.startswith("README.md")}
+    played = [command for command in text if command.startswith("planwright run")]
+    assert len(played) == 2
+    assert desk.run(*text[played[0]]).code == 0
+    assert desk.run(*text[played[1]]).code == 3
+    assert "gate_" in desk.run("ls", "--waiting").stdout
+    assert desk.run("approve").code == 0
+    assert (desk.folder / "summary.md").read_text("utf-8")
+    ((thread,),) = desk.rows("SELECT thread_id FROM runs ORDER BY rowid DESC LIMIT 1")
+    for line in ("show THREAD", "undo THREAD --look", "resume THREAD", "events THREAD", "checkpoints THREAD"):
+        assert desk.run(*line.replace("THREAD", thread).split()).code == 0, line
+    assert desk.run("doctor").code == 0
+
+
+def test_the_commands_that_only_look(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    desk.settings('[agents.reader]\ntools = ["files.read"]\n')
+    looks = (
+        *("memory proposals", "memory ls", "rules ls", "delegations ls", "db check", "agents ls"),
+        *("agents show reader", "policy check", "policy explain files.write", "usage", "mcp ls"),
+    )
+    assert desk.run("run", "What tickets are open?").code == 0
+    assert {look: desk.run(*look.split()).code for look in looks} == dict.fromkeys(looks, 0)
