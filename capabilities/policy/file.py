@@ -219,7 +219,8 @@ def _rule(entry: _Entry, path: Path, lines: dict[str, int], number: int) -> Rule
     try:
         condition = compile_condition(entry.when) if entry.when is not None else None
     except ValueError as error:
-        raise SetupError(f"{_at(path, lines, 'when')}: `when`: {error}", "see docs/guides/policy.md") from error
+        where = _at(path, lines, "when")
+        raise SetupError(f"{where}: `when`: {error}", "see docs/guides/policy.md") from error
     return Rule(
         where=f"{path.name}:{line}" if line else f"{path.name} rule {number + 1}",
         match=entry.match,

@@ -60,9 +60,7 @@ def test_servers_and_chains_are_read(block: Block, tmp_path: Path) -> None:
 def test_the_modules_of_all_pages_are_loaded_together(tmp_path: Path) -> None:
     modules = [block for block in blocks("python") if "@capability" in block.text]
     names = [name for block in modules for name in re.findall(r'@capability\(\s*"([\w.]+)"', block.text)]
-    texts = {
-        block.text: f"module_{number}" for number, block in enumerate(modules)
-    }  # one block is there twice
+    texts = {block.text: f"module_{number}" for number, block in enumerate(modules)}
     for text, name in texts.items():
         (tmp_path / f"{name}.py").write_text(text, "utf-8")
     (tmp_path / "planwright.toml").write_text(f"[capabilities]\nmodules = {[*texts.values()]}\n", "utf-8")
