@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator
 
 from benchmarks.simulated_worker import Stage, Worker
-from planwright.checkpoints.budgets import Amount
+from planwright.checkpoints.budget_usage import Amount, BudgetedCall
 from planwright.domain.errors import BudgetExceeded
 from planwright.domain.windows import day_of
 from planwright.settings.agents import RunBudgetSettings
@@ -32,15 +32,10 @@ async def _spend(stage: Stage, worker: Worker) -> None:
         stage.days.add(str(day_of(world.clock())))
         try:
             reservation = await budgets.reserve(
-                "spender",
-                TENANT,
-                PROVIDER,
-                "model",
-                Amount(CALL),
+                BudgetedCall("spender", TENANT, PROVIDER, "model", Amount(CALL), lasts_s=LASTS_S),
                 RunBudgetSettings(),
                 world.clock(),
                 within=within,
-                lasts_s=LASTS_S,
             )
         except BudgetExceeded:
             stage.count("over budget")

@@ -17,7 +17,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Literal
 
-from planwright.checkpoints.budgets import Amount, Budgets
+from planwright.checkpoints.budget_usage import Amount, BudgetedCall
+from planwright.checkpoints.budgets import Budgets
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.limits import MICRO_CENTS_PER_DOLLAR
 from planwright.checkpoints.migrations import MIGRATIONS
@@ -81,7 +82,10 @@ async def reserve(budgets: Budgets, kind: Kind, most: int, worst: int, at: datet
     limits = RunBudgetSettings(tokens=most) if kind == "run tokens" else RunBudgetSettings()
     try:
         return await budgets.reserve(
-            RUN, TENANT, PROVIDER, "model", amount(kind, worst), limits, at, within=within(kind, most)
+            BudgetedCall(RUN, TENANT, PROVIDER, "model", amount(kind, worst)),
+            limits,
+            at,
+            within=within(kind, most),
         )
     except BudgetExceeded:
         return None

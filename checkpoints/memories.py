@@ -27,6 +27,11 @@ class Memory(BaseModel):
     created_at: str
     """When it was remembered, in ISO 8601."""
 
+    @classmethod
+    def new(cls, id_: str, text: str, tags: list[str], at: datetime) -> Memory:
+        """Make the memory of a text that is remembered now."""
+        return cls(id=id_, text=text, tags=tags, created_at=at.isoformat(timespec="seconds"))
+
 
 class Memories:
     """A tenant's memories."""
@@ -34,24 +39,14 @@ class Memories:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def write(
-        self,
-        id_: str,
-        tenant: str,
-        run_id: str,
-        text: str,
-        tags: list[str],
-        at: datetime,
-        lease: Lease | None = None,
-    ) -> Memory:
-        """Remember a text under an id; the same id again changes nothing."""
-        memory = Memory(id=id_, text=text, tags=tags, created_at=at.isoformat(timespec="seconds"))
+    async def write(self, memory: Memory, tenant: str, run_id: str, lease: Lease | None = None) -> Memory:
+        """Remember a text under the id of its memory; the same id again changes nothing."""
 
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(
                 "INSERT OR IGNORE INTO memories (id, tenant, run_id, text, tags, created_at)"
                 " VALUES (?,?,?,?,?,?)",
-                (id_, tenant, run_id, text, json.dumps(tags), memory.created_at),
+                (memory.id, tenant, run_id, memory.text, json.dumps(memory.tags), memory.created_at),
             )
 
         await self._database.run("memory", held(lease, job))

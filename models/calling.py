@@ -13,7 +13,8 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.runnables import Runnable
 
-from planwright.checkpoints.budgets import Amount, Budgets
+from planwright.checkpoints.budget_usage import Amount, BudgetedCall
+from planwright.checkpoints.budgets import Budgets
 from planwright.domain.clock import Timer
 from planwright.domain.errors import (
     ModelError,
@@ -217,19 +218,9 @@ class Models:
         worst_cost = worst_price(route, estimate, call.max_tokens, prices)
         worst = Amount(estimate + call.max_tokens, cost=worst_cost)
         now, lease, limits = invocation.clock, invocation.lease, invocation.profile.limits
-        reservation = await self._budgets.reserve(
-            lease.run_id,
-            lease.tenant,
-            route.provider,
-            "model",
-            worst,
-            limits,
-            now(),
-            lanes=call.lanes,
-            within=provider,
-            lasts_s=2 * call.timeout_s,
-            lease=lease,
-        )
+        names = (lease.run_id, lease.tenant, route.provider)
+        budgeted = BudgetedCall(*names, "model", worst, call.lanes, lasts_s=2 * call.timeout_s)
+        reservation = await self._budgets.reserve(budgeted, limits, now(), within=provider, lease=lease)
         started = invocation.seconds()
         try:
             reply = await self._invoke(call, route, with_key)

@@ -14,7 +14,7 @@ from langchain_core.messages.utils import count_tokens_approximately
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.budgets import Spent
+from planwright.checkpoints.budget_usage import Spent
 from planwright.checkpoints.limits import Unit, micro_cents, say
 from planwright.domain.plan import Plan, VerifiedStep
 from planwright.domain.results import Finding, StepResult

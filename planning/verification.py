@@ -10,7 +10,7 @@ from planwright.capabilities.gateway.pins import pin_now
 from planwright.capabilities.policy.consent import judge
 from planwright.capabilities.policy.decide import evidence
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.budgets import Spent
+from planwright.checkpoints.budget_usage import Spent
 from planwright.domain.plan import DELEGATE, Plan, PlanStep, VerifiedStep
 from planwright.domain.results import Finding, StepResult
 from planwright.domain.risk import at_least, highest_risk, looser

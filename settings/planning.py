@@ -13,7 +13,7 @@ class PlanningSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     mode: PlanningMode = "auto"
-    """When requests are planned: all, none, or those that are complex."""
+    """Which requests are planned: all, none, the complex ones, or those a model chooses."""
     threshold: int = 3
     """Points from which a request is complex by mode `auto`."""
     max_steps: int = Field(20, ge=1, le=1000)

@@ -68,7 +68,8 @@ async def write(
 ) -> Memory:
     """Remember a fact for later conversations."""
     id_ = f"mem_{call.idempotency_key[:12]}"
-    return await call.memories.write(id_, call.tenant, call.run_id, text, tags, call.now(), call.lease)
+    memory = Memory.new(id_, text, tags, call.now())
+    return await call.memories.write(memory, call.tenant, call.run_id, call.lease)
 
 
 @capability(

@@ -24,7 +24,7 @@ from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.gateway.step_gates import check_step_gates
 from planwright.capabilities.policy.consent import Judgement, judge
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.budgets import Amount
+from planwright.checkpoints.budget_usage import Amount, BudgetedCall
 from planwright.checkpoints.consent.approvers import check_approvals
 from planwright.checkpoints.consent.gate import gate_id
 from planwright.checkpoints.effects.kept_effects import NEW, Past
@@ -250,19 +250,9 @@ class Gateway:
         limits = site.profile.limits
         if limits.tool_calls is None and not site.lanes:
             return
-        now, one_call = self.call_context.now(), Amount(calls=1)
-        await self._stores.budgets.reserve(
-            site.lease.run_id,
-            site.lease.tenant,
-            name,
-            "tool",
-            one_call,
-            limits,
-            now,
-            key,
-            lanes=site.lanes,
-            lease=site.lease,
-        )
+        lease, now = site.lease, self.call_context.now()
+        call = BudgetedCall(lease.run_id, lease.tenant, name, "tool", Amount(calls=1), site.lanes)
+        await self._stores.budgets.reserve(call, limits, now, id_=key, lease=lease)
 
     async def _recorded(self, call: EffectCall, attempts: CallAttempts, site: CallSite) -> JsonValue:
         """Run an effect between its intent and its record, or answer from the record."""

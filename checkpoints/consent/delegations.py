@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -18,6 +19,16 @@ from planwright.domain.errors import SetupError
 from planwright.domain.risk import Risk, at_least
 
 FILE_NAME = "delegations.jsonl"
+
+
+@dataclass(frozen=True)
+class Period:
+    """From when until when a delegation covers calls."""
+
+    since: datetime
+    """First moment at which it covers a call, in UTC."""
+    until: datetime
+    """First moment at which it covers none any more, in UTC."""
 
 
 class Delegation(FileLine):
@@ -81,8 +92,7 @@ class Delegations:
         capabilities: Sequence[str],
         max_risk: Risk,
         by: str,
-        now: datetime,
-        until: datetime,
+        period: Period,
         *,
         tenant: str = "default",
         reason: str = "",
@@ -94,8 +104,8 @@ class Delegations:
             max_risk=max_risk,
             tenant=tenant,
             issued_by=by,
-            issued_at=now,
-            expires_at=until,
+            issued_at=period.since,
+            expires_at=period.until,
             reason=reason,
         )
         self._file.append([issued])

@@ -10,7 +10,7 @@ import json
 import sqlite3
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from typing import Literal
 
@@ -18,11 +18,12 @@ from pydantic import JsonValue
 
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.effects.doubts import doubt_refusal
+from planwright.checkpoints.effects.effect_limits import refuse_more_effects
 from planwright.checkpoints.effects.kept_effects import NEW, Call, Past, claim, left_of, past_of
 from planwright.checkpoints.effects.undone import UNANSWERED
 from planwright.checkpoints.ownership.fencing import held
 from planwright.checkpoints.ownership.owners import living_sender
-from planwright.domain.errors import BudgetExceeded, CapabilityForbidden, LedgerConflict
+from planwright.domain.errors import CapabilityForbidden, LedgerConflict
 from planwright.domain.hashing import canonical_json, sha256
 from planwright.domain.lease import Lease
 from planwright.domain.results import StepResult
@@ -247,7 +248,8 @@ def _intend(
         if not call.again and past_of(connection, call.place) != NEW:
             cause = f"{call.capability} was done with these arguments before in this run"
             raise CapabilityForbidden(cause, "a person has to say that it is done again")
-        _refuse_more(connection, call, at, limits)
+        if call.undo_key is None:  # a person approved the plan of an undoing, effect by effect
+            refuse_more_effects(connection, call.lease.run_id, call.unasked, at, limits)
         connection.execute(
             "INSERT INTO effects (key, tenant, thread_id, run_id, step_uid, attempt, ordinal, capability,"
             " effect, args_hash, args, status, intended_at, unasked, owner, first_key)"
@@ -272,32 +274,3 @@ def _recorded(row: sqlite3.Row, sender: str = "") -> Recorded:
     result = json.loads(row["result"]) if row["result"] else None
     error, code = row["error"] or "", row["code"] or ""
     return Recorded(row["status"], fresh=False, result=result, error=error, sender=sender, code=code)
-
-
-def _refuse_more(
-    connection: sqlite3.Connection, call: EffectCall, at: datetime, limits: RunBudgetSettings
-) -> None:
-    """Raise BudgetExceeded when a run, or a minute without a person, has had all its effects."""
-    if call.undo_key is not None:
-        return  # a person approved the plan of an undoing, effect by effect
-    query = "SELECT count(*) FROM effects WHERE run_id = ?"
-    had = connection.execute(query, (call.lease.run_id,)).fetchone()[0] if limits.effects is not None else 0
-    if limits.effects is not None and had >= limits.effects:
-        raise _too_many(limits, "effects", f"the run has had {had} effects")
-    if limits.effects_per_minute is None or not call.unasked:
-        return
-    since = (at - timedelta(minutes=1)).isoformat()
-    had = connection.execute(
-        f"{query} AND unasked AND intended_at > ?", (call.lease.run_id, since)
-    ).fetchone()[0]
-    if had >= limits.effects_per_minute:
-        raise _too_many(limits, "effects_per_minute", f"{had} effects in a minute, and nobody was asked")
-
-
-def _too_many(limits: RunBudgetSettings, name: str, cause: str) -> BudgetExceeded:
-    setting = limits.setting(name)
-    return BudgetExceeded(
-        setting,
-        f"{cause}; {setting} allows {getattr(limits, name)}",
-        f"raise {setting} in planwright.toml, then run again",
-    )

@@ -12,7 +12,7 @@ from pathlib import Path
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.mcp.servers import open_servers
 from planwright.capabilities.registry import load_registry
-from planwright.checkpoints.consent.delegations import Delegation, Delegations
+from planwright.checkpoints.consent.delegations import Delegation, Delegations, Period
 from planwright.cli.commands.option_groups import DelegationTerms
 from planwright.cli.views import rendering as views
 from planwright.domain.errors import SetupError
@@ -40,7 +40,7 @@ def issue_delegation(names: list[str], terms: DelegationTerms, workspace: Path, 
     now = datetime.now(UTC)
     until = now + timedelta(hours=terms.hours)
     issued = Delegations(settings.store_folder).issue(
-        names, terms.max_risk, login_name(), now, until, tenant=terms.tenant, reason=terms.reason
+        names, terms.max_risk, login_name(), Period(now, until), tenant=terms.tenant, reason=terms.reason
     )
     if as_json:
         print(issued.model_dump_json(indent=2))

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from langchain_core.messages import AIMessage
 
-from planwright.checkpoints.budgets import Amount
+from planwright.checkpoints.budget_usage import Amount
 from planwright.checkpoints.limits import MICRO_CENTS_PER_DOLLAR
 from planwright.domain.errors import ModelError, ModelInterrupted
 from planwright.settings.provider_budget import PriceSettings

@@ -11,7 +11,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.messages.utils import count_tokens_approximately
 
-from planwright.checkpoints.budgets import Amount, Budgets
+from planwright.checkpoints.budget_usage import Amount, BudgetedCall
+from planwright.checkpoints.budgets import Budgets
 from planwright.domain.errors import ModelError, ModelUnavailable
 from planwright.models.failover.classify import classify
 from planwright.models.json_reply import read_json
@@ -76,10 +77,9 @@ class Probe:
         route, provider = route_of(self._name, self._provider), self._provider
         sent = count_tokens_approximately([JSON], tools=[TOOL])
         worst = Amount(sent + TOKENS, cost=worst_price(route, sent, TOKENS, provider.prices))
-        run, now = f"probe_{self._name}", self._now()
-        reservation = await self._budgets.reserve(
-            run, "default", self._name, "model", worst, RunBudgetSettings(), now, within=provider
-        )
+        budgeted = BudgetedCall(f"probe_{self._name}", "default", self._name, "model", worst)
+        now, limits = self._now(), RunBudgetSettings()
+        reservation = await self._budgets.reserve(budgeted, limits, now, within=provider)
         try:
             async with asyncio.timeout(TIMEOUT_S):
                 wrong = await call()

@@ -15,7 +15,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
 
-from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR, Amount, Budgets
+from planwright.checkpoints.budget_usage import Amount, BudgetedCall
+from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR, Budgets
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.domain.errors import BudgetExceeded, ProviderBudgetExceeded
@@ -95,11 +96,7 @@ class Spending(RuleBasedStateMachine):
         fits_run = not tokens or self.tokens_of_run(run) + tokens <= OF_RUN
         fits_provider = (not tokens or today + tokens <= DAILY) and (not cost or month + cost <= MONTHLY)
         asked = self.budgets.reserve(
-            run,
-            tenant,
-            provider,
-            "model",
-            Amount(tokens, cost=cost),
+            BudgetedCall(run, tenant, provider, "model", Amount(tokens, cost=cost)),
             RunBudgetSettings(tokens=OF_RUN),
             self.now,
             within=WITHIN,

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR, Amount, Budgets, Spent
+from planwright.checkpoints.budget_usage import Amount, BudgetedCall, Spent
+from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR, Budgets
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.domain.errors import BudgetExceeded
@@ -36,7 +37,7 @@ def budgets(tmp_path: Path) -> Iterator[Budgets]:
 async def reserve(
     budgets: Budgets, amount: Amount, within: RunBudgetSettings, run_id: str = "run_1", at: datetime = NOW
 ) -> str:
-    return await budgets.reserve(run_id, "acme", "openai", "model", amount, within, at)
+    return await budgets.reserve(BudgetedCall(run_id, "acme", "openai", "model", amount), within, at)
 
 
 def test_8_threads_on_2_stores_with_50_reservations_each_never_overspend(tmp_path: Path) -> None:
@@ -125,7 +126,8 @@ async def test_a_reservation_that_nobody_settles_expires(budgets: Budgets) -> No
 async def test_a_reservation_is_kept_for_as_long_as_its_call_may_last(budgets: Budgets) -> None:
     within = limits(tokens=100)
     all_of_it = Amount(tokens=100)
-    await budgets.reserve("run_1", "acme", "slow", "model", all_of_it, within, NOW, lasts_s=2 * TTL)
+    slow = BudgetedCall("run_1", "acme", "slow", "model", all_of_it, lasts_s=2 * TTL)
+    await budgets.reserve(slow, within, NOW)
     with pytest.raises(BudgetExceeded):
         await reserve(budgets, all_of_it, within, at=NOW + timedelta(seconds=2 * TTL - 1))
     assert await reserve(budgets, all_of_it, within, at=NOW + timedelta(seconds=2 * TTL))

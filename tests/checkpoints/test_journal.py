@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 import pytest
 from langgraph.checkpoint.base import empty_checkpoint
 
+from planwright.checkpoints.memories import Memory
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.saver import LEASE_KEY
 from planwright.checkpoints.stores import Stores
@@ -67,7 +68,7 @@ async def test_an_event_that_was_only_queued_is_there_when_a_later_write_is(
 ) -> None:
     for number in range(1, 21):
         stores.journal.append(event(number), f"key:{number}", lease)
-    await stores.memories.write("m1", "acme", "run_1", "a later write", [], NOW)
+    await stores.memories.write(Memory.new("m1", "a later write", [], NOW), "acme", "run_1")
     with sqlite3.connect(stores.database.path) as reader:
         assert reader.execute("SELECT count(*) FROM journal").fetchone() == (20,)
     reader.close()

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from planwright.checkpoints.memories import Memories
+from planwright.checkpoints.memories import Memories, Memory
 from planwright.checkpoints.stores import Stores, open_stores
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -37,7 +37,7 @@ async def fill(memories: Memories) -> None:
         ("m3", "acme", "Zürich: parking is in the Straße behind", []),
         ("m4", "other", "The Berlin office of somebody else", []),
     ):
-        await memories.write(id_, tenant, "run_1", text, tags, NOW)
+        await memories.write(Memory.new(id_, text, tags, NOW), tenant, "run_1")
 
 
 @pytest.mark.parametrize("query", ODD, ids=lambda query: ascii(query[:12]))
@@ -97,15 +97,15 @@ async def test_without_words_the_newest_come_first(memories: Memories) -> None:
 
 
 async def test_the_same_id_again_changes_nothing(stores: Stores) -> None:
-    await stores.memories.write("m1", "acme", "run_1", "first", ["a"], NOW)
-    await stores.memories.write("m1", "acme", "run_1", "second", [], NOW)
+    await stores.memories.write(Memory.new("m1", "first", ["a"], NOW), "acme", "run_1")
+    await stores.memories.write(Memory.new("m1", "second", [], NOW), "acme", "run_1")
     (found,) = await stores.memories.search("first second", "acme", 5)
     assert (found.text, found.tags, found.created_at) == ("first", ["a"], "2026-11-21T12:00:00+00:00")
 
 
 async def test_a_forgotten_memory_is_gone_from_the_index_too(stores: Stores) -> None:
     for id_, text in (("m1", "The alarm code is 1234"), ("m2", "The alarm rings at six")):
-        await stores.memories.write(id_, "acme", "run_1", text, ["alarm"], NOW)
+        await stores.memories.write(Memory.new(id_, text, ["alarm"], NOW), "acme", "run_1")
     assert await stores.memories.forget("m1", "acme", "run_2", "key-1", NOW)
     assert [found.id for found in await stores.memories.search("code 1234 alarm", "acme", 5)] == ["m2"]
     look = "SELECT count(*) FROM memories_fts WHERE memories_fts MATCH '1234'"
@@ -115,7 +115,7 @@ async def test_a_forgotten_memory_is_gone_from_the_index_too(stores: Stores) -> 
 
 
 async def test_only_ones_own_memory_is_forgotten_and_once(stores: Stores) -> None:
-    await stores.memories.write("m1", "acme", "run_1", "The alarm code is 1234", [], NOW)
+    await stores.memories.write(Memory.new("m1", "The alarm code is 1234", [], NOW), "acme", "run_1")
     assert not await stores.memories.forget("m1", "other", "run_2", "key-1", NOW)
     assert await stores.memories.forget("m1", "acme", "run_2", "key-2", NOW)
     assert not await stores.memories.forget("m1", "acme", "run_2", "key-3", NOW)

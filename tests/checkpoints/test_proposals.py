@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from planwright.checkpoints.memories import Memory
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import RunError
 from planwright.domain.lease import Lease
@@ -43,7 +44,7 @@ def memory_id(text: str) -> str:
 
 
 async def remember(stores: Stores, text: str, run: str = "run_9", tenant: str = "acme") -> None:
-    await stores.memories.write(memory_id(text), tenant, run, text, [], NOW)
+    await stores.memories.write(Memory.new(memory_id(text), text, [], NOW), tenant, run)
 
 
 async def test_a_proposal_names_its_run_its_thread_and_what_was_said(stores: Stores) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR, Amount, Budgets
+from planwright.checkpoints.budget_usage import Amount, BudgetedCall
+from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR, Budgets
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.domain.errors import BudgetExceeded, ProviderBudgetExceeded
@@ -47,7 +48,9 @@ async def reserve(
     run_limits: RunBudgetSettings | None = None,
 ) -> str:
     chosen = run_limits or RunBudgetSettings()
-    return await budgets.reserve(run, tenant, provider, "model", amount, chosen, at, within=within)
+    return await budgets.reserve(
+        BudgetedCall(run, tenant, provider, "model", amount), chosen, at, within=within
+    )
 
 
 async def use(budgets: Budgets, amount: Amount, at: datetime = NOW, **more: str) -> None:
@@ -142,7 +145,7 @@ async def test_an_unknown_price_is_let_through_where_only_tokens_are_limited(bud
 
 async def test_a_call_of_a_capability_has_no_price_and_no_provider(budgets: Budgets) -> None:
     one, run = Amount(calls=1), RunBudgetSettings.model_validate({"cost": 0})
-    assert await budgets.reserve("run_1", "acme", "files.read", "tool", one, run, NOW)
+    assert await budgets.reserve(BudgetedCall("run_1", "acme", "files.read", "tool", one), run, NOW)
 
 
 async def test_the_limit_of_a_run_ends_it_before_its_provider_is_benched(budgets: Budgets) -> None:
@@ -224,7 +227,7 @@ async def test_a_reservation_counts_until_it_expires(budgets: Budgets) -> None:
 
 async def test_calls_of_capabilities_are_no_tokens_of_a_provider(budgets: Budgets) -> None:
     await budgets.reserve(
-        "run_1", "acme", "local", "tool", Amount(tokens=100, calls=1), RunBudgetSettings(), NOW
+        BudgetedCall("run_1", "acme", "local", "tool", Amount(tokens=100, calls=1)), RunBudgetSettings(), NOW
     )
     assert await fits(budgets, Amount(tokens=100, cost=0), HUNDRED, NOW)
 

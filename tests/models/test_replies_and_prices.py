@@ -8,7 +8,8 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import ValidationError
 
-from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR, Amount
+from planwright.checkpoints.budget_usage import Amount
+from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR
 from planwright.domain.errors import (
     ModelError,
     ModelInterrupted,

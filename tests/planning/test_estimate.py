@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planwright.checkpoints.budgets import Spent
+from planwright.checkpoints.budget_usage import Spent
 from planwright.cli.views.rendering import model_use_text
 from planwright.planning.estimate import Estimate, in_all, over_budget
 from planwright.settings.profile import RunLimits

@@ -12,6 +12,7 @@ from langchain_core.runnables import Runnable
 from langgraph.types import Command
 from pydantic import Field
 
+from planwright.checkpoints.memories import Memory
 from planwright.domain.errors import GateError, RunError, SetupError
 from planwright.domain.run_context import RunContext
 from planwright.models.scripted import ScriptedModel
@@ -264,7 +265,7 @@ def test_memories_reach_only_an_agent_that_may_search_them(
     model = ScriptedModel(replies=[scene.plan(scene.step("r", "work.read")), "done"])
     agent = scene.agent(model=model, agents={"reader": {"tools": tools}})
     memories, at = agent.stores.memories, datetime(2026, 1, 1, tzinfo=UTC)
-    agent.loop.call(lambda: memories.write("m1", "default", "run_0", "wipe on fridays", [], at))
+    agent.loop.call(lambda: memories.write(Memory.new("m1", "wipe on fridays", [], at), "default", "run_0"))
     ask(scene, agent)
     assert ("wipe on fridays" in model.prompts[0][1].text) is remembered
 

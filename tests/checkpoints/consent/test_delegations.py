@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from planwright.checkpoints.consent.delegations import Delegation, Delegations
+from planwright.checkpoints.consent.delegations import Delegation, Delegations, Period
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import Risk
 
@@ -16,7 +16,9 @@ LATER = NOW + timedelta(hours=2)
 
 
 def issued(folder: Path, *names: str, max_risk: Risk = "High") -> Delegation:
-    return Delegations(folder).issue(names or ("pay.*",), max_risk, "ada@desk", NOW, LATER, reason="invoices")
+    return Delegations(folder).issue(
+        names or ("pay.*",), max_risk, "ada@desk", Period(NOW, LATER), reason="invoices"
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,4 +69,4 @@ def test_a_line_that_is_none_delegates_nothing(tmp_path: Path, line: str) -> Non
 
 def test_times_without_a_zone_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="timezone"):
-        Delegations(tmp_path).issue(["pay.*"], "High", "ada", NOW.replace(tzinfo=None), LATER)
+        Delegations(tmp_path).issue(["pay.*"], "High", "ada", Period(NOW.replace(tzinfo=None), LATER))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from planwright.checkpoints.budgets import Amount
+from planwright.checkpoints.budget_usage import Amount, BudgetedCall
 from planwright.checkpoints.records import Records, open_records
 from planwright.checkpoints.runs import Run
 from planwright.cli.views.paging import Page
@@ -60,7 +60,9 @@ async def _fill(records: Records) -> None:
     ) -> None:
         at = NOW - timedelta(days=days_ago)
         amount = Amount(tokens, cost=cost)
-        kept = await records.budgets.reserve(run, tenant, provider, "model", amount, RunBudgetSettings(), at)
+        kept = await records.budgets.reserve(
+            BudgetedCall(run, tenant, provider, "model", amount), RunBudgetSettings(), at
+        )
         if settled:
             await records.budgets.settle(kept, amount)
 
