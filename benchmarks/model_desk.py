@@ -17,6 +17,7 @@ from planwright.checkpoints.records import open_records
 from planwright.checkpoints.runs import Run
 from planwright.domain.run_context import RunContext
 from planwright.models.calling import Models
+from planwright.models.model_calls import ChatPrompt
 from planwright.models.providers.router import Router
 from planwright.settings.profile import in_force
 from planwright.settings.settings import load
@@ -59,12 +60,9 @@ class Desk:
         async def chat(_: object) -> AIMessage:
             return await self.models.chat(
                 self.router.route(),
-                [*earlier, HumanMessage(f"request {number}")],
+                ChatPrompt("agent", [*earlier, HumanMessage(f"request {number}")], [TOOL], timeout_s),
                 self.invocation,
                 f"{number}.{turn}",
-                role="agent",
-                tools=[TOOL],
-                timeout_s=timeout_s,
             )
 
         reading = {"callbacks": [_Reader()]} if streams else {}

@@ -39,6 +39,13 @@ class Limit:
     """Day or month that it counts in; None for a run's."""
 
     @property
+    def provider_window(self) -> Window:
+        """The day or month that it counts in. Raises ValueError for a limit of a run, which has none."""
+        if self.window is None:
+            raise ValueError(f"{self.setting} counts over a whole run: it has no window")
+        return self.window
+
+    @property
     def left(self) -> int:
         """What may still be used."""
         return max(0, self.most - self.used)
@@ -98,17 +105,17 @@ def unpriced(provider: str, setting: str) -> ProviderBudgetExceeded:
 
 def standing(limit: Limit) -> str:
     """Say how much of a provider's limit is used."""
-    assert limit.window is not None
+    window = limit.provider_window
     return (
-        f"provider {limit.provider} may use {say(limit.unit, limit.most)} a {limit.window.period}:"
-        f" {say(limit.unit, limit.used)} used in {limit.window.name} (UTC)"
+        f"provider {limit.provider} may use {say(limit.unit, limit.most)} a {window.period}:"
+        f" {say(limit.unit, limit.used)} used in {window.name} (UTC)"
     )
 
 
 def waiting(limit: Limit) -> str:
     """Say what lets a provider serve again."""
-    assert limit.window is not None
-    return f"wait until {limit.window.end} 00:00 UTC, or raise {limit.setting} in planwright.toml"
+    end = limit.provider_window.end
+    return f"wait until {end} 00:00 UTC, or raise {limit.setting} in planwright.toml"
 
 
 def micro_cents(dollars: Decimal) -> int:

@@ -9,8 +9,9 @@ from pydantic import JsonValue
 from planwright.domain.errors import LimitExceeded, ModelError
 from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import RubricAnswer
-from planwright.models.calling import Models, Prompt
+from planwright.models.calling import Models
 from planwright.models.json_reply import read_json
+from planwright.models.model_calls import Prompt
 from planwright.prompts import as_data, render
 from planwright.state.agent_state import ModelRoute
 from planwright.state.invocation import Invocation

@@ -33,9 +33,10 @@ from planwright.domain.hashing import sha256
 from planwright.domain.plan import CLOSING, DELEGATE, Plan, PlanStep, VerifiedStep
 from planwright.domain.results import StepResult
 from planwright.domain.risk import MODES, RISKS, at_least
-from planwright.models.calling import Models, Prompt
+from planwright.models.calling import Models
 from planwright.models.conversation.call_arguments import flaw_of
 from planwright.models.json_reply import read_json
+from planwright.models.model_calls import Prompt
 from planwright.prompts import as_data, render
 from planwright.settings.approval import ApprovalSettings
 from planwright.settings.settings import Settings

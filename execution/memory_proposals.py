@@ -15,8 +15,9 @@ from planwright.checkpoints.memories import Memories
 from planwright.domain.errors import LimitExceeded, ModelError, ModelOutputInvalid, SetupError
 from planwright.domain.memory_proposal import Candidate
 from planwright.domain.own_words import exact_words, holds, may_be_kept, own_words, speaks_of_user
-from planwright.models.calling import Models, Prompt
+from planwright.models.calling import Models
 from planwright.models.json_reply import read_json
+from planwright.models.model_calls import Prompt
 from planwright.models.offline.remembering import spoken
 from planwright.prompts import as_data, render
 from planwright.security.redaction.redactor import Redactor

@@ -38,7 +38,8 @@ class Bounded(httpx.AsyncHTTPTransport):
                 f"provider {self._provider} sends its replies compressed, though it was asked not to",
                 f"switch that off behind providers.{self._provider}.base_url",
             )
-        assert isinstance(response.stream, httpx.AsyncByteStream)
+        if not isinstance(response.stream, httpx.AsyncByteStream):
+            raise TypeError("the transport replied with a stream that cannot be read asynchronously")
         streams = response.headers.get("content-type", "").lower().startswith("text/event-stream")
         response.stream = _Bounded(response.stream, self._provider, streams)
         return response

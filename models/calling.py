@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.runnables import Runnable
 
@@ -27,11 +27,12 @@ from planwright.domain.errors import (
 from planwright.models.budget_warnings import warn
 from planwright.models.failover.classify import classify
 from planwright.models.failover.failover import Failover
+from planwright.models.model_calls import ChatPrompt, ModelCall, Prompt
 from planwright.models.providers.pricing import estimated_reply_tokens, price, used_in_vain, worst_price
 from planwright.models.providers.router import Router
 from planwright.models.replies.bridge_stream import BridgeStream
 from planwright.models.replies.stream_watch import StreamWatch
-from planwright.models.replies.structured import OutputMode, OutputModes, Schema, answered, asking
+from planwright.models.replies.structured import OutputModes, answered, asking
 from planwright.models.replies.tool_bridge import in_words, new_nonce, read_calls
 from planwright.models.replies.truncated import why_unfinished
 from planwright.models.roles import SERVED_BY, can_read
@@ -42,52 +43,7 @@ from planwright.state.invocation import Invocation
 from planwright.state.loop_budget import LoopBudget
 
 T = TypeVar("T")
-MAX_TOKENS = 4096
 LONGEST_WAIT_S = 60
-
-
-@dataclass(frozen=True)
-class Prompt:
-    """What a role is told, and what it is to work on."""
-
-    role: str
-    """Who asks, such as `planner` or `respond`; it chooses the model and names the call in events."""
-    system: str
-    """What the role is told, as the system message."""
-    user: str
-    """What it is to work on, as the user's message."""
-    schema: Schema | None = None
-    """JSON schema of the answer; None for an answer in words."""
-    aloud: bool = False
-    """Whether the reply is streamed to the user."""
-    timeout_s: float = 60
-    """Seconds that one reply may take."""
-    max_tokens: int = MAX_TOKENS
-    """Most tokens of the reply."""
-    temperature: float | None = None
-    """Temperature that is asked for; None for that of the provider."""
-
-
-@dataclass(frozen=True)
-class _Call:
-    """One call as it is made, at whichever provider."""
-
-    role: str
-    messages: list[AnyMessage]
-    """Messages that are sent."""
-    timeout_s: float
-    schema: Schema | None = None
-    way: OutputMode = "text"
-    """How an answer by schema is asked for."""
-    aloud: bool = True
-    max_tokens: int = MAX_TOKENS
-    temperature: float | None = None
-    tools: Sequence[dict[str, Any]] = ()
-    """Tools that the model may call, as the provider spells them; empty for none."""
-    lanes: Sequence[LoopBudget] = ()
-    """Limits of the lanes that the call is made in, from the outermost."""
-    place: Mapping[str, Any] | None = None
-    """Node as whose words the reply is streamed; None for the present one."""
 
 
 class Models:
@@ -122,7 +78,7 @@ class Models:
         Raises BudgetExceeded before the call; ModelError, once nobody else may be asked, after it
         (ModelOutputInvalid for JSON that was cut off, ModelInterrupted for an answer that was).
         """
-        call = _Call(
+        call = ModelCall(
             role=prompt.role,
             messages=[SystemMessage(prompt.system), HumanMessage(prompt.user)],
             timeout_s=prompt.timeout_s,
@@ -142,22 +98,24 @@ class Models:
     async def chat(
         self,
         route: ModelRoute,
-        messages: list[AnyMessage],
+        prompt: ChatPrompt,
         invocation: Invocation,
         key: str,
-        *,
-        role: str,
-        tools: Sequence[dict[str, Any]] = (),
         lanes: Sequence[LoopBudget] = (),
-        timeout_s: float = 120,
-        place: Mapping[str, Any] | None = None,
     ) -> AIMessage:
         """Ask a model that may call tools, within the budgets of its lanes, and return its whole reply.
 
         What tools returned is fenced. Raises as `complete` does. While it comes in, `stream_mode="messages"`
-        yields it from here, or from the node that `place` names.
+        yields it from here, or from the node that its `place` names.
         """
-        call = _Call(role, self._fences.around(messages), timeout_s, tools=tools, lanes=lanes, place=place)
+        call = ModelCall(
+            prompt.role,
+            self._fences.around(prompt.messages),
+            prompt.timeout_s,
+            tools=prompt.tools,
+            lanes=lanes,
+            place=prompt.place,
+        )
         return await self._serve(call, route, invocation, key)
 
     async def persist(self, ask: Callable[[int], Awaitable[T]]) -> T:
@@ -173,7 +131,7 @@ class Models:
                 backoff = 0.25 * self._planner.backoff ** (failures - 1)
                 await asyncio.sleep(max(backoff, min(error.retry_after, LONGEST_WAIT_S)))
 
-    async def _serve(self, call: _Call, route: ModelRoute, invocation: Invocation, key: str) -> AIMessage:
+    async def _serve(self, call: ModelCall, route: ModelRoute, invocation: Invocation, key: str) -> AIMessage:
         """Make a call at the provider of a route, or of the call's role, or at the next that can."""
         route = self._of_role(call, route)
         calls, events = invocation.calls[key], itertools.count()
@@ -199,7 +157,7 @@ class Models:
 
         return await self._failover.serve(self.router.successors(route), attempt, tell, self._deadline_s)
 
-    def _of_role(self, call: _Call, route: ModelRoute) -> ModelRoute:
+    def _of_role(self, call: ModelCall, route: ModelRoute) -> ModelRoute:
         """Choose who makes a call: the model of its role, unless the call is too long for it."""
         role = SERVED_BY.get(call.role)
         if role is None or (named := self.router.role(role, route)) is None:
@@ -208,7 +166,7 @@ class Models:
         return named if can_read(named, route, size) else route
 
     async def _spend(
-        self, call: _Call, route: ModelRoute, with_key: int, invocation: Invocation, key: str
+        self, call: ModelCall, route: ModelRoute, with_key: int, invocation: Invocation, key: str
     ) -> AIMessage:
         """Reserve, call, settle and tell."""
         invocation.check_time()
@@ -242,7 +200,7 @@ class Models:
         await warn(self._budgets, invocation, route.provider, provider)
         return reply
 
-    async def _invoke(self, call: _Call, route: ModelRoute, with_key: int) -> AIMessage:
+    async def _invoke(self, call: ModelCall, route: ModelRoute, with_key: int) -> AIMessage:
         """Make one call. Raises what its failure is classified as."""
         provider = self.router.provider(route)
         chat_model = self.router.chat_model(route, with_key)
@@ -280,7 +238,7 @@ class Models:
         )
 
 
-def _options(call: _Call) -> dict[str, Any]:
+def _options(call: ModelCall) -> dict[str, Any]:
     """Spell what a call asks for beside its messages."""
     options: dict[str, Any] = {"max_tokens": call.max_tokens}
     if call.temperature is not None:

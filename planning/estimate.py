@@ -18,7 +18,7 @@ from planwright.checkpoints.budget_usage import Spent
 from planwright.checkpoints.limits import Unit, micro_cents, say
 from planwright.domain.plan import Plan, VerifiedStep
 from planwright.domain.results import Finding, StepResult
-from planwright.models.calling import MAX_TOKENS
+from planwright.models.model_calls import MAX_TOKENS
 from planwright.models.providers.matching import Providers, prices_of, step_route
 from planwright.models.providers.pricing import price, worst_price
 from planwright.models.roles import serving

@@ -115,7 +115,8 @@ def rules_of(gate: Gate) -> list[AllowRule]:
 
 def _rule(gate: Gate, call: Mapping[str, JsonValue], scope: ApprovalScope, number: int) -> AllowRule:
     args = call.get("args")
-    assert isinstance(args, Mapping)
+    if not isinstance(args, Mapping):
+        raise TypeError(f"the card of gate {gate.gate_id} shows a call without arguments")
     exact = {name: ArgumentRule(equals=value) for name, value in args.items()}
     free = free_in(call) if scope.scope == "run" and not scope.args else ()
     suffix = f"_{number}" if number else ""

@@ -10,7 +10,8 @@ from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.runnables import RunnableConfig
 
 from planwright.domain.errors import ContextOverflow, LimitExceeded, ModelError, SetupError
-from planwright.models.calling import Models, Prompt
+from planwright.models.calling import Models
+from planwright.models.model_calls import Prompt
 from planwright.prompts import as_data, render
 from planwright.settings.context import ContextSettings
 from planwright.state.agent_state import AgentState, AgentUpdate, ModelRoute

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from planwright.domain.errors import LimitExceeded, ModelError, SetupError
-from planwright.models.calling import Models, Prompt
+from planwright.models.calling import Models
+from planwright.models.model_calls import Prompt
 from planwright.prompts import render
 from planwright.state.agent_state import ModelRoute
 from planwright.state.invocation import Invocation

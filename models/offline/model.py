@@ -57,7 +57,8 @@ class OfflineModel(BaseChatModel):
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         whole = self._generate(messages, stop, run_manager, **kwargs).generations[0].message
-        assert isinstance(whole, AIMessage)
+        if not isinstance(whole, AIMessage):
+            raise TypeError(f"a model replies with an AIMessage, not with a {type(whole).__name__}")
         chunk = AIMessageChunk(
             content=whole.content,
             usage_metadata=whole.usage_metadata,

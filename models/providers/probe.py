@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage
 from langchain_core.messages.utils import count_tokens_approximately
 
 from planwright.checkpoints.budget_usage import Amount, BudgetedCall
@@ -106,7 +105,6 @@ class Probe:
     async def _shapes(self, model: BaseChatModel, way: str) -> str:
         shaped, form = asking(model, "json_schema" if way == "json_schema" else "json_mode", "probe", SCHEMA)
         reply = await shaped.ainvoke(JSON, max_tokens=TOKENS, **form)
-        assert isinstance(reply, AIMessage)
         value, repaired = read_json(reply.text)
         return "" if "word" in value and not repaired else "its answer does not follow the form"
 

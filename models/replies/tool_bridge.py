@@ -53,10 +53,9 @@ def in_words(
     """Spell a conversation for a model that knows no tools: its calls and their results become text."""
     functions = [tool["function"] for tool in tools]
     instructions = render("tool_bridge", nonce=nonce, tools=canonical_json(functions))
-    first, *rest = messages if messages and isinstance(messages[0], SystemMessage) else [None, *messages]
+    first = messages[0] if messages and isinstance(messages[0], SystemMessage) else None
     spelled: list[AnyMessage] = [SystemMessage(f"{first.text}\n\n{instructions}" if first else instructions)]
-    for message in rest:
-        assert message is not None
+    for message in messages[1:] if first else messages:
         if isinstance(message, ToolMessage):
             result = f'<tool_result nonce="{nonce}">{escaped(message.text)}</tool_result>'
             if isinstance(spelled[-1], HumanMessage) and spelled[-1].text.startswith("<tool_result "):

@@ -11,8 +11,9 @@ from planwright.domain.errors import ContextOverflow, LimitExceeded, ModelError,
 from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import RunStatus, StepResult
 from planwright.execution.recorded_result import full_output
-from planwright.models.calling import Models, Prompt
+from planwright.models.calling import Models
 from planwright.models.conversation.final_text import NOTHING, part
+from planwright.models.model_calls import Prompt
 from planwright.models.offline.answering import answer_from_results
 from planwright.nodes.closing.score import final_status
 from planwright.prompts import as_data, render

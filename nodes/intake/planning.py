@@ -8,7 +8,8 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.domain.errors import LimitExceeded, ModelError, SetupError
 from planwright.domain.run_context import PlanningMode
-from planwright.models.calling import Models, Prompt
+from planwright.models.calling import Models
+from planwright.models.model_calls import Prompt
 from planwright.prompts import render
 from planwright.settings.planning import PlanningSettings
 from planwright.state.agent_state import AgentState, AgentUpdate, PlanningDecision

@@ -18,6 +18,7 @@ from planwright.models.conversation.final_text import closing_words, part
 from planwright.models.conversation.history import normalise, repair
 from planwright.models.conversation.shortening import Shortening
 from planwright.models.conversation.truncation import offered_whole
+from planwright.models.model_calls import ChatPrompt
 from planwright.planning.taint import Taint
 from planwright.prompts import instructed
 from planwright.state.compaction import visible_messages
@@ -52,10 +53,9 @@ def llm_invoker(
         if not fitted and shortening.needed(prompt, loop.route, wire):
             return {"crowded": True}
         place = invocation.front if loop.lane == "main" else None
+        chat = ChatPrompt("agent", prompt, wire, place=place)
         try:
-            reply = await models.chat(
-                loop.route, prompt, invocation, key, role="agent", tools=wire, lanes=loop.budgets, place=place
-            )
+            reply = await models.chat(loop.route, chat, invocation, key, loop.budgets)
         except ContextOverflow as error:
             return {"outcome": without_reply(error)} if fitted else {"crowded": True}
         except (LimitExceeded, ModelError, SetupError) as error:

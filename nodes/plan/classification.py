@@ -14,8 +14,9 @@ from planwright.capabilities.registry import ALWAYS, Registry
 from planwright.domain.errors import LimitExceeded, ModelError, SetupError
 from planwright.domain.plan import CLOSING
 from planwright.domain.results import Finding
-from planwright.models.calling import Models, Prompt
+from planwright.models.calling import Models
 from planwright.models.json_reply import read_json
+from planwright.models.model_calls import Prompt
 from planwright.prompts import as_data, render
 from planwright.state.agent_state import AgentState, AgentUpdate, Attempts
 from planwright.state.invocation import Invocation, invocation_of

@@ -19,8 +19,9 @@ from planwright.domain.errors import FeedbackUnheard, ModelError, ModelOutputInv
 from planwright.domain.hashing import canonical_json
 from planwright.domain.plan import CLOSING, DELEGATE, WHOLE, Plan
 from planwright.domain.plan_reading import read_plan
-from planwright.models.calling import Models, Prompt
+from planwright.models.calling import Models
 from planwright.models.json_reply import read_value
+from planwright.models.model_calls import Prompt
 from planwright.models.providers.matching import on_offer
 from planwright.nodes.plan.task_extraction import history
 from planwright.planning.reply_schema import PLAN_FORM

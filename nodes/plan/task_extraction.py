@@ -8,8 +8,9 @@ from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
 
 from planwright.checkpoints.memories import Memories
-from planwright.models.calling import Models, Prompt
+from planwright.models.calling import Models
 from planwright.models.json_reply import read_json
+from planwright.models.model_calls import Prompt
 from planwright.prompts import as_data, render
 from planwright.state.agent_state import AgentState, AgentUpdate, Task
 from planwright.state.compaction import visible_messages

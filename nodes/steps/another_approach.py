@@ -12,7 +12,8 @@ from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import StepResult
 from planwright.execution.alternative import NONE, SUGGEST_S
 from planwright.execution.step_runner import StepRunner
-from planwright.models.calling import Models, Prompt
+from planwright.models.calling import Models
+from planwright.models.model_calls import Prompt
 from planwright.planning.step_identity import earlier_uids
 from planwright.prompts import as_data, render
 from planwright.settings.execution import AlternativeSettings
