@@ -68,7 +68,7 @@ class Invocation:
     """Names of the events that the run has sent, in every invocation, so that none is sent twice."""
     calls: defaultdict[str, Iterator[int]] = field(default_factory=lambda: defaultdict(itertools.count))
     """Counters of the model calls made under one key, so that each gets a name of its own."""
-    writer: Callable[[Any], None] | None = None
+    writer: Callable[[object], None] | None = None
     """Custom stream of an outer node, for the subgraph below it; None to use LangGraph's own."""
     front: Mapping[str, object] = field(default_factory=dict)
     """Place of the node as whose words a model in the subgraph streams; empty outside of one."""

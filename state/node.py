@@ -33,7 +33,7 @@ def ended_by(error: LimitExceeded) -> Literal["budget_exceeded", "timeout"]:
     return "timeout" if isinstance(error, TimeLimit) else "budget_exceeded"
 
 
-def describe(nodes: Mapping[str, StateNodeSpec[Any, Any]], factories: Mapping[str, Any]) -> None:
+def describe(nodes: Mapping[str, StateNodeSpec[Any, Any]], factories: Mapping[str, object]) -> None:
     """Let Studio show what each node does: in the words of its factory, which has the node's name."""
     for name, node in nodes.items():
         node.metadata = {"description": inspect.getdoc(factories[name])}
