@@ -76,7 +76,10 @@ def destroy(name: str, call: CallContext, text: str = "") -> Done:
 
 
 def transferred(name: str, call: CallContext) -> Done | None:
-    if (call.settings.workspace / "down").exists():
+    down = call.settings.workspace / "down"
+    if down.exists():
+        if down.read_text(encoding="utf-8") == "once":
+            down.unlink()
         raise CapabilityUnavailable("the receiver is down")
     note(call, f"looked for {name}")
     known = name in (call.settings.workspace / "done.log").read_text(encoding="utf-8").splitlines()

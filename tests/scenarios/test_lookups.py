@@ -52,9 +52,7 @@ def test_a_person_is_asked_where_the_receiver_cannot_tell(scene: Scene) -> None:
 
 def test_a_receiver_that_comes_back_is_asked_in_time(scene: Scene) -> None:
     agent = killed(scene, "after s1")
-    (scene.workspace / "down").touch()
-    for entry in agent.stream(None, scene.config, stream_mode="custom"):
-        if entry["type"] == "effect_lookup":
-            (scene.workspace / "down").unlink(missing_ok=True)
+    (scene.workspace / "down").write_text("once", "utf-8")
+    scene.recover(agent)
     assert lookups(scene) == [("s1", "unknown"), ("s1", "found")]
     assert scene.done.count("s1") == 1
