@@ -20,7 +20,7 @@ from planwright.checkpoints.consent.gates import Gates
 from planwright.domain.chain import Chain
 from planwright.domain.errors import GateError
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import StepGate, VerifiedStep
+from planwright.domain.verified_step import StepGate, VerifiedStep
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation
 

@@ -10,10 +10,11 @@ from pydantic import JsonValue
 from planwright.approvals.cards import Card, card_steps
 from planwright.approvals.lookalikes import lookalikes
 from planwright.domain.doubt import Doubt
-from planwright.domain.plan import Plan, PlanStep, PolicyEvidence, VerifiedStep
+from planwright.domain.plan import Plan, PlanStep
 from planwright.domain.references import has_reference
 from planwright.domain.results import StepResult
 from planwright.domain.risk import highest_risk
+from planwright.domain.verified_step import PolicyEvidence, VerifiedStep
 from planwright.planning.step_gates import NOT_BOUND
 from planwright.state.agent_state import StepTask
 

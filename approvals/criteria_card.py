@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from planwright.approvals.cards import Card, card_steps
-from planwright.domain.plan import VerifiedStep
+from planwright.domain.verified_step import VerifiedStep
 
 
 def with_criteria(card: Card, checked: Sequence[VerifiedStep], *, judged: bool) -> Card:

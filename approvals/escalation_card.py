@@ -10,9 +10,9 @@ from planwright.approvals.cards import Card
 from planwright.critic.ruling import why
 from planwright.domain.doubt import Doubt
 from planwright.domain.hashing import json_text
-from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import RunVerdict, StepResult, StepScore
 from planwright.domain.risk import highest_risk
+from planwright.domain.verified_step import VerifiedStep
 
 PREVIEW = 300
 

@@ -185,7 +185,7 @@ def planted(mutation: Planted) -> Iterator[None]:
 
 
 def _turned_round() -> Callable[..., Any]:
-    from planwright.domain.cascade import cascade_decision
+    from planwright.domain.schedule import cascade_decision
 
     return lambda needs, results, cascade: cascade_decision(
         needs, results, "partial" if cascade == "skip" else "skip"

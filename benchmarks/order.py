@@ -35,9 +35,10 @@ from planwright.checkpoints.stores import open_stores
 from planwright.domain.clock import utc_now
 from planwright.domain.errors import CapabilityError
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import Plan, VerifiedStep
+from planwright.domain.plan import Plan
 from planwright.domain.references import resolve, step_references
 from planwright.domain.run_context import RunContext
+from planwright.domain.verified_step import VerifiedStep
 from planwright.graph.building import build_graph
 from planwright.graph.call_context import open_call_context
 from planwright.models.scripted import ScriptedModel

@@ -18,8 +18,9 @@ from planwright.checkpoints.runs import Run, begin_run, run_of
 from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.errors import RunError
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import Plan, VerifiedStep
+from planwright.domain.plan import Plan
 from planwright.domain.results import StepResult
+from planwright.domain.verified_step import VerifiedStep
 
 _PLAN = """SELECT plan, checked, gate_id FROM plans
     WHERE run_id = :run AND kind = 'plan' AND (:hash IS NULL OR plan_hash = :hash)

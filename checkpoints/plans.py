@@ -19,7 +19,8 @@ from planwright.checkpoints.ownership.fencing import held
 from planwright.domain.errors import RunError
 from planwright.domain.hashing import canonical_json, sha256
 from planwright.domain.lease import Lease
-from planwright.domain.plan import Plan, VerifiedStep
+from planwright.domain.plan import Plan
+from planwright.domain.verified_step import VerifiedStep
 
 PlanKind = Literal["plan", "calls", "alternative", "chain", "memory"]
 

@@ -30,13 +30,14 @@ from pydantic import BaseModel
 from planwright.checkpoints.tags import NAMES_BEFORE_TAGS, TAG_OF, TAGS
 from planwright.domain import plan, results
 from planwright.domain.errors import SetupError
+from planwright.domain.verified_step import VerifiedStep
 
 EXT_TAGGED = 64  # LangGraph counts its own codes from 0
 _CODES = frozenset(
     (EXT_CONSTRUCTOR_SINGLE_ARG, EXT_CONSTRUCTOR_POS_ARGS, EXT_CONSTRUCTOR_KW_ARGS, EXT_PYDANTIC_V2)
 )
 _PLAIN = frozenset(("null", "empty", "bytes", "bytearray", "msgpack"))
-_LASTING = (plan.Plan, plan.VerifiedStep, results.StepResult)
+_LASTING = (plan.Plan, VerifiedStep, results.StepResult)
 MOST_KEPT = 1024
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
-from planwright.domain import plan, results
+from planwright.domain import plan, results, verified_step
 from planwright.state import agent_state as state
 from planwright.state import chain_state, compaction, loop_state
 
@@ -17,7 +17,7 @@ TAGS: Mapping[str, type[BaseModel]] = {
     "plan": plan.Plan,
     "plan_step": plan.PlanStep,
     "criterion": plan.Criterion,
-    "checked_step": plan.VerifiedStep,
+    "checked_step": verified_step.VerifiedStep,
     "step_result": results.StepResult,
     "step_score": results.StepScore,
     "verdict": results.RunVerdict,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from planwright.capabilities.expression import Values, compiled
-from planwright.domain.plan import VerifiedStep
+from planwright.domain.verified_step import VerifiedStep
 
 NAMES = frozenset(("output",))
 

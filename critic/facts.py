@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from planwright.domain.envelope import EffectRecord, LaneCall
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import RubricAnswer, StepResult
+from planwright.domain.verified_step import VerifiedStep
 
 
 class StepFacts(BaseModel):

@@ -11,8 +11,8 @@ from planwright.checkpoints.effects.work_records import RunWork
 from planwright.critic.facts import StepFacts
 from planwright.critic.ruling import why
 from planwright.domain.envelope import EffectRecord
-from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import RubricAnswer, RunVerdict, StepResult
+from planwright.domain.verified_step import VerifiedStep
 
 NOT_ACCEPTED = "criteria_not_met"
 

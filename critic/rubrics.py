@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pydantic import JsonValue
 
 from planwright.domain.errors import LimitExceeded, ModelError
-from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import RubricAnswer
+from planwright.domain.verified_step import VerifiedStep
 from planwright.models.calling import Models
 from planwright.models.json_reply import read_json
 from planwright.models.model_calls import Prompt

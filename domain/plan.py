@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
-from planwright.domain.chain import CREATE_CHAIN, Chain
+from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.hashing import sha256
 from planwright.domain.model_hint import HintField, ModelHint
 from planwright.domain.references import step_references
-from planwright.domain.risk import Effect, Mode, Risk
+from planwright.domain.risk import Mode, Risk
 
 Cascade = Literal["partial", "skip"]
 CLOSING = ("respond", "clarify")
@@ -40,9 +40,11 @@ class Compensation(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     capability: str = Field(validation_alias=AliasChoices("capability", "tool", "toolName"))
+    """Name of the capability that undoes; set by the plan or by the capability that is undone."""
     params: dict[str, JsonValue] = Field(
         default_factory=dict, validation_alias=AliasChoices("params", "arguments", "args")
     )
+    """Arguments of that call; texts in them may refer to the call that is undone."""
 
 
 def _criterion(value: object) -> object:
@@ -89,6 +91,7 @@ class PlanStep(BaseModel):
     context_key: str = Field("", validation_alias=AliasChoices("context_key", "contextKey"))
     """Name under which its output is published to `inputs` of later steps; "" for its id."""
     expected_output: str = Field("", validation_alias=AliasChoices("expected_output", "expectedOutput"))
+    """What the step should bring, in words, for the model that does it and for the critic; else ""."""
     success_criteria: Annotated[Criterion | None, BeforeValidator(_criterion)] = Field(
         None, validation_alias=AliasChoices("success_criteria", "successCriteria")
     )
@@ -96,15 +99,21 @@ class PlanStep(BaseModel):
     estimated_risk: Annotated[Risk, BeforeValidator(_risk_word)] = Field(
         "Low", validation_alias=AliasChoices("estimated_risk", "estimatedRisk")
     )
+    """Risk as the planner sees it; the capability's own counts where it is higher."""
     approval_mode: Mode | None = Field(None, validation_alias=AliasChoices("approval_mode", "approvalMode"))
+    """Mode that the planner takes the call for; one looser than the capability declares is a finding."""
     model_hint: HintField = Field(None, validation_alias=AliasChoices("model_hint", "modelHint"))
+    """What an agentic step asks of its model; None for no wish."""
     on_failed_dependency: Cascade | None = Field(
         None, validation_alias=AliasChoices("on_failed_dependency", "onFailedDependency")
     )
+    """Whether it runs with what is left when a step it needs brings nothing; None for as the plan says."""
     compensation: Compensation | None = None
+    """The call that undoes it, where the plan names one; None for what its capability declares."""
     timeout_s: Annotated[float | None, BeforeValidator(_no_flag)] = Field(
         None, gt=0, allow_inf_nan=False, validation_alias=AliasChoices("timeout_s", "timeoutS")
     )
+    """Most seconds that it may take; None for as long as the settings allow."""
     requires: tuple[Annotated[str, Field(min_length=1)], ...] = Field((), max_length=8)
     """The named gates of the policy that people have to open before the step begins; set by the plan."""
 
@@ -152,12 +161,17 @@ class Plan(BaseModel):
     plan_id: str = Field("", validation_alias=AliasChoices("plan_id", "id"))
     """Id of the plan, made by the planner; no part of the hash."""
     revision: int = 1
+    """Number of the plan within its run, counted from 1; no part of the hash."""
     goal: str = ""
+    """What the plan is for, in words, by the planner."""
     intent: str = ""
+    """What the planner took the request to mean; no part of the hash."""
     steps: tuple[PlanStep, ...] = ()
+    """Steps in the order in which they were written; dependencies decide when they run."""
     on_failed_dependency: Cascade = Field(
         "partial", validation_alias=AliasChoices("on_failed_dependency", "onFailedDependency")
     )
+    """What steps do that say nothing themselves when a step they need brings nothing."""
     decision_checkpoints: tuple[DecisionCheckpoint, ...] = Field(
         (), validation_alias=AliasChoices("decision_checkpoints", "decisionCheckpoints")
     )
@@ -202,99 +216,3 @@ class Plan(BaseModel):
     def work(self) -> tuple[PlanStep, ...]:
         """The steps that call a capability (all but `respond` and `clarify`)."""
         return tuple(step for step in self.steps if not step.closing)
-
-
-class PolicyEvidence(BaseModel):
-    """Which rule of which version of the policy asked about a call, who may answer, and how many must.
-
-    `undecided` when it asks only because an argument was not known yet.
-    """
-
-    model_config = ConfigDict(frozen=True)
-    rule: str
-    version: str
-    approvers: tuple[str, ...] = ()
-    quorum: int = 1
-    undecided: bool = False
-
-
-class OrderEdge(BaseModel):
-    """A step that another one follows because both use a resource, and neither needs the other's result.
-
-    `uid` is the earlier step's; `resource` is the name of what both use, as cards show it.
-    """
-
-    model_config = ConfigDict(frozen=True)
-    uid: str
-    resource: str
-
-
-class StepGate(BaseModel):
-    """A gate that people open before a step begins, and nothing else does; set by verification."""
-
-    model_config = ConfigDict(frozen=True)
-    name: str
-    """Its name in the policy, or that of the decision it stands for."""
-    approvers: tuple[str, ...] = ()
-    """Who may approve; empty for anybody."""
-    quorum: int = 1
-    """How many different people have to approve."""
-    expires_s: float | None = None
-    """How long it waits, in seconds; None for as long as other gates."""
-    reason: str = ""
-    """Why it is asked."""
-
-
-class VerifiedStep(BaseModel):
-    """What verification found out about a step that may run; `chain` is what it calls, where that is one.
-
-    `asks`: a person has to approve it, with its plan or, where it is `gated`, at a gate of its own.
-    `tainted`: its arguments may hold what others wrote. `pin` names what it calls, and the policy, as they
-    were then. `asked_with` names the reply whose one gate shows this call and others. `done_before` says
-    which run has done the like, where that is why a person is asked. `kept` is the key of the effect of this
-    run whose record counts for the step, or its own uid where it ended before: nothing is called. `follows`
-    are the steps that have to end before it begins, however they end; they are no part of its uid.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    step: PlanStep
-    """The step as planned, closed and repaired by verification."""
-    uid: str
-    """Id of the step within its run; the same for the same step after a crash."""
-    needs: tuple[str, ...]
-    """Uids of the steps whose results it needs; it is skipped where one brought none, by its cascade."""
-    effect: Effect
-    """Effect class of the call, narrowed to these arguments."""
-    mode: Mode
-    """Mode of the call, from its declaration."""
-    risk: Risk
-    """Risk of the call, narrowed to these arguments."""
-    gated: bool
-    """Whether a person decides at a gate of its own, beside that of the plan."""
-    reason: str = ""
-    """Why a person is asked, for the card; "" where nobody is."""
-    cascade: Cascade = "partial"
-    """Whether it runs with what is left when some step it needs brings nothing, or is skipped."""
-    policy: PolicyEvidence | None = None
-    """What the policy said where it asks; None where no rule did."""
-    chain: Chain | None = None
-    asks: bool = False
-    """Whether a person has to approve it, with its plan or at its own gate."""
-    tainted: bool = False
-    pin: str = ""
-    """Hash of what it calls and of the policy when it was verified; another now means verify anew."""
-    done_before: str = ""
-    kept: str = ""
-    """Idempotency key of the effect whose record counts for it, or its uid; "" where it has to be called."""
-    asked_with: str = ""
-    follows: tuple[OrderEdge, ...] = ()
-    gates: tuple[StepGate, ...] = ()
-    """The gates it has to pass, one after another, before it begins; beside its own, if it is `gated`."""
-    decisions: tuple[str, ...] = ()
-    """The decisions that its plan says are to be taken before it."""
-
-    @property
-    def gate_subject(self) -> str:
-        """What its gate is about: the call itself, or the reply that asks for several at once."""
-        return self.asked_with or self.uid

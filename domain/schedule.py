@@ -1,10 +1,16 @@
-"""The order of a plan: cycles, topological order and waves (Kahn's algorithm, from graphlib)."""
+"""The order of a plan (Kahn's algorithm, from graphlib): cycles, waves, and which steps are skipped."""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Container, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
+from typing import Literal
+
+from planwright.domain.plan import Cascade
+from planwright.domain.results import StepResult
+
+Fate = Literal["run", "skip"]
 
 
 def find_cycle(needs: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
@@ -91,3 +97,14 @@ def _lead(ancestors: list[int], earlier: int, later: int) -> None:
     for other, known in enumerate(ancestors):
         if other == later or known >> later & 1:
             ancestors[other] |= gained
+
+
+def cascade_decision(
+    needs: Sequence[str], results: Mapping[str, StepResult], cascade: Cascade
+) -> tuple[Fate, tuple[str, ...]]:
+    """Decide whether a step runs, and name the steps whose results it has to do without."""
+    missing = tuple(results[uid].step_id for uid in needs if results[uid].status != "completed")
+    if not missing:
+        return "run", ()
+    nothing_left = len(missing) == len(needs)
+    return ("skip" if cascade == "skip" or nothing_left else "run"), missing

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from planwright.domain.errors import CallRefused, CapabilityError
-from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import StepResult, StepStatus
+from planwright.domain.verified_step import VerifiedStep
 
 CANCELLED = "cancelled"
 

@@ -30,9 +30,10 @@ from planwright.domain.errors import (
     SetupError,
 )
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import CLOSING, DELEGATE, Plan, PlanStep, VerifiedStep
+from planwright.domain.plan import CLOSING, DELEGATE, Plan, PlanStep
 from planwright.domain.results import StepResult
 from planwright.domain.risk import MODES, RISKS, at_least
+from planwright.domain.verified_step import VerifiedStep
 from planwright.models.calling import Models
 from planwright.models.conversation.call_arguments import flaw_of
 from planwright.models.json_reply import read_json

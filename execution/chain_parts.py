@@ -15,8 +15,9 @@ from planwright.domain.chain import Chain
 from planwright.domain.doubt import DENIED
 from planwright.domain.errors import CapabilityRejected, RunError
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import Plan, PlanStep, VerifiedStep
+from planwright.domain.plan import Plan, PlanStep
 from planwright.domain.results import StepResult
+from planwright.domain.verified_step import VerifiedStep
 from planwright.planning.step_identity import uid_of
 from planwright.planning.taint import untrusted
 

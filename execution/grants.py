@@ -9,7 +9,8 @@ from planwright.checkpoints.consent.gates import Gates
 from planwright.checkpoints.plans import Plans
 from planwright.domain.errors import CapabilityForbidden, GateError
 from planwright.domain.lease import Lease
-from planwright.domain.plan import DELEGATE, VerifiedStep
+from planwright.domain.plan import DELEGATE
+from planwright.domain.verified_step import VerifiedStep
 from planwright.planning.step_gates import agent_args
 from planwright.state.invocation import Invocation
 from planwright.state.loop_state import LoopTask

@@ -11,9 +11,9 @@ from pydantic import JsonValue
 
 from planwright.critic.lane_rules import judge_lane
 from planwright.domain.envelope import LaneEnvelope
-from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import StepResult
 from planwright.domain.step_ends import bare_result
+from planwright.domain.verified_step import VerifiedStep
 from planwright.models.conversation.final_text import with_doubts
 from planwright.prompts import as_data, render
 from planwright.settings.settings import Settings

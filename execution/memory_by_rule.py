@@ -18,7 +18,8 @@ from planwright.domain.errors import CapabilityError, LimitExceeded
 from planwright.domain.hashing import sha256
 from planwright.domain.memory_proposal import WRITE, Proposal
 from planwright.domain.own_words import says
-from planwright.domain.plan import Plan, PlanStep, VerifiedStep
+from planwright.domain.plan import Plan, PlanStep
+from planwright.domain.verified_step import VerifiedStep
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation
 

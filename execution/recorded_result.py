@@ -13,9 +13,9 @@ from planwright.checkpoints.effects.ledger import Recorded
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import EffectInDoubt
 from planwright.domain.hashing import json_text
-from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import StepResult
 from planwright.domain.step_ends import bare_result
+from planwright.domain.verified_step import VerifiedStep
 
 
 async def completed(

@@ -14,9 +14,9 @@ from planwright.capabilities.registry import Registry
 from planwright.checkpoints.effects.doubts import Doubts
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import VerifiedStep
 from planwright.domain.references import has_reference
 from planwright.domain.results import Finding
+from planwright.domain.verified_step import VerifiedStep
 from planwright.state.loop_state import ToolCall
 
 

@@ -20,8 +20,9 @@ from planwright.checkpoints.stores import Stores
 from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import DELEGATE, PolicyEvidence, VerifiedStep
+from planwright.domain.plan import DELEGATE
 from planwright.domain.results import StepResult
+from planwright.domain.verified_step import PolicyEvidence, VerifiedStep
 from planwright.execution.step_runner import site_of
 from planwright.state.invocation import Invocation
 from planwright.state.loop_state import ToolCall

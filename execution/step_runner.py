@@ -10,7 +10,6 @@ from planwright.capabilities.gateway.attempts import CallListener
 from planwright.capabilities.gateway.call_site import CallSite
 from planwright.capabilities.gateway.gateway import Gateway
 from planwright.checkpoints.stores import Stores
-from planwright.domain.cascade import cascade_decision
 from planwright.domain.errors import (
     CapabilityChanged,
     CapabilityError,
@@ -19,11 +18,12 @@ from planwright.domain.errors import (
     RunStopped,
 )
 from planwright.domain.hashing import json_text
-from planwright.domain.plan import VerifiedStep
 from planwright.domain.references import resolve_params
 from planwright.domain.results import StepResult
 from planwright.domain.risk import Risk
+from planwright.domain.schedule import cascade_decision
 from planwright.domain.step_ends import CANCELLED, bare_result, failed
+from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.alternative import Alternative
 from planwright.execution.recorded_result import by_record, completed, full_output
 from planwright.models.budget_warnings import warn

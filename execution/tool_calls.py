@@ -23,8 +23,9 @@ from planwright.domain.errors import CapabilityRejected
 from planwright.domain.hashing import sha256
 from planwright.domain.memory_proposal import WRITE
 from planwright.domain.own_words import holds, own_words
-from planwright.domain.plan import DELEGATE, Plan, PlanStep, VerifiedStep
+from planwright.domain.plan import DELEGATE, Plan, PlanStep
 from planwright.domain.risk import Risk
+from planwright.domain.verified_step import VerifiedStep
 from planwright.models.conversation.call_arguments import flaw_of
 from planwright.planning.surface import Surface, surface_of
 from planwright.settings.profile import RunProfile

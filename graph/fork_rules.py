@@ -8,8 +8,8 @@ from langchain_core.messages import BaseMessage
 
 from planwright.checkpoints.forks import ForkSource
 from planwright.domain.errors import RunError
-from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import StepResult
+from planwright.domain.verified_step import VerifiedStep
 from planwright.planning.step_identity import step_uid
 
 

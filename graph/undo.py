@@ -22,8 +22,9 @@ from planwright.checkpoints.forks import Fork
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import CapabilityRejected, RunError
-from planwright.domain.plan import Plan, PlanStep, VerifiedStep
+from planwright.domain.plan import Plan, PlanStep
 from planwright.domain.run_context import RunContext, options_of
+from planwright.domain.verified_step import VerifiedStep
 from planwright.planning.verification import close_plan
 from planwright.state.agent_state import Task
 from planwright.state.invocation import Clock

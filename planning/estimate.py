@@ -16,8 +16,9 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.budget_usage import Spent
 from planwright.checkpoints.limits import Unit, micro_cents, say
-from planwright.domain.plan import Plan, VerifiedStep
+from planwright.domain.plan import Plan
 from planwright.domain.results import Finding, StepResult
+from planwright.domain.verified_step import VerifiedStep
 from planwright.models.model_calls import MAX_TOKENS
 from planwright.models.providers.matching import Providers, prices_of, step_route
 from planwright.models.providers.pricing import price, worst_price

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from planwright.domain.errors import SetupError
 from planwright.domain.model_hint import ModelHint
-from planwright.domain.plan import Plan, VerifiedStep
+from planwright.domain.plan import Plan
 from planwright.domain.results import Finding, StepResult
 from planwright.domain.step_ends import bare_result
+from planwright.domain.verified_step import VerifiedStep
 from planwright.models.providers.matching import Providers, open_to_hints, step_route, unmet_by
 from planwright.models.providers.router import Router
 from planwright.state.agent_state import ModelRoute, StepTask

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import StepResult
+from planwright.domain.verified_step import VerifiedStep
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.node import Node
 

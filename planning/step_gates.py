@@ -8,9 +8,10 @@ from pydantic import JsonValue
 
 from planwright.capabilities.policy.file import Policy
 from planwright.capabilities.registry import Registry
-from planwright.domain.plan import Plan, PlanStep, StepGate, VerifiedStep
+from planwright.domain.plan import Plan, PlanStep
 from planwright.domain.results import Finding
 from planwright.domain.risk import Effect
+from planwright.domain.verified_step import StepGate, VerifiedStep
 
 NOT_BOUND = "not bound: there is no decision catalog"
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import PlanStep, VerifiedStep
+from planwright.domain.plan import PlanStep
 from planwright.domain.results import StepResult
+from planwright.domain.verified_step import VerifiedStep
 
 MOST_ATTEMPTS = 100
 

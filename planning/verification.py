@@ -11,10 +11,11 @@ from planwright.capabilities.policy.consent import judge
 from planwright.capabilities.policy.decide import evidence
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.budget_usage import Spent
-from planwright.domain.plan import DELEGATE, Plan, PlanStep, VerifiedStep
+from planwright.domain.plan import DELEGATE, Plan, PlanStep
 from planwright.domain.results import Finding, StepResult
 from planwright.domain.risk import at_least, highest_risk, looser
 from planwright.domain.schedule import topological
+from planwright.domain.verified_step import VerifiedStep
 from planwright.planning.estimate import Estimate, estimate, over_budget
 from planwright.planning.model_hints import unmet_hints
 from planwright.planning.planned_chains import with_planned_chains

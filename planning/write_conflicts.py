@@ -12,9 +12,10 @@ from planwright.capabilities.registry import Registry
 from planwright.capabilities.resources import Uses, all_of, shown_name
 from planwright.capabilities.uses import uses_of, uses_of_tool
 from planwright.domain.errors import CapabilityRejected
-from planwright.domain.plan import DELEGATE, OrderEdge, Plan, PlanStep, VerifiedStep
+from planwright.domain.plan import DELEGATE, Plan, PlanStep
 from planwright.domain.results import Finding
 from planwright.domain.schedule import order_edges, topological
+from planwright.domain.verified_step import OrderEdge, VerifiedStep
 
 
 def in_order(

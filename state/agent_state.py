@@ -11,8 +11,9 @@ from typing_extensions import TypedDict
 
 from planwright.domain.errors import RunError
 from planwright.domain.model_hint import HintField
-from planwright.domain.plan import Plan, VerifiedStep
+from planwright.domain.plan import Plan
 from planwright.domain.results import Finding, RunStatus, RunVerdict, StepResult
+from planwright.domain.verified_step import VerifiedStep
 from planwright.state.compaction import Compaction
 
 

@@ -7,9 +7,9 @@ from typing import TypeAlias
 from pydantic import BaseModel, ConfigDict, JsonValue
 from typing_extensions import TypedDict
 
-from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import StepResult
 from planwright.domain.risk import Risk
+from planwright.domain.verified_step import VerifiedStep
 from planwright.state.loop_budget import LoopBudget
 
 

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from planwright.domain.errors import RunError
 from planwright.domain.hashing import canonical_json, sha256
-from planwright.domain.plan import VerifiedStep
+from planwright.domain.verified_step import VerifiedStep
 from planwright.state.agent_state import ModelRoute
 from planwright.state.compaction import Compaction
 from planwright.state.loop_budget import LoopBudget

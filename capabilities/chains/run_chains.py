@@ -13,7 +13,7 @@ from planwright.capabilities.registry import Registry
 from planwright.checkpoints.chains import CreatedChains
 from planwright.domain.chain import Chain
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
-from planwright.domain.plan import VerifiedStep
+from planwright.domain.verified_step import VerifiedStep
 from planwright.settings.profile import RunProfile
 
 

@@ -10,8 +10,8 @@ from planwright.capabilities.contract import Capability
 from planwright.checkpoints.effects.kept_effects import within_of
 from planwright.checkpoints.effects.ledger import EffectCall
 from planwright.domain.lease import Lease
-from planwright.domain.plan import VerifiedStep
 from planwright.domain.risk import Risk
+from planwright.domain.verified_step import VerifiedStep
 from planwright.settings.profile import RunProfile
 from planwright.state.loop_budget import LoopBudget
 

@@ -43,7 +43,7 @@ from planwright.domain.errors import (
     PlanwrightError,
 )
 from planwright.domain.lease import Lease
-from planwright.domain.plan import VerifiedStep
+from planwright.domain.verified_step import VerifiedStep
 from planwright.settings.settings import Settings
 
 KEPT_PLANS = 64

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from planwright.capabilities.contract import Capability
 from planwright.checkpoints.consent.gate import Gate
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import VerifiedStep
+from planwright.domain.verified_step import VerifiedStep
 
 
 class Permit(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.registry import Registry
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import VerifiedStep
+from planwright.domain.verified_step import VerifiedStep
 
 GONE = "gone"
 NO_PIN = "an older version planned it, and did not record what it would call"

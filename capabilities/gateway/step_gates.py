@@ -11,7 +11,7 @@ from planwright.checkpoints.consent.approvers import check_approvals
 from planwright.checkpoints.consent.gate import Gate, gate_id
 from planwright.checkpoints.consent.gates import Gates
 from planwright.domain.errors import CapabilityForbidden, GateError
-from planwright.domain.plan import StepGate, VerifiedStep
+from planwright.domain.verified_step import StepGate, VerifiedStep
 
 
 def step_gate_id(run_id: str, checked: VerifiedStep, gate: StepGate) -> str:

@@ -6,7 +6,8 @@ import json
 import sqlite3
 
 from planwright.checkpoints.database import Database
-from planwright.domain.plan import Plan, VerifiedStep
+from planwright.domain.plan import Plan
+from planwright.domain.verified_step import VerifiedStep
 
 _PREFIX = "instead_"
 STEP_ENDED = f"""(EXISTS (SELECT 1 FROM steps s WHERE s.run_id = e.run_id AND s.uid = e.step_uid)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from planwright.checkpoints.effects.undone import UNANSWERED, recorded_steps
-from planwright.domain.plan import VerifiedStep
+from planwright.domain.verified_step import VerifiedStep
 
 _LIKE_IT = f"""SELECT step_uid, args_hash, status FROM effects WHERE run_id = ? AND capability = ?
     AND (status IN ('done', 'in_doubt', 'intent') OR {UNANSWERED}) ORDER BY args_hash = ? DESC, rowid"""

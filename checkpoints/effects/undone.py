@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from typing import Literal
 
-from planwright.domain.plan import VerifiedStep
+from planwright.domain.verified_step import VerifiedStep
 
 Undone = Literal["", "done", "in_doubt"]
 UNANSWERED = "status = 'failed' AND effect = 'idempotent' AND code = 'unavailable'"

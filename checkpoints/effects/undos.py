@@ -16,7 +16,7 @@ from planwright.checkpoints.forks import Fork, being_undone, open_undo, write_fo
 from planwright.checkpoints.runs import Run, begin_run
 from planwright.domain.errors import RunError
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import VerifiedStep
+from planwright.domain.verified_step import VerifiedStep
 
 
 @dataclass(frozen=True)

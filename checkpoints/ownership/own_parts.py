@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.ownership.fencing import held
 from planwright.domain.lease import Lease
-from planwright.domain.plan import AGENT, CLOSING, VerifiedStep
+from planwright.domain.plan import AGENT, CLOSING
+from planwright.domain.verified_step import VerifiedStep
 
 _PLAN = """SELECT p.checked, p.gate_id IS NULL OR g.status = 'approved' AS runs,
     g.status IN ('rejected', 'expired') AND coalesce(g.reason, '') = '' AS ends

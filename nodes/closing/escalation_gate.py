@@ -16,8 +16,8 @@ from planwright.checkpoints.stores import Stores
 from planwright.critic.ruling import GRAVE
 from planwright.domain.doubt import UNDECIDED
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import RunVerdict, StepResult
+from planwright.domain.verified_step import VerifiedStep
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, AgentUpdate, Attempts, plan_of, verdict_of
 from planwright.state.invocation import invocation_of

@@ -8,8 +8,8 @@ from pydantic import JsonValue
 from planwright.checkpoints.effects.refusals import RefusedCall, ends_with
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted
-from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import RunStatus, StepResult
+from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.recorded_result import full_output
 from planwright.models.calling import Models
 from planwright.models.conversation.final_text import NOTHING, part

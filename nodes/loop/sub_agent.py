@@ -11,7 +11,8 @@ from pydantic import JsonValue
 from planwright.checkpoints.stores import Stores
 from planwright.domain.doubt import UNDECIDED
 from planwright.domain.envelope import LaneEnvelope
-from planwright.domain.plan import DELEGATE, VerifiedStep
+from planwright.domain.plan import DELEGATE
+from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.loop_ends import step_result
 from planwright.execution.step_runner import StepRunner
 from planwright.nodes.loop.tool_execution import call_answer

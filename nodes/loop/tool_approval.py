@@ -11,8 +11,8 @@ from planwright.approvals.card import marked
 from planwright.capabilities.gateway.gateway import Gateway
 from planwright.capabilities.width import width_of
 from planwright.domain.errors import CapabilityError
-from planwright.domain.plan import VerifiedStep
 from planwright.domain.risk import EFFECTS, MODES, highest_risk
+from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.chain_parts import shown_parts
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.loop_state import ApprovalTask, LoopTask, LoopUpdate, ToolCall, calls_to_approve

@@ -21,9 +21,10 @@ from planwright.checkpoints.stores import Stores
 from planwright.critic.rubrics import Rubrics
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import Plan, VerifiedStep
+from planwright.domain.plan import Plan
 from planwright.domain.references import resolve
 from planwright.domain.results import Finding, StepResult
+from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.recorded_result import full_output
 from planwright.execution.refused_in_doubt import doubted_steps
 from planwright.execution.repeated_calls import not_done_again

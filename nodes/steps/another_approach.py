@@ -8,8 +8,8 @@ from __future__ import annotations
 from langchain_core.runnables import RunnableConfig
 
 from planwright.domain.errors import LimitExceeded, ModelError, SetupError
-from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import StepResult
+from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.alternative import NONE, SUGGEST_S
 from planwright.execution.step_runner import StepRunner
 from planwright.models.calling import Models

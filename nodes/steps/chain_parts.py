@@ -21,10 +21,10 @@ from planwright.checkpoints.plans import RecordedPlan
 from planwright.checkpoints.stores import Stores
 from planwright.domain.chain import Chain
 from planwright.domain.errors import CapabilityError, CapabilityRejected, PlanwrightError, RunStopped
-from planwright.domain.plan import VerifiedStep
 from planwright.domain.references import resolve_params
 from planwright.domain.results import StepResult
 from planwright.domain.step_ends import CANCELLED, bare_result, failed
+from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.chain_parts import chain_of, parts_of, parts_plan
 from planwright.execution.repeated_calls import AGAIN
 from planwright.execution.step_runner import StepRunner, site_of

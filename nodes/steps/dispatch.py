@@ -6,8 +6,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Send
 
 from planwright.capabilities.gateway.gateway import Gateway
-from planwright.domain.plan import VerifiedStep
 from planwright.domain.schedule import waves
+from planwright.domain.verified_step import VerifiedStep
 from planwright.planning.write_conflicts import before
 from planwright.settings.execution import ExecutionSettings
 from planwright.state.agent_state import AgentState, AgentUpdate, StepTask, plan_of

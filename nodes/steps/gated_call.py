@@ -6,9 +6,9 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.approvals.call_gate import CallGates
 from planwright.checkpoints.consent.gate import Gate
-from planwright.domain.plan import VerifiedStep
 from planwright.domain.results import StepResult, StepStatus
 from planwright.domain.step_ends import bare_result
+from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.step_runner import StepRunner
 from planwright.state.invocation import invocation_of
 from planwright.state.lane_state import LaneState, LaneUpdate

@@ -8,9 +8,9 @@ from pydantic import JsonValue
 from planwright.approvals.call_gate import CallGates
 from planwright.approvals.card import step_card
 from planwright.domain.errors import CapabilityError
-from planwright.domain.plan import PolicyEvidence, StepGate
 from planwright.domain.results import StepResult
 from planwright.domain.step_ends import bare_result
+from planwright.domain.verified_step import PolicyEvidence, StepGate
 from planwright.execution.chain_parts import shown_parts
 from planwright.execution.step_runner import StepRunner
 from planwright.nodes.steps.gated_call import refused

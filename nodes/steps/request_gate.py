@@ -20,8 +20,8 @@ from planwright.capabilities.policy.decide import evidence
 from planwright.capabilities.width import width_of
 from planwright.checkpoints.consent.gate import Decision, Gate
 from planwright.domain.errors import CapabilityError, CapabilityRejected
-from planwright.domain.plan import VerifiedStep
 from planwright.domain.step_ends import failed
+from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.chain_parts import shown_parts
 from planwright.execution.repeated_calls import AGAIN
 from planwright.execution.step_runner import StepRunner, site_of

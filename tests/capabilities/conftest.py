@@ -23,8 +23,9 @@ from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.demo.workspace import write_workspace
 from planwright.domain.clock import Timer
-from planwright.domain.plan import Plan, PlanStep, VerifiedStep
+from planwright.domain.plan import Plan, PlanStep
 from planwright.domain.run_context import RunContext
+from planwright.domain.verified_step import VerifiedStep
 from planwright.planning.verification import pinned
 from planwright.security.jail import Jail
 from planwright.settings.profile import in_force

@@ -25,7 +25,8 @@ from planwright.capabilities.mcp.hints import Hints
 from planwright.capabilities.mcp.tools import Tool, capability_of
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.stores import open_stores
-from planwright.domain.plan import Plan, PlanStep, VerifiedStep
+from planwright.domain.plan import Plan, PlanStep
+from planwright.domain.verified_step import VerifiedStep
 from planwright.planning.write_conflicts import in_order
 from planwright.security.jail import Jail
 from planwright.settings.mcp import McpServerSettings

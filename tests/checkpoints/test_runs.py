@@ -15,8 +15,9 @@ from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.domain.errors import RunError
 from planwright.domain.lease import Lease
-from planwright.domain.plan import Plan, PlanStep, VerifiedStep
+from planwright.domain.plan import Plan, PlanStep
 from planwright.domain.results import TERMINAL, RunStatus
+from planwright.domain.verified_step import VerifiedStep
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MakeRun = Callable[..., Run]

@@ -20,7 +20,7 @@ from langgraph.types import Command, Interrupt, Overwrite, Send
 from planwright.checkpoints.serde import EXT_TAGGED, MOST_KEPT, AllowListedSerializer
 from planwright.checkpoints.tags import NAMES_BEFORE_TAGS, TAG_OF, TAGS
 from planwright.domain import chain as chains
-from planwright.domain import plan, results
+from planwright.domain import plan, results, verified_step
 from planwright.domain.errors import SetupError
 from planwright.state import agent_state as state
 from planwright.state import chain_state, compaction, loop_state
@@ -28,7 +28,7 @@ from tests.patience import PATIENCE_S
 
 STEP = plan.PlanStep(id="s1", capability="mail.search", params={"query": "invoice", "nested": [{"a": None}]})
 CRITERION = plan.Criterion(cel="output.count > 0")
-CHECKED = plan.VerifiedStep(
+CHECKED = verified_step.VerifiedStep(
     step=STEP, uid="step_1", needs=("step_0",), effect="pure", mode="read_only", risk="Low", gated=False
 )
 CALL = chains.ChainCall(id="1", capability="mail.search", arguments={"query": "{{input.topic}}"})
@@ -42,7 +42,7 @@ SAMPLES: dict[type, Any] = {
     plan.Plan: plan.Plan(plan_id="plan_1", goal="g", steps=(STEP,)),
     plan.PlanStep: STEP.model_copy(update={"success_criteria": CRITERION}),
     plan.Criterion: CRITERION,
-    plan.VerifiedStep: CHECKED,
+    verified_step.VerifiedStep: CHECKED,
     results.StepResult: results.StepResult(
         uid="step_1", step_id="s1", capability="mail.search", status="completed", output={"count": 3}
     ),

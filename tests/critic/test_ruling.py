@@ -11,9 +11,10 @@ from planwright.critic.facts import StepFacts, facts_hash
 from planwright.critic.gathering import needing, retried, retries_of
 from planwright.critic.ruling import Means, run_verdict, score_step
 from planwright.domain.envelope import EffectRecord, LaneCall, LaneEnvelope
-from planwright.domain.plan import PlanStep, VerifiedStep
+from planwright.domain.plan import PlanStep
 from planwright.domain.results import RubricAnswer, RunVerdict, StepResult, StepScore
 from planwright.domain.risk import Risk
+from planwright.domain.verified_step import VerifiedStep
 
 MEANS = Means(replans=1, retries=1)
 DONE = EffectRecord(

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planwright.domain.cascade import Fate, cascade_decision
 from planwright.domain.plan import Cascade
 from planwright.domain.results import StepResult, StepStatus
-from planwright.domain.schedule import find_cycle, topological, waves
+from planwright.domain.schedule import Fate, cascade_decision, find_cycle, topological, waves
 
 
 @pytest.mark.parametrize(

@@ -20,11 +20,10 @@ from langgraph.types import Command
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
 from planwright.checkpoints.stores import Stores, open_stores
-from planwright.domain.cascade import cascade_decision
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.plan import Cascade
 from planwright.domain.results import TERMINAL, StepResult, StepStatus
-from planwright.domain.schedule import waves
+from planwright.domain.schedule import cascade_decision, waves
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel
@@ -76,7 +75,7 @@ class Dag:
     def outcome(
         self, rejected: frozenset[str] = frozenset()
     ) -> dict[str, tuple[StepStatus, tuple[str, ...]]]:
-        """Work out, with the rules of domain/cascade.py alone, how every step has to end."""
+        """Work out, with the rules of domain/schedule.py alone, how every step has to end."""
         results: dict[str, StepResult] = {}
         for step in self.steps:
             ruling, missing = cascade_decision(step.needs, results, step.cascade or self.cascade)

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from planwright.domain.plan import Plan, PlanStep, VerifiedStep
+from planwright.domain.plan import Plan, PlanStep
 from planwright.domain.results import TERMINAL, Finding, RunVerdict, StepResult
+from planwright.domain.verified_step import VerifiedStep
 from planwright.graph import routes
 from planwright.planning.step_identity import uid_of
 from planwright.state.agent_state import AgentState, PlanningDecision

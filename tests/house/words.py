@@ -22,7 +22,7 @@ STORED = (
     ("state/loop_state.py", "made"),
     ("approvals/gate.py", "shown"),
     ("capabilities/builtin/mail/smtp.py", "said"),
-    ("domain/plan.py", "kept"),
+    ("domain/verified_step.py", "kept"),
     ("domain/memory_proposal.py", "said"),  # a model spells it so in its reply
 )
 # A function there bears the name of its command or capability, which people type.

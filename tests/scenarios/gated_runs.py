@@ -12,7 +12,8 @@ from langgraph.errors import InvalidUpdateError
 from langgraph.types import Command
 
 from planwright.domain.errors import GateError, PlanwrightError, RunError
-from planwright.domain.plan import Plan, VerifiedStep
+from planwright.domain.plan import Plan
+from planwright.domain.verified_step import VerifiedStep
 from planwright.models.scripted import ScriptedModel
 
 if TYPE_CHECKING:

@@ -15,8 +15,9 @@ from langgraph.types import Overwrite
 
 from planwright.checkpoints.serde import AllowListedSerializer
 from planwright.domain.errors import PlanwrightError
-from planwright.domain.plan import Plan, VerifiedStep
+from planwright.domain.plan import Plan
 from planwright.domain.results import StepResult
+from planwright.domain.verified_step import VerifiedStep
 from planwright.models.scripted import ScriptedModel
 
 if TYPE_CHECKING:

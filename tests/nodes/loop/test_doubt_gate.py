@@ -7,7 +7,8 @@ from langchain_core.messages import ToolMessage
 
 from planwright.domain.chain import Chain, ChainCall
 from planwright.domain.doubt import Doubt
-from planwright.domain.plan import PlanStep, VerifiedStep
+from planwright.domain.plan import PlanStep
+from planwright.domain.verified_step import VerifiedStep
 from planwright.models.conversation.final_text import with_doubts
 from planwright.nodes.loop.doubt_gate import after_doubts, doubt_card
 from planwright.state.agent_state import ModelRoute
