@@ -54,13 +54,18 @@ class Alternative:
     """Find one other call for a step that failed; never more than one, also over a crash."""
 
     def __init__(
-        self, models: Models, registry: Registry, stores: Stores, settings: Settings, world: CallContext
+        self,
+        models: Models,
+        registry: Registry,
+        stores: Stores,
+        settings: Settings,
+        call_context: CallContext,
     ) -> None:
         self._models = models
         self._registry = registry
         self._stores = stores
         self._settings = settings
-        self._world = world
+        self._call_context = call_context
 
     async def instead_of(
         self, task: StepTask, args: dict[str, JsonValue], failed: StepResult, invocation: Invocation
@@ -134,11 +139,11 @@ class Alternative:
         if tool.name == failed.step.capability and args == check_arguments(tool, tried):
             raise CapabilityRejected("it is the call that failed")
         if tool.preflight:
-            await asyncio.to_thread(tool.check, args, self._world)
-        tool = tool.narrowed(args, self._world)
+            await asyncio.to_thread(tool.check, args, self._call_context)
+        tool = tool.narrowed(args, self._call_context)
         requester = (invocation.context.tenant, invocation.profile.agent, invocation.words)
         tainted = failed.tainted or failed.effect == "pure"  # what it failed with may be others' words
-        context = self._world.on_behalf_of(*requester, tainted=tainted)
+        context = self._call_context.on_behalf_of(*requester, tainted=tainted)
         judged = judge(tool, args, context, self._settings.approval.of_plan)
         if judged.denied or judged.asks:
             raise CapabilityRejected(judged.reason)
@@ -157,7 +162,9 @@ class Alternative:
             tainted=tainted,
         )
         await self._check_new(chosen, tool, failed.uid, invocation)
-        return chosen.model_copy(update={"pin": pin_now(chosen, self._registry, self._world.policy.hash)})
+        return chosen.model_copy(
+            update={"pin": pin_now(chosen, self._registry, self._call_context.policy.hash)}
+        )
 
     async def _check_new(
         self, chosen: VerifiedStep, capability: Capability, instead_of: str, invocation: Invocation

@@ -62,10 +62,10 @@ class Remembering:
         if capability is None or approval.plan == "always":
             return None
         args: dict[str, JsonValue] = {"text": proposal.text, "tags": list(proposal.tags)}
-        world = self._gateway.call_context
+        call_context = self._gateway.call_context
         requester = (invocation.context.tenant, invocation.profile.agent, invocation.words)
-        judged = judge(capability, args, world.on_behalf_of(*requester), approval.of_tool)
-        if judged.asks or judged.denied or not names_memory(world.policy, judged.ruling.rule):
+        judged = judge(capability, args, call_context.on_behalf_of(*requester), approval.of_tool)
+        if judged.asks or judged.denied or not names_memory(call_context.policy, judged.ruling.rule):
             return None
         checked = VerifiedStep(
             step=PlanStep(id="remember", capability=WRITE, params=args, description="Remember what was said"),
@@ -77,7 +77,9 @@ class Remembering:
             gated=False,
             reason=judged.reason,
         )
-        return checked.model_copy(update={"pin": pin_now(checked, self._gateway.registry, world.policy.hash)})
+        return checked.model_copy(
+            update={"pin": pin_now(checked, self._gateway.registry, call_context.policy.hash)}
+        )
 
 
 def names_memory(rules: Policy, where: str) -> bool:

@@ -58,14 +58,14 @@ def schemas(tools: Mapping[str, Capability]) -> list[dict[str, object]]:
 class CallReader:
     """Turn the calls of a reply into steps that may run, or into the reason why not."""
 
-    def __init__(self, registry: Registry, world: CallContext, ask_from: Risk) -> None:
+    def __init__(self, registry: Registry, call_context: CallContext, ask_from: Risk) -> None:
         self.registry = registry
-        self._world = world
+        self._call_context = call_context
         self._ask_from = ask_from
 
     async def tools(self, granted: Sequence[str], run_id: str, profile: RunProfile) -> dict[str, Capability]:
         """Look up what a lane is granted, and the chains of its run that need nothing else."""
-        surface = await allowed_in_run(self.registry, self._world.chains, run_id, profile)
+        surface = await allowed_in_run(self.registry, self._call_context.chains, run_id, profile)
         chains = (chain for name in surface.chains if (chain := surface.get(name)) and chain.chain)
         runnable = [chain.name for chain in chains if chain.chain and chain.chain.needs <= {*granted}]
         return tools_of(list(dict.fromkeys([*granted, *runnable])), surface)
@@ -73,7 +73,7 @@ class CallReader:
     def asking(self, invocation: Invocation, *, tainted: bool) -> CallContext:
         """Bind the context of the calls of a reply: whose they are, what the user wrote, what was read."""
         requester = (invocation.context.tenant, invocation.profile.agent, invocation.words)
-        context = self._world.on_behalf_of(*requester, tainted=tainted)
+        context = self._call_context.on_behalf_of(*requester, tainted=tainted)
         return context.for_call(context.tenant, invocation.run_id, "")
 
     async def read(

@@ -17,7 +17,9 @@ from planwright.domain.plan import Plan
 from planwright.domain.results import Finding
 
 
-def with_planned_chains(plan: Plan, registry: Registry, world: CallContext) -> tuple[Registry, list[Finding]]:
+def with_planned_chains(
+    plan: Plan, registry: Registry, call_context: CallContext
+) -> tuple[Registry, list[Finding]]:
     """Add the chains that steps of a plan make to what its run may use, and find what is wrong with them."""
     makers: dict[str, str] = {}
     findings = []
@@ -27,7 +29,7 @@ def with_planned_chains(plan: Plan, registry: Registry, world: CallContext) -> t
         if capability is None:
             continue
         try:
-            chain = compose_chain(check_arguments(capability, step.params), surface, surface, world)
+            chain = compose_chain(check_arguments(capability, step.params), surface, surface, call_context)
         except ValidationError:
             continue  # the rules of arguments say what is wrong
         except CapabilityRejected as error:

@@ -43,7 +43,7 @@ class Rules:
     """Capabilities that the run may use, with the chains it has made."""
     settings: Settings
     """Settings of the workspace."""
-    world: CallContext
+    call_context: CallContext
     """What its calls will see, for preflights and the policy."""
     route: ModelRoute | None
     """Model of the run; None when there is none yet."""
@@ -68,17 +68,17 @@ def check(plan: Plan, rules: Rules, tainted: Container[str] = frozenset()) -> li
 
     `tainted` are the ids of steps whose arguments may hold what others wrote.
     """
-    registry, world = rules.registry, rules.world
+    registry, call_context = rules.registry, rules.call_context
     most = len(plan.steps) if rules.fixed else rules.settings.planning.max_steps
-    findings = [*_shape(plan, most), *_graph(plan), *_secrets(plan, registry, world)]
+    findings = [*_shape(plan, most), *_graph(plan), *_secrets(plan, registry, call_context)]
     findings += idle_fields(plan, registry)
     for step in plan.steps:
-        findings += _gates(step, world.policy)
-        call_context = replace(world, tainted=step.id in tainted)
+        findings += _gates(step, call_context.policy)
+        step_context = replace(call_context, tainted=step.id in tainted)
         if step.agentic:
-            findings += _agentic(step, registry, call_context, rules.can_call)
+            findings += _agentic(step, registry, step_context, rules.can_call)
         else:
-            findings += _step(plan, step, registry, call_context)
+            findings += _step(plan, step, registry, step_context)
         for flaw in step_flaws(step, registry):
             fix = "leave `compensation` out"
             findings.append(Finding(code="bad_arguments", step_id=step.id, message=flaw, fix=fix))
@@ -96,7 +96,9 @@ def _gates(step: PlanStep, policy: Policy) -> Iterator[Finding]:
             yield Finding(code="missing_gate", step_id=step.id, message=message, fix=there)
 
 
-def _agentic(step: PlanStep, registry: Registry, world: CallContext, can_call: bool) -> Iterator[Finding]:
+def _agentic(
+    step: PlanStep, registry: Registry, call_context: CallContext, can_call: bool
+) -> Iterator[Finding]:
     for name in step.tool_hints:
         if (tool := registry.get(name)) is None:
             yield _absent(step, name, registry)
@@ -104,7 +106,7 @@ def _agentic(step: PlanStep, registry: Registry, world: CallContext, can_call: b
             message = f"{name} is no tool of a step"
             yield Finding(code="not_permitted", step_id=step.id, message=message, fix="leave it out")
         else:
-            yield from _denied(step, tool, decide(tool, None, world))
+            yield from _denied(step, tool, decide(tool, None, call_context))
     if not can_call:
         message = "the model of this run cannot call tools"
         fix = "give the step a capability and params"
@@ -126,9 +128,9 @@ def _absent(step: PlanStep, name: str | None, registry: Registry) -> Finding:
     return Finding(code="unknown_capability", step_id=step.id, message=message, fix=f"nearest: {near}")
 
 
-def ruling_of(capability: Capability, step: PlanStep, world: CallContext) -> Ruling:
+def ruling_of(capability: Capability, step: PlanStep, call_context: CallContext) -> Ruling:
     """Ask the policy about a step's arguments as far as they are known."""
-    return decide(capability, step.params, world, references=not step.literal)
+    return decide(capability, step.params, call_context, references=not step.literal)
 
 
 def _denied(step: PlanStep, capability: Capability, ruling: Ruling) -> Iterator[Finding]:
@@ -154,17 +156,17 @@ def _shape(plan: Plan, max_steps: int) -> Iterator[Finding]:
         seen.add(step.id)
 
 
-def _secrets(plan: Plan, registry: Registry, world: CallContext) -> Iterator[Finding]:
+def _secrets(plan: Plan, registry: Registry, call_context: CallContext) -> Iterator[Finding]:
     """Find secrets in a plan: whoever made it has seen what nobody should."""
-    if name := world.redactor.held_in([plan.goal, plan.intent]):
+    if name := call_context.redactor.held_in([plan.goal, plan.intent]):
         yield Finding(code="not_permitted", message=f"the goal holds the secret {name}", fix="leave it out")
-    for step in plan.steps if world.redactor else ():
+    for step in plan.steps if call_context.redactor else ():
         tool = registry.get(step.capability or "")
-        name = world.redactor.held_in(step.model_dump(mode="json"))
+        name = call_context.redactor.held_in(step.model_dump(mode="json"))
         flaw = (
             f"it holds the secret {name}"
             if name
-            else why_not(tool, step.params, world.redactor)
+            else why_not(tool, step.params, call_context.redactor)
             if tool
             else ""
         )
@@ -210,7 +212,7 @@ def _graph(plan: Plan) -> Iterator[Finding]:
         )
 
 
-def _step(plan: Plan, step: PlanStep, registry: Registry, world: CallContext) -> Iterator[Finding]:
+def _step(plan: Plan, step: PlanStep, registry: Registry, call_context: CallContext) -> Iterator[Finding]:
     tool = registry.get(step.capability or "")
     if tool is None:
         yield _absent(step, step.capability, registry)
@@ -222,9 +224,9 @@ def _step(plan: Plan, step: PlanStep, registry: Registry, world: CallContext) ->
             code="approval_mode_mismatch", step_id=step.id, message=message, fix=f"declare {tool.mode}"
         )
     try:
-        tool.check(step.params, world)
-        tool.narrowed(step.params, world)
-        ruling = ruling_of(tool, step, world)
+        tool.check(step.params, call_context)
+        tool.narrowed(step.params, call_context)
+        ruling = ruling_of(tool, step, call_context)
     except CapabilityRejected as error:
         yield Finding(code="not_permitted", step_id=step.id, message=error.cause, fix=error.next_step)
         return

@@ -32,13 +32,13 @@ def examine(
     plan: Plan, rules: Rules, run_id: str, results: Mapping[str, StepResult], spent: Spent
 ) -> tuple[list[VerifiedStep], list[Finding], Estimate]:
     """Check a closed plan by all the rules, and fix its steps if it holds, within what its run has left."""
-    registry, findings = with_planned_chains(plan, rules.registry, rules.world)
+    registry, findings = with_planned_chains(plan, rules.registry, rules.call_context)
     rules = replace(rules, registry=registry)
-    tainted = tainted_steps(plan, registry, rules.world.tainted)
+    tainted = tainted_steps(plan, registry, rules.call_context.tainted)
     findings += check(plan, rules, tainted)
     findings += unmet_hints(plan, rules.route, rules.settings.providers)
     checked = [] if findings else check_steps(plan, rules, run_id, results, tainted)
-    checked, broken = in_order(plan, checked, results, registry, rules.world)
+    checked, broken = in_order(plan, checked, results, registry, rules.call_context)
     findings += broken
     needed = estimate(plan, checked, results, rules)
     return checked, findings or over_budget(needed, spent, rules.profile.limits), needed
@@ -82,42 +82,45 @@ def check_steps(
         general = (plan.on_failed_dependency, settings.execution.on_failed_dependency)
         cascade = step.on_failed_dependency or ("skip" if "skip" in general else "partial")
         fixed = {"step": step, "uid": uids[id_], "needs": needed, "cascade": cascade}
-        call_context = replace(rules.world, tainted=step.id in tainted)
+        step_context = replace(rules.call_context, tainted=step.id in tainted)
         consent = _surface if step.agentic else _call
-        judged = consent(step, rules.registry, call_context, settings.approval)
+        judged = consent(step, rules.registry, step_context, settings.approval)
         entry = VerifiedStep.model_validate({**fixed, **judged, "decisions": decisions[id_]})
-        gates = gates_of(step, entry.effect, entry.decisions, rules.world.policy)
+        gates = gates_of(step, entry.effect, entry.decisions, rules.call_context.policy)
         checked.append(entry.model_copy(update={"gates": gates}))
     return checked
 
 
 def _call(
-    step: PlanStep, registry: Registry, world: CallContext, approval: ApprovalSettings
+    step: PlanStep, registry: Registry, call_context: CallContext, approval: ApprovalSettings
 ) -> dict[str, object]:
     """Judge a step that is one call: its declaration, the planner's estimate, the policy, and consent."""
-    capability, references = registry[step.capability or ""].narrowed(step.params, world), not step.literal
+    capability, references = (
+        registry[step.capability or ""].narrowed(step.params, call_context),
+        not step.literal,
+    )
     risk = highest_risk(step.estimated_risk, capability.risk)
-    judged = judge(capability, step.params, world, approval.of_plan, risk=risk, references=references)
+    judged = judge(capability, step.params, call_context, approval.of_plan, risk=risk, references=references)
     destructive = "destructive" in (capability.mode, step.approval_mode)
     never_shown = approval.plan == "never" and judged.asks
     gated = judged.own_gate or destructive or never_shown
     stricter = step.approval_mode is not None and looser(capability.mode, step.approval_mode)
     ruling = replace(judged.ruling, undecided=judged.undecided and not destructive)
     return {
-        "policy": evidence(ruling, world) if gated else None,
+        "policy": evidence(ruling, call_context) if gated else None,
         "effect": capability.effect,
         "mode": capability.mode,
         "risk": risk,
         "gated": gated,
         "asks": judged.asks or gated or stricter,
-        "tainted": world.tainted,
+        "tainted": call_context.tainted,
         "reason": judged.reason,
         "chain": capability.chain,
     }
 
 
 def _surface(
-    step: PlanStep, registry: Registry, world: CallContext, approval: ApprovalSettings
+    step: PlanStep, registry: Registry, call_context: CallContext, approval: ApprovalSettings
 ) -> dict[str, object]:
     """Judge an agentic step by the gravest of its tools; its calls have gates of their own."""
     named = (registry.get(name) for name in step.tool_hints if name != DELEGATE)
@@ -129,7 +132,7 @@ def _surface(
         "risk": risk,
         "gated": False,
         "asks": approval.of_plan is not None and at_least(risk, approval.of_plan),
-        "tainted": world.tainted,
+        "tainted": call_context.tainted,
         "reason": "an agent does it with the tools named",
     }
 

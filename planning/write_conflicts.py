@@ -23,7 +23,7 @@ def in_order(
     checked: Sequence[VerifiedStep],
     ended: Container[str],
     registry: Registry,
-    world: CallContext,
+    call_context: CallContext,
 ) -> tuple[list[VerifiedStep], list[Finding]]:
     """Let every step wait for the earlier ones of its plan that use what it uses, unless it does so anyway.
 
@@ -35,7 +35,7 @@ def in_order(
     findings = []
     for entry in written:
         try:
-            uses[entry.uid] = uses_of_step(entry.step, registry, world)
+            uses[entry.uid] = uses_of_step(entry.step, registry, call_context)
         except CapabilityRejected as error:
             uses[entry.uid] = Uses()
             findings.append(
@@ -49,13 +49,13 @@ def in_order(
     ], findings
 
 
-def uses_of_step(step: PlanStep, registry: Registry, world: CallContext) -> Uses:
+def uses_of_step(step: PlanStep, registry: Registry, call_context: CallContext) -> Uses:
     """Name what a step uses; of one that a model does, what its tools may. Raises CapabilityRejected."""
     if step.agentic:
         tools = (registry.get(name) for name in step.tool_hints if name != DELEGATE)
-        return all_of(uses_of_tool(tool, world) for tool in tools if tool)
+        return all_of(uses_of_tool(tool, call_context) for tool in tools if tool)
     capability = registry.get(step.capability or "")
-    return Uses() if capability is None else uses_of(capability, step.params, world)
+    return Uses() if capability is None else uses_of(capability, step.params, call_context)
 
 
 def before(entry: VerifiedStep) -> tuple[str, ...]:

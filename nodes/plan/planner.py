@@ -54,7 +54,7 @@ class PlanProposal:
 
 
 def planner(
-    models: Models, registry: Registry, blobs: Blobs, settings: Settings, world: CallContext
+    models: Models, registry: Registry, blobs: Blobs, settings: Settings, call_context: CallContext
 ) -> Node[AgentState, AgentUpdate]:
     """Freeze the compiled context, ask for a plan, and read the reply."""
 
@@ -63,10 +63,10 @@ def planner(
         if invocation.cancelled_by:
             return {"status": "cancelled", "answer": f"Cancelled by {invocation.cancelled_by}."}
         profile = invocation.profile
-        allowed = await allowed_in_run(registry, world.chains, invocation.run_id, profile)
+        allowed = await allowed_in_run(registry, call_context.chains, invocation.run_id, profile)
         names = dict.fromkeys([*state["shortlist"], *allowed.chains])
         surface = [capability for name in names if (capability := allowed.get(name))]
-        context = compiled_context(state, surface, allowed, profile, world.policy)
+        context = compiled_context(state, surface, allowed, profile, call_context.policy)
         context["models"] = on_offer(settings.providers, state["route"])
         prompt = Prompt(
             role="planner",

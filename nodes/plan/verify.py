@@ -44,52 +44,53 @@ FROM_A_PERSON = frozenset(("rejected", "feedback"))
 
 
 def verify(
-    registry: Registry, stores: Stores, settings: Settings, world: CallContext, taint: Taint, rubrics: Rubrics
+    registry: Registry,
+    stores: Stores,
+    settings: Settings,
+    call_context: CallContext,
+    taint: Taint,
+    rubrics: Rubrics,
 ) -> Node[AgentState, AgentUpdate]:
     """Check a plan, name its steps for good, and keep it, with its card, where gate and gateway look."""
+    policy = call_context.policy.hash
 
     async def verify(state: AgentState, config: RunnableConfig) -> AgentUpdate:
-        invocation, proposed = invocation_of(config), plan_of(state)
+        invocation, results = invocation_of(config), state.get("results", {})
         if invocation.cancelled_by:
             answer = f"Cancelled by {invocation.cancelled_by}; nothing was run."
             return {"status": "cancelled", "answer": answer}
-        plan, mended = close_plan(proposed)
+        plan, mended = close_plan(plan_of(state))
         attempts, spent = _attempts(state), await stores.budgets.spent(invocation.run_id, invocation.clock())
-        rules = await rules_for(state, invocation, registry, settings, world, taint)
-        results = state.get("results", {})
+        rules = await rules_for(state, invocation, registry, settings, call_context, taint)
         checked, findings, needed = await asyncio.to_thread(  # a preflight may read files
             examine, plan, rules, invocation.run_id, results, spent
         )
         findings += dropped(checked, await stores.plans.steps_of_run(invocation.run_id), registry)
         findings += await doubted_steps(checked, stores.doubts, invocation.thread_id, registry)
-        spent_all = spent.calls == rules.calls
-        outcome: Outcome = "reject" if findings and spent_all else outcome_of(findings, attempts, settings)
-        data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended, "policy": world.policy.hash}
+        outcome = outcome_of(findings, attempts, settings, all_spent=spent.calls == rules.calls)
+        data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended, "policy": policy}
         if outcome != "ok":
-            finding_list = [finding.model_dump(mode="json") for finding in findings]
-            invocation.emit("plan_verified", {**data, "findings": finding_list}, str(attempts.revision))
+            dumped = [finding.model_dump(mode="json") for finding in findings]
+            invocation.emit("plan_verified", {**data, "findings": dumped}, str(attempts.revision))
             return _again(outcome, findings, attempts, state.get("findings", []))
-        checked = pinned(checked, registry, world.policy.hash)
-        checked = await not_done_again(
-            checked, results, stores, invocation.run_id, registry, world.policy.hash
-        )
+        checked = pinned(checked, registry, policy)
+        checked = await not_done_again(checked, results, stores, invocation.run_id, registry, policy)
         deep, known = settings.approval.depth == "plan_and_gates", in_all(needed, spent)
         values = await known_values(checked, results, invocation.request, stores)
-        changed = state.get("changes", [])
         progress = PlanProgress(plan, checked, results, values)
-        card = plan_card(progress, changed, estimate=known, with_gates=deep)
+        card = plan_card(progress, state.get("changes", []), estimate=known, with_gates=deep)
         card = with_criteria(card, checked, judged=rubrics.judged(state["route"]))
         data |= {"findings": [], "order": order_added(card), "plan": card}
         invocation.emit("plan_verified", data, str(attempts.revision))
         gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval)
-        update: AgentUpdate = {"plan": plan, "checked": checked, "gate_id": gate or "", "findings": []}
+        update: AgentUpdate = {"plan": plan, "checked": checked, "gate_id": gate or ""}
+        update |= {"findings": [], "estimate": known}
         if invocation.context.dry_run:
-            update |= {"status": "planned", "answer": "This is the plan; nothing was run."}
-            return {**update, "estimate": known}
+            return {**update, "status": "planned", "answer": "This is the plan; nothing was run."}
         to_ask = gate_card(card, attempts, state["route"], settings) if gate else None
         recorded = RecordedPlan(plan=plan, checked=checked, gate_id=gate, card=to_ask)
         await stores.plans.record(invocation.lease, recorded, invocation.clock())
-        return {**update, "estimate": known}
+        return update
 
     return verify
 
@@ -99,14 +100,14 @@ async def rules_for(
     invocation: Invocation,
     registry: Registry,
     settings: Settings,
-    world: CallContext,
+    call_context: CallContext,
     taint: Taint,
 ) -> Rules:
     """Put together what the plan of a run is measured by."""
     requester = (invocation.context.tenant, invocation.profile.agent, invocation.words)
     opening = bool(state.get("task", Task(task="")).memories) or await taint.of_plan(invocation)
-    call_context = world.on_behalf_of(*requester, tainted=opening)
-    surface = await allowed_in_run(registry, world.chains, invocation.run_id, invocation.profile)
+    call_context = call_context.on_behalf_of(*requester, tainted=opening)
+    surface = await allowed_in_run(registry, call_context.chains, invocation.run_id, invocation.profile)
     fixed = _attempts(state).fixed
     return Rules(surface, settings, call_context, state["route"], invocation.profile, fixed)
 
@@ -152,11 +153,16 @@ def subject(plan: Plan, attempts: Attempts, checked: Sequence[VerifiedStep]) -> 
     return f"{plan.plan_hash}:{attempts.edits + attempts.responses}:{pins}"
 
 
-def outcome_of(findings: list[Finding], attempts: Attempts, settings: Settings) -> Outcome:
-    """Decide what follows from the findings, within the budgets for trying again."""
+def outcome_of(
+    findings: list[Finding], attempts: Attempts, settings: Settings, *, all_spent: bool
+) -> Outcome:
+    """Decide what follows from the findings, within the budgets for trying again.
+
+    Nothing is tried again where the calls of the run are `all_spent`.
+    """
     if not findings:
         return "ok"
-    if not attempts.replans_left(settings.planning.replan_budget):
+    if all_spent or not attempts.replans_left(settings.planning.replan_budget):
         return "reject"
     unknown = any(finding.code == "unknown_capability" for finding in findings)
     if unknown and attempts.reclassifications < settings.planning.reclassify_budget:
