@@ -162,6 +162,7 @@ def open_bench_agent(shape: Shape, order: Order, folder: Path, runs: int) -> Age
     settings = load(
         folder,
         planning={"mode": "always", "max_steps": 100},
+        budgets={"run": {"tool_calls": 100}},
         execution={"order": order, "max_parallel_steps": shape.slots},
     )
     model = ScriptedModel(replies=[plan_reply(shape), "It is done."] * runs)
