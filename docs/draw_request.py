@@ -38,21 +38,32 @@ class Box(NamedTuple):
     """A box of the picture: where it stands, and what is written in it."""
 
     x: int
+    """Left edge, in units of the picture."""
     y: int
+    """Upper edge, in the same units."""
     width: int
+    """Width; all boxes have the same height."""
     title: str
+    """The word in bold."""
     lines: tuple[str, ...]
+    """Lines below the title."""
     kind: str = "box"
+    """Class of the style sheet, which gives the colour."""
     copies: int = 1
+    """How many boxes lie behind each other, this one on top."""
 
 
 class Arrow(NamedTuple):
     """An arrow through points, and the words beside it."""
 
     points: tuple[tuple[int, int], ...]
+    """Corners of the line, from its beginning to its head."""
     label: str = ""
+    """Words beside it; "" for none."""
     at: tuple[int, int] = (0, 0)
+    """Where these words begin."""
     back: bool = False
+    """Whether the line is dashed: a way back."""
 
 
 BOXES = (

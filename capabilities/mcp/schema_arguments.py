@@ -31,7 +31,9 @@ class SchemaArguments(BaseModel):
 
     model_config = ConfigDict(extra="allow")
     given_schema: ClassVar[JsonSchema] = {}
+    """The schema as its server wrote it, for models; set by `arguments_by`."""
     closed_schema: ClassVar[JsonSchema] = {}
+    """The schema that arguments are checked by, where none are taken but those it names; set likewise."""
 
     @classmethod
     def model_json_schema(cls, *_: object, **__: object) -> dict[str, Any]:

@@ -29,7 +29,7 @@ FULL: dict[str, Any] = {
     "timeout_s": 12.5,
     "requires": ["finance"],
 }
-S0_S2 = {
+IN_CAMEL_CASE = {
     "id": "s2",
     "toolName": "tickets.create",
     "arguments": {"title": "x", "amount": "{{steps.s1.output.value}}"},
@@ -48,12 +48,17 @@ S0_S2 = {
     "timeoutS": 12.5,
     "requires": ["finance"],
 }
-S3_S4 = {**FULL, "tool": FULL["capability"], "task_objective": FULL["description"], "args": FULL["params"]}
+WITH_OTHER_NAMES = {
+    **FULL,
+    "tool": FULL["capability"],
+    "task_objective": FULL["description"],
+    "args": FULL["params"],
+}
 for taken in ("capability", "description", "params"):
-    del S3_S4[taken]
+    del WITH_OTHER_NAMES[taken]
 
 
-@pytest.mark.parametrize("form", [S0_S2, S3_S4], ids=["camelCase of S0 and S2", "S3 and S4"])
+@pytest.mark.parametrize("form", [IN_CAMEL_CASE, WITH_OTHER_NAMES], ids=["camelCase", "other names"])
 def test_the_keys_of_the_seeds_are_understood(form: dict[str, Any]) -> None:
     assert PlanStep.model_validate(form) == PlanStep.model_validate(FULL)
 

@@ -17,6 +17,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
+from planwright.demo.workspace import write_workspace
 from planwright.graph import open_agent
 from planwright.state.invocation import Invocation
 from tests.house.rooms import SOURCES
@@ -98,8 +99,6 @@ def _approved_run(folder: Path) -> Entered:
 
 
 def _failover(folder: Path) -> Entered:
-    from planwright.demo.workspace import write_workspace
-
     write_workspace(folder / "two")
     with ScriptedServer((refuses(401),)) as refused, ScriptedServer((says(LISTING), says("Four."))) as up:
         pair: dict[str, dict[str, Any]] = {"a": provider(refused, priority=1), "b": provider(up, priority=2)}

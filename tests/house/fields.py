@@ -36,18 +36,18 @@ def fields_of(path: Path) -> list[Field]:
 
 
 def _fields_below(parent: ast.AST, path: Path, owner: str) -> list[Field]:
-    found: list[Field] = []
+    fields: list[Field] = []
     for node in ast.iter_child_nodes(parent):
         if isinstance(node, ast.ClassDef):
             name = f"{owner}.{node.name}" if owner else node.name
-            found += _fields_of_class(node, path, name) + _fields_below(node, path, name)
+            fields += _fields_of_class(node, path, name) + _fields_below(node, path, name)
         else:
-            found += _fields_below(node, path, owner)
-    return found
+            fields += _fields_below(node, path, owner)
+    return fields
 
 
 def _fields_of_class(node: ast.ClassDef, path: Path, owner: str) -> list[Field]:
-    found = []
+    fields = []
     for at, statement in enumerate(node.body):
         if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
             continue
@@ -56,8 +56,8 @@ def _fields_of_class(node: ast.ClassDef, path: Path, owner: str) -> list[Field]:
             continue
         below = node.body[at + 1] if at + 1 < len(node.body) else None
         described = _is_text(below) or _names_a_description(statement)
-        found.append(Field(path, statement.lineno, owner, name, described))
-    return found
+        fields.append(Field(path, statement.lineno, owner, name, described))
+    return fields
 
 
 def _is_no_field(annotation: ast.expr) -> bool:

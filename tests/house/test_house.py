@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house import mirrored, rooms, signatures, words
+from tests.house import bars, mirrored, pages, rooms, signatures, words
 from tests.house.words import Name
 
 
@@ -30,6 +30,16 @@ def test_a_public_name_means_one_thing() -> None:
 
 def test_nodes_return_typed_updates() -> None:
     assert signatures.untyped_updates() == []
+
+
+def test_signatures_leave_little_open() -> None:
+    assert signatures.trains() == []
+    assert signatures.asserted_types() == []
+    assert len(signatures.uses_of_any()) <= bars.MOST_ANY
+
+
+def test_the_readme_can_be_read_in_one_go() -> None:
+    assert pages.readme_problems() == []
 
 
 def test_every_longer_file_has_tests_that_can_be_found() -> None:

@@ -1,4 +1,4 @@
-"""The three patterns of a model that goes round in circles, at their exact counts (SPEC 2)."""
+"""The three patterns of a model that goes round in circles, at their exact counts."""
 
 from __future__ import annotations
 
