@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from langchain_core.runnables import RunnableConfig
-from pydantic import JsonValue
 
 from planwright.checkpoints.consent.gate import gate_id
+from planwright.execution.call_events import call_fields, tell_end, tell_start
 from planwright.execution.step_runner import StepRunner
 from planwright.nodes.loop.tool_execution import call_answer
 from planwright.nodes.steps.chain_step import RunChain
@@ -25,14 +25,8 @@ def chain_call(run_chain: RunChain, runner: StepRunner, settings: Settings) -> N
     async def chain_call(state: CallTask, config: RunnableConfig) -> LoopUpdate:
         invocation, call, loop = invocation_of(config), state["call"], state["loop"]
         checked, step = call.step, call.step.step
-        event_fields: dict[str, JsonValue] = {"lane": loop.lane, "capability": step.capability}
-        event_fields |= {
-            "step_id": step.id,
-            "uid": checked.uid,
-            "call_id": call.call_id,
-            "risk": checked.risk,
-        }
-        invocation.emit("tool_call_start", {**event_fields, "args": step.params}, checked.uid)
+        fields = call_fields(checked, loop.lane, call.call_id)
+        tell_start(invocation, fields, step.params, checked.uid)
         result = invocation.board.settled(checked.uid)
         if result is None:
             opening = ChainTask(
@@ -47,8 +41,7 @@ def chain_call(run_chain: RunChain, runner: StepRunner, settings: Settings) -> N
             if result.code == "in_doubt":
                 return {"doubts": {call.call_id: CallDoubt(call_id=call.call_id, uid=result.part)}}
             await runner.record(result, invocation)
-        how = {"status": result.status, "seconds": result.seconds, "error": result.error}
-        invocation.emit("tool_call_end", {**event_fields, **how}, checked.uid)
+        tell_end(invocation, fields, result, checked.uid)
         return {
             "conversation": [await call_answer(call.call_id, result, runner, settings.tools.result_limit)]
         }

@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable
 
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
-from pydantic import JsonValue
 
 from planwright.checkpoints.stores import Stores
 from planwright.domain.doubt import UNDECIDED
 from planwright.domain.envelope import LaneEnvelope
 from planwright.domain.plan import DELEGATE
 from planwright.domain.verified_step import VerifiedStep
+from planwright.execution.call_events import call_fields, tell_end, tell_start
 from planwright.execution.loop_ends import step_result
 from planwright.execution.step_runner import StepRunner
 from planwright.nodes.loop.tool_execution import call_answer
@@ -37,13 +37,8 @@ def sub_agent(
     async def sub_agent(state: CallTask, config: RunnableConfig) -> LoopUpdate:
         invocation, call = invocation_of(config), state["call"]
         checked, parent = call.step, state["loop"]
-        event_fields: dict[str, JsonValue] = {
-            "lane": parent.lane,
-            "capability": DELEGATE,
-            "call_id": call.call_id,
-        }
-        event_fields |= {"step_id": checked.step.id, "uid": checked.uid, "risk": checked.risk}
-        invocation.emit("tool_call_start", {**event_fields, "args": checked.step.params}, checked.uid)
+        fields = call_fields(checked, parent.lane, call.call_id)
+        tell_start(invocation, fields, checked.step.params, checked.uid)
         result, began = invocation.board.settled(checked.uid), invocation.seconds()
         if result is None:
             async with invocation.board.lanes.hold(checked.uid, parent.lane):
@@ -54,8 +49,7 @@ def sub_agent(
             seconds = round(invocation.seconds() - began, 3)
             result = result.model_copy(update={"seconds": seconds})
             await runner.record(result, invocation)
-        how = {"status": result.status, "seconds": result.seconds, "error": result.error}
-        invocation.emit("tool_call_end", {**event_fields, **how}, checked.uid)
+        tell_end(invocation, fields, result, checked.uid)
         message = await call_answer(call.call_id, result, runner, settings.tools.result_limit)
         left = CallDoubt(call_id=call.call_id, uid=checked.uid, status="left")
         doubts = {call.call_id: left} if result.code == UNDECIDED else {}

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from planwright.checkpoints.whole_results import ref_of
 from planwright.domain.results import StepResult
 from planwright.domain.step_ends import CANCELLED
+from planwright.execution.call_events import call_fields, tell_end, tell_start
 from planwright.execution.step_runner import StepRunner, site_of
 from planwright.models.conversation.truncation import shorten
 from planwright.nodes.loop.parallel_execution import answer_message
@@ -37,20 +38,18 @@ def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask, LoopUpdate]
                     ]
                 }
             await runner.record(result, invocation)
-        event_fields: dict[str, JsonValue] = {"lane": state["loop"].lane, "capability": step.capability}
-        event_fields |= {"step_id": step.id, "uid": uid, "call_id": call.call_id, "risk": checked.risk}
+        fields = call_fields(checked, state["loop"].lane, call.call_id)
 
         async def arguments() -> dict[str, JsonValue]:
             return step.params
 
-        invocation.emit("tool_call_start", {**event_fields, "args": step.params}, uid)
+        tell_start(invocation, fields, step.params, uid)
         if result is None:
             async with invocation.board.slots:
                 site = site_of(checked, state["batch"], invocation, state["loop"].budgets)
-                result = await runner.attempt(site, arguments, event_fields, invocation)
+                result = await runner.attempt(site, arguments, fields, invocation)
             await runner.record(result, invocation)
-        how = {"status": result.status, "seconds": result.seconds, "error": result.error}
-        invocation.emit("tool_call_end", {**event_fields, **how}, uid)
+        tell_end(invocation, fields, result, uid)
         if result.code == "in_doubt":
             return {"doubts": {call.call_id: CallDoubt(call_id=call.call_id, uid=uid)}}
         return {"conversation": [await call_answer(call.call_id, result, runner, limit)]}

@@ -25,6 +25,7 @@ from planwright.domain.references import resolve_params
 from planwright.domain.results import StepResult
 from planwright.domain.step_ends import CANCELLED, bare_result, failed
 from planwright.domain.verified_step import VerifiedStep
+from planwright.execution.call_events import call_fields, tell_end, tell_start
 from planwright.execution.chain_parts import chain_of, parts_of, parts_plan
 from planwright.execution.repeated_calls import AGAIN
 from planwright.execution.step_runner import StepRunner, site_of
@@ -188,21 +189,16 @@ class _Run:
 
     async def _called(self, part: VerifiedStep, args: dict[str, JsonValue], plan_hash: str) -> StepResult:
         invocation = self.invocation
-        event_fields: dict[str, JsonValue] = {
-            "lane": self.task.checked.uid,
-            "capability": part.step.capability,
-        }
-        event_fields |= {"step_id": part.step.id, "uid": part.uid, "risk": part.risk}
+        fields = call_fields(part, self.task.checked.uid)
 
         async def arguments() -> dict[str, JsonValue]:
             return args
 
-        invocation.emit("tool_call_start", {**event_fields, "args": args}, part.uid)
+        tell_start(invocation, fields, args, part.uid)
         async with invocation.board.slots:
             site = site_of(part, plan_hash, invocation, self.task.budgets, self.task.ask_from)
-            result = await self.runner.attempt(site, arguments, event_fields, invocation)
-        how = {"status": result.status, "seconds": result.seconds, "error": result.error}
-        invocation.emit("tool_call_end", {**event_fields, **how}, part.uid)
+            result = await self.runner.attempt(site, arguments, fields, invocation)
+        tell_end(invocation, fields, result, part.uid)
         return result
 
     async def _settle(self, result: StepResult) -> StepResult:
