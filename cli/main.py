@@ -9,7 +9,19 @@ from typing import Annotated, Literal
 
 import typer
 
-from planwright.cli.commands import agents, db, delegations, forks, mcp, memory, policy, respond, runs, usage
+from planwright.cli.commands import (
+    agents,
+    db,
+    delegations,
+    forks,
+    mcp,
+    memory,
+    policy,
+    rejections,
+    respond,
+    runs,
+    usage,
+)
 from planwright.cli.commands.option_groups import Interaction, ProfileOptions, grouped
 from planwright.cli.commands.options import (
     HERE,
@@ -22,6 +34,7 @@ from planwright.cli.commands.options import (
     Provider,
     Request,
     Thread,
+    Verbose,
     Which,
 )
 from planwright.cli.commands.version import options
@@ -68,7 +81,7 @@ def run(
 
     thread = known_thread(workspace, thread)
     options = RunContext(agent=profile.agent, planning_mode=profile.planning, provider=profile.provider)
-    terminal = Terminal(interaction.json, interaction.no_input)
+    terminal = Terminal(interaction.json, interaction.no_input, interaction.verbose)
     raise typer.Exit(start(request, workspace, thread, options, terminal))
 
 
@@ -79,13 +92,14 @@ def plan(
     agent: Agent = None,
     provider: Provider = None,
     json: Json = False,
+    verbose: Verbose = False,
 ) -> None:
     """Show the verified plan of a request, and run nothing."""
     from planwright.cli.session.drive import Terminal, dry_run
     from planwright.domain.run_context import RunContext
 
     options = RunContext(agent=agent, provider=provider)
-    raise typer.Exit(dry_run(request, workspace, options, Terminal(json, no_input=True)))
+    raise typer.Exit(dry_run(request, workspace, options, Terminal(json, True, verbose)))
 
 
 @app.command()
@@ -94,6 +108,7 @@ def chat(
     thread: Annotated[str | None, typer.Option(help="Go on with this thread.")] = None,
     agent: Agent = None,
     provider: Provider = None,
+    verbose: Verbose = False,
 ) -> None:
     """Talk: every message is a run on one thread, with its history and memory."""
     from planwright.cli.session.chat import converse
@@ -101,18 +116,19 @@ def chat(
     from planwright.domain.run_context import RunContext
 
     options = RunContext(agent=agent, provider=provider)
-    raise typer.Exit(converse(workspace, known_thread(workspace, thread), options))
+    raise typer.Exit(converse(workspace, known_thread(workspace, thread), options, verbose=verbose))
 
 
 @app.command()
 def demo(
     folder: Annotated[Path, typer.Option(help="Where the demo workspace lives.")] = Path("planwright-demo"),
     no_input: NoInput = False,
+    verbose: Verbose = False,
 ) -> None:
     """Run the main job on a demo workspace: mail, tickets, notes and a team channel."""
     from planwright.cli.actions.demo import demonstrate
 
-    raise typer.Exit(demonstrate(folder, no_input))
+    raise typer.Exit(demonstrate(folder, no_input, verbose=verbose))
 
 
 @app.command()
@@ -133,24 +149,7 @@ def approve(
     from planwright.cli.session.drive import Terminal, answer_gate
 
     decision = {"type": "approve", "plan_hash": plan_hash, **approval_scope_of(remember, where or [])}
-    terminal = Terminal(interaction.json, interaction.no_input)
-    raise typer.Exit(answer_gate(which, decision, workspace, terminal))
-
-
-@app.command()
-def reject(
-    which: Which = None,
-    workspace: Folder = HERE,
-    reason: Annotated[str, typer.Option("--reason", "-r", help="Why; the planner is told.")] = "",
-    json: Json = False,
-    no_input: NoInput = False,
-) -> None:
-    """Reject what waits at a gate; in a terminal you are asked why, and another plan may follow."""
-    from planwright.cli.session.asking import reason_for
-    from planwright.cli.session.drive import Terminal, answer_gate
-
-    terminal = Terminal(json, no_input)
-    decision = {"type": "reject", "message": reason or reason_for(terminal)}
+    terminal = Terminal(interaction.json, interaction.no_input, interaction.verbose)
     raise typer.Exit(answer_gate(which, decision, workspace, terminal))
 
 
@@ -164,42 +163,32 @@ def cancel(
     raise typer.Exit(stop(which, workspace))
 
 
-@app.command()
-def edit(
-    which: Which = None,
-    workspace: Folder = HERE,
-    file: Annotated[
-        str | None, typer.Option("--file", "-f", help="The edited plan, YAML or JSON; - for stdin.")
-    ] = None,
-    print_: Annotated[
-        bool, typer.Option("--print", help="Print the plan as YAML, and change nothing.")
-    ] = False,
-    json: Json = False,
-    no_input: NoInput = False,
-) -> None:
-    """Change the plan that waits at a gate, in $EDITOR or from a file; it is verified and asked for again."""
-    from planwright.cli.session.drive import Terminal, edit_plan
-
-    raise typer.Exit(edit_plan(which, file, print_, workspace, Terminal(json, no_input)))
-
-
-app.command()(respond.respond)
+for answer in (rejections.reject, rejections.edit, respond.respond):
+    app.command()(answer)
 
 
 @app.command()
+@grouped
 def resume(
     thread: Thread,
     workspace: Folder = HERE,
     take_over: Annotated[
         bool, typer.Option("--take-over", help="Take it from a process that is stopped, or out of sight.")
     ] = False,
-    json: Json = False,
-    no_input: NoInput = False,
+    *,
+    interaction: Interaction,
 ) -> None:
     """Go on with a run that was interrupted, or close one whose gate has expired."""
     from planwright.cli.session.drive import Terminal, recover
 
-    raise typer.Exit(recover(thread, workspace, Terminal(json, no_input), take_over=take_over))
+    raise typer.Exit(
+        recover(
+            thread,
+            workspace,
+            Terminal(interaction.json, interaction.no_input, interaction.verbose),
+            take_over=take_over,
+        )
+    )
 
 
 for command in (forks.fork, forks.checkpoints, forks.undo):

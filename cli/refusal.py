@@ -9,7 +9,7 @@ from pathlib import Path
 
 from planwright.checkpoints.upkeep.findings import StoreFinding
 from planwright.checkpoints.upkeep.store_check import check_store
-from planwright.cli.views.rendering import safe
+from planwright.cli.views.printable import safe
 from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.security.redaction.redactor import Redactor

@@ -7,7 +7,7 @@ for further references. A string that is one reference keeps the type it refers 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
@@ -50,6 +50,11 @@ def whole_reference(text: str) -> list[str] | None:
     """Read the path of a text that is one reference and nothing else; None for any other text."""
     match = _REFERENCE.fullmatch(text.strip())
     return _path(match[1]) if match else None
+
+
+def spell_references(text: str, spell: Callable[[Sequence[str]], str]) -> str:
+    """Put in the place of each reference in a text what `spell` makes of its path."""
+    return _REFERENCE.sub(lambda match: spell(_path(match[1])), text)
 
 
 def malformed_references(params: Mapping[str, JsonValue]) -> tuple[str, ...]:

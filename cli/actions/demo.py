@@ -24,14 +24,14 @@ REQUEST = (
 _HEADER = "# Written by `planwright demo`. The webhook runs only while the demo does.\n"
 
 
-def demonstrate(folder: Path, no_input: bool) -> int:
+def demonstrate(folder: Path, no_input: bool, *, verbose: bool = False) -> int:
     """Write the workspace, start the webhook, run the job, and show what happened outside."""
     if folder.exists() and any(folder.iterdir()) and not is_demo_workspace(folder):
         raise SetupError(
             f"{folder} is not empty and no demo workspace", "choose another: planwright demo --folder DIR"
         )
     write_workspace(folder)
-    terminal = Terminal(as_json=False, no_input=no_input)
+    terminal = Terminal(as_json=False, no_input=no_input, verbose=verbose)
     say = terminal.screen.print
     say(
         views.label("demo", f"workspace {folder}: a mailbox, tickets.db, notes (yours to look at and change)")

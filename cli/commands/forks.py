@@ -6,9 +6,11 @@ from typing import Annotated
 
 import typer
 
-from planwright.cli.commands.options import HERE, Folder, Json, NoInput, Thread
+from planwright.cli.commands.option_groups import Interaction, grouped
+from planwright.cli.commands.options import HERE, Folder, Json, Thread
 
 
+@grouped
 def fork(
     thread: Thread,
     checkpoint: Annotated[
@@ -18,14 +20,22 @@ def fork(
         list[str] | None, typer.Option(help="Do this step again, and what needs it; may be repeated.")
     ] = None,
     workspace: Folder = HERE,
-    json: Json = False,
-    no_input: NoInput = False,
+    *,
+    interaction: Interaction,
 ) -> None:
     """Run a plan again on a new thread: steps that were done keep their results, the rest is asked for."""
     from planwright.cli.actions.forking import fork as fork_run
     from planwright.cli.session.drive import Terminal
 
-    raise typer.Exit(fork_run(thread, checkpoint, rerun or [], workspace, Terminal(json, no_input)))
+    raise typer.Exit(
+        fork_run(
+            thread,
+            checkpoint,
+            rerun or [],
+            workspace,
+            Terminal(interaction.json, interaction.no_input, interaction.verbose),
+        )
+    )
 
 
 def checkpoints(thread: Thread, workspace: Folder = HERE, json: Json = False) -> None:
@@ -35,12 +45,13 @@ def checkpoints(thread: Thread, workspace: Folder = HERE, json: Json = False) ->
     raise typer.Exit(show_checkpoints(thread, workspace, json))
 
 
+@grouped
 def undo(
     thread: Thread,
     look: Annotated[bool, typer.Option("--look", help="Only list what would be undone.")] = False,
     workspace: Folder = HERE,
-    json: Json = False,
-    no_input: NoInput = False,
+    *,
+    interaction: Interaction,
 ) -> None:
     """Undo what a run has done, as far as that is declared; you approve exactly what is called for it."""
     from planwright.cli.actions.undoing import list_compensations
@@ -48,5 +59,7 @@ def undo(
     from planwright.cli.session.drive import Terminal
 
     if look:
-        raise typer.Exit(list_compensations(thread, workspace, json))
-    raise typer.Exit(undo_run(thread, workspace, Terminal(json, no_input)))
+        raise typer.Exit(list_compensations(thread, workspace, interaction.json))
+    raise typer.Exit(
+        undo_run(thread, workspace, Terminal(interaction.json, interaction.no_input, interaction.verbose))
+    )

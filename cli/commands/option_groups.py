@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from planwright.cli.commands.options import Agent, Json, Mode, NoInput, Provider
+from planwright.cli.commands.options import Agent, Json, Mode, NoInput, Provider, Verbose
 
 Risk = Literal["None", "Low", "Medium", "High", "Critical"]
 MOST_HOURS = 24 * 366
@@ -24,6 +24,8 @@ class Interaction:
     """Whether it prints JSON, for programs."""
     no_input: NoInput = False
     """Whether nobody is to be asked."""
+    verbose: Verbose = False
+    """Whether all detail is shown."""
 
 
 @dataclass(frozen=True)

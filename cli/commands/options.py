@@ -24,4 +24,7 @@ Thread = Annotated[str, typer.Argument(help="A thread or run id.")]
 Which = Annotated[
     str | None, typer.Argument(help="A gate or thread id; may be left out when one gate is open.")
 ]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Show all detail: models, checks, usage, whole values.")
+]
 HERE = Path()

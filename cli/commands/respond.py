@@ -6,9 +6,11 @@ from typing import Annotated
 
 import typer
 
-from planwright.cli.commands.options import HERE, Folder, Json, NoInput
+from planwright.cli.commands.option_groups import Interaction, grouped
+from planwright.cli.commands.options import HERE, Folder
 
 
+@grouped
 def respond(
     words: Annotated[
         list[str] | None, typer.Argument(metavar="[GATE|THREAD] [WORDS]", help="What you say.")
@@ -22,8 +24,8 @@ def respond(
         typer.Option(metavar="KEY", help="This effect in doubt did not happen; may be repeated."),
     ] = None,
     workspace: Folder = HERE,
-    json: Json = False,
-    no_input: NoInput = False,
+    *,
+    interaction: Interaction,
 ) -> None:
     """Answer a question, say what should be different about a plan, or which effects in doubt happened."""
     from planwright.cli.actions.settling import settle
@@ -34,11 +36,22 @@ def respond(
         if len(texts) > 1:
             raise typer.BadParameter("name one gate, thread or run beside --happened and --not-happened")
         which = texts[0] if texts else None
-        raise typer.Exit(settle(which, effects, workspace, Terminal(json, no_input)))
+        raise typer.Exit(
+            settle(
+                which,
+                effects,
+                workspace,
+                Terminal(interaction.json, interaction.no_input, interaction.verbose),
+            )
+        )
     if not 1 <= len(texts) <= 2:
         raise typer.BadParameter('put the feedback in quotes: planwright respond [GATE|THREAD] "…"')
     which = texts[0] if len(texts) == 2 else None
-    raise typer.Exit(reply(which, texts[-1], workspace, Terminal(json, no_input)))
+    raise typer.Exit(
+        reply(
+            which, texts[-1], workspace, Terminal(interaction.json, interaction.no_input, interaction.verbose)
+        )
+    )
 
 
 def effects_of(happened: list[str], not_happened: list[str]) -> list[dict[str, object]]:

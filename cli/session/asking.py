@@ -159,7 +159,7 @@ def _by_hand(waiting: Card, drafts: Drafts, terminal: Terminal) -> JsonObject | 
 def _show_card(waiting: Card, terminal: Terminal, watch: RunWatch) -> None:
     """Show what is decided over, unless it is the plan just shown."""
     if waiting["kind"] != "plan" or not watch.is_on_screen(waiting["shown"]):
-        terminal.screen.print(gate_view(waiting["kind"], waiting["shown"]))
+        terminal.screen.print(gate_view(waiting["kind"], waiting["shown"], whole=terminal.verbose))
 
 
 def _question(waiting: Card) -> str:
@@ -173,7 +173,7 @@ def _question(waiting: Card) -> str:
         )
     if waiting["kind"] == "plan":
         subject = f"the plan above, {len(card['steps'])} step{'s' * (len(card['steps']) != 1)}"
-    return f"{subject}, risk {card['risk']}; valid until {until} UTC"
+    return f"{subject}, {views.risk_text(card['risk'])}; valid until {until} UTC"
 
 
 def _allowed(waiting: Card) -> list[str]:

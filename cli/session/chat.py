@@ -15,12 +15,12 @@ from planwright.settings.settings import load
 PROMPT = "› "
 
 
-def converse(workspace: Path, thread: str | None, options: RunContext) -> int:
+def converse(workspace: Path, thread: str | None, options: RunContext, *, verbose: bool = False) -> int:
     """Answer what is typed until the end of the input. Returns the exit code.
 
     Raises SetupError where nobody can type, and for an agent that there is not.
     """
-    terminal = Terminal(as_json=False, no_input=False)
+    terminal = Terminal(as_json=False, no_input=False, verbose=verbose, talking=not verbose)
     if not terminal.interactive:
         raise SetupError("there is no terminal to talk at", 'send one request: planwright run "…"')
     in_force(load(workspace), options)

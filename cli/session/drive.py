@@ -161,7 +161,7 @@ def follow(
     approver: Approver | None = None,
 ) -> int:
     """Stream a run; at a gate ask whoever is there, or say how to answer later."""
-    watch, undoable = RunWatch(terminal, settings.budgets.run), 0
+    watch, undoable = RunWatch(terminal, settings), 0
     if entry is None or isinstance(entry, Command):
         context = _recalled(settings, thread, context, watch)
     agent, drafts = build_graph(settings), Drafts(settings)
@@ -251,17 +251,27 @@ def finish(
     else:
         sys.stdout.write(views.safe(run["answer"] or "") + "\n")
         sys.stdout.flush()
-        terminal.screen.print(views.label("status", status, COLOURS.get(EXIT[status], "red")))
+        _close(run, where, terminal, watch)
         if status == "needs_input":
             terminal.screen.print(views.label("respond", views.how_to_reply(run["thread_id"], where)))
         if proposed := proposals(settings, run["tenant"], run_id=run["run_id"]):
             terminal.screen.print(views.label("memory", invitation(proposed, where)))
-        again = f"planwright show {run['thread_id']}{where}"
-        terminal.screen.print(views.label("look again", again))
-        terminal.screen.print(views.label("", f"planwright events {run['thread_id']}{where}"))
         if EXIT[status] and (decide := left_in_doubt(report(settings, run["run_id"]), where)):
             terminal.screen.print(views.label("decide", decide))
         if EXIT[status] and undoable:
             again = f"planwright undo {run['run_id']}{where}"
             terminal.screen.print(views.label("undo", f"{undoable} of its effects: {again}"))
     return EXIT[status]
+
+
+def _close(run: RunRow, where: str, terminal: Terminal, watch: RunWatch) -> None:
+    """Say on one line how a run ended, what its models used, and where to look again."""
+    status, view = run["status"], watch.view
+    if terminal.talking and status == "completed":
+        return
+    used = "" if view.only_embedded else f" · {views.usage(view.usage)}"
+    again = f"planwright show {run['thread_id']}{where}"
+    text = f"{status.replace('_', ' ')} · {again}{used}"
+    terminal.screen.print(views.label("status", text, COLOURS.get(EXIT[status], "red")))
+    if terminal.verbose:
+        terminal.screen.print(views.label("", f"planwright events {run['thread_id']}{where}"))

@@ -5,13 +5,11 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from planwright.cli.views.plan_card import plan_view
+from planwright.cli.views.printable import Hanging, one_line, pad
 from planwright.cli.views.rendering import (
-    Hanging,
     label,
     limit_text,
-    one_line,
-    pad,
-    plan_view,
     run_estimate_text,
     usage,
 )
@@ -21,7 +19,7 @@ from planwright.domain.results import spelled_end
 from planwright.domain.risk import at_least
 
 
-def event_line(event: RunEvent) -> RenderableType | None:
+def event_line(event: RunEvent, *, verbose: bool = True) -> RenderableType | None:
     """Show an event of a run while it happens; None for those that have no line of their own."""
     data = event["data"]
     match event["type"]:
@@ -34,7 +32,7 @@ def event_line(event: RunEvent) -> RenderableType | None:
         case "planning_decision":
             return label("planning", _planning(data))
         case "plan_verified":
-            return _verified(data)
+            return _verified(data, verbose)
         case "plan_repaired":
             return label("repair", f"the planner's reply was refused: {data['error']}", "yellow")
         case "approval_given":
@@ -73,6 +71,40 @@ def event_line(event: RunEvent) -> RenderableType | None:
     return _step_line(event)
 
 
+def is_detail(event: RunEvent) -> bool:
+    """Say whether the line of an event is left out unless all detail is wanted."""
+    data = event["data"]
+    match event["type"]:
+        case "planning_decision" | "plan_repaired" | "structured_output" | "progress" | "run_end":
+            return True
+        case "plan_step_start":
+            return True
+        case "budget_update":
+            return "limit" not in data
+        case "model_routed":
+            return not data["lacks"]
+        case "verdict":
+            return bool(data["verdict"] == "accept")
+        case "tool_call_start":
+            return not at_least(data.get("risk", "None"), "Medium")
+    return False
+
+
+def is_aside(event: RunEvent) -> bool:
+    """Say whether the line of an event is left out of a conversation: its answer tells as much."""
+    data = event["data"]
+    match event["type"]:
+        case "plan_step_complete" | "approval_resolved" | "approval_given":
+            return True
+        case "plan_verified":
+            return bool(data["outcome"] == "ok")
+        case "tool_call_end":
+            return bool(data["status"] == "completed")
+        case "run_start":
+            return True
+    return is_detail(event)
+
+
 def _step_line(event: RunEvent) -> RenderableType | None:
     """Show an event of a step, or of a call of an agent."""
     data = event["data"]
@@ -80,7 +112,8 @@ def _step_line(event: RunEvent) -> RenderableType | None:
         case "plan_step_start":
             return _step("…", data, "started", "dim")
         case "plan_step_complete":
-            return _step("✓", data, f"done in {data['seconds']:.2f} s", "green")
+            brought = f": {data['brought']}" if data.get("brought") else ""
+            return _step("✓", data, f"done in {data['seconds']:.2f} s{brought}", "green")
         case "plan_step_failed":
             return _step("✗", data, f"failed: {data['error']}", "red")
         case "plan_step_skipped":
@@ -141,10 +174,12 @@ def _planning(data: EventData) -> str:
     return f"{kind} (mode {data['mode']}, score {data['score']}: {why})"
 
 
-def _verified(data: EventData) -> RenderableType:
+def _verified(data: EventData, verbose: bool) -> RenderableType:
     if data["outcome"] == "ok":
+        if not verbose:
+            return plan_view(data["plan"])
         checked = label("verified", "ok: every capability, argument, reference and dependency holds", "green")
-        return Group(plan_view(data["plan"]), checked)
+        return Group(plan_view(data["plan"], whole=True), checked)
     findings = [f"{f['code']} [{f['step_id']}]: {f['message']} ({f['fix']})" for f in data["findings"]]
     return label("verified", f"{data['outcome']}: " + "; ".join(findings), "red")
 

@@ -14,7 +14,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planwright.cli.session.run_view import RunLine, RunView, State
-from planwright.cli.views.rendering import chop, one_line, pad, safe, usage
+from planwright.cli.session.step_records import shortened
+from planwright.cli.views.printable import chop, one_line, pad, safe
+from planwright.cli.views.rendering import risk_text, usage
 from planwright.settings.agents import RunBudgetSettings
 
 LOOKS: dict[State, tuple[str, str]] = {
@@ -117,7 +119,7 @@ def footer(view: RunView, now: float, width: int, limits: RunBudgetSettings) -> 
     ]
     if steps:
         parts.append(f"{sum(line.settled for line in steps)} of {len(steps)} steps")
-    if view.model_calls:
+    if not view.only_embedded:
         parts.append(usage(view.usage))
     if left := budget_left(view, limits):
         parts.append(f"left: {', '.join(left)}")
@@ -177,14 +179,15 @@ def _line_rows(line: RunLine, layout: LineLayout, indent: int) -> list[Text]:
     took = line.seconds if line.settled else layout.now - line.since if line.since else None
     time = seconds(took) if took is not None and line.state != "waiting" else ""
     tries = f"×{line.tries} " if line.tries > 1 else ""
-    risk = f"{line.risk} " if line.risky else ""
+    risk = f"{risk_text(line.risk)} " if line.risky else ""
     head = f"{' ' * indent}{mark} {name}  {time:<7} {risk}{tries}"
     hanging = indent + HANGING
     if not line.risky and not (layout.whole and line.note):
-        row = Text(f"{head} {line.note or line.args}"[: 4 * layout.width])
+        row = Text(f"{head} {_in_short(line, layout.width - cell_len(head) - 1)}"[: 4 * layout.width])
         row.truncate(layout.width, overflow="ellipsis")
         return [_styled(row, indent, len(name), style)]
-    tail = "  ".join(filter(None, (line.args if line.risky else "", line.note)))
+    brought = f"→ {line.brought}" if line.brought else ""
+    tail = "  ".join(filter(None, (line.args if line.risky else "", brought, line.note)))
     most = SHORT if layout.short else LONGEST
     texts = (
         []
@@ -195,6 +198,15 @@ def _line_rows(line: RunLine, layout: LineLayout, indent: int) -> list[Text]:
         counted = f"({len(line.args):,} characters, in full at the end)"
         texts = _hang(f"{head} {counted}", layout.width, hanging)
     return [_styled(Text(texts[0]), indent, len(name), style), *(Text(row, "dim") for row in texts[1:])]
+
+
+def _in_short(line: RunLine, room: int) -> str:
+    """Say in one row what a line used and brought, each cut between words where it does not fit."""
+    if line.note or not line.brought:
+        return shortened(line.note or line.args, room)
+    least = min(cell_len(line.brought), max(room // 2, room - cell_len(line.args) - 3))
+    brought = shortened(line.brought, least)
+    return f"{shortened(line.args, max(room - cell_len(brought) - 3, 4))} → {brought}".strip()
 
 
 def _hang(text: str, width: int, indent: int) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from planwright.cli.views.rendering import safe
+from planwright.cli.views.printable import safe
 from planwright.cli.views.rows import Card, JsonObject
 from planwright.domain.errors import GateError
 from planwright.domain.plan import AGENT, PlanStep

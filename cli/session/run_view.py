@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
-from planwright.cli.views.rendering import one_line
+from planwright.cli.views.printable import one_line
 from planwright.cli.views.rows import Card, EventData, RunEvent
-from planwright.domain.hashing import json_text
+from planwright.cli.views.step_sentence import argument_text
 from planwright.domain.results import spelled_end
 from planwright.domain.risk import Risk, at_least
 
@@ -41,10 +41,14 @@ class RunLine:
     """How often it was tried."""
     note: str = ""
     """Note about it, such as an error; "" for none."""
+    brought: str = ""
+    """What came of it, on one line; "" while that is nothing."""
     uid: str = ""
     """Uid of the step or call; "" until it begins."""
     calls: tuple[RunLine, ...] = ()
     """Calls that were made within it."""
+    planned: str = ""
+    """Arguments as they were planned, on one line."""
 
     @property
     def risky(self) -> bool:
@@ -73,6 +77,8 @@ class RunView:
     """Number of model calls so far."""
     tokens: int = 0
     """Tokens of those calls, sent and returned together."""
+    embedded_calls: int = 0
+    """How many of the model calls were answered by the embedded planner, which has no tokens."""
     cost: int = 0
     """Cost of those that have a price, in micro-cents."""
     unpriced: int = 0
@@ -83,6 +89,11 @@ class RunView:
     """Answer as far as it has come in; "" when it stands in the transcript."""
     answer_id: str = ""
     """Id of the message that brings the answer."""
+
+    @property
+    def only_embedded(self) -> bool:
+        """Whether no language model was called."""
+        return self.model_calls == self.embedded_calls
 
     @property
     def usage(self) -> dict[str, int]:
@@ -138,12 +149,13 @@ def plan_line(step: Card) -> RunLine:
     args = (
         step["params"] if step["capability"] != "agent" else {"task": step["description"], **step["params"]}
     )
-    return RunLine(str(step["id"]), str(step["capability"]), arguments_line(args), step["risk"], bool(grave))
+    line = arguments_line(args)
+    return RunLine(str(step["id"]), str(step["capability"]), line, step["risk"], bool(grave), planned=line)
 
 
 def arguments_line(args: Mapping[str, object]) -> str:
     """Spell arguments on one line, whole, with nothing in them that could act on a terminal."""
-    spelt = ((name, value if isinstance(value, str) else json_text(value)) for name, value in args.items())
+    spelt = ((name, argument_text(value)) for name, value in args.items())
     return ", ".join(f"{one_line(name)}: {one_line(value)}" for name, value in spelt)
 
 
@@ -157,7 +169,7 @@ def _planned(view: RunView, data: EventData) -> RunView:
 
 
 def _same(line: RunLine, other: RunLine | None) -> bool:
-    return other is not None and (line.capability, line.args) == (other.capability, other.args)
+    return other is not None and (line.capability, line.planned) == (other.capability, other.planned)
 
 
 def _gate(view: RunView, opens: bool, data: EventData, at: float) -> RunView:
@@ -189,7 +201,9 @@ def _step(view: RunView, kind: str, data: EventData, at: float) -> RunView:
             return replace(line, state="running", since=at, uid=str(data.get("uid", "")))
         tries, took = int(data["attempts"]), data.get("seconds") or (at - line.since if line.since else None)
         if kind == "plan_step_complete":
-            return replace(line, state="done", tries=tries, seconds=took, note="")
+            used, brought = data.get("used"), str(data.get("brought") or "")
+            args = line.args if used is None else arguments_line(used)
+            return replace(line, state="done", tries=tries, seconds=took, note="", args=args, brought=brought)
         ended: State = "rejected" if data["status"] == "rejected" else "skipped"
         state: State = "failed" if kind == "plan_step_failed" else ended
         note = one_line(spelled_end(data["status"], data["error"]))
@@ -248,6 +262,8 @@ def _spent(view: RunView, data: EventData) -> RunView:
     """Count a model call; one that failed brings no words, so what came in of it goes."""
     if "error" in data:
         return replace(view, model_calls=view.model_calls + 1, unpriced=view.unpriced + 1, answer="")
+    if data.get("provider") == "embedded":
+        view = replace(view, embedded_calls=view.embedded_calls + 1)
     cost = data["cost"]
     return replace(
         view,

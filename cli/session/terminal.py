@@ -15,14 +15,15 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from planwright.cli.session.event_lines import event_line
+from planwright.cli.session.event_lines import event_line, is_aside, is_detail
 from planwright.cli.session.frame import frame, left_behind
 from planwright.cli.session.run_view import RunLine, RunView, fold, resumed_view, with_answer_piece
+from planwright.cli.session.step_records import with_record
 from planwright.cli.views import rendering as views
 from planwright.cli.views.rows import Card, RunEvent
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
-from planwright.settings.agents import RunBudgetSettings
+from planwright.settings.settings import Settings
 
 LEAST_WIDTH, LEAST_HEIGHT, FRAMES_PER_S = 40, 8, 8
 ANSWERING = ("respond", "agentic_loop")
@@ -41,6 +42,10 @@ class Terminal:
     """Whether output is JSON, for programs."""
     no_input: bool
     """Whether nobody is to be asked."""
+    verbose: bool = False
+    """Whether all detail is shown."""
+    talking: bool = False
+    """Whether this is a conversation: little stands beside an answer."""
     screen: Console = field(default_factory=lambda: views.console(stderr=True))
     """Console that progress is written to."""
 
@@ -60,9 +65,9 @@ class Terminal:
 class RunWatch:
     """Show a run while it goes on, over all its invocations in this process."""
 
-    def __init__(self, terminal: Terminal, limits: RunBudgetSettings) -> None:
+    def __init__(self, terminal: Terminal, settings: Settings) -> None:
         self._terminal = terminal
-        self._limits = limits
+        self._settings = settings
         self._view = RunView()
         self._left_behind: set[str] = set()
         self._plans: set[tuple[str, int]] = set()
@@ -72,9 +77,14 @@ class RunWatch:
     def recall(self, events: Iterable[RunEvent]) -> None:
         """Take up a run that another process began, from its events."""
         for event in events:
-            self._view = fold(self._view, event)
+            self._view = fold(self._view, with_record(event, self._settings))
         self._view = resumed_view(self._view, time.time())
         self._left_behind = {_name(line) for line in self._view.lines if line.settled}
+
+    @property
+    def view(self) -> RunView:
+        """What is known of the run so far."""
+        return self._view
 
     def is_on_screen(self, card: Card) -> bool:
         """Say whether the card of a plan is on the screen already."""
@@ -127,6 +137,9 @@ class RunWatch:
             self._terminal.screen.print(line)
 
     def _plainly(self, mode: str, chunk: Any) -> None:
+        if mode == "custom":
+            chunk = with_record(chunk, self._settings)
+            self._view = fold(self._view, chunk)
         line = self._line(mode, chunk)
         if line is not None and not self._terminal.as_json:
             self._print(line)
@@ -139,7 +152,7 @@ class RunWatch:
             return
         kind = chunk["type"] if mode == "custom" else ""
         if mode == "custom":
-            self._view = fold(self._view, chunk)
+            self._view = fold(self._view, with_record(chunk, self._settings))
         if kind in ("plan_start", "tool_call_start"):
             self._over = False
         if kind == "plan_verified":
@@ -151,9 +164,15 @@ class RunWatch:
 
     def _line(self, mode: str, chunk: Any) -> RenderableType | None:
         if mode == "custom":
-            if chunk["type"] == "plan_verified" and (card := chunk["data"].get("plan")):
+            card = chunk["data"].get("plan")
+            left_out = is_aside if self._terminal.talking else is_detail
+            if not self._terminal.verbose and left_out(chunk):
+                return None
+            if chunk["type"] == "plan_verified" and card:
                 self._plans.add((card["plan_id"], card["revision"]))
-            return event_line(chunk)
+            return event_line(chunk, verbose=self._terminal.verbose)
+        if not self._terminal.verbose:
+            return None
         route = (chunk.get("capability_routing") or {}).get("route")
         return views.model_line(route.model_dump()) if route else None
 
@@ -161,10 +180,10 @@ class RunWatch:
         """Print the lines that are not on the screen for good yet; the frame lets go of them."""
         lines = self._view.lines
         new = [line for line in lines if line.state != "pending" and _name(line) not in self._left_behind]
-        if new:
+        if new and not self._terminal.talking:
             self._print(left_behind(new, time.time(), self._terminal.screen.width))
         begun = any(line.state != "pending" for line in lines)
-        if begun and (rest := sum(line.state == "pending" for line in lines)):
+        if begun and not self._terminal.talking and (rest := sum(line.state == "pending" for line in lines)):
             self._print(Text(f"  ◷ {rest} more to come", "dim"))
         self._left_behind |= {_name(line) for line in new if line.settled}
         if ended:
@@ -177,7 +196,7 @@ class RunWatch:
             return ""
         view = replace(self._view, lines=()) if self._over else self._view
         width, height = self._terminal.screen.size
-        return frame(view, time.time(), width - 1, height - 1, self._limits)
+        return frame(view, time.time(), width - 1, height - 1, self._settings.budgets.run)
 
 
 def _name(line: RunLine) -> str:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from rich.console import Group, RenderableType
 
-from planwright.cli.views.rendering import argument, call_view, label, one_line, plan_view
+from planwright.cli.views.plan_card import plan_view
+from planwright.cli.views.printable import one_line
+from planwright.cli.views.rendering import argument, call_view, label
 from planwright.cli.views.rows import Card
 
 
-def gate_view(kind: str, card: Card) -> RenderableType:
-    """Show what a gate asks."""
+def gate_view(kind: str, card: Card, *, whole: bool = False) -> RenderableType:
+    """Show what a gate asks; of a plan `whole` values, and its references as they are written."""
     if kind == "plan":
-        return plan_view(card)
+        return plan_view(card, whole=whole)
     if kind == "info":
         questions = enumerate(card["args"]["questions"], 1)
         rows = [argument(str(number), question, 11) for number, question in questions]

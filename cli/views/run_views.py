@@ -51,7 +51,7 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
         console.print(views.label("gate", f"{gate['gate_id']} ({gate['kind']}) {gate['status']}{by}{reason}"))
     for row in open_store(settings).query(_OPEN_GATES, {"id": run["run_id"]}):
         card = json.loads(row["shown"])
-        console.print(gate_view(row["kind"], card))
+        console.print(gate_view(row["kind"], card, whole=True))
     for step in run["steps"]:
         detail = step["error"] or json.dumps(step["output"], ensure_ascii=False)[:200]
         detail += f" (done by {step['kept_from']})" if step.get("kept_from") else ""

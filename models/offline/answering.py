@@ -8,6 +8,15 @@ from planwright.domain.results import spelled_end
 from planwright.models.offline.lexicon import COUNTS
 
 _LIMIT = 12
+_TELLING = ("amount", "path", "to", "subject", "url", "start", "text")
+_PAST = {
+    **{"add": "added", "append": "appended", "change": "changed", "close": "closed", "copy": "copied"},
+    **{"create": "created", "delete": "deleted", "draft": "drafted", "file": "filed", "forget": "forgot"},
+    **{"make": "made", "move": "moved", "post": "posted", "put": "put", "remember": "remembered"},
+    **{"remove": "removed", "rename": "renamed", "replace": "replaced", "reply": "replied"},
+    **{"restore": "restored", "save": "saved", "schedule": "scheduled", "send": "sent", "set": "set"},
+    **{"store": "stored", "update": "updated", "write": "wrote"},
+}
 
 
 def answer_from_results(results: list[dict[str, Any]]) -> str:
@@ -35,9 +44,18 @@ def _tell(result: dict[str, Any]) -> str:
         if key in output and not result.get("changed"):
             head = f"{title}:"
             return f"{head} {output[key]}" if "\n" not in str(output[key]) else f"{head}\n{output[key]}"
-    texts = {key: _spelled(value) for key, value in output.items()}
-    facts = ", ".join(f"{key} {value}" for key, value in texts.items() if value not in (None, "", [], {}))
-    return f"{title}: done ({facts})"
+    return _tell_deed(title, output)
+
+
+def _tell_deed(title: str, output: dict[str, Any]) -> str:
+    """Tell in the past tense what was done, with what a reader needs to find or check it."""
+    verb, _, rest = title.partition(" ")
+    done = f"{_PAST[verb.lower()].capitalize()} {rest}" if verb.lower() in _PAST else f"{title}: done"
+    number = [f"#{output['id']}"] if isinstance(output.get("id"), int) else []
+    texts = {key: _spelled(output.get(key)) for key in _TELLING}
+    new = [f"{key} {text}" for key, text in texts.items() if text and str(text) not in title]
+    facts = ", ".join([*number, *new])
+    return f"{done.rstrip('.')} ({facts})." if facts else f"{done.rstrip('.')}."
 
 
 def _tell_list(title: str, items: list[Any], count: int) -> str:

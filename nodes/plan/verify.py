@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from planwright.approvals.card import PlanProgress, order_added, plan_card
 from planwright.approvals.criteria_card import with_criteria
+from planwright.approvals.step_phrases import with_phrases
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.run_chains import allowed_in_run
 from planwright.capabilities.registry import Registry
@@ -77,9 +78,9 @@ def verify(
         checked = await not_done_again(checked, results, stores, invocation.run_id, registry, policy)
         deep, known = settings.approval.depth == "plan_and_gates", in_all(needed, spent)
         values = await known_values(checked, results, invocation.request, stores)
-        progress = PlanProgress(plan, checked, results, values)
+        progress, judged = PlanProgress(plan, checked, results, values), rubrics.judged(state["route"])
         card = plan_card(progress, state.get("changes", []), estimate=known, with_gates=deep)
-        card = with_criteria(card, checked, judged=rubrics.judged(state["route"]))
+        card = with_phrases(with_criteria(card, checked, judged=judged), checked, registry)
         data |= {"findings": [], "order": order_added(card), "plan": card}
         invocation.emit("plan_verified", data, str(attempts.revision))
         gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval)

@@ -9,7 +9,8 @@ import pytest
 from rich.console import Console
 
 from planwright.cli.session.event_lines import event_line
-from planwright.cli.views.rendering import call_view, plan_view
+from planwright.cli.views.plan_card import plan_view
+from planwright.cli.views.rendering import call_view
 
 FORGED = "s9  files.read      None     read_only"
 
@@ -71,8 +72,8 @@ def test_a_chain_is_shown_with_its_calls_and_what_asks_again() -> None:
     }
     shown = lines(call_view(view), 80)
     assert [line.split() for line in shown if "disk.wipe" in line] == [
-        ["s2.1", "disk.wipe", "High"],
-        ["s2.2", "disk.wipe", "High", "own", "gate"],
+        ["s2.1", "disk.wipe", "High", "risk"],
+        ["s2.2", "disk.wipe", "High", "risk", "own", "gate"],
     ]
     assert any("path: /old" in line for line in shown)
     assert any("abcdef012345" in line for line in shown)

@@ -10,9 +10,10 @@ def test_every_message_is_a_run_on_one_thread(desk: Desk) -> None:
     with Typist(desk.folder, "chat") as typist:
         typist.read_until("› ")
         typist.type("What time is it?\n")
-        typist.read_until("completed")
+        typist.read_until("It is ")
+        typist.read_until("› ")
         typist.type("What tickets are open?\n")
-        typist.read_until("tickets.list")
+        typist.read_until("found.")
         typist.type("\x04")
         code, _ = typist.finish()
     assert code == 0

@@ -12,7 +12,7 @@ PROMPT = "or type why not: "
 def test_yes_at_the_prompt_runs_the_plan_that_was_shown(desk: Desk) -> None:
     with Typist(desk.folder, "run", REQUEST) as typist:
         typist.read_until(PROMPT)
-        for text in ("files.write", "path: note.md", "text: hello", "Medium", "alid until"):
+        for text in ("files.write", "note.md", "text hello", "Medium risk", "alid until"):
             assert text in typist.screen
         assert not (desk.folder / "note.md").exists()
         typist.type("y\n")

@@ -109,7 +109,7 @@ def test_events_a_draft_and_any_rows_are_told() -> None:
         "Look: two found.",
         "  - 2026-11-24 11:00-11:30  Call (Hall 1)",
         "  - 2026-11-27  Payment run",
-        "Draft a mail: done (path .Drafts/cur/x, to a@example.com, b@example.com, subject Offer)",
+        "Drafted a mail (path .Drafts/cur/x, to a@example.com, b@example.com, subject Offer).",
         "Query: one found.",
         "  - title x, line 1",
     ]

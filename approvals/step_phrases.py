@@ -1,0 +1,35 @@
+"""What each step of a plan calls, in the words of the capability: one phrase on its card."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
+from planwright.approvals.cards import Card, card_steps
+from planwright.capabilities.registry import Registry
+from planwright.domain.verified_step import VerifiedStep
+
+LONGEST = 120
+_SENTENCE = re.compile(r".*?[.!?;](?=\s|\Z)", re.DOTALL)
+
+
+def with_phrases(card: Card, checked: Sequence[VerifiedStep], registry: Registry) -> Card:
+    """Add to each step of a card what its capability does, as it describes itself."""
+    phrases: dict[JsonValue, str] = {}
+    for entry in checked:
+        if (capability := registry.get(entry.step.shown_name)) and capability.description.strip():
+            phrases[entry.step.id] = first_sentence(capability.description)
+    steps: list[JsonValue] = [
+        {**step, "does": phrases[step["id"]]} if step["id"] in phrases else step for step in card_steps(card)
+    ]
+    return {**card, "steps": steps}
+
+
+def first_sentence(description: str) -> str:
+    """Take the first sentence of a description, without its full stop, in at most 120 characters."""
+    text = description.strip()
+    first = match[0] if (match := _SENTENCE.match(text)) else text
+    words = " ".join(first.split()).rstrip(".;")
+    return words if len(words) <= LONGEST else f"{words[: LONGEST - 1].rstrip()}…"
