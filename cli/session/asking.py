@@ -159,7 +159,9 @@ def _by_hand(waiting: Card, drafts: Drafts, terminal: Terminal) -> JsonObject | 
 def _show_card(waiting: Card, terminal: Terminal, watch: RunWatch) -> None:
     """Show what is decided over, unless it is the plan just shown."""
     if waiting["kind"] != "plan" or not watch.is_on_screen(waiting["shown"]):
-        terminal.screen.print(gate_view(waiting["kind"], waiting["shown"], whole=terminal.verbose))
+        card, models = waiting["shown"], not watch.view.embedded
+        view = gate_view(waiting["kind"], card, whole=terminal.verbose, models=models)
+        terminal.screen.print(view)
 
 
 def _question(waiting: Card) -> str:

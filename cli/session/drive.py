@@ -24,6 +24,7 @@ from planwright.cli.session.terminal import Terminal as Terminal
 from planwright.cli.views import mcp_views
 from planwright.cli.views import rendering as views
 from planwright.cli.views.memory_views import invitation, proposals
+from planwright.cli.views.printable import chop
 from planwright.cli.views.rows import Card, JsonObject, RunRow
 from planwright.cli.views.run_list import questions
 from planwright.cli.views.run_views import find_gate, find_run, open_gates, recorded_events, report
@@ -249,7 +250,7 @@ def finish(
         for gate in waiting:
             say_how_to_answer(gate, where, terminal, watch)
     else:
-        sys.stdout.write(views.safe(run["answer"] or "") + "\n")
+        sys.stdout.write(_wrapped(views.safe(run["answer"] or "")) + "\n")
         sys.stdout.flush()
         _close(run, where, terminal, watch)
         if status == "needs_input":
@@ -262,6 +263,14 @@ def finish(
             again = f"planwright undo {run['run_id']}{where}"
             terminal.screen.print(views.label("undo", f"{undoable} of its effects: {again}"))
     return EXIT[status]
+
+
+def _wrapped(answer: str) -> str:
+    """Break the lines of an answer between words, where a person reads it; a pipe gets them as they are."""
+    if not sys.stdout.isatty():
+        return answer
+    width = views.console().width
+    return "\n".join(row for line in answer.split("\n") for row in chop(line, width))
 
 
 def _close(run: RunRow, where: str, terminal: Terminal, watch: RunWatch) -> None:

@@ -19,8 +19,11 @@ from planwright.domain.results import spelled_end
 from planwright.domain.risk import at_least
 
 
-def event_line(event: RunEvent, *, verbose: bool = True) -> RenderableType | None:
-    """Show an event of a run while it happens; None for those that have no line of their own."""
+def event_line(event: RunEvent, *, verbose: bool = True, models: bool = True) -> RenderableType | None:
+    """Show an event of a run while it happens; None for those that have no line of their own.
+
+    Without `models` nothing is said of tokens: the embedded planner has none.
+    """
     data = event["data"]
     match event["type"]:
         case "run_start" if "undoes" in data:
@@ -32,7 +35,7 @@ def event_line(event: RunEvent, *, verbose: bool = True) -> RenderableType | Non
         case "planning_decision":
             return label("planning", _planning(data))
         case "plan_verified":
-            return _verified(data, verbose)
+            return _verified(data, verbose, models)
         case "plan_repaired":
             return label("repair", f"the planner's reply was refused: {data['error']}", "yellow")
         case "approval_given":
@@ -64,9 +67,9 @@ def event_line(event: RunEvent, *, verbose: bool = True) -> RenderableType | Non
             return label("verdict", f"{data['verdict']}: {data['reason']}")
         case "budget_update" if "limit" in data:
             return label("budget", limit_text(data), "yellow")
-        case "budget_update":
+        case "budget_update" if models:
             return label("usage", usage(data))
-        case "run_end" if data.get("estimated"):
+        case "run_end" if models and data.get("estimated"):
             return label("estimated", run_estimate_text(data["estimated"]))
     return _step_line(event)
 
@@ -174,12 +177,12 @@ def _planning(data: EventData) -> str:
     return f"{kind} (mode {data['mode']}, score {data['score']}: {why})"
 
 
-def _verified(data: EventData, verbose: bool) -> RenderableType:
+def _verified(data: EventData, verbose: bool, models: bool) -> RenderableType:
     if data["outcome"] == "ok":
         if not verbose:
-            return plan_view(data["plan"])
+            return plan_view(data["plan"], models=models)
         checked = label("verified", "ok: every capability, argument, reference and dependency holds", "green")
-        return Group(plan_view(data["plan"], whole=True), checked)
+        return Group(plan_view(data["plan"], whole=True, models=models), checked)
     findings = [f"{f['code']} [{f['step_id']}]: {f['message']} ({f['fix']})" for f in data["findings"]]
     return label("verified", f"{data['outcome']}: " + "; ".join(findings), "red")
 

@@ -96,6 +96,11 @@ class RunView:
         return self.model_calls == self.embedded_calls
 
     @property
+    def embedded(self) -> bool:
+        """Whether the embedded planner serves, and no language model."""
+        return bool(self.model_calls) and self.only_embedded
+
+    @property
     def usage(self) -> dict[str, int]:
         """What was used so far, as `budget_update` will tell it at the end."""
         names = ("model_calls", "tokens", "cost", "unpriced")

@@ -170,7 +170,7 @@ class RunWatch:
                 return None
             if chunk["type"] == "plan_verified" and card:
                 self._plans.add((card["plan_id"], card["revision"]))
-            return event_line(chunk, verbose=self._terminal.verbose)
+            return event_line(chunk, verbose=self._terminal.verbose, models=not self._view.embedded)
         if not self._terminal.verbose:
             return None
         route = (chunk.get("capability_routing") or {}).get("route")

@@ -10,10 +10,10 @@ from planwright.cli.views.rendering import argument, call_view, label
 from planwright.cli.views.rows import Card
 
 
-def gate_view(kind: str, card: Card, *, whole: bool = False) -> RenderableType:
+def gate_view(kind: str, card: Card, *, whole: bool = False, models: bool = True) -> RenderableType:
     """Show what a gate asks; of a plan `whole` values, and its references as they are written."""
     if kind == "plan":
-        return plan_view(card, whole=whole)
+        return plan_view(card, whole=whole, models=models)
     if kind == "info":
         questions = enumerate(card["args"]["questions"], 1)
         rows = [argument(str(number), question, 11) for number, question in questions]

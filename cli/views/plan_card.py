@@ -45,15 +45,16 @@ class TreeStep:
     """Ids of the steps it also waits for, beside those that it hangs under."""
 
 
-def plan_view(card: Card, *, whole: bool = False) -> RenderableType:
+def plan_view(card: Card, *, whole: bool = False, models: bool = True) -> RenderableType:
     """Show a plan: its steps as sentences, each under what it waits for, and how grave each is.
 
     Nothing that changes or sends something is ever cut. Long values of steps that only read are, with their
-    length, unless `whole`; then references also stand as they are written.
+    length, unless `whole`; then references also stand as they are written. What `models` will use is left
+    out where it has no price and not all is wanted, and where none is called.
     """
     rows: list[RenderableType] = [label("plan", f"{card['goal']}"), _Steps(tree(card["steps"]), whole)]
     needed = card.get("estimate")
-    used = f"; {model_use_text(needed)}" if needed and (whole or needed["cost"]) else ""
+    used = f"; {model_use_text(needed)}" if needed and models and (whole or needed["cost"]) else ""
     rows.append(label("estimate", work_text(card["steps"]) + used))
     rows.append(label("risk", risk_word(str(card["risk"])), RISK_STYLE[str(card["risk"])]))
     rows += _done(card.get("done", {}))

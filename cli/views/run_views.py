@@ -49,9 +49,10 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
         by = f" by {gate['decided_by']} via {gate['channel']}" if gate["decided_by"] else ""
         reason = f": {gate['reason']}" if gate["reason"] else ""
         console.print(views.label("gate", f"{gate['gate_id']} ({gate['kind']}) {gate['status']}{by}{reason}"))
+    models = not _only_embedded(settings, run["run_id"])
     for row in open_store(settings).query(_OPEN_GATES, {"id": run["run_id"]}):
         card = json.loads(row["shown"])
-        console.print(gate_view(row["kind"], card, whole=True))
+        console.print(gate_view(row["kind"], card, whole=True, models=models))
     for step in run["steps"]:
         detail = step["error"] or json.dumps(step["output"], ensure_ascii=False)[:200]
         detail += f" (done by {step['kept_from']})" if step.get("kept_from") else ""
@@ -70,9 +71,9 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
         console.print(views.label("model", failover_text(data), "yellow"))
     for data in run["proposed"]:
         console.print(views.label("memory", f"proposed: {data['text']} ({data['id']})"))
-    if run["usage"]:
+    if run["usage"] and models:
         console.print(views.label("usage", views.usage(run["usage"])))
-    if run["estimated"]:
+    if run["estimated"] and models:
         console.print(views.label("estimated", views.run_estimate_text(run["estimated"])))
     if run["answer"]:
         console.print(views.label("answer", run["answer"]))
@@ -232,6 +233,12 @@ def _verdicts(database: Database, run_id: str) -> list[Report]:
 def _journal_data(database: Database, run_id: str, kind: str) -> list[Any]:
     query = "SELECT data FROM journal WHERE run_id = ? AND type = ? ORDER BY seq"
     return [json.loads(row["data"]) for row in database.query(query, (run_id, kind))]
+
+
+def _only_embedded(settings: Settings, run_id: str) -> bool:
+    """Say whether the embedded planner served a run, which has no tokens, and no language model did."""
+    calls = _journal_data(open_store(settings), run_id, "llm_call")
+    return bool(calls) and all(call["provider"] == "embedded" for call in calls)
 
 
 def _newest(database: Database, run_id: str, kind: str, key: str = "%") -> Any:

@@ -84,7 +84,9 @@ def step_name(id_: str) -> str:
 def _inline(name: str, value: object) -> str:
     """Spell an argument for the sentence; empty where it needs a row of its own."""
     if isinstance(value, str) and (path := whole_reference(value)):
-        same = path[0] == "steps" and path[-1] == name and len(path) > 4
+        same = path[0] == "steps" and path[-1] == name and len(path) > 3
+        if same and len(path) == 4:
+            return f"{one_line(name)} from {step_name(path[1])}"
         return f"{one_line(name)} from {reference_text(path[:-1] if same else path)}"
     if isinstance(value, str) and "{{" in value:
         return ""

@@ -162,6 +162,27 @@ def test_a_dumb_terminal_gets_plain_lines(desk: Desk, waiting: Waiting, command:
     assert re.search(r"  ✓ \S+ +\S+ +done in [\d.]+ s: ", typist.screen)
 
 
+def test_a_run_is_quiet_and_tells_all_when_that_is_wanted(desk: Desk) -> None:
+    quiet = desk.run("run", "What tickets are open?")
+    labels = [line.split()[0] for line in quiet.stderr.splitlines() if line[0] != " "]
+    assert labels == ["plan", "estimate", "risk", "status"]
+    told = desk.run("run", "-v", "What tickets are open?")
+    labels = [line.split()[0] for line in told.stderr.splitlines() if line[0] != " "]
+    assert labels == ["model", "planning", "plan", "estimate", "risk", "verified", "verdict", "status"]
+    assert quiet.stdout == told.stdout
+    assert "token" not in quiet.printed + told.printed
+
+
+@pytest.mark.parametrize("text", ["x" * 301, "x" * 300])
+def test_only_what_a_step_reads_is_cut_and_how_much_is_said(text: str) -> None:
+    plan = plan_of(2, text)
+    plan["steps"][0] |= {"mode": "read_only", "risk": "None"}
+    rows = squeezed(card(SIZES[0], plan_view(plan)))
+    assert rows.count(text) == (1 if len(text) > 300 else 2)
+    assert ("…(301characters;-vshowsall)" in rows) is (len(text) > 300)
+    assert squeezed(card(SIZES[0], plan_view(plan, whole=True))).count(text) == 2
+
+
 @pytest.mark.parametrize("command", ["run", "approve"])
 def test_a_pipe_gets_plain_lines(desk: Desk, waiting: Waiting, command: str) -> None:
     given = ("run", "What tickets are open?") if command == "run" else ("approve", waiting.gate_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.cli.desk import Desk, refusal
+from tests.cli.picture import picture
 from tests.cli.typist import Typist
 
 
@@ -12,6 +13,8 @@ def test_every_message_is_a_run_on_one_thread(desk: Desk) -> None:
         typist.type("What time is it?\n")
         typist.read_until("It is ")
         typist.read_until("› ")
+        before = picture(typist.screen)
+        assert len(before) <= 5, before
         typist.type("What tickets are open?\n")
         typist.read_until("found.")
         typist.type("\x04")

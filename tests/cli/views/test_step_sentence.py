@@ -18,6 +18,8 @@ def test_a_title_stands_first_and_a_reference_in_words() -> None:
     said = step_sentence(step(amount="{{steps.s2.output.value}}", title="Invoice from Acme", urgent=True))
     expected = "Create a ticket: Invoice from Acme, amount from the value of step 2, urgent true"
     assert (said.text, said.rest) == (expected, {})
+    same = step_sentence(step(text="{{steps.s2.output.text}}", title="{{steps.s1.output.0}}"))
+    assert same.text == "Create a ticket: text from step 2, title from the first item of step 1"
 
 
 def test_a_capability_without_a_description_is_named() -> None:
