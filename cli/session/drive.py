@@ -279,6 +279,8 @@ def _close(run: RunRow, where: str, terminal: Terminal, watch: RunWatch) -> None
     if terminal.talking and status == "completed":
         return
     used = "" if view.only_embedded else f" · {views.usage(view.usage)}"
+    if view.embedded and not terminal.talking:
+        used = " · by the embedded planner, not a language model"
     again = f"planwright show {run['thread_id']}{where}"
     text = f"{status.replace('_', ' ')} · {again}{used}"
     terminal.screen.print(views.label("status", text, COLOURS.get(EXIT[status], "red")))

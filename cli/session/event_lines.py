@@ -65,13 +65,20 @@ def event_line(event: RunEvent, *, verbose: bool = True, models: bool = True) ->
             return label("progress", f"turn {data['turn']} of at most {data['of']}")
         case "verdict":
             return label("verdict", f"{data['verdict']}: {data['reason']}")
+    return _spent(event, models) or _step_line(event)
+
+
+def _spent(event: RunEvent, models: bool) -> RenderableType | None:
+    """Show an event of what was used, or was thought to be."""
+    data = event["data"]
+    match event["type"]:
         case "budget_update" if "limit" in data:
             return label("budget", limit_text(data), "yellow")
         case "budget_update" if models:
             return label("usage", usage(data))
         case "run_end" if models and data.get("estimated"):
             return label("estimated", run_estimate_text(data["estimated"]))
-    return _step_line(event)
+    return None
 
 
 def is_detail(event: RunEvent) -> bool:

@@ -29,7 +29,7 @@ from planwright.cli.views.step_sentence import argument_text, step_name, step_se
 
 DEEPEST = 5
 LONGEST_ID = 12
-BESIDE, WIDEST_FACTS = range(100, 181), 44
+BESIDE, WIDEST_FACTS = range(110, 181), 44
 SHORTENED, CUT_FROM = 200, 300
 
 

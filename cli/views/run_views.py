@@ -65,6 +65,14 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
     _show_effects(run, console)
     for by in run["undone_by"]:
         console.print(views.label("undo", f"by {by['run_id']}: {by['status']}"))
+    _show_models(run, console, models)
+    if run["answer"]:
+        console.print(views.label("answer", run["answer"]))
+    return 0
+
+
+def _show_models(run: Report, console: Console, models: bool) -> None:
+    """Show which models served a run, what it proposes to remember, and what it used."""
     for data in run["routed"]:
         console.print(views.label("model", routing_text(data), "yellow" if data["lacks"] else ""))
     for data in run["failovers"]:
@@ -75,9 +83,6 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
         console.print(views.label("usage", views.usage(run["usage"])))
     if run["estimated"] and models:
         console.print(views.label("estimated", views.run_estimate_text(run["estimated"])))
-    if run["answer"]:
-        console.print(views.label("answer", run["answer"]))
-    return 0
 
 
 def _show_verdicts(verdicts: Sequence[Report], console: Console) -> None:
