@@ -31,6 +31,7 @@ _STEP_FACTS = (
     "chain",
     "tainted",
     "pin",
+    "does",
     "marks",
     "values",
     "gates",

@@ -39,7 +39,13 @@ def test_the_way_of_a_request_is_as_drawn_and_can_be_taken_in_at_once() -> None:
 def test_the_recorded_demo_shows_the_whole_job() -> None:
     texts = ElementTree.parse(PICTURES / "demo.svg").iter("{http://www.w3.org/2000/svg}text")
     shown = " ".join("".join(text.itertext()) for text in texts).replace("\N{NO-BREAK SPACE}", " ")
-    for text in ("planwright demo", "approve?", "answered 503", "completed · planwright show", "EUR 4,310.50"):
+    for text in (
+        "planwright demo",
+        "approve?",
+        "answered 503",
+        "completed · planwright show",
+        "EUR 4,310.50",
+    ):
         assert text in shown, "run: make docs"
 
 
