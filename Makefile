@@ -29,11 +29,11 @@ test: setup  ## Run the tests
 test-whole: setup  ## Run every case of the long lists, too
 	$(BIN)/pytest -n 4 --dist worksteal --whole
 
-check: setup  ## Lint, format, types, rooms, names, signatures
+check: setup  ## Lint, format, types, and the thirteen bars of `make house`
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	MYPYPATH=.typing $(BIN)/mypy
-	$(BIN)/pytest tests/test_layers.py tests/test_public_names.py tests/house
+	$(BIN)/python -m tests.house.bars
 
 house: setup  ## Thirteen bars that the code keeps to, with their figures
 	$(BIN)/python -m tests.house.bars
