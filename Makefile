@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # What is imported is compiled once, not anew by each process: half of what collecting the tests costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-whole check house bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls oracle order soak plans
+.PHONY: setup demo test test-long test-whole check house bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls oracle order soak plans
 
 setup: $(STAMP)
 
@@ -26,7 +26,10 @@ demo: setup  ## Run the main job on a demo workspace
 test: setup  ## Run the tests
 	$(BIN)/pytest -n 4 --dist worksteal
 
-test-whole: setup  ## Run every case of the long lists, too
+test-long: setup  ## Run the tests that take long
+	$(BIN)/pytest -n 4 --dist worksteal --long
+
+test-whole: setup  ## Run every test, and every case of the long lists
 	$(BIN)/pytest -n 4 --dist worksteal --whole
 
 check: setup  ## Lint, format, types, and the thirteen bars of `make house`

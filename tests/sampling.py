@@ -1,5 +1,6 @@
-"""A sample of what is long: a plain run plays a part of it, `pytest --whole` all of it.
+"""What a plain run leaves out: `pytest --long` plays what takes long, and `pytest --whole` everything.
 
+`@pytest.mark.long` is for a test that keeps a worker busy for about four seconds or more.
 `@pytest.mark.sampled(16)` keeps 16 cases of a test function, evenly spread over those selected and always the
 same ones. `examples(400)` is the number of a property's examples, of which a plain run draws a quarter.
 """
@@ -26,12 +27,14 @@ def examples(number: int) -> int:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--whole`."""
-    parser.addoption("--whole", action="store_true", help="run every case of long lists, and every example")
+    """Add `--long` and `--whole`."""
+    parser.addoption("--long", action="store_true", help="run the tests marked long, and no others")
+    parser.addoption("--whole", action="store_true", help="run every test, case of long lists, and example")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Say what the marker means, and draw all examples in a whole run."""
+    """Say what the markers mean, and draw all examples in a whole run."""
+    config.addinivalue_line("markers", "long: only run with --long or --whole")
     config.addinivalue_line("markers", "sampled(n): without --whole, only n cases of this function are run")
     if config.getoption("whole"):
         settings.register_profile(WHOLE, settings.default)
@@ -40,10 +43,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)  # so that what -k and -m select is sampled, not the sample selected from
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect what is not in the sample, unless the run is a whole one."""
+    """Deselect what is not in the sample, and what is long or what is not, unless the run is a whole one."""
     if config.getoption("whole"):
         return
-    chosen = sample(items)
+    long = config.getoption("long")
+    chosen = {item for item in sample(items) if (item.get_closest_marker("long") is not None) == long}
     left_out = [item for item in items if item not in chosen]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item in chosen]
@@ -51,13 +55,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def sample(items: list[pytest.Item]) -> set[pytest.Item]:
     """Choose the items to run: of each function that is sampled its share, of all others every one."""
-    chosen, long = set(), defaultdict(list)
+    chosen, cases_of = set(), defaultdict(list)
     for item in items:
         if item.get_closest_marker("sampled"):
-            long[item.nodeid.partition("[")[0]].append(item)
+            cases_of[item.nodeid.partition("[")[0]].append(item)
         else:
             chosen.add(item)
-    for cases in long.values():
+    for cases in cases_of.values():
         marker = cases[0].get_closest_marker("sampled")
         assert marker is not None
         chosen.update(cases[place] for place in kept(len(cases), *marker.args))

@@ -50,3 +50,13 @@ def test_what_is_selected_is_the_sample_or_with_whole_everything(request: pytest
 def test_a_property_has_a_quarter_of_its_examples_but_in_a_whole_run(pytestconfig: pytest.Config) -> None:
     assert examples(400) == (400 if pytestconfig.getoption("whole") else 100)
     assert examples(2) == (2 if pytestconfig.getoption("whole") else 1)
+
+
+@pytest.mark.long
+def test_a_long_test_is_played_in_long_runs(pytestconfig: pytest.Config) -> None:
+    assert pytestconfig.getoption("long") or pytestconfig.getoption("whole")
+
+
+def test_a_plain_run_has_no_long_test(request: pytest.FixtureRequest) -> None:
+    long = [item for item in request.session.items if item.get_closest_marker("long")]
+    assert not long or request.config.getoption("whole")

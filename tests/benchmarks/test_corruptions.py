@@ -12,7 +12,7 @@ from benchmarks.corruptions import GOOD, UNAPPROVED, World
 from benchmarks.damage import DAMAGES
 from tests.sampling import examples
 
-SEEDS = range(examples(8) * len(DAMAGES))
+SEEDS = range(examples(4) * len(DAMAGES))
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from benchmarks.counting_receiver import receiving
 from benchmarks.owners_processes import checkpointed_late, contents
 from tests.forked import Forked
 
-SHORT = ("--wakes", "3", "--races", "5", "--strangers", "2", "--blocked", "1", "--seed", "7")
+SHORT = ("--wakes", "3", "--races", "2", "--strangers", "1", "--blocked", "1", "--seed", "7")
 
 
 @pytest.mark.enable_socket
@@ -30,7 +30,7 @@ def test_every_effect_happens_once_whoever_owns_its_run(tmp_path: Path) -> None:
     figures = json.loads((tmp_path / "owners.json").read_text())
     assert figures["bad"] == []
     assert sum(figures[f"woken {order}"].get("taken", 0) for order in ("after", "during", "before")) >= 3
-    assert figures["races of two"]["worked"] + figures["races of eight"]["worked"] == 10
+    assert figures["races of two"]["worked"] + figures["races of eight"]["worked"] == 4
     if "skipped" in shown:
         pytest.skip("this machine permits no PID namespaces")
     assert figures["another namespace, alive"]["tried"] > 0

@@ -62,6 +62,7 @@ def test_whatever_is_done_to_workers_disks_and_clocks_the_records_tell_the_truth
     assert figures["counts"]
 
 
+@pytest.mark.long
 def test_a_seed_has_the_same_trace_in_every_process(tmp_path: Path) -> None:
     printed = [simulate_hashed(hash_seed, "--seed", "3") for hash_seed in "12"]
     for seed in "34":

@@ -27,6 +27,7 @@ from tests.patience import PATIENCE_S
 SHORT = ("--minutes", "0.1", "--workers", "1", "--every", "2", "--seed", "7")
 
 
+@pytest.mark.long
 @pytest.mark.enable_socket
 def test_whatever_is_killed_and_paused_all_records_agree(tmp_path: Path) -> None:
     kept = tmp_path / "kept"

@@ -83,6 +83,7 @@ def spelled(module: str, waiting: Waiting) -> list[str]:
     return [waiting.thread_id if arg == "W" else arg for arg in STARTS[module][0]]
 
 
+@pytest.mark.long
 def test_each_command_loads_what_it_needs(desk: Desk, waiting: Waiting, tmp_path: Path) -> None:
     desk.settings(AGENT)
     asked = {

@@ -15,7 +15,7 @@ import pytest
 from tests.forked import Forked
 
 ROOT = Path(__file__).parents[2]
-SAMPLE = 60
+SAMPLE = 20
 LIMIT_S = 1800
 IN_A_ROW = "--in-a-row"  # where a test needs the kill to meet one effect: side by side, none may be met
 
@@ -74,6 +74,7 @@ def test_a_blind_effect_killed_after_its_intent_is_in_doubt_and_never_repeated(t
     assert report.code == 0, report.text
 
 
+@pytest.mark.long
 def test_an_idempotent_effect_killed_before_its_record_arrives_again_and_takes_place_once(
     tmp_path: Path,
 ) -> None:
@@ -83,6 +84,7 @@ def test_an_idempotent_effect_killed_before_its_record_arrives_again_and_takes_p
     assert report.code == 0, report.text
 
 
+@pytest.mark.long
 def test_a_queryable_effect_killed_before_its_record_is_looked_up_and_takes_place_once(
     tmp_path: Path,
 ) -> None:
@@ -102,9 +104,24 @@ def test_a_decision_that_is_durable_is_never_asked_for_again(tmp_path: Path) -> 
     ("scenario", "only"),
     [
         pytest.param("second run", "lease", id="a second run, before its first checkpoint"),
-        pytest.param("second crash", "lease", id="a second run, after the first one died at its end"),
-        pytest.param("idempotent", "+end", id="a run that has ended, before its last checkpoint"),
-        pytest.param("exact budget", "reserve", id="a call, in a budget with nothing to spare"),
+        pytest.param(
+            "second crash",
+            "lease",
+            id="a second run, after the first one died at its end",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            "idempotent",
+            "+end",
+            id="a run that has ended, before its last checkpoint",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            "exact budget",
+            "reserve",
+            id="a call, in a budget with nothing to spare",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_a_run_killed_in_a_narrow_place_is_recovered(scenario: str, only: str, tmp_path: Path) -> None:
@@ -117,9 +134,9 @@ def test_a_run_killed_in_a_narrow_place_is_recovered(scenario: str, only: str, t
     ("fault", "counted", "only", "scenario"),
     [
         ("doubles", "duplicated", "done", "idempotent"),
-        ("forgets", "lost", "gate", "idempotent"),
-        ("refuses", "wrong", "gate", "idempotent"),
-        ("denies", "duplicated", "done", "queryable"),
+        pytest.param("forgets", "lost", "gate", "idempotent", marks=pytest.mark.long),
+        pytest.param("refuses", "wrong", "gate", "idempotent", marks=pytest.mark.long),
+        pytest.param("denies", "duplicated", "done", "queryable", marks=pytest.mark.long),
     ],
 )
 def test_a_receiver_with_a_fault_makes_the_benchmark_fail(

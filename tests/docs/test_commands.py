@@ -78,6 +78,7 @@ def _refusal(words: list[str]) -> str:
     return ""
 
 
+@pytest.mark.long
 def test_the_first_hour_of_the_readme(tmp_path: Path) -> None:
     write_workspace(tmp_path / "planwright-demo")
     desk = Desk(tmp_path / "planwright-demo")
@@ -95,6 +96,7 @@ def test_the_first_hour_of_the_readme(tmp_path: Path) -> None:
     assert desk.run("doctor").code == 0
 
 
+@pytest.mark.long
 def test_the_commands_that_only_look(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     desk.settings('[agents.reader]\ntools = ["files.read"]\n')

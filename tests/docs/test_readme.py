@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from planwright.graph import RunContext, open_agent
 from tests.conftest import McpServers
 from tests.docs.pages import block
@@ -66,6 +68,7 @@ def _planned(agent: Any, request: str) -> tuple[str, str]:
     return output["status"], output["answer"]
 
 
+@pytest.mark.long
 def test_the_mcp_server_of_the_guide_is_plugged_in(tmp_path: Path, mcp_servers: McpServers) -> None:
     entry, settings, commands = (block(language, MCP) for language in ("json", "toml", "sh"))
     assert entry.count("\n") + settings.count("\n") + commands.count("\n") < 20

@@ -59,7 +59,7 @@ REFUSED: dict[str, Attempt] = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", REFUSED)
 def test_an_attempt_is_refused_and_a_proper_approval_still_counts_once(
     name: str, client: SyncLangGraphClient, server: Server

@@ -30,6 +30,7 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(folder)
 
 
+@pytest.mark.long
 def test_no_file_of_the_workspace_runs(desk: Desk, tmp_path: Path) -> None:
     port = free_port()
     before = os.umask(0)

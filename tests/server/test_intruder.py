@@ -26,6 +26,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         yield opened
 
 
+@pytest.mark.long
 def test_no_intruder_reads_or_decides_anything_and_the_right_token_does(stage: Stage) -> None:
     figures, wrong = play(stage)
     assert wrong == []
