@@ -1,4 +1,4 @@
-"""Hypothesis without limits of time, and real MCP servers from npm and PyPI, as `tests/mcp_servers` pins.
+"""Folders of tests in memory, hypothesis without limits of time, real MCP servers as `mcp_servers` pins them.
 
 The servers are installed beside the repository's own environment, never into it, and kept until `make clean`.
 """
@@ -6,6 +6,7 @@ The servers are installed beside the repository's own environment, never into it
 from __future__ import annotations
 
 import fcntl
+import gc
 import hashlib
 import json
 import os
@@ -36,6 +37,21 @@ BIN = {"current": ("mcp-server-time", "mcp-server-git"), "before_mcp_2": ("mcp-s
 # No test fails for being slow. Loaded here, before any test builds settings of its own on it.
 hypothesis_settings.register_profile("any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 hypothesis_settings.load_profile("any speed")
+
+MEMORY = Path("/dev/shm")
+ROOM = 4 << 30  # bytes that have to be free there: a run leaves about a quarter of a gigabyte
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the folders of tests in memory where there is room: no test ends the machine, only processes."""
+    if not config.option.basetemp and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+def pytest_collection_finish() -> None:
+    """Leave 7,000 collected tests out of what the garbage collector looks through: 7 % of the CPU time."""
+    gc.collect()
+    gc.freeze()
 
 
 @dataclass(frozen=True)

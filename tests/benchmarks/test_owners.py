@@ -19,7 +19,7 @@ from benchmarks.counting_receiver import receiving
 from benchmarks.owners_processes import checkpointed_late, contents
 from tests.forked import Forked
 
-SHORT = ("--wakes", "3", "--races", "2", "--strangers", "1", "--blocked", "1", "--seed", "7")
+SHORT = ("--wakes", "3", "--races", "2", "--strangers", "2", "--blocked", "1", "--seed", "7")
 
 
 @pytest.mark.enable_socket

@@ -165,6 +165,7 @@ def test_a_foreign_encoding_is_refused(kind: str) -> None:
         AllowListedSerializer().loads_typed((kind, b"cos\nsystem\n(S'true'\ntR."))
 
 
+@pytest.mark.long
 def test_a_foreign_type_is_refused_when_langgraph_was_imported_first(tmp_path: Path) -> None:
     script = (
         "import langgraph.graph, langgraph.checkpoint.serde.jsonplus as jsonplus\n"

@@ -55,6 +55,7 @@ def test_a_run_stopped_in_the_middle_of_a_post_is_resumed_under_the_same_key(
     assert desk.rows("SELECT status, key FROM effects") == [("done", first)]
 
 
+@pytest.mark.long
 def test_ctrl_c_while_a_query_waits_ends_the_run_which_can_be_resumed(desk: Desk) -> None:
     query = {"statement": "SELECT name FROM people", "database": "crm.db"}
     with closing(sqlite3.connect(desk.folder / "crm.db", isolation_level=None)) as other:

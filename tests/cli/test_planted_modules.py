@@ -61,6 +61,7 @@ def test_nothing_planted_runs_and_what_a_module_imports_does(planted: Desk, comm
         assert "12 late" in done.stdout
 
 
+@pytest.mark.long
 def test_a_module_that_is_listed_runs(planted: Desk) -> None:
     planted.settings('[capabilities]\nmodules = ["mine", "a2wsgi"]\n')
     assert "a2wsgi declares no capability" in planted.start_cold("capabilities").stderr

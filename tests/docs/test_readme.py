@@ -35,6 +35,7 @@ def test_the_python_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
     assert (tmp_path / "todo.txt").read_text("utf-8") == "ship on friday"
 
 
+@pytest.mark.long
 def test_the_capability_of_the_readme_stops_at_its_own_gate(tmp_path: Path) -> None:
     (tmp_path / "payments.py").write_text(block("python", README, "@capability"), "utf-8")
     (tmp_path / "planwright.toml").write_text(block("toml", README, "[capabilities]"), "utf-8")

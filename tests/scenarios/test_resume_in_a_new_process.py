@@ -129,6 +129,7 @@ def test_a_process_killed_as_it_wrote_down_the_end_is_recovered_to_the_same_answ
     assert (output["status"], output["answer"], scene.done) == ("completed", "the answer", ["s1", "s2"])
 
 
+@pytest.mark.long
 def test_a_user_who_imported_langgraph_first_can_resume_and_begin(scene: Scene) -> None:
     scene.ask(scene.agent(gated(scene)))
     entries = scene.entry(resume=APPROVE), scene.entry(thread="another", message="Do it")

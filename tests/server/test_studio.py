@@ -39,6 +39,7 @@ def test_it_prints_what_to_open_and_serves_the_threads_that_wait(
     assert trace(studio.desk, studio.thread).executions == [1, 1]
 
 
+@pytest.mark.long
 def test_ctrl_c_while_it_starts_leaves_nothing_behind(desk: Desk) -> None:
     with open_studio(desk, free_port()) as process:
         try:
@@ -63,6 +64,7 @@ def test_a_broken_workspace_is_refused_before_anything_starts(desk: Desk) -> Non
     assert not (desk.folder / ".planwright").exists()
 
 
+@pytest.mark.long
 def test_without_the_extra_it_says_how_to_install_it(desk: Desk) -> None:
     program = "import sys; sys.modules['langgraph_api'] = None; from planwright.cli.main import main; main()"
     done = subprocess.run(

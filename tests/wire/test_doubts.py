@@ -95,6 +95,7 @@ def test_each_is_decided_and_the_run_goes_on(workspace: Path, serve: Serve) -> N
     assert desk.rows("SELECT result FROM effects ORDER BY rowid")[0] == ('{"text":"seen"}',)
 
 
+@pytest.mark.long
 def test_what_was_left_is_decided_after_the_end_of_its_run(workspace: Path, serve: Serve) -> None:
     desk, _ = asked(workspace, serve)
     first, second = keys(desk)

@@ -55,6 +55,7 @@ def state(folder: Path) -> str:
     return standing.state
 
 
+@pytest.mark.long
 def test_a_script_that_was_changed_is_not_started_until_it_is_trusted_again(tmp_path: Path) -> None:
     script = tmp_path / "tools" / "mine.py"
     script.parent.mkdir()

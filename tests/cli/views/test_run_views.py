@@ -138,6 +138,7 @@ def test_doctor_says_what_to_mend(desk: Desk) -> None:
     assert "[egress] allow" in done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wanted", ["--help", "ls", "show", "usage"])
 def test_looking_loads_neither_langgraph_nor_langchain(desk: Desk, waiting: Waiting, wanted: str) -> None:
     args = ("show", waiting.thread_id) if wanted == "show" else (wanted,)
