@@ -102,8 +102,7 @@ def test_an_edit_at_the_prompt_is_shown_and_asked_for_again(
         typist.read_until(PROMPT)
         typist.type("e\n")
         typist.read_until(CHANGED)
-        typist.screen = ""
-        typist.read_until(PROMPT)
+        typist.read_until(PROMPT, after=CHANGED)
         assert desk.rows("SELECT status FROM gates ORDER BY requested_at") == [("edited",), ("open",)]
         typist.type("y\n")
         code, _ = typist.finish()

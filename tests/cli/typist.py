@@ -52,10 +52,10 @@ class Typist:
         self._process.__exit__(kind, error, trace)
         os.close(self._master)
 
-    def read_until(self, text: str) -> None:
-        """Read the screen until a text shows. Fails when it does not show in time."""
+    def read_until(self, text: str, after: str = "") -> None:
+        """Read the screen until a text shows, or shows after another. Fails when it does not in time."""
         deadline = time.monotonic() + PATIENCE_S
-        while text not in self.screen:
+        while text not in self.screen.partition(after)[2] if after else text not in self.screen:
             assert self._read(deadline - time.monotonic()), f"{text!r} never showed:\n{self.screen}"
 
     def type(self, text: str) -> None:
