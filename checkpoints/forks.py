@@ -39,7 +39,7 @@ class Fork(BaseModel):
     run_id: str
     """Id of the new run."""
     source_run: str
-    """Id of the run that it comes from."""
+    """Id of the run that it comes from; "" for a call that a person asked for by name."""
     checkpoint_id: str | None = None
     """Checkpoint that it begins at; None for the newest state of the source."""
     plan: Plan | None = None
@@ -52,6 +52,11 @@ class Fork(BaseModel):
     """Ids of the steps that were done in the source and are done again."""
     undo: bool = False
     """Whether it undoes the source."""
+
+    @property
+    def fixed(self) -> bool:
+        """Whether no model makes another plan: what a person asked for by name is done, or nothing is."""
+        return self.undo or not self.source_run
 
 
 @dataclass(frozen=True)

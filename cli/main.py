@@ -11,6 +11,7 @@ import typer
 
 from planwright.cli.commands import (
     agents,
+    calls,
     db,
     delegations,
     forks,
@@ -83,6 +84,9 @@ def run(
     options = RunContext(agent=profile.agent, planning_mode=profile.planning, provider=profile.provider)
     terminal = Terminal(interaction.json, interaction.no_input, interaction.verbose)
     raise typer.Exit(start(request, workspace, thread, options, terminal))
+
+
+app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(calls.call)
 
 
 @app.command()

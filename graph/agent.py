@@ -6,7 +6,7 @@ Without a checkpointer it is compiled bare: a host brings its own saver, or the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -14,6 +14,7 @@ from langchain_core.runnables.config import merge_configs
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateUpdate
+from pydantic import JsonValue
 from typing_extensions import TypedDict, Unpack
 
 from planwright.capabilities.mcp.servers import Servers
@@ -33,6 +34,7 @@ from planwright.graph.checks import (
 )
 from planwright.graph.door import Door, naming_next_step
 from planwright.graph.fork import Forking, Point
+from planwright.graph.single_call import SingleCalls
 from planwright.graph.sync_loop import BackgroundLoop
 from planwright.graph.undo import Undoing
 from planwright.models.providers.router import Router
@@ -45,7 +47,7 @@ class NewRunOptions(TypedDict, total=False):
     thread_id: str | None
     """Id of its thread; None for a new one."""
     context: object
-    """Options of the caller; `channel` and `gate_ttl_s` count."""
+    """Options of the caller; of a fork or an undoing, `channel` and `gate_ttl_s` count."""
 
 
 class ForkOptions(NewRunOptions, total=False):
@@ -71,12 +73,14 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         clock: Clock,
         servers: Servers,
         undoing: Undoing,
+        single_calls: SingleCalls,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.door = door
         self.servers = servers
         self.undoing = undoing
+        self.single_calls = single_calls
         self.loop = loop
         self.router = router
         self.clock = clock
@@ -205,6 +209,31 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
     def undo(self, source: str, **options: Unpack[NewRunOptions]) -> RunnableConfig:
         """Begin an undoing from code without an event loop."""
         return self.loop.call(lambda: self.aundo(source, **options))
+
+    async def acall(
+        self,
+        capability: str,
+        args: Mapping[str, JsonValue] | None = None,
+        *,
+        thread_id: str | None = None,
+        context: object = None,
+    ) -> RunnableConfig:
+        """Begin a run of one call, and return its config for `invoke(None, …)`; no model has a say in it.
+
+        It passes policy, gate and ledger like any other. Raises SetupError for what is not there, or does
+        not take these arguments; RunError for a thread that is not new.
+        """
+        thread = await self.single_calls.begin(capability, args or {}, read_context(context), thread_id)
+        return {"configurable": {"thread_id": thread}}
+
+    def call(
+        self,
+        capability: str,
+        args: Mapping[str, JsonValue] | None = None,
+        **options: Unpack[NewRunOptions],
+    ) -> RunnableConfig:
+        """Begin a run of one call from code without an event loop."""
+        return self.loop.call(lambda: self.acall(capability, args, **options))
 
     async def adecide_effects(self, run: str, effects: Iterable[object], by: str = "python") -> None:
         """Say of each effect that an ended run left in doubt whether it happened, as a `respond` does."""

@@ -27,6 +27,7 @@ from planwright.graph.available_parts import MODEL, available_parts
 from planwright.graph.call_context import open_call_context
 from planwright.graph.door import Door
 from planwright.graph.pipeline import Parts, build_pipeline
+from planwright.graph.single_call import SingleCalls
 from planwright.graph.startup_checks import check_agents
 from planwright.graph.sync_loop import BackgroundLoop
 from planwright.graph.undo import Undoing
@@ -96,6 +97,7 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
     agent.clock = clock
     agent.servers = servers
     agent.undoing = Undoing(stores, registry, clock)
+    agent.single_calls = SingleCalls(stores, registry, clock)
     return agent
 
 

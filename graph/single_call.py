@@ -1,23 +1,33 @@
-"""A run of one given call: what a person asks for by name goes through gates, gateway and ledger as well.
+"""A run of one call: what a person asks for by name goes through gates, gateway and ledger as well.
 
-It is a fork without results of the run that the call comes from, so that its origin is on record, and so
-that the plan is verified, asked for, run and recovered like any other.
+It is a fork without results, of the run that the call comes from or of none, so that its plan is verified,
+asked for, run and recovered like any other.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from langchain_core.messages import HumanMessage, messages_to_dict
+from pydantic import JsonValue
 
+from planwright.capabilities.arguments import misfits
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.registry import Registry
+from planwright.capabilities.schema_paths import JsonSchema
 from planwright.checkpoints.forks import Fork
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
+from planwright.domain.clock import Clock
+from planwright.domain.errors import SetupError
+from planwright.domain.hashing import json_text
 from planwright.domain.plan import Plan, PlanStep
+from planwright.domain.references import has_reference
 from planwright.domain.run_context import RunContext, options_of
+from planwright.models.providers.router import EMBEDDED
 from planwright.state.agent_state import Task
 
 
@@ -43,10 +53,57 @@ class SingleCall:
     """The call, as the only step of a plan."""
     request: str
     """What is asked for, in words."""
-    source_run: str
-    """Run that the call comes from."""
-    purpose: str
-    """What it is for, spelled the same each time: one purpose has one open run at most."""
+    source_run: str = ""
+    """Run that the call comes from; "" for none."""
+    purpose: str = ""
+    """What it is for, spelled the same each time: one purpose has one open run at most; "" for a new run."""
+
+
+def capability_named(registry: Registry, name: str) -> Capability:
+    """Read a capability. Raises SetupError for one that is not there, with the nearest names."""
+    capability = registry.get(name)
+    if capability is None:
+        near = ", ".join(registry.near(name)) or "none is near"
+        raise SetupError(f"there is no capability {name}", f"nearest: {near}; all: planwright capabilities")
+    return capability
+
+
+def step_for(registry: Registry, name: str, args: Mapping[str, JsonValue]) -> PlanStep:
+    """Make the step of a call. Raises SetupError for an unknown capability, and for wrong arguments."""
+    capability = capability_named(registry, name)
+    wrong = list(misfits(capability, dict(args), literal=True))
+    wrong += [f"{name}: {key}: a call refers to nothing" for key in args if has_reference(args[key])]
+    if wrong:
+        raise SetupError("; ".join(wrong), f"see its arguments: planwright capabilities {name}")
+    return PlanStep(id="call", capability=name, params=dict(args), description=f"Call {name}")
+
+
+class SingleCalls:
+    """Begin runs of one call that a person asks for by the name of its capability."""
+
+    def __init__(self, stores: Stores, registry: Registry, clock: Clock) -> None:
+        self._stores = stores
+        self._registry = registry
+        self._clock = clock
+
+    def schema_of(self, name: str) -> JsonSchema:
+        """Read the JSON schema of a capability's arguments. Raises SetupError for one that is not there."""
+        return capability_named(self._registry, name).args_schema
+
+    async def begin(
+        self, name: str, args: Mapping[str, JsonValue], context: RunContext, thread_id: str | None = None
+    ) -> str:
+        """Write down the run of a call, and return its thread; `invoke(None, …)` runs it.
+
+        Raises SetupError for what is not there, or does not take these arguments; RunError for a thread
+        that is not new.
+        """
+        step = step_for(self._registry, name, args)
+        request = f"Call {name} {json_text(dict(args))}"
+        offline = replace(context, provider=EMBEDDED.provider)
+        thread_id = thread_id or str(uuid.uuid4())
+        await write_down(self._stores, SingleCall(step, request), offline, thread_id, self._clock())
+        return thread_id
 
 
 async def begin(stores: Stores, call: SingleCall, context: RunContext, now: Callable[[], datetime]) -> str:
@@ -54,9 +111,17 @@ async def begin(stores: Stores, call: SingleCall, context: RunContext, now: Call
 
     Raises RunError while the run it comes from has not ended.
     """
-    thread_id, open_run = await thread_for(stores, call.purpose)
+    thread_id, open_run = await thread_for(stores, call.purpose or str(uuid.uuid4()))
     if open_run is not None:
         return thread_id
+    await write_down(stores, call, context, thread_id, now())
+    return thread_id
+
+
+async def write_down(
+    stores: Stores, call: SingleCall, context: RunContext, thread_id: str, at: datetime
+) -> None:
+    """Write down the run of a call on a new thread. Raises RunError where the thread is not new."""
     run = Run(
         run_id=f"run_{uuid.uuid4().hex[:16]}",
         thread_id=thread_id,
@@ -65,10 +130,9 @@ async def begin(stores: Stores, call: SingleCall, context: RunContext, now: Call
         request=call.request,
         messages=messages_to_dict([HumanMessage(call.request, id=str(uuid.uuid4()))]),
         context=options_of(context),
-        started_at=now().isoformat(),
+        started_at=at.isoformat(),
     )
     plan = Plan(goal=call.request, steps=(call.step,))
     task = Task(task=call.request).model_dump(mode="json")
     fork = Fork(run_id=run.run_id, source_run=call.source_run, plan=plan, task=task)
-    await stores.forks.begin(run, fork, [], now())
-    return thread_id
+    await stores.forks.begin(run, fork, [], at)

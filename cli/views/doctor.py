@@ -20,6 +20,7 @@ from planwright.checkpoints.limits import unpriced
 from planwright.checkpoints.records import open_records
 from planwright.cli.views import mcp_views
 from planwright.cli.views import rendering as views
+from planwright.cli.views.example_calls import example_call
 from planwright.cli.views.rows import JsonObject
 from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.models.roles import listed_roles
@@ -189,6 +190,7 @@ def _show_one(registry: Registry, name: str) -> int:
     }
     fields |= {"risk": capability.risk, "effect": capability.effect, "guide": capability.guide.instructions}
     fields |= {"undone_by": capability.compensation.model_dump()} if capability.compensation else {}
+    fields |= {"example": example_call(capability.name, capability.args_schema)}
     print(
         json.dumps({**fields, "args": capability.args_schema, "result": capability.result_schema}, indent=2)
     )

@@ -70,6 +70,8 @@ def origin(fork: Fork, retained: list[StepResult]) -> dict[str, JsonValue]:
     """Tell where a run comes from, and what it does not do again."""
     if fork.undo:
         return {"undoes": fork.source_run}
+    if not fork.source_run:
+        return {}
     return {
         "forked_from": fork.source_run,
         "checkpoint_id": fork.checkpoint_id,
@@ -88,7 +90,7 @@ def taken_over(fork: Fork, retained: list[StepResult]) -> AgentUpdate:
     results = {result.uid: result for result in retained}
     return {
         "plan": plan,
-        "attempts": Attempts(plans=1, fixed=fork.undo),
+        "attempts": Attempts(plans=1, fixed=fork.fixed),
         "results": instead_of_all(results),
         "task": Task.model_validate(fork.task),
         "context_hash": fork.context_hash,

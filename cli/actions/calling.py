@@ -1,0 +1,128 @@
+"""Calling one capability from the terminal, without a model: through policy, gates and the ledger."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from planwright.cli.session.drive import Terminal, follow
+from planwright.domain.errors import SetupError
+from planwright.domain.run_context import RunContext
+from planwright.graph.building import build_graph
+from planwright.settings.settings import load
+
+Schema = Mapping[str, Any]
+_OBJECT = TypeAdapter(dict[str, JsonValue])
+KINDS: dict[str, tuple[type, ...]] = {
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (int, float),
+    "array": (list,),
+    "object": (dict,),
+    "null": (type(None),),
+}
+
+
+def call(
+    name: str,
+    words: Sequence[str],
+    whole: str | None,
+    workspace: Path,
+    options: RunContext,
+    terminal: Terminal,
+) -> int:
+    """Call a capability with the arguments that were typed, and follow the run. Returns the exit code.
+
+    Raises SetupError, before anything is stored, for what is not there or does not take these arguments.
+    """
+    settings = load(workspace)
+    ttl = settings.approval.plan_timeout_s if terminal.interactive else None
+    context = replace(options, channel="cli", gate_ttl_s=ttl)
+    agent = build_graph(settings)
+    try:
+        schema = agent.single_calls.schema_of(name)
+        config = agent.call(name, arguments(name, words, whole, schema), context=context)
+    finally:
+        agent.close()
+    return follow(settings, None, str(config["configurable"]["thread_id"]), context, terminal)
+
+
+def arguments(name: str, words: Sequence[str], whole: str | None, schema: Schema) -> dict[str, JsonValue]:
+    """Read the arguments of a call: an object as JSON, and options named as the arguments, which win.
+
+    Raises SetupError for what is no such option, or is not spelled as its type is.
+    """
+    properties: Mapping[str, Schema] = schema.get("properties", {})
+    values = {} if whole is None else _object(name, whole)
+    repeated: dict[str, list[JsonValue]] = {}
+    for option, text in _options(words, properties):
+        if option not in properties:
+            known = ", ".join(f"--{key}" for key in properties) or "none"
+            raise SetupError(f"{name} has no argument {option}", f"its arguments: {known}")
+        repeated.setdefault(option, []).append(_value(option, text, properties[option], schema))
+    for option, given_values in repeated.items():
+        lists = "array" in _types(properties[option], schema)
+        flat = [item for value in given_values for item in (value if isinstance(value, list) else [value])]
+        values[option] = flat if lists else given_values[-1]
+    return values
+
+
+def _options(words: Sequence[str], properties: Mapping[str, Schema]) -> Iterator[tuple[str, str]]:
+    """Take `--name=value`, `--name value` and `--flag` apart. Raises SetupError for anything else."""
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        option, equals, text = word.removeprefix("--").partition("=")
+        if not word.startswith("--") or not option:
+            raise SetupError(f"{word!r} names no argument", "write --name=value, or --args '{…}'")
+        if option not in properties and option.replace("-", "_") in properties:
+            option = option.replace("-", "_")
+        if not equals and (not rest or rest[0].startswith("--")):
+            text = "true"
+        elif not equals:
+            text = rest.pop(0)
+        yield option, text
+
+
+def _value(option: str, text: str, property_: Schema, schema: Schema) -> JsonValue:
+    """Read one value by the type that the schema says: text as it stands, everything else as JSON."""
+    types = _types(property_, schema)
+    try:
+        value: JsonValue = json.loads(text)
+    except (ValueError, RecursionError):
+        value = text
+    if "array" in types and not isinstance(value, list):
+        return text if "string" in _types(property_.get("items", {}), schema) else value
+    if "string" not in types and types and isinstance(value, str):
+        raise SetupError(f"--{option} is {' or '.join(types)}, and not {text!r}", "write it as JSON")
+    typed = tuple(kind for type_ in types for kind in KINDS.get(type_, ()))
+    return value if not types or isinstance(value, typed) else text
+
+
+def _types(property_: Schema, schema: Schema) -> list[str]:
+    """List the JSON types that a property may have; none where its schema does not say."""
+    if "$ref" in property_:
+        property_ = schema.get("$defs", {}).get(str(property_["$ref"]).rpartition("/")[2], {})
+    parts = [*property_.get("anyOf", ()), *property_.get("oneOf", ())]
+    own = property_.get("type", [])
+    types = [own] if isinstance(own, str) else list(own)
+    return types + [type_ for part in parts for type_ in _types(part, schema)]
+
+
+def _object(name: str, whole: str) -> dict[str, JsonValue]:
+    """Read all arguments from a text, a file (`@path`) or stdin (`-`). Raises SetupError for no object."""
+    try:
+        text = sys.stdin.read() if whole == "-" else whole
+        text = Path(whole[1:]).read_text("utf-8") if whole.startswith("@") else text
+        return _OBJECT.validate_json(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise SetupError(f"cannot read the arguments: {error}", "write --args '{…}', @FILE, or -") from error
+    except ValidationError as error:
+        cause = f"--args is no JSON object: {error.errors()[0]['msg']}"
+        raise SetupError(cause, f"see an example: planwright capabilities {name}") from error
