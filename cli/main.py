@@ -20,6 +20,7 @@ from planwright.cli.commands import (
     policy,
     rejections,
     respond,
+    rules,
     runs,
     usage,
 )
@@ -44,7 +45,7 @@ from planwright.domain.errors import PlanwrightError
 app = typer.Typer(
     name="planwright",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     callback=options,
 )
@@ -56,6 +57,7 @@ GROUPS = {
     "mcp": mcp,
     "memory": memory,
     "db": db,
+    "rules": rules,
 }
 for name, group in GROUPS.items():
     app.add_typer(group.app, name=name)
@@ -149,7 +151,7 @@ def approve(
     interaction: Interaction,
 ) -> None:
     """Approve what waits at a gate, and go on."""
-    from planwright.cli.commands.rules import approval_scope_of
+    from planwright.cli.actions.allow_rules import approval_scope_of
     from planwright.cli.session.drive import Terminal, answer_gate
 
     decision = {"type": "approve", "plan_hash": plan_hash, **approval_scope_of(remember, where or [])}
@@ -223,28 +225,6 @@ def doctor(workspace: Folder = HERE, probe: Probe = False) -> None:
     else:
         from planwright.cli.views.doctor import check_workspace as check
     raise typer.Exit(check(workspace))
-
-
-rules = typer.Typer(no_args_is_help=True, help="The calls that are always allowed.")
-app.add_typer(rules, name="rules")
-
-
-@rules.command("ls")
-def list_rules(workspace: Folder = HERE, json: Json = False) -> None:
-    """List the rules, and the file they stand in."""
-    from planwright.cli.commands.rules import show_rules
-
-    raise typer.Exit(show_rules(workspace, json))
-
-
-@rules.command("revoke")
-def revoke_rule(
-    rule: Annotated[str, typer.Argument(help="The id of a rule.")], workspace: Folder = HERE
-) -> None:
-    """Take a rule back: the call asks again."""
-    from planwright.cli.commands.rules import revoke
-
-    raise typer.Exit(revoke(rule, workspace))
 
 
 @app.command()

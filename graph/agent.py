@@ -38,7 +38,6 @@ from planwright.graph.single_call import SingleCalls
 from planwright.graph.sync_loop import BackgroundLoop
 from planwright.graph.undo import Undoing
 from planwright.models.providers.router import Router
-from planwright.state.invocation import Clock
 
 
 class NewRunOptions(TypedDict, total=False):
@@ -70,7 +69,6 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         door: Door,
         loop: BackgroundLoop,
         router: Router,
-        clock: Clock,
         servers: Servers,
         undoing: Undoing,
         single_calls: SingleCalls,
@@ -83,7 +81,6 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         self.single_calls = single_calls
         self.loop = loop
         self.router = router
-        self.clock = clock
 
     @property
     def stores(self) -> Stores:
@@ -283,7 +280,7 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
 
     @property
     def _forking(self) -> Forking:
-        return Forking(self, self.door.stores, self.clock)
+        return Forking(self, self.door.stores, self.door.clock)
 
     def _resolve_checkpointer(self, config: RunnableConfig) -> BaseCheckpointSaver[Any] | None:
         """Fall back on the workspace's own store where no host brought a saver."""

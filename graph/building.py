@@ -94,7 +94,6 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
     agent.door = Door(chosen, stores, reviewing, available, redactor, time)
     agent.loop = BackgroundLoop()
     agent.router = router
-    agent.clock = clock
     agent.servers = servers
     agent.undoing = Undoing(stores, registry, clock)
     agent.single_calls = SingleCalls(stores, registry, clock)

@@ -75,6 +75,7 @@ class Door:
         self.answering = Answering(stores, review, time.clock)
         self.control = Control(stores, time.clock)
         self._parts = parts
+        self.clock = time.clock
         self._time = time
 
     @contextlib.asynccontextmanager
@@ -125,7 +126,7 @@ class Door:
         if input_ is None and (fresh or not_begun(run, snapshot)):
             input_ = {"messages": messages_from_dict(run.messages)}
         if not fresh:
-            await self.stores.gates.expire(lease, self._time.clock())
+            await self.stores.gates.expire(lease, self.clock())
             await self.stores.runs.set_status(lease, "running")
         invocation = await self._invocation(run, lease, profile)
         if nested(arrival.config):
@@ -151,7 +152,7 @@ class Door:
             request=run.request,
             words=await stores.runs.words_of(run.thread_id),
             foreign=foreign(run.messages),
-            clock=self._time.clock,
+            clock=self.clock,
             seconds=self._time.timer.seconds,
             cancelled_by=run.cancelled_by or "",
             seq=itertools.count(await stores.journal.last_seq(run.run_id) + 1),

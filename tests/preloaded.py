@@ -6,8 +6,8 @@ import gc
 
 from benchmarks import crash, crash_calls, crash_trial, simulate, storage
 from planwright.cli import main
-from planwright.cli.actions import demo, forking, studio
-from planwright.cli.commands import agents, forks, rules
+from planwright.cli.actions import allow_rules, demo, forking, studio
+from planwright.cli.commands import agents, forks
 from planwright.cli.session import chat, drive
 from planwright.cli.views import doctor, run_views
 from planwright.models.providers import openai_compatible
@@ -28,7 +28,7 @@ LOADED = (
     forks,
     main,
     openai_compatible,
-    rules,
+    allow_rules,
     run_views,
     simulate,
     storage,

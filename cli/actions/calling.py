@@ -7,17 +7,16 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from planwright.capabilities.schema_paths import JsonSchema
 from planwright.cli.session.drive import Terminal, follow
 from planwright.domain.errors import SetupError
 from planwright.domain.run_context import RunContext
 from planwright.graph.building import build_graph
 from planwright.settings.settings import load
 
-Schema = Mapping[str, Any]
 _OBJECT = TypeAdapter(dict[str, JsonValue])
 KINDS: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
@@ -53,12 +52,12 @@ def call(
     return follow(settings, None, str(config["configurable"]["thread_id"]), context, terminal)
 
 
-def arguments(name: str, words: Sequence[str], whole: str | None, schema: Schema) -> dict[str, JsonValue]:
+def arguments(name: str, words: Sequence[str], whole: str | None, schema: JsonSchema) -> dict[str, JsonValue]:
     """Read the arguments of a call: an object as JSON, and options named as the arguments, which win.
 
     Raises SetupError for what is no such option, or is not spelled as its type is.
     """
-    properties: Mapping[str, Schema] = schema.get("properties", {})
+    properties: Mapping[str, JsonSchema] = schema.get("properties", {})
     values = {} if whole is None else _object(name, whole)
     repeated: dict[str, list[JsonValue]] = {}
     for option, text in _options(words, properties):
@@ -73,7 +72,7 @@ def arguments(name: str, words: Sequence[str], whole: str | None, schema: Schema
     return values
 
 
-def _options(words: Sequence[str], properties: Mapping[str, Schema]) -> Iterator[tuple[str, str]]:
+def _options(words: Sequence[str], properties: Mapping[str, JsonSchema]) -> Iterator[tuple[str, str]]:
     """Take `--name=value`, `--name value` and `--flag` apart. Raises SetupError for anything else."""
     rest = list(words)
     while rest:
@@ -90,7 +89,7 @@ def _options(words: Sequence[str], properties: Mapping[str, Schema]) -> Iterator
         yield option, text
 
 
-def _value(option: str, text: str, property_: Schema, schema: Schema) -> JsonValue:
+def _value(option: str, text: str, property_: JsonSchema, schema: JsonSchema) -> JsonValue:
     """Read one value by the type that the schema says: text as it stands, everything else as JSON."""
     types = _types(property_, schema)
     try:
@@ -105,7 +104,7 @@ def _value(option: str, text: str, property_: Schema, schema: Schema) -> JsonVal
     return value if not types or isinstance(value, typed) else text
 
 
-def _types(property_: Schema, schema: Schema) -> list[str]:
+def _types(property_: JsonSchema, schema: JsonSchema) -> list[str]:
     """List the JSON types that a property may have; none where its schema does not say."""
     if "$ref" in property_:
         property_ = schema.get("$defs", {}).get(str(property_["$ref"]).rpartition("/")[2], {})

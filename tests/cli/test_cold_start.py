@@ -34,7 +34,6 @@ STARTS: dict[str, tuple[list[str], int, str]] = {
     "demo": (["demo", "--folder", "trial"], 0, "EUR 4,310.50"),
     "run_views": (["show", "W"], 0, "waiting"),
     "run_list": (["ls"], 0, "waiting"),
-    "rules": (["rules", "revoke", "rule_nope"], 2, "rule_nope"),
     "doctor": (["doctor"], 0, "embedded planner"),
     "probing": (["doctor", "--probe"], 0, "the embedded planner serves"),
     "refusal": (["show", "nothing"], 2, "there is no thread or run nothing"),
@@ -50,6 +49,8 @@ STARTS: dict[str, tuple[list[str], int, str]] = {
     "db_views": (["db", "check"], 0, "nothing is wrong"),
     "db_tables": (["db", "tables"], 0, "checkpoints.db"),
     "agent_views": (["agents", "show", "reader"], 0, "reader"),
+    "allow_rules": (["rules", "ls"], 0, "No call is always allowed"),
+    "calling": (["call", "files.raed"], 2, "nearest: files.read"),
     "agent_table": (["agents", "edit", "reader"], 2, "error: "),
 }
 ELSEWHERE = {"studio": "tests/server/test_studio.py"}

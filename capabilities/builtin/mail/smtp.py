@@ -203,4 +203,4 @@ async def _leave(client: aiosmtplib.SMTP) -> None:
         client.close()
         if isinstance(transport, asyncio.WriteTransport):
             transport.abort()  # there is no TLS farewell to wait for
-            await asyncio.sleep(0)  # the loop closes the socket in its next round
+        await asyncio.sleep(0)  # the loop closes the socket in its next round
