@@ -88,7 +88,7 @@ def run(
     raise typer.Exit(start(request, workspace, thread, options, terminal))
 
 
-app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(calls.call)
+app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(grouped(calls.call))
 
 
 @app.command()

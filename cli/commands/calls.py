@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from planwright.cli.commands.options import HERE, Agent, Folder, Json, NoInput
+from planwright.cli.commands.option_groups import Interaction
+from planwright.cli.commands.options import HERE, Agent, Folder
 
 
 def call(
@@ -17,13 +18,14 @@ def call(
     ] = None,
     workspace: Folder = HERE,
     agent: Agent = None,
-    json: Json = False,
-    no_input: NoInput = False,
+    *,
+    interaction: Interaction,
 ) -> None:
     """Call a capability without a model, through policy, gate and ledger; --NAME=VALUE for each argument."""
     from planwright.cli.actions.calling import call as call_capability
     from planwright.cli.session.drive import Terminal
     from planwright.domain.run_context import RunContext
 
-    options, terminal = RunContext(agent=agent), Terminal(json, no_input)
+    options = RunContext(agent=agent)
+    terminal = Terminal(interaction.json, interaction.no_input, interaction.verbose)
     raise typer.Exit(call_capability(capability, context.args, args, workspace, options, terminal))
