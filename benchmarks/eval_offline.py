@@ -2,7 +2,8 @@
 
 `offline_requests.jsonl` was written beside the planner and `…_tuning.jsonl` by somebody who had
 not seen it; the planner was tuned on both. `…_heldout.jsonl` was written before there was a
-planner, and nothing was tuned on it.
+planner, and nothing was tuned on it. `…_qualifiers.jsonl` holds requests with a qualifier that a
+partial read drops; `--qualifiers` measures it and decides nothing, because the planner still fails it.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ SETS = {
     "tuning": HERE / "offline_requests_tuning.jsonl",
     "held out": HERE / "offline_requests_heldout.jsonl",
 }
+QUALIFIERS = HERE / "offline_requests_qualifiers.jsonl"
 EFFECTS = frozenset(
     "memory.write memory.forget files.write documents.create tickets.create channel.post mail.draft mail.send"
     " sql.execute".split()
@@ -150,7 +152,12 @@ def main() -> None:
     """Evaluate both sets, print a table, write eval.json, and fail below what is required."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--show", action="store_true", help="print what went wrong on our own set")
-    shown = parser.parse_args().show
+    parser.add_argument("--qualifiers", action="store_true", help="measure the set of qualifiers only")
+    chosen = parser.parse_args()
+    shown = chosen.show
+    if chosen.qualifiers:
+        print(json.dumps(evaluate(QUALIFIERS, shown)))
+        return
     results = {name: evaluate(path, shown and name != "held out") for name, path in SETS.items()}
     table = Table("set", "requests", "right", "share", "wrong effects")
     flat: dict[str, float] = {}
