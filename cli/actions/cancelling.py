@@ -10,6 +10,7 @@ from planwright.checkpoints.ownership.cancelling import cancel
 from planwright.checkpoints.records import open_records
 from planwright.checkpoints.runs import Run
 from planwright.cli.views.open_store import has_store
+from planwright.cli.views.short_names import full_name
 from planwright.domain.clock import utc_now
 from planwright.domain.errors import RunError
 from planwright.security.credentials import login_name
@@ -22,6 +23,7 @@ def stop(which: str, workspace: Path) -> int:
     settings = load(workspace)
     if not has_store(settings):
         raise RunError(f"there are no runs in {settings.workspace} yet", 'begin one: planwright run "…"')
+    which = full_name(settings, which)
     patience_s, redactor = settings.storage.busy_timeout_s, redactor_of(settings)
     with closing(
         open_records(settings.store_folder, busy_timeout_s=patience_s, redactor=redactor)

@@ -12,14 +12,15 @@ from rich.table import Table
 from planwright.cli.session.drive import Terminal, follow
 from planwright.cli.views import rendering as views
 from planwright.cli.views.run_views import find_run
+from planwright.cli.views.short_names import full_name
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
 from planwright.graph.fork import Point
 from planwright.settings.settings import load
 
-Begin = Callable[[Agent, RunContext], RunnableConfig]
-"""Writes the new run down and returns its config."""
+Begin = Callable[[Agent, str, RunContext], RunnableConfig]
+"""Writes down the new run that comes from a run, and returns its config."""
 
 
 def fork(
@@ -27,8 +28,8 @@ def fork(
 ) -> int:
     """Begin a fork of a run and follow it to its end or to a gate. Returns the exit code."""
 
-    def begin(agent: Agent, context: RunContext) -> RunnableConfig:
-        return agent.fork(source, checkpoint_id, rerun=rerun, context=context)
+    def begin(agent: Agent, name: str, context: RunContext) -> RunnableConfig:
+        return agent.fork(name, checkpoint_id, rerun=rerun, context=context)
 
     return follow_from(source, workspace, terminal, begin)
 
@@ -36,12 +37,13 @@ def fork(
 def follow_from(source: str, workspace: Path, terminal: Terminal, begin: Begin) -> int:
     """Begin a run that comes from another, and follow it. Returns the exit code."""
     settings = load(workspace)
-    find_run(settings, source)  # what is not there makes no store
+    name = full_name(settings, source)
+    find_run(settings, name)  # what is not there makes no store
     ttl = settings.approval.plan_timeout_s if terminal.interactive else None
     context = RunContext(channel="cli", gate_ttl_s=ttl)
     agent = build_graph(settings)
     try:
-        config = begin(agent, context)
+        config = begin(agent, name, context)
     finally:
         agent.close()
     thread = str(config["configurable"]["thread_id"])
@@ -53,6 +55,7 @@ def follow_from(source: str, workspace: Path, terminal: Terminal, begin: Begin) 
 def show_checkpoints(source: str, workspace: Path, as_json: bool) -> int:
     """List what a fork can begin at, the newest first."""
     settings = load(workspace)
+    source = full_name(settings, source)
     find_run(settings, source)
     agent = build_graph(settings)
     try:

@@ -20,17 +20,17 @@ from planwright.settings.settings import load
 def undo(source: str, workspace: Path, terminal: Terminal) -> int:
     """Begin the undoing of a run and follow it to its gate or end. Returns the exit code."""
     return follow_from(
-        source, workspace, terminal, lambda agent, context: agent.undo(source, context=context)
+        source, workspace, terminal, lambda agent, name, context: agent.undo(name, context=context)
     )
 
 
 def list_compensations(source: str, workspace: Path, as_json: bool) -> int:
     """List the effects of a run in the order they would be undone, and by what or why not."""
     settings = load(workspace)
-    find_run(settings, source)
+    run_id = find_run(settings, source)["run_id"]
     agent = build_graph(settings)
     try:
-        items = agent.loop.call(lambda: agent.undoing.look(source))
+        items = agent.loop.call(lambda: agent.undoing.look(run_id))
     finally:
         agent.close()
     if as_json:

@@ -20,9 +20,10 @@ Port = Annotated[
 Probe = Annotated[bool, typer.Option("--probe", help="Find out by small calls what each provider can do.")]
 Provider = Annotated[str | None, typer.Option(help="The provider to use, or provider/model.")]
 Request = Annotated[str, typer.Argument(help="What to do, in plain words.")]
-Thread = Annotated[str, typer.Argument(help="A thread or run id.")]
+Thread = Annotated[str, typer.Argument(help="A thread or run id, its beginning, or last.")]
 Which = Annotated[
-    str | None, typer.Argument(help="A gate or thread id; may be left out when one gate is open.")
+    str | None,
+    typer.Argument(help="A gate or thread id, its beginning, or last; may be left out when one is open."),
 ]
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Show all detail: models, checks, usage, whole values.")

@@ -10,6 +10,7 @@ from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, open_store, read_rows
 from planwright.cli.views.paging import Page
 from planwright.cli.views.rows import QuestionRow, Report
+from planwright.cli.views.short_names import full_name
 from planwright.settings.settings import Settings, load
 
 _ASKING = """r.status = 'needs_input' AND r.ended_at >= :since
@@ -69,6 +70,7 @@ def count_runs(settings: Settings, waiting: bool) -> int:
 def questions(settings: Settings, which: str | None) -> list[QuestionRow]:
     """List the runs that ended with a question which nobody has answered: of a thread, or all new ones."""
     since = "" if which else _asked_since(settings)
+    which = which and full_name(settings, which)
     return list(read_rows(settings, _QUESTIONS, {"id": which, "since": since}))
 
 

@@ -14,6 +14,7 @@ from planwright.cli.views.gate_view import gate_view
 from planwright.cli.views.open_store import open_store, read_rows
 from planwright.cli.views.rows import GateRow, Report, RunEvent, RunRow
 from planwright.cli.views.run_list import questions
+from planwright.cli.views.short_names import full_gate_name, full_name
 from planwright.domain.errors import GateError, RunError
 from planwright.domain.hashing import json_text
 from planwright.settings.settings import Settings, load
@@ -128,7 +129,8 @@ def recorded_events(settings: Settings, run_id: str) -> list[RunEvent]:
 
 
 def find_run(settings: Settings, thread: str) -> RunRow:
-    """Find a run by its id, or the newest of a thread. Raises RunError when there is none."""
+    """Find a run by its id, or the newest of a thread; short names do. Raises RunError for none."""
+    thread = full_name(settings, thread)
     query = "SELECT * FROM runs WHERE run_id = :id OR thread_id = :id ORDER BY rowid DESC LIMIT 1"
     row: RunRow
     for row in read_rows(settings, query, {"id": thread}):
@@ -162,6 +164,7 @@ def find_gate(settings: Settings, which: str | None) -> GateRow:
 
 def open_gates(settings: Settings, which: str | None) -> list[GateRow]:
     """List the gates that are named, by id or by thread, at most five; the open ones when none is."""
+    which = full_gate_name(settings, which)
     query = f"SELECT * FROM gates WHERE gate_id IN (SELECT gate_id {_NAMED} LIMIT 5) ORDER BY rowid"
     return list(read_rows(settings, query, {"id": which}))
 
