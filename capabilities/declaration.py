@@ -17,7 +17,7 @@ from planwright.capabilities.resources import Resources
 from planwright.capabilities.signature import Function, check_name_and_docstring, signature
 from planwright.domain.errors import SetupError
 from planwright.domain.plan import Compensation
-from planwright.domain.risk import RISK_OF_MODE, Effect, Mode, Risk
+from planwright.domain.risk import EFFECTS, MODES, RISK_OF_MODE, RISKS, Effect, Mode, Risk
 
 Lookup = Function
 """Tells whether an effect has happened, of the same arguments as its capability, or some of them.
@@ -54,6 +54,7 @@ def capability(
 
     def declare(function: Function) -> Capability:
         check_name_and_docstring(name, function)
+        _check_words(name, mode=mode, risk=risk, effect=effect)
         undeclared = _undeclared(name, function)
         declared = replace(
             undeclared,
@@ -77,6 +78,13 @@ def capability(
         return declared
 
     return declare
+
+
+def _check_words(name: str, **declared: str | None) -> None:
+    """Raise SetupError for a mode, risk or effect that there is none of."""
+    for part, known in {"mode": MODES, "risk": RISKS, "effect": EFFECTS}.items():
+        if (word := declared[part]) is not None and word not in known:
+            raise SetupError(f"{name}: there is no {part} {word!r}", f"take one of {', '.join(known)}")
 
 
 def _undeclared(name: str, function: Function) -> Capability:

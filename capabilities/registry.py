@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
@@ -201,7 +202,16 @@ def _import(name: str, workspace: Path) -> ModuleType:
     except PlanwrightError:
         raise
     except (Exception, SystemExit) as error:
-        raise SetupError(
-            f"cannot import {name}, listed in capabilities.modules: {type(error).__name__}: {error}",
-            f"put {name.replace('.', '/')}.py into {workspace}, or install the package it belongs to",
-        ) from error
+        cause = f"cannot import {name}, listed in capabilities.modules: {type(error).__name__}: {error}"
+        place = _place_in(workspace, error)
+        put = f"put {name.replace('.', '/')}.py into {workspace}, or install the package it belongs to"
+        raise SetupError(cause, f"mend {place}" if place else put) from error
+
+
+def _place_in(workspace: Path, error: BaseException) -> str:
+    """Name file and line of a workspace that an error comes from; "" where it comes from no such file."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if Path(frame.filename).is_relative_to(workspace)]
+    return f"{own[-1].filename}:{own[-1].lineno}" if own else ""

@@ -23,6 +23,7 @@ from planwright.cli.commands import (
     rules,
     runs,
     usage,
+    workspaces,
 )
 from planwright.cli.commands.option_groups import Interaction, ProfileOptions, grouped
 from planwright.cli.commands.options import (
@@ -198,6 +199,10 @@ def resume(
 
 
 for command in (forks.fork, forks.checkpoints, forks.undo):
+    app.command()(command)
+
+
+for command in (workspaces.init, workspaces.config):
     app.command()(command)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
@@ -60,7 +60,7 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
     """A compiled LangGraph graph whose every entry passes the door.
 
     Use it like any other: `invoke`, `ainvoke`, `stream`, `astream`, `get_state`; resume with
-    `Command(resume=…)` by thread id.
+    `Command(resume=…)` by thread id. `with` and `async with` close it.
     """
 
     def __init__(
@@ -98,6 +98,18 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         """Close what `close` does, and the connections opened on this event loop."""
         await self.router.close()
         await asyncio.to_thread(self.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
     async def astream(
         self,

@@ -22,6 +22,7 @@ from planwright.capabilities.policy.file import Policy, load_policy
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.domain.clock import Time, Timer, timer_of
+from planwright.domain.errors import SetupError
 from planwright.graph.agent import Agent
 from planwright.graph.available_parts import MODEL, available_parts
 from planwright.graph.call_context import open_call_context
@@ -119,5 +120,13 @@ def _stores(settings: Settings, redactor: Redactor, timer: Timer) -> Stores:
 
 
 def open_agent(workspace: Path | str = ".", **options: Unpack[AgentOptions]) -> Agent:
-    """Open the agent of a workspace folder; `options` are those of `build_graph`."""
+    """Open the agent of a workspace folder, which is made where it is not there.
+
+    `options` are those of `build_graph`. Raises SetupError for a folder that cannot be made.
+    """
+    try:
+        Path(workspace).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        cause = f"{workspace} is no folder, and none can be made there: {error.strerror}"
+        raise SetupError(cause, "name another folder") from error
     return build_graph(load(workspace), **options)

@@ -148,6 +148,8 @@ def load(workspace: Path | str = ".", **flags: Any) -> Settings:
     Raises SetupError, naming file and line, for a malformed file or an unknown key.
     """
     folder = Path(workspace).resolve()
+    if folder.is_file():
+        raise SetupError(f"{folder} is a file, and no workspace", f"name a folder: -w {folder.parent}")
     if not folder.is_dir():
         raise SetupError(f"there is no folder {folder}", f"create it first: mkdir -p {folder}")
     path = folder / FILE_NAME

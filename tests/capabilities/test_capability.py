@@ -241,3 +241,22 @@ def test_what_varies_stays_within_its_declaration(
 ) -> None:
     with pytest.raises(CapabilityRejected, match=why):
         variable({"x": said}).narrowed({"n": "x"}, make_world())
+
+
+@pytest.mark.parametrize(
+    ("words", "cause"),
+    [
+        ({"mode": "readonly"}, "a.b: there is no mode 'readonly'"),
+        ({"risk": "low"}, "a.b: there is no risk 'low'"),
+        ({"effect": "none"}, "a.b: there is no effect 'none'"),
+    ],
+)
+def test_a_word_that_is_none_is_refused_with_those_there_are(words: dict[str, Any], cause: str) -> None:
+    with pytest.raises(SetupError, match=cause) as refused:
+
+        @capability("a.b", **words)
+        def work(text: str) -> str:
+            """Work."""
+            return text
+
+    assert refused.value.next_step.startswith("take one of ")

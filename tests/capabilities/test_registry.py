@@ -218,3 +218,5 @@ def test_a_module_that_cannot_be_used_is_a_setup_error(
         load_registry(tmp_path, [module])
     assert module in refused.value.cause
     assert refused.value.next_step
+    broken = source in ("def broken(:\n", "1 / 0\n", "import a_package_nobody_has\n")
+    assert (f"mend {tmp_path / module}.py:1" in refused.value.next_step) == broken

@@ -237,3 +237,10 @@ def test_variables_are_filled_in_but_not_in_what_agents_are_told(
     local = settings.providers["local"]
     assert (local.model, local.base_url) == ("my-model", "http://127.0.0.1:9/v1")
     assert settings.agents["writer"].instructions == "Write ${TOTAL} as it is"
+
+
+def test_a_file_is_no_workspace(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SetupError, match="is a file, and no workspace") as refused:
+        load(tmp_path / "file")
+    assert refused.value.next_step == f"name a folder: -w {tmp_path}"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import socket
 from typing import Any
 
 import httpx
 import openai
 import pytest
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
 
 from planwright.domain.errors import ContextOverflow, KeyRefused, ModelError, ModelRejected, ModelUnavailable
 from planwright.models.failover.classify import classify
@@ -158,3 +161,19 @@ def test_what_a_provider_says_is_shortened_and_put_on_one_line() -> None:
     assert failure is not None
     assert len(failure.cause) < 300
     assert "\n" not in failure.cause
+
+
+@pytest.mark.enable_socket
+async def test_a_closed_port_is_named_with_its_host() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        model = ChatOpenAI(
+            model="m", base_url=f"http://127.0.0.1:{port}/v1", api_key=SecretStr("key"), max_retries=0
+        )
+        with pytest.raises(openai.APIConnectionError) as failed:
+            await model.ainvoke("hello")
+    failure = classify(failed.value, "local")
+    assert isinstance(failure, ModelUnavailable)
+    wanted = f"provider local is unreachable: the connection was refused (127.0.0.1:{port})"
+    assert failure.cause == wanted
