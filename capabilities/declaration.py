@@ -53,8 +53,7 @@ def capability(
     """
 
     def declare(function: Function) -> Capability:
-        check_name_and_docstring(name, function)
-        _check_words(name, mode=mode, risk=risk, effect=effect)
+        _check_declared(name, function, mode=mode, risk=risk, effect=effect)
         undeclared = _undeclared(name, function)
         declared = replace(
             undeclared,
@@ -80,8 +79,9 @@ def capability(
     return declare
 
 
-def _check_words(name: str, **declared: str | None) -> None:
-    """Raise SetupError for a mode, risk or effect that there is none of."""
+def _check_declared(name: str, function: Function, **declared: str | None) -> None:
+    """Raise SetupError for a wrong name, a docstring that is missing, and words that there are none of."""
+    check_name_and_docstring(name, function)
     for part, known in {"mode": MODES, "risk": RISKS, "effect": EFFECTS}.items():
         if (word := declared[part]) is not None and word not in known:
             raise SetupError(f"{name}: there is no {part} {word!r}", f"take one of {', '.join(known)}")
