@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from pathlib import Path
 
 from planwright.domain.errors import SetupError, StoreFailed
 
+LEAST_FREE = 1 << 16  # bytes
 # What SQLite says of a damaged schema quotes it, and may not be UTF-8.
 BROKEN = (sqlite3.Error, UnicodeDecodeError)
 
@@ -22,11 +24,12 @@ def store_error(path: Path, error: Exception) -> StoreFailed:
             f"{path} is locked by another program",
             "close that program (a database browser, a backup), then try again",
         )
-    if "is full" in text or "No space left" in text:
+    broken = "disk I/O" in text or "Input/output error" in text
+    if "is full" in text or "No space left" in text or (broken and _is_full(path)):
         return StoreFailed(
             f"there is no space left for {path}: {text}", "free space, then go on: nothing is lost"
         )
-    if "disk I/O" in text or "Input/output error" in text:
+    if broken:
         return StoreFailed(
             f"{path} cannot be read or written: {text}", "check the disk, then: planwright db check"
         )
@@ -39,6 +42,14 @@ def store_error(path: Path, error: Exception) -> StoreFailed:
             "make the folder writable, or set storage.path in planwright.toml to one that is",
         )
     return StoreFailed(f"the store {path} failed: {text}", "look at it: planwright db check")
+
+
+def _is_full(path: Path) -> bool:
+    """Say whether next to nothing is free: a log that cannot grow is an I/O error to SQLite."""
+    try:
+        return shutil.disk_usage(path if path.is_dir() else path.parent).free < LEAST_FREE
+    except OSError:
+        return False
 
 
 def refuse_newer(path: Path, connection: sqlite3.Connection, known: int) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.store_errors import store_error
 from planwright.domain.errors import StoreFailed
 from tests.patience import PATIENCE_S
 
@@ -259,3 +260,15 @@ def test_writes_are_synced_to_disk_before_they_count(database: Database) -> None
         return str(mode), int(connection.execute("PRAGMA synchronous").fetchone()[0])
 
     assert database.call("read", settings) == ("wal", 2)
+
+
+@pytest.mark.parametrize(
+    ("folder", "cause"),
+    [("/proc", "there is no space left"), ("", "cannot be read or written")],
+    ids=["nothing free", "some free"],
+)
+def test_an_error_of_the_disk_is_a_full_one_where_nothing_is_free(
+    tmp_path: Path, folder: str, cause: str
+) -> None:
+    path = Path(folder or tmp_path) / "planwright.db"
+    assert cause in store_error(path, sqlite3.OperationalError("disk I/O error")).cause
