@@ -16,6 +16,7 @@ FUNCTIONS = frozenset(
     " getMilliseconds of none ofNonZeroValue hasValue value orValue or from_user".split()
 )
 _UNDEFINED = re.compile(r"Undefined variable or function: '(\w+)'")
+_SYNTAX = re.compile(r"<input>:1:(\d+): Syntax error: (.*?)(?: expecting .*)?$")
 _FAILURES = (ValueError, TypeError, LookupError, RuntimeError, ArithmeticError)
 
 
@@ -24,7 +25,7 @@ def program_of(source: str) -> cel.Program:
     try:
         return cel.compile(source)
     except ValueError as error:
-        raise ValueError(f"is not CEL: {first_line(error)}") from error
+        raise ValueError(f"is not CEL: {_flaw(error)}") from error
 
 
 def context_of(values: Mapping[str, object], request: str = "") -> cel.Context:
@@ -53,6 +54,15 @@ def evaluate_text(source: str, values: Mapping[str, object], request: str = "") 
 def first_line(error: Exception) -> str:
     """Read the first line of an error, and no more than fits on a screen."""
     return next(iter(str(error).splitlines()), type(error).__name__)[:200]
+
+
+def _flaw(error: Exception) -> str:
+    """Say what the parser stumbled over, and at which character; its own words where it says otherwise."""
+    text = first_line(error)
+    if (flaw := _SYNTAX.search(text)) is None:
+        return text
+    words = flaw[2].replace("'<EOF>'", "the end").replace("token recognition error at: ", "")
+    return f"it breaks at character {flaw[1]}: {words.strip()}"
 
 
 def _failure(error: Exception) -> str:

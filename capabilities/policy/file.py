@@ -26,6 +26,10 @@ DEFAULT = Path(__file__).with_name("default_policy.toml")
 SEMANTICS = "1"  # part of the hash: what the same rules mean
 
 PolicyAnswer = Literal["allow", "ask", "deny"]
+EXAMPLE = (
+    'write CEL, such as args.amount > 100 && host == "api.example.com",'
+    " over args, capability, mode, risk, host and tainted"
+)
 _HEADER = re.compile(r"\s*\[\[\s*rule\s*\]\]")
 _KEY = re.compile(r"\s*(?:\[\s*rule\s*\.\s*)?(?:match\s*\.\s*)?(\w+)\s*[=\].]")
 
@@ -174,7 +178,7 @@ def read_policy(text: str, path: Path) -> Policy:
     if content or not isinstance(tables, list):
         raise SetupError(
             f"{path}: a policy holds [[rule]] and [gates.…], not `{next(iter(content), '[rule]')}`",
-            'write each rule as [[rule]], e.g. [[rule]] decide = "ask"',
+            "begin each rule with a line [[rule]]",
         )
     places = list(_places(text)) if tables else []
     exact = len(places) == len(tables)
@@ -186,7 +190,8 @@ def read_policy(text: str, path: Path) -> Policy:
     if not rules or not rules[-1].catch_all:
         at = f"{path.parent / rules[-1].where}" if rules else f"{path}:1"
         raise SetupError(
-            f"{at}: the last rule is no catch-all", 'end the file with [[rule]] decide = "ask", or "deny"'
+            f"{at}: the last rule is no catch-all",
+            'end the file with two lines: [[rule]], and decide = "ask"',
         )
     canonical = [entry.model_dump(mode="json", exclude_defaults=True) for entry in entries]
     named = {name: gate.model_dump(mode="json", exclude_defaults=True) for name, gate in gates.items()}
@@ -220,7 +225,7 @@ def _rule(entry: _Entry, path: Path, lines: dict[str, int], number: int) -> Rule
         condition = compile_condition(entry.when) if entry.when is not None else None
     except ValueError as error:
         where = _at(path, lines, "when")
-        raise SetupError(f"{where}: `when`: {error}", "see docs/guides/policy.md") from error
+        raise SetupError(f"{where}: `when`: {error}", EXAMPLE) from error
     return Rule(
         where=f"{path.name}:{line}" if line else f"{path.name} rule {number + 1}",
         match=entry.match,

@@ -49,7 +49,7 @@ STARTS: dict[str, tuple[list[str], int, str]] = {
     "db_views": (["db", "check"], 0, "nothing is wrong"),
     "db_tables": (["db", "tables"], 0, "checkpoints.db"),
     "agent_views": (["agents", "show", "reader"], 0, "reader"),
-    "new_workspace": (["init"], 0, "words.count"),
+    "new_workspace": (["init", "fresh"], 0, "words.count"),
     "settings_views": (["config"], 0, "planning.mode"),
     "allow_rules": (["rules", "ls"], 0, "No call is always allowed"),
     "calling": (["call", "files.raed"], 2, "nearest: files.read"),

@@ -47,7 +47,11 @@ def written(folder: Path, text: str) -> Path:
         (3, f'[[rule]]\ndecide = "ask"\nquorum = 0\n{LAST}', "`quorum`: input should be greater than or"),
         (3, f'[[rule]]\ndecide = "deny"\napprovers = "kim"\n{LAST}', "nobody is asked where a rule"),
         (3, f'[[rule]]\ndecide = "ask"\napprovers = [""]\n{LAST}', "at least 1 character"),
-        (2, f'[[rule]]\nwhen = "args.to ="\ndecide = "ask"\n{LAST}', "that is not CEL"),
+        (
+            2,
+            f'[[rule]]\nwhen = "args.to ="\ndecide = "ask"\n{LAST}',
+            "that is not CEL: it breaks at character 9: '='",
+        ),
         (2, f'[[rule]]\nwhen = "arg.to == 1"\ndecide = "ask"\n{LAST}', "`when`: there is no `arg`"),
         (2, f'[[rule]]\nwhen = "args.to.endswith(\'a\')"\ndecide = "ask"\n{LAST}', "no function `endswith`"),
         (2, f'[[rule]]\nwhen = ""\ndecide = "ask"\n{LAST}', "should have at least 1 character"),
