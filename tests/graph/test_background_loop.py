@@ -22,7 +22,7 @@ def test_a_closed_agent_leaves_no_thread_behind(tmp_path: Path) -> None:
     before = ours()
     agent = build_graph(load(tmp_path))
     agent.invoke({"messages": [("user", "What time is it?")]}, {"configurable": {"thread_id": "t"}})
-    assert ours() > before
+    assert ours() - before  # a thread of an earlier test may still be ending
     agent.close()
     for thread in ours() - before:
         thread.join(timeout=PATIENCE_S)
