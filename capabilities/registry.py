@@ -49,9 +49,17 @@ def words(text: str) -> set[str]:
 
 
 class Registry:
-    """An immutable set of capabilities, by name."""
+    """An immutable set of capabilities, by name.
 
-    def __init__(self, capabilities: Iterable[Capability], prohibit: Iterable[str] = ()) -> None:
+    `absent` are the MCP servers whose tools are not there, by what the names of those tools begin with.
+    """
+
+    def __init__(
+        self,
+        capabilities: Iterable[Capability],
+        prohibit: Iterable[str] = (),
+        absent: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         left_out = set(prohibit)
         by_name: dict[str, Capability] = {}
         for capability in capabilities:
@@ -61,6 +69,7 @@ class Registry:
                 by_name[capability.name] = capability
         self._by_name: Mapping[str, Capability] = MappingProxyType(by_name)
         self._names = sorted(by_name)
+        self._absent = absent
         self._index = _index(by_name[name] for name in self._names)
         self._withheld: Mapping[str, str] = {}
         self._derived: dict[tuple[object, ...], Registry] = {}
@@ -84,6 +93,26 @@ class Registry:
         """Read a capability that is there, as `verify` has made sure of. Raises KeyError where it is not."""
         return self._by_name[name]
 
+    def require(self, name: str) -> Capability:
+        """Look up what a person names. Raises SetupError for what is not there, with the nearest names."""
+        if name in self._by_name:
+            return self._by_name[name]
+        if self.absent_server(name):
+            raise SetupError(self.why_unknown(name), "see why: planwright mcp ls")
+        near = ", ".join(self.near(name)) or "none is near"
+        raise SetupError(self.why_unknown(name), f"nearest: {near}; all: planwright capabilities")
+
+    def absent_server(self, name: str) -> str:
+        """Name the MCP server that a tool, or a pattern of tools, is of, if it is not there; else ""."""
+        prefix, dot, _ = name.partition(".")
+        return self._absent.get(prefix, "") if dot and name not in self._by_name else ""
+
+    def why_unknown(self, name: str) -> str:
+        """Say why there is no capability of a name."""
+        if server := self.absent_server(name):
+            return f"{name} is of the MCP server `{server}`, which is not there"
+        return f"there is no capability {name}"
+
     def within(self, profile: RunProfile) -> Registry:
         """Narrow the registry to what a profile permits; made once for the same tools and modes."""
         key = (profile.tools, profile.modes)
@@ -92,7 +121,7 @@ class Registry:
 
         def narrow() -> Registry:
             reasons = {tool.name: profile.why_not(tool.name, tool.mode) for tool in self}
-            narrowed = Registry(tool for tool in self if not reasons[tool.name])
+            narrowed = Registry((tool for tool in self if not reasons[tool.name]), absent=self._absent)
             narrowed._withheld = {name: reason for name, reason in reasons.items() if reason}
             return narrowed
 
@@ -109,7 +138,7 @@ class Registry:
     def beside(self, chains: Iterable[Capability]) -> Registry:
         """Lay the chains of one run over the registry, which stays as it is."""
         added = list(chains)
-        joined = Registry([*self, *added])
+        joined = Registry([*self, *added], absent=self._absent)
         joined._withheld = self._withheld
         joined.chains = tuple(dict.fromkeys([*self.chains, *(chain.name for chain in added)]))
         return joined
@@ -171,9 +200,11 @@ def load_registry(
     modules: Iterable[str] = (),
     prohibit: Iterable[str] = (),
     more: Iterable[Capability] = (),
+    absent: Mapping[str, str] = MappingProxyType({}),
 ) -> Registry:
     """Collect the built-in capabilities, those of the user's modules, and `more` from elsewhere.
 
+    `absent` are the MCP servers whose tools are not there.
     Raises SetupError for a module that cannot be imported or declares none.
     """
     capabilities: list[Capability] = []
@@ -189,7 +220,7 @@ def load_registry(
                 "decorate a function with @capability(…), or take it out of capabilities.modules",
             )
         capabilities += declared
-    return Registry([*capabilities, *more], prohibit)
+    return Registry([*capabilities, *more], prohibit, absent)
 
 
 def _declared_in(module: ModuleType) -> list[Capability]:

@@ -105,12 +105,12 @@ def _checked(settings: Settings, own: Iterable[Capability], servers: Servers) ->
     """Load capabilities and policy, and check that all that names a capability names one that is there."""
     modules = settings.capabilities
     more = [*own, *servers.capabilities]
-    registry = load_registry(settings.workspace, modules.modules, modules.prohibit, more)
+    registry = load_registry(settings.workspace, modules.modules, modules.prohibit, more, servers.absent)
     check_compensations(registry, modules.prohibit)
-    check_agents(settings, registry, servers.absent)
+    check_agents(settings, registry)
     check_roles(settings)
     policy = load_policy(settings.workspace)
-    check_policy(policy, registry, modules.prohibit, servers.absent)
+    check_policy(policy, registry, modules.prohibit)
     return registry, policy
 
 

@@ -15,7 +15,6 @@ from langchain_core.messages import HumanMessage, messages_to_dict
 from pydantic import JsonValue
 
 from planwright.capabilities.arguments import misfits
-from planwright.capabilities.contract import Capability
 from planwright.capabilities.registry import Registry
 from planwright.capabilities.schema_paths import JsonSchema
 from planwright.checkpoints.forks import Fork
@@ -59,18 +58,9 @@ class SingleCall:
     """What it is for, spelled the same each time: one purpose has one open run at most; "" for a new run."""
 
 
-def capability_named(registry: Registry, name: str) -> Capability:
-    """Read a capability. Raises SetupError for one that is not there, with the nearest names."""
-    capability = registry.get(name)
-    if capability is None:
-        near = ", ".join(registry.near(name)) or "none is near"
-        raise SetupError(f"there is no capability {name}", f"nearest: {near}; all: planwright capabilities")
-    return capability
-
-
 def step_for(registry: Registry, name: str, args: Mapping[str, JsonValue]) -> PlanStep:
     """Make the step of a call. Raises SetupError for an unknown capability, and for wrong arguments."""
-    capability = capability_named(registry, name)
+    capability = registry.require(name)
     wrong = list(misfits(capability, dict(args), literal=True))
     wrong += [f"{name}: {key}: a call refers to nothing" for key in args if has_reference(args[key])]
     if wrong:
@@ -88,7 +78,7 @@ class SingleCalls:
 
     def schema_of(self, name: str) -> JsonSchema:
         """Read the JSON schema of a capability's arguments. Raises SetupError for one that is not there."""
-        return capability_named(self._registry, name).args_schema
+        return self._registry.require(name).args_schema
 
     async def begin(
         self, name: str, args: Mapping[str, JsonValue], context: RunContext, thread_id: str | None = None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from planwright.capabilities.registry import Registry
 from planwright.domain.errors import SetupError
 from planwright.models.providers.router import Router
@@ -11,16 +9,15 @@ from planwright.settings.profile import names
 from planwright.settings.settings import FILE_NAME, Settings
 
 
-def check_agents(settings: Settings, registry: Registry, absent: Iterable[str] = ()) -> None:
+def check_agents(settings: Settings, registry: Registry) -> None:
     """Raise SetupError for an agent that names a capability or a provider which does not exist.
 
-    `absent` are the prefixes of MCP servers that were not asked for their tools.
+    Any of an MCP server that is not there counts as one that does.
     """
-    missing = tuple(f"{prefix}." for prefix in absent)
     router, path = Router(settings), settings.workspace / FILE_NAME
     for agent_id, agent in settings.agents.items():
         for tool in agent.tools or ():
-            if not tool.startswith(missing) and not any(
+            if not registry.absent_server(tool) and not any(
                 names(tool, capability.name) for capability in registry
             ):
                 near = ", ".join(registry.near(tool)) or "see them with: planwright capabilities"

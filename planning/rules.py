@@ -124,6 +124,10 @@ def _absent(step: PlanStep, name: str | None, registry: Registry) -> Finding:
     if name and registry.withholds(name):
         message, fix = registry.why_withheld(name), f"leave it out; nearest of its own: {near}"
         return Finding(code="not_permitted", step_id=step.id, message=message, fix=fix)
+    if name and (server := registry.absent_server(name)):
+        fix = f"plan without it, or mend the server `{server}`: planwright mcp ls"
+        message = registry.why_unknown(name)
+        return Finding(code="unknown_capability", step_id=step.id, message=message, fix=fix)
     message = f"there is no capability {name!r}"
     return Finding(code="unknown_capability", step_id=step.id, message=message, fix=f"nearest: {near}")
 

@@ -51,7 +51,7 @@ def called_capability(
         return capability
     if allowed.withholds(name):
         raise CapabilityForbidden(allowed.why_withheld(name))
-    raise CapabilityRejected(f"there is no capability {name}")
+    raise CapabilityRejected(allowed.why_unknown(name))
 
 
 async def allowed_in_run(

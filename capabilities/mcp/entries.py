@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -56,6 +56,8 @@ class ConfiguredServer:
     """What stands there, with variables by their names."""
     file: ServerFile
     """The file it stands in."""
+    mistake: SetupError | None = None
+    """Why it cannot be meant, and all its texts are `args` then; None for an entry that can."""
 
     def fingerprint(self, hashes: Mapping[str, str]) -> str:
         """Hash what stands there, variables by their names, the workspace, and the files its command names.
@@ -67,8 +69,10 @@ class ConfiguredServer:
         return sha256([str(self.file.path.parent), self.name, written, *named])
 
     def starts(self) -> str:
-        """Say what is started, word by word, or connected to."""
+        """Say what is started, word by word, or connected to; "" where that cannot be meant."""
         entry = self.entry
+        if self.mistake is not None:
+            return ""
         return entry.url or json.dumps([entry.command, *entry.args], ensure_ascii=False)
 
     def extras(self) -> dict[str, str]:
@@ -80,8 +84,11 @@ class ConfiguredServer:
     def filled_in(self, environment: Mapping[str, str]) -> ServerEntry:
         """Put the environment's values in place of `${VAR}` and `${VAR:-default}`, and check the command.
 
-        Raises SetupError, with file and line, for a variable that is not set and a command that is not there.
+        Raises SetupError, with file and line, for a variable that is not set, a command that is not there,
+        and an entry that cannot be meant.
         """
+        if self.mistake is not None:
+            raise self.mistake
         entry = self.with_variables(environment)
         if entry.command is not None:
             self._check_command(entry, environment)
@@ -142,32 +149,49 @@ class ServerFile:
         return f"{self.path}:{node.start_mark.line + 1}" if node is not None else str(self.path)
 
 
+class UnreadableFile(SetupError):
+    """`.mcp.json` as a whole is no list of servers: nobody knows which there are."""
+
+
 def read_entries(workspace: Path) -> tuple[ConfiguredServer, ...]:
     """Read the servers of a workspace; none when it has no `.mcp.json`.
 
-    Raises SetupError, naming file and line, for what is no such file.
+    One with a mistake in its entry says which.
+    Raises UnreadableFile, naming file and line, for what is no such file.
     """
     path = workspace / FILE_NAME
     try:
         text = path.read_text(encoding="utf-8") if path.is_file() else '{"mcpServers": {}}'
     except (OSError, UnicodeDecodeError) as error:
-        raise SetupError(f"{path} cannot be read as text: {error}", "save it as UTF-8") from error
+        raise UnreadableFile(f"{path} cannot be read as text: {error}", "save it as UTF-8") from error
     file = ServerFile(path, text)
     try:
         content = json.loads(text, object_pairs_hook=_each_once)
     except json.JSONDecodeError as error:
-        raise SetupError(f"{path}:{error.lineno}: {error.msg}", "mend the JSON of that line") from error
+        raise UnreadableFile(f"{path}:{error.lineno}: {error.msg}", "mend the JSON of that line") from error
     except _Twice as error:
-        raise SetupError(f"{path}: {error}", "keep one of them") from error
+        raise UnreadableFile(f"{path}: {error}", "keep one of them") from error
     except (RecursionError, ValueError) as error:
-        raise SetupError(f"{path} cannot be read: {error}", "write the servers and nothing else") from error
+        step = "write the servers and nothing else"
+        raise UnreadableFile(f"{path} cannot be read: {error}", step) from error
     servers = content.get("mcpServers") if isinstance(content, dict) else None
     if not isinstance(servers, dict):
-        raise SetupError(f"{path}:1: it has no table `mcpServers`", '{"mcpServers": {"name": {…}}}')
-    return tuple(_configured(name, entry, file) for name, entry in servers.items())
+        raise UnreadableFile(f"{path}:1: it has no table `mcpServers`", '{"mcpServers": {"name": {…}}}')
+    return tuple(_read_entry(name, fields, file) for name, fields in servers.items())
 
 
-def _configured(name: str, fields: object, file: ServerFile) -> ConfiguredServer:
+def _read_entry(name: str, fields: JsonValue, file: ServerFile) -> ConfiguredServer:
+    try:
+        return _configured(name, fields, file)
+    except SetupError as error:
+        off = isinstance(fields, dict) and fields.get("disabled") is True
+        folder = fields.get("cwd") if isinstance(fields, dict) else None
+        cwd = folder if isinstance(folder, str) else None
+        entry = ServerEntry(command="", args=list(_texts(fields)), cwd=cwd, disabled=off)
+        return ConfiguredServer(name, entry, file, error)
+
+
+def _configured(name: str, fields: JsonValue, file: ServerFile) -> ConfiguredServer:
     blank = ConfiguredServer(name, ServerEntry(), file)
     if not isinstance(fields, dict):
         raise blank.refusal("is no table", 'write {"command": …} or {"url": …}')
@@ -189,6 +213,14 @@ def _configured(name: str, fields: object, file: ServerFile) -> ConfiguredServer
     if entry.command is not None and not entry.command.strip():
         raise blank.refusal("has an empty command", "name a program", "command")
     return ConfiguredServer(name, entry, file)
+
+
+def _texts(value: JsonValue) -> Iterator[str]:
+    """List all texts of a value: what a mistake hides may be a path."""
+    if isinstance(value, str):
+        yield value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(item)
 
 
 def _is_address(url: str) -> bool:

@@ -20,7 +20,14 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
-from mcp.types import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, Implementation
+from mcp.types import (
+    CONNECTION_CLOSED,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    Implementation,
+)
 from pydantic import JsonValue
 
 from planwright.capabilities.mcp.answers import parse_problem
@@ -38,7 +45,7 @@ LONGEST_REST_S, FIRST_REST_S = 30.0, 0.25
 Message = SessionMessage | Exception
 """A message of a server, or why a part of its stream is none."""
 CONNECT_S, READ_S = 30, 300
-LOG_LINES, LONGEST = 5, 1000
+LOG_LINES, LONGEST_QUOTE, LONGEST = 5, 200, 1000
 
 
 class LostAnswer(Exception):
@@ -79,7 +86,9 @@ class ConnectedServer:
         try:
             return list((await self._linked()).tools.values())
         except CapabilityUnavailable as error:
-            raise CapabilityUnavailable(error.cause + self._last_words(), error.next_step) from error
+            last = self._last_words()
+            step = error.next_step.replace("mend it", f"read {self._log}") if last else error.next_step
+            raise CapabilityUnavailable(error.cause + last, step) from error
 
     async def call(self, tool: Tool, args: dict[str, JsonValue]) -> dict[str, JsonValue]:
         """Call a tool and return the reply by its field names on the wire.
@@ -203,8 +212,14 @@ class ConnectedServer:
         """Quote what the process wrote at last; for whoever opens the servers, not for a model."""
         if self._standing.entry.url is not None or not self._log.exists():
             return ""
-        last = self._log.read_text("utf-8", errors="replace").splitlines()[-LOG_LINES:]
-        return f"; it wrote: {' | '.join(last)[-LONGEST:]} ({self._log})" if last else ""
+        lines = [line for line in self._log.read_text("utf-8", errors="replace").splitlines() if line.strip()]
+        last = [line for line in lines if not _of_traceback(line)] or lines
+        return f"; it wrote: {' | '.join(last[-LOG_LINES:])[-LONGEST_QUOTE:]}" if last else ""
+
+
+def _of_traceback(line: str) -> bool:
+    """Say whether a line leads to an error, and is not the error: its frames are indented."""
+    return line[0].isspace() or line.startswith("Traceback (")
 
 
 async def close_all(servers: Sequence[ConnectedServer]) -> None:
@@ -261,4 +276,6 @@ def _start_failure(error: BaseException) -> str:
     """Put an error on one line; of a group, the first that is none."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
+    if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
+        return "does not start: it ended before it answered"
     return f"does not start: {type(error).__name__}: {error}"

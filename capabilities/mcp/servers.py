@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue
 
 from planwright.capabilities.contract import Capability
+from planwright.capabilities.mcp.entries import UnreadableFile
 from planwright.capabilities.mcp.names import TOOL, plain_name, plain_names
 from planwright.capabilities.mcp.results import error_of, result_of
-from planwright.capabilities.mcp.standing import Standing, read_standings
+from planwright.capabilities.mcp.standing import Standing, read_standings, unstarted_servers
 from planwright.capabilities.mcp.tools import Call, Tool, capability_of, wanted
 from planwright.domain.errors import (
     CapabilityRejected,
@@ -36,10 +37,22 @@ if TYPE_CHECKING:
 
 
 class Servers:
-    """How each server of the file stands, and the processes behind those that are ready."""
+    """How each server of the file stands, and the processes behind those that are ready.
 
-    def __init__(self, standings: Sequence[Standing], running: ExitStack) -> None:
+    `absent` are the servers whose tools are not there, by what the names of those tools begin with;
+    `unreadable` says why nobody knows how they stand.
+    """
+
+    def __init__(
+        self,
+        standings: Sequence[Standing],
+        running: ExitStack,
+        absent: Mapping[str, str],
+        unreadable: UnreadableFile | None = None,
+    ) -> None:
         self.standings = tuple(standings)
+        self.absent = absent
+        self.unreadable = unreadable
         self._running = running
         atexit.register(self.close)  # not every server ends when its stdin does
 
@@ -48,11 +61,6 @@ class Servers:
         """The tools of all servers that are ready."""
         return [tool for standing in self.standings for tool in standing.tools.values()]
 
-    @property
-    def absent(self) -> list[str]:
-        """The prefixes of servers whose tools are not there."""
-        return [standing.prefix for standing in self.standings if standing.state != "ready"]
-
     def close(self) -> None:
         """End the processes and connections of the servers, and the thread they live on."""
         self._running.close()
@@ -60,21 +68,44 @@ class Servers:
 
 
 def open_servers(settings: Settings) -> Servers:
+    """Start the servers of a workspace for an agent, as `start_servers` does.
+
+    Raises SetupError for settings that cannot be meant, and for a `required` server that is left out.
+    """
+    servers = start_servers(settings)
+    try:
+        _check_required(servers, settings)
+    except SetupError:
+        servers.close()
+        raise
+    return servers
+
+
+def start_servers(settings: Settings) -> Servers:
     """Start the trusted servers of a workspace and list their tools; nothing is loaded where there are none.
 
-    A server that is not trusted, or does not answer in time, is left out, and its standing says so.
-    Raises SetupError for a file or settings that cannot be meant, and for a `required` one left out.
+    A server that is not trusted, does not answer in time, or has a mistake in its entry is left out, and its
+    standing says so; `unreadable` says why all are. Raises SetupError for settings that cannot be meant.
     """
-    standings = read_standings(settings)
     with ExitStack() as running:
+        try:
+            standings = read_standings(settings)
+        except UnreadableFile as error:
+            return Servers((), running.pop_all(), unstarted_servers(settings), error)
         starting = [standing for standing in standings if standing.state == "trusted"]
         opened = {standing.name: standing for standing in _start(starting, settings, running)}
         standings = [opened.get(standing.name, standing) for standing in standings]
-        for standing in standings:
-            if standing.settings.required and standing.state != "ready":
-                cause = f"the MCP server `{standing.name}` is required: {standing.cause}"
-                raise SetupError(cause, standing.next_step or f"mend [mcp.{standing.name}]")
-        return Servers(standings, running.pop_all())
+        absent = {each.prefix: each.name for each in standings if each.state != "ready"}
+        return Servers(standings, running.pop_all(), absent)
+
+
+def _check_required(servers: Servers, settings: Settings) -> None:
+    if servers.unreadable and any(chosen.required for chosen in settings.mcp.values()):
+        raise servers.unreadable
+    for standing in servers.standings:
+        if standing.settings.required and standing.state != "ready":
+            cause = f"the MCP server `{standing.name}` is required: {standing.cause}"
+            raise SetupError(cause, standing.next_step or f"mend [mcp.{standing.name}]")
 
 
 def _start(starting: Sequence[Standing], settings: Settings, running: ExitStack) -> list[Standing]:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from rapidfuzz import process
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.mcp.command_files import hashes
-from planwright.capabilities.mcp.entries import FILE_NAME, ConfiguredServer, ServerEntry, read_entries
+from planwright.capabilities.mcp.entries import (
+    FILE_NAME,
+    ConfiguredServer,
+    ServerEntry,
+    UnreadableFile,
+    read_entries,
+)
 from planwright.capabilities.mcp.names import SERVER, plain_names
 from planwright.capabilities.mcp.trust import Trust
 from planwright.domain.errors import SetupError
@@ -60,11 +66,17 @@ class Standing:
         """Whether its tools are missing though it is switched on."""
         return self.state in ("untrusted", "failed")
 
+    @property
+    def problem(self) -> str:
+        """Why its tools are missing, with its name."""
+        return self.cause if self.state == "failed" else f"{self.name} is not there: {self.cause}"
+
 
 def read_standings(settings: Settings) -> list[Standing]:
     """Read the servers of a workspace and who of them may start. Nothing is started.
 
-    Raises SetupError, naming the file, for an entry or a setting that cannot be meant.
+    One whose entry cannot be used has failed. Raises UnreadableFile for a file that cannot be read at all,
+    and SetupError for a setting that cannot be meant.
     """
     servers = read_entries(settings.workspace)
     _check_names(settings, servers)
@@ -78,7 +90,12 @@ def read_standings(settings: Settings) -> list[Standing]:
                 Standing(server, server.entry, chosen, prefixes[server.name], "off", "it is switched off")
             )
             continue
-        entry = server.filled_in(environment)
+        try:
+            entry = server.filled_in(environment)
+        except SetupError as error:
+            failed = Standing(server, server.entry, chosen, prefixes[server.name], "failed")
+            standings.append(replace(failed, cause=error.cause, next_step=error.next_step))
+            continue
         files = hashes(server, entry, environment)
         if trust.covers(server, files):
             standings.append(Standing(server, entry, chosen, prefixes[server.name], "trusted", files=files))
@@ -90,6 +107,19 @@ def read_standings(settings: Settings) -> list[Standing]:
             Standing(server, entry, chosen, prefixes[server.name], "untrusted", cause, step, files=files)
         )
     return standings
+
+
+def unstarted_servers(settings: Settings) -> dict[str, str]:
+    """Map what the names of tools begin with to the servers they are of, as long as none was started.
+
+    Where the file cannot be read, they are the servers that settings or trust name. Raises SetupError for a
+    setting that cannot be meant.
+    """
+    try:
+        return {standing.prefix: standing.name for standing in read_standings(settings)}
+    except UnreadableFile:
+        named = {*settings.mcp, *Trust(settings.store_folder).read()}
+        return {prefix: name for name, prefix in plain_names(named, SERVER).items()}
 
 
 def _check_names(settings: Settings, servers: Sequence[ConfiguredServer]) -> None:

@@ -11,20 +11,17 @@ from planwright.domain.errors import SetupError
 from planwright.settings.profile import names
 
 
-def check_policy(
-    policy: Policy, registry: Registry, prohibited: Iterable[str] = (), absent: Iterable[str] = ()
-) -> None:
-    """Raise SetupError for a rule about a capability that there is not; one left out by a setting counts.
+def check_policy(policy: Policy, registry: Registry, prohibited: Iterable[str] = ()) -> None:
+    """Raise SetupError for a rule about a capability that there is not.
 
-    `absent` are the prefixes of MCP servers that were not asked for their tools.
+    One that a setting leaves out counts, and so does any of an MCP server that is not there.
     """
     if policy.path == DEFAULT:
         return
-    missing = tuple(f"{prefix}." for prefix in absent)
     known = {*(capability.name for capability in registry), *prohibited}
     for rule in policy.rules:
         for glob in rule.match.capability or ():
-            if glob.startswith(missing):
+            if registry.absent_server(glob):
                 continue
             if not any(names(glob, name) for name in known):
                 near = ", ".join(registry.near(glob)) or "see planwright capabilities"

@@ -12,6 +12,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from planwright.capabilities.schema_paths import JsonSchema
 from planwright.cli.session.drive import Terminal, follow
+from planwright.cli.views.mcp_views import say_absent
 from planwright.domain.errors import SetupError
 from planwright.domain.run_context import RunContext
 from planwright.graph.building import build_graph
@@ -47,6 +48,9 @@ def call(
     try:
         schema = agent.single_calls.schema_of(name)
         config = agent.call(name, arguments(name, words, whole, schema), context=context)
+    except SetupError:
+        say_absent(agent.servers)
+        raise
     finally:
         agent.close()
     return follow(settings, None, str(config["configurable"]["thread_id"]), context, terminal)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from planwright.capabilities.mcp.standing import read_standings
+from planwright.capabilities.mcp.standing import unstarted_servers
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.cli.views import rendering as views
 from planwright.cli.views.rows import Report
@@ -69,8 +69,9 @@ def _limit(value: object) -> str:
 def open_checked(settings: Settings) -> tuple[Settings, Registry]:
     """Load what there is and check the agents against it. Raises SetupError for one that names more."""
     modules = settings.capabilities
-    registry = load_registry(settings.workspace, modules.modules, modules.prohibit)
-    check_agents(settings, registry, [server.prefix for server in read_standings(settings)])
+    absent = unstarted_servers(settings)
+    registry = load_registry(settings.workspace, modules.modules, modules.prohibit, absent=absent)
+    check_agents(settings, registry)
     return settings, registry
 
 

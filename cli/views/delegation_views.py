@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from planwright.capabilities.contract import Capability
-from planwright.capabilities.mcp.servers import open_servers
+from planwright.capabilities.mcp.servers import start_servers
 from planwright.capabilities.registry import load_registry
 from planwright.checkpoints.consent.delegations import Delegation, Delegations, Period
 from planwright.cli.commands.option_groups import DelegationTerms
@@ -28,8 +28,9 @@ def issue_delegation(names: list[str], terms: DelegationTerms, workspace: Path, 
     """
     settings = load(workspace)
     modules = settings.capabilities
-    with closing(open_servers(settings)) as servers:
-        registry = load_registry(settings.workspace, modules.modules, modules.prohibit, servers.capabilities)
+    with closing(start_servers(settings)) as servers:
+        more, absent = servers.capabilities, servers.absent
+    registry = load_registry(settings.workspace, modules.modules, modules.prohibit, more, absent)
     covered = {name: covered_by(name, registry) for name in names}
     for name, reached in covered.items():
         if not reached:

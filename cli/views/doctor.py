@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import sqlite3
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 from rich.table import Table
 
-from planwright.capabilities.contract import Capability
-from planwright.capabilities.mcp.servers import open_servers
-from planwright.capabilities.mcp.standing import read_standings
+from planwright.capabilities.mcp.servers import Servers, start_servers
 from planwright.capabilities.policy.decide import host_of, on_egress_list
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.limits import unpriced
@@ -32,10 +30,9 @@ from planwright.settings.settings import Settings, api_keys, from_environment, l
 def show_capabilities(name: str | None, workspace: Path, as_json: bool) -> int:
     """List the registry, or one capability in full; say which MCP servers are missing."""
     settings = load(workspace)
-    with closing(open_servers(settings)) as servers:
-        registry = _registry(settings, servers.capabilities)
-        for line in mcp_views.absence_lines(servers):
-            views.console(stderr=True).print(views.label("mcp", line, "yellow"))
+    with closing(start_servers(settings)) as servers:
+        registry = _registry(settings, servers)
+        mcp_views.say_absent(servers)
     if name is not None:
         return _show_one(registry, name)
     rows = [
@@ -77,10 +74,7 @@ def _checks(workspace: Path) -> Iterator[tuple[str, Callable[[], str]]]:
         return
     yield "store", lambda: _store(settings)
     yield "registry", lambda: f"{len(_registry(settings))} capabilities"
-    yield "policy", lambda: _policy(settings)
-    yield from mcp_views.checks(settings)
-    if settings.agents:
-        yield "agents", lambda: _agents(settings)
+    yield from _checks_beside_servers(settings)
     if any(settings.roles.model_dump().values()):
         yield "roles", lambda: "; ".join(listed_roles(settings))
     yield "secrets", lambda: _secrets(settings)
@@ -91,6 +85,20 @@ def _checks(workspace: Path) -> Iterator[tuple[str, Callable[[], str]]]:
         yield "provider", lambda name=name: _provider(settings, name)  # type: ignore[misc]
     if not settings.providers:
         yield "provider", lambda: "none; the embedded planner serves"
+
+
+def _checks_beside_servers(settings: Settings) -> Iterator[tuple[str, Callable[[], str]]]:
+    """Check what names capabilities beside the servers that have them, and the servers."""
+    try:
+        servers = start_servers(settings)
+    except SetupError as error:
+        yield "mcp", mcp_views.raising(error)
+        return
+    with closing(servers):
+        yield "policy", lambda: _policy(settings, servers)
+        yield from mcp_views.checks(servers)
+        if settings.agents:
+            yield "agents", lambda: _agents(settings, servers)
 
 
 def _store(settings: Settings) -> str:
@@ -159,30 +167,28 @@ def _check_priced(settings: Settings, name: str) -> None:
             raise SetupError(refused.cause, refused.next_step)
 
 
-def _policy(settings: Settings) -> str:
-    from planwright.cli.views.policy_views import open_policy
+def _policy(settings: Settings, servers: Servers) -> str:
+    from planwright.cli.views.policy_views import policy_beside
 
-    policy, _ = open_policy(settings)
+    policy, _ = policy_beside(servers, settings)
     return f"{policy.path.name}, {len(policy.rules)} rules, version {policy.hash[:12]}"
 
 
-def _agents(settings: Settings) -> str:
+def _agents(settings: Settings, servers: Servers) -> str:
     from planwright.graph.startup_checks import check_agents  # it knows models, which take long to load
 
-    check_agents(settings, _registry(settings), [server.prefix for server in read_standings(settings)])
+    check_agents(settings, _registry(settings, servers))
     return ", ".join(settings.agents)
 
 
-def _registry(settings: Settings, more: Iterable[Capability] = ()) -> Registry:
+def _registry(settings: Settings, servers: Servers | None = None) -> Registry:
     chosen = settings.capabilities
-    return load_registry(settings.workspace, chosen.modules, chosen.prohibit, more)
+    more, absent = (servers.capabilities, servers.absent) if servers else ((), {})
+    return load_registry(settings.workspace, chosen.modules, chosen.prohibit, more, absent)
 
 
 def _show_one(registry: Registry, name: str) -> int:
-    capability = registry.get(name)
-    if capability is None:
-        near = ", ".join(registry.near(name)) or "none is near"
-        raise SetupError(f"there is no capability {name}", f"nearest: {near}")
+    capability = registry.require(name)
     fields: JsonObject = {
         "name": capability.name,
         "description": capability.description,

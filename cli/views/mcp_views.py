@@ -12,19 +12,24 @@ from rapidfuzz import process
 from rich.table import Table
 
 from planwright.capabilities.mcp.entries import FILE_NAME
-from planwright.capabilities.mcp.servers import Servers, open_servers
+from planwright.capabilities.mcp.servers import Servers, start_servers
 from planwright.capabilities.mcp.standing import Standing, read_standings
 from planwright.capabilities.mcp.trust import Trust
 from planwright.cli.views import rendering as views
 from planwright.cli.views.rows import JsonObject
 from planwright.domain.errors import SetupError
-from planwright.settings.settings import Settings, load
+from planwright.settings.settings import load
 from planwright.state.invocation import utc_now
 
 
 def show_servers(name: str | None, workspace: Path, as_json: bool) -> int:
-    """List the servers, or the tools of one."""
-    with closing(open_servers(load(workspace))) as servers:
+    """List the servers, or the tools of one. Returns the exit code: 1 for a server that has failed.
+
+    Raises SetupError for a name that is not in the file, and for a file that cannot be read.
+    """
+    with closing(start_servers(load(workspace))) as servers:
+        if servers.unreadable:
+            raise servers.unreadable
         standings = _named(servers.standings, name)
     if as_json:
         print(json.dumps([_row(standing) for standing in standings], ensure_ascii=False, indent=2))
@@ -32,7 +37,7 @@ def show_servers(name: str | None, workspace: Path, as_json: bool) -> int:
         _show_all(standings, workspace)
     else:
         _show_tools(standings[0])
-    return 0
+    return 1 if name is not None and standings[0].state == "failed" else 0
 
 
 def give_trust(name: str | None, workspace: Path, yes: bool) -> int:
@@ -77,30 +82,37 @@ def take_trust_back(name: str, workspace: Path) -> int:
 
 def absence_lines(servers: Servers) -> Iterator[str]:
     """Say of each server that should be there why its tools are not, and what to do."""
+    if servers.unreadable:
+        yield f"no server is there: {servers.unreadable.cause}; {servers.unreadable.next_step}"
     for standing in servers.standings:
         if standing.absent:
-            yield f"{standing.name} is not there: {standing.cause}; {standing.next_step}"
+            yield f"{standing.problem}; {standing.next_step}"
         for tool, why in standing.left_out.items():
             yield f"{standing.name}: its tool {tool} is left out: {why}"
 
 
-def checks(settings: Settings) -> Iterator[tuple[str, Callable[[], str]]]:
+def say_absent(servers: Servers) -> None:
+    """Print on stderr which servers, or tools of them, are missing."""
+    for line in absence_lines(servers):
+        views.console(stderr=True).print(views.label("mcp", line, "yellow"))
+
+
+def checks(servers: Servers) -> Iterator[tuple[str, Callable[[], str]]]:
     """Check each server that is switched on, for `planwright doctor`."""
-    try:
-        servers = open_servers(settings)
-    except SetupError as error:
-        yield "mcp", _raising(error)
-        return
-    with closing(servers):
-        for standing in servers.standings:
-            if standing.absent:
-                yield "mcp", _raising(SetupError(f"{standing.name}: {standing.cause}", standing.next_step))
-            elif standing.state == "ready":
-                summary = f"{standing.name}: {len(standing.tools)} tools"
-                yield "mcp", lambda summary=summary: summary  # type: ignore[misc]
+    if servers.unreadable:
+        yield "mcp", raising(servers.unreadable)
+    for standing in servers.standings:
+        if standing.absent:
+            cause = standing.cause if standing.state == "failed" else f"{standing.name}: {standing.cause}"
+            yield "mcp", raising(SetupError(cause, standing.next_step))
+        elif standing.state == "ready":
+            summary = f"{standing.name}: {len(standing.tools)} tools"
+            yield "mcp", lambda summary=summary: summary  # type: ignore[misc]
 
 
-def _raising(error: SetupError) -> Callable[[], str]:
+def raising(error: SetupError) -> Callable[[], str]:
+    """Make the check that fails with an error."""
+
     def check() -> str:
         raise error
 
@@ -162,9 +174,7 @@ def _show_all(standings: Sequence[Standing], workspace: Path) -> None:
     views.console().print(table)
     for standing in standings:
         if standing.absent:
-            views.console().print(
-                views.label("next", f"{standing.name}: {standing.cause}; {standing.next_step}", "yellow")
-            )
+            views.console().print(views.label("next", f"{standing.problem}; {standing.next_step}", "yellow"))
 
 
 def _show_tools(standing: Standing) -> None:
@@ -172,6 +182,7 @@ def _show_tools(standing: Standing) -> None:
         views.console().print(
             views.label(standing.state, f"{standing.cause}; {standing.next_step}", "yellow")
         )
+        return
     table = Table("capability", "tool", "mode", "says", "risk", "effect", box=None, pad_edge=False)
     for tool, capability in standing.tools.items():
         cells = (

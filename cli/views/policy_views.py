@@ -13,7 +13,7 @@ from rich.text import Text
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability, check_arguments, error_summary
-from planwright.capabilities.mcp.servers import open_servers
+from planwright.capabilities.mcp.servers import Servers, start_servers
 from planwright.capabilities.policy.check import check_policy, reached, unreachable
 from planwright.capabilities.policy.consent import judge
 from planwright.capabilities.policy.decide import explain_ruling
@@ -23,6 +23,7 @@ from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.records import open_records
 from planwright.cli.commands.option_groups import CallOptions
 from planwright.cli.views import rendering as views
+from planwright.cli.views.mcp_views import say_absent
 from planwright.cli.views.rows import JsonObject
 from planwright.domain.errors import SetupError
 from planwright.domain.references import has_reference
@@ -62,7 +63,7 @@ def explain_call(name: str, call: CallOptions, workspace: Path, as_json: bool) -
     """Say what the policy answers to one call, why, and whether a person is asked."""
     settings = load(workspace)
     policy, registry = open_policy(settings)
-    capability = _capability(registry, name)
+    capability = registry.require(name)
     find_agent(settings, call.agent)
     args = None if call.args is None else _arguments(call.args)
     records = open_records(settings.store_folder)
@@ -112,12 +113,19 @@ def consent(
 
 def open_policy(settings: Settings) -> tuple[Policy, Registry]:
     """Load the policy and check it against the capabilities there are. Raises SetupError."""
+    with closing(start_servers(settings)) as servers:
+        say_absent(servers)
+        return policy_beside(servers, settings)
+
+
+def policy_beside(servers: Servers, settings: Settings) -> tuple[Policy, Registry]:
+    """Load the policy and check it against the capabilities there are beside servers. Raises SetupError."""
     modules = settings.capabilities
-    with closing(open_servers(settings)) as servers:
-        more, absent = servers.capabilities, servers.absent
-    registry = load_registry(settings.workspace, modules.modules, modules.prohibit, more)
+    registry = load_registry(
+        settings.workspace, modules.modules, modules.prohibit, servers.capabilities, servers.absent
+    )
     policy = load_policy(settings.workspace)
-    check_policy(policy, registry, modules.prohibit, absent)
+    check_policy(policy, registry, modules.prohibit)
     return policy, registry
 
 
@@ -162,14 +170,6 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     for row in rows:
         table.add_row(*(Text(views.one_line(cell)) for cell in row))  # brackets are no markup here
     return table
-
-
-def _capability(registry: Registry, name: str) -> Capability:
-    capability = registry.get(name)
-    if capability is None:
-        near = ", ".join(registry.near(name)) or "see them with: planwright capabilities"
-        raise SetupError(f"there is no capability {name}", f"nearest: {near}")
-    return capability
 
 
 def _arguments(text: str) -> dict[str, JsonValue]:

@@ -200,6 +200,15 @@ def test_what_mcp_json_names_is_not_written(
     check_document("data/other.json", world)
 
 
+def test_what_a_mistaken_entry_may_name_is_not_written(make_world: MakeWorld, tmp_path: Path) -> None:
+    mistaken = {"comand": "tools/start.txt", "args": ["data/notes.json", 3]}
+    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"one": mistaken}}))
+    for path in ("tools/start.txt", "data/notes.json"):
+        with pytest.raises(CapabilityForbidden, match=r"the server one in \.mcp\.json names it"):
+            check_document(path, make_world())
+    check_document("data/other.json", make_world())
+
+
 def test_where_mcp_json_cannot_be_read_nothing_is_written(make_world: MakeWorld, tmp_path: Path) -> None:
     (tmp_path / ".mcp.json").write_text("{")
     with pytest.raises(CapabilityForbidden, match=r"nobody can tell what \.mcp\.json starts"):

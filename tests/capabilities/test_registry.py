@@ -59,6 +59,17 @@ def module() -> Iterator[str]:
     sys.modules.pop(name, None)
 
 
+def test_a_name_that_is_not_there_is_refused_with_the_nearest_and_the_server_it_is_of() -> None:
+    registry = Registry([declare("a.b")], absent={"notes": "My notes"}).beside([declare("a.d")])
+    assert registry.require("a.b").name == "a.b"
+    with pytest.raises(SetupError, match=r"there is no capability a\.c") as refused:
+        registry.require("a.c")
+    assert refused.value.next_step == "nearest: a.b, a.d; all: planwright capabilities"
+    with pytest.raises(SetupError, match="is of the MCP server `My notes`, which is not there"):
+        registry.require("notes.read")
+    assert (registry.absent_server("notes.*"), registry.absent_server("notes")) == ("My notes", "")
+
+
 def test_the_built_in_capabilities_are_there(built_in: Registry) -> None:
     assert [found.name for found in built_in] == BUILT_IN
     assert len(built_in) == len(BUILT_IN)

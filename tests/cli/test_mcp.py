@@ -14,7 +14,7 @@ from planwright.capabilities.mcp.trust import Trust
 from planwright.cli.main import app
 from planwright.domain.errors import SetupError
 from planwright.settings.settings import load
-from tests.cli.desk import Desk, refusal
+from tests.cli.desk import Desk
 from tests.cli.typist import Typist
 from tests.conftest import McpServers
 
@@ -117,22 +117,85 @@ def test_an_unknown_server_is_refused(run: Run) -> None:
     assert refused.next_step == "nearest: notes"
 
 
-@pytest.mark.parametrize(
-    ("entry", "line", "said"),
-    [
-        ({"command": "sh", "args": ["${NEVER_SET_HERE}"]}, 6, "NEVER_SET_HERE, which is not set"),
-        ({"command": "no-such-program"}, 4, "`no-such-program`, which is not there"),
-    ],
-)
-def test_a_run_is_refused_where_the_file_is_wrong(
+BAD_ENTRY = {"comand": "sh"}
+ENTRIES: list[tuple[dict[str, Any], int, str]] = [
+    ({"command": "sh", "args": ["${NEVER_SET_HERE}"]}, 6, "NEVER_SET_HERE, which is not set"),
+    ({"command": "no-such-program"}, 4, "`no-such-program`, which is not there"),
+    (BAD_ENTRY, 4, "did you mean `command`?"),
+]
+
+
+@pytest.mark.parametrize(("entry", "line", "said"), ENTRIES)
+def test_a_bad_entry_is_one_line_of_a_run_that_goes_on(
     desk: Desk, mcp_servers: McpServers, entry: dict[str, Any], line: int, said: str
 ) -> None:
     mcp_servers.plug(desk.folder, {"one": entry}, trusted=False)
-    refused = desk.run("run", "What time is it?")
-    assert refused.code == 2
-    assert f"{desk.folder / '.mcp.json'}:{line}: " in refusal(refused)
-    assert said in refused.stderr
-    assert "enabled = false" in refused.stderr
+    done = desk.run("run", "What time is it?")
+    assert done.code == 0
+    (warning,) = [row for row in done.stderr.splitlines() if row.startswith("mcp ")]
+    assert f"{desk.folder / '.mcp.json'}:{line}: " in warning
+    assert said in warning
+
+
+def test_a_bad_entry_leaves_the_others_working(run: Run, workspace: Path, mcp_servers: McpServers) -> None:
+    both = {"bad": BAD_ENTRY, "notes": mcp_servers.entry("memory")}
+    mcp_servers.plug(workspace, both, trusted=False)
+    run("mcp", "trust", "notes", "--yes")
+    states = {row["name"]: row["state"] for row in json.loads(run("mcp", "ls", "--json").stdout)}
+    assert states == {"bad": "failed", "notes": "ready"}
+    listed = run("capabilities")
+    assert "notes.read_graph" in listed.stdout
+    assert listed.stderr.count("`bad` has no field `comand`") == 1
+    examined = run("doctor")
+    assert examined.exit_code == 1
+    assert examined.stdout.count("`bad` has no field `comand`") == 1
+    assert "notes: 9 tools" in examined.stdout
+
+
+def test_a_failed_server_ends_its_listing_with_an_error(run: Run, workspace: Path) -> None:
+    script = "echo out of order >&2; exit 3"
+    entries = {"bad": BAD_ENTRY, "dead": {"command": "sh", "args": ["-c", script]}}
+    (workspace / ".mcp.json").write_text(json.dumps({"mcpServers": entries}), "utf-8")
+    (workspace / "planwright.toml").unlink()
+    run("mcp", "trust", "dead", "--yes")
+    assert run("mcp", "ls").exit_code == 0
+    bad, dead = run("mcp", "ls", "bad"), run("mcp", "ls", "dead")
+    assert (bad.exit_code, dead.exit_code) == (1, 1)
+    assert "did you mean `command`?" in bad.stdout
+    assert "it ended before it answered; it wrote: out of order" in dead.stdout
+    assert str(workspace / ".planwright" / "mcp" / "dead.log") in dead.stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("capabilities",), ("policy", "check"), ("agents", "ls"), ("config",), ("ls",)],
+    ids=lambda command: command[0],
+)
+def test_a_file_that_is_no_json_stops_no_command_that_needs_no_server(
+    run: Run, workspace: Path, command: tuple[str, ...]
+) -> None:
+    (workspace / ".mcp.json").write_text('{"mcpServers": {', "utf-8")
+    done = run(*command)
+    assert (done.exit_code, done.exception) == (0, None)
+    assert done.output.count(".mcp.json:1: ") <= 1
+
+
+def test_a_file_that_is_no_json_is_told_of_once(run: Run, workspace: Path) -> None:
+    (workspace / ".mcp.json").write_text('{"mcpServers": {', "utf-8")
+    examined = run("doctor")
+    assert examined.exit_code == 1
+    assert examined.stdout.count("mend the JSON of that line") == 1
+    refused = run("mcp", "ls").exception
+    assert isinstance(refused, SetupError)
+    assert f"{workspace / '.mcp.json'}:1: " in refused.cause
+
+
+def test_a_call_of_a_tool_whose_server_is_not_there_says_so(run: Run) -> None:
+    called = run("call", "notes.read_graph")
+    assert isinstance(called.exception, SetupError)
+    assert called.exception.cause == "notes.read_graph is of the MCP server `notes`, which is not there"
+    assert called.exception.next_step == "see why: planwright mcp ls"
+    assert "nobody has trusted it yet" in called.stderr
 
 
 def test_a_run_without_a_server_says_so_and_goes_on(desk: Desk, mcp_servers: McpServers) -> None:

@@ -236,6 +236,23 @@ def test_a_call_without_an_effect_is_made_again_when_its_server_dies(desk: Desk)
     assert len(desk.events("plan_step_retry")) == 1
 
 
+def test_a_plan_that_names_a_tool_of_a_failed_server_is_told_which(
+    stage: Callable[[Path], Scene], tmp_path: Path
+) -> None:
+    scene = stage(tmp_path)
+    (tmp_path / ".mcp.json").write_text('{"mcpServers": {"notes": {"comand": "x"}}}', "utf-8")
+    plan = scene.plan(step("s1", "notes.read_graph"))
+    out = scene.ask(scene.agent(*[plan] * 20))
+    assert out["status"] == "refused"
+    message = "notes.read_graph is of the MCP server `notes`, which is not there"
+    findings = [
+        f for event in scene.journal() if event["type"] == "plan_verified" for f in event["data"]["findings"]
+    ]
+    assert {finding["message"] for finding in findings} == {message}
+    assert message in out["answer"]
+    scene.agents[0].close()
+
+
 def test_an_effect_whose_server_dies_is_in_doubt_and_put_before_a_person(desk: Desk) -> None:
     awake = step("awake", "grave.get-sum", a=1, b=1)
     long = step("long", f"grave.{LONG}", duration=60, steps=60)

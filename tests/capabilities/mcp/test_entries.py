@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planwright.capabilities.mcp.entries import ConfiguredServer, ServerEntry, read_entries
+from planwright.capabilities.mcp.entries import ConfiguredServer, ServerEntry, UnreadableFile, read_entries
 from planwright.domain.errors import SetupError
 
 PATH = {"PATH": "/usr/bin:/bin"}
@@ -93,11 +93,30 @@ BROKEN: list[tuple[str, int, str]] = [
 @pytest.mark.parametrize(("text", "line", "said"), BROKEN, ids=[case[2] for case in BROKEN])
 def test_a_mistake_is_refused_with_its_line(tmp_path: Path, text: str, line: int, said: str) -> None:
     path = write(tmp_path, text)
+    mistake = mistake_in(tmp_path)
+    assert f"{path}:{line}: " in mistake.cause
+    assert said in mistake.cause.lower() or said in mistake.cause
+    assert mistake.next_step
+
+
+def mistake_in(folder: Path) -> SetupError:
+    """Read the file, and return what is wrong with it or with its only entry."""
+    try:
+        (only_entry,) = read_entries(folder)
+    except UnreadableFile as error:
+        return error
     with pytest.raises(SetupError) as refused:
-        read_entries(tmp_path)
-    assert f"{path}:{line}: " in refused.value.cause
-    assert said in refused.value.cause.lower() or said in refused.value.cause
-    assert refused.value.next_step
+        only_entry.filled_in(PATH)
+    return refused.value
+
+
+def test_a_mistake_in_one_entry_leaves_the_others_usable(tmp_path: Path) -> None:
+    bad = {"comand": "x", "args": ["tools/serve.py"], "env": {"A": "b.py"}}
+    write(tmp_path, {"bad": bad, "off": {"disabled": True}, "one": {"command": "sh"}})
+    broken, off, usable = read_entries(tmp_path)
+    assert (broken.starts(), broken.entry.command, off.entry.disabled) == ("", "", True)
+    assert {"x", "tools/serve.py", "b.py"} <= set(broken.entry.args)
+    assert usable.filled_in(PATH).command == "sh"
 
 
 UNUSABLE: list[tuple[dict[str, Any], int, str]] = [
