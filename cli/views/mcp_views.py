@@ -17,9 +17,9 @@ from planwright.capabilities.mcp.standing import Standing, read_standings
 from planwright.capabilities.mcp.trust import Trust
 from planwright.cli.views import rendering as views
 from planwright.cli.views.rows import JsonObject
+from planwright.domain.clock import utc_now
 from planwright.domain.errors import SetupError
 from planwright.settings.settings import load
-from planwright.state.invocation import utc_now
 
 
 def show_servers(name: str | None, workspace: Path, as_json: bool) -> int:
