@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import shutil
 import sqlite3
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from planwright.domain.errors import SetupError, StoreFailed
 
 LEAST_FREE = 1 << 16  # bytes
+LEAST_BELOW_LIMIT = 1 << 20  # bytes: what one commit may write
 # What SQLite says of a damaged schema quotes it, and may not be UTF-8.
 BROKEN = (sqlite3.Error, UnicodeDecodeError)
 
@@ -26,9 +28,7 @@ def store_error(path: Path, error: Exception) -> StoreFailed:
         )
     broken = "disk I/O" in text or "Input/output error" in text
     if "is full" in text or "No space left" in text or (broken and _is_full(path)):
-        return StoreFailed(
-            f"there is no space left for {path}: {text}", "free space, then go on: nothing is lost"
-        )
+        return StoreFailed(f"there is no space left for {path}: {text}", "free space; nothing is lost")
     if broken:
         return StoreFailed(
             f"{path} cannot be read or written: {text}", "check the disk, then: planwright db check"
@@ -45,11 +45,18 @@ def store_error(path: Path, error: Exception) -> StoreFailed:
 
 
 def _is_full(path: Path) -> bool:
-    """Say whether next to nothing is free: a log that cannot grow is an I/O error to SQLite."""
+    """Say whether next to nothing is free: a log that cannot grow is an I/O error to SQLite.
+
+    A limit on the size of files (`ulimit -f`) leaves as little.
+    """
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    files = (path, path.with_name(f"{path.name}-wal"))
     try:
-        return shutil.disk_usage(path if path.is_dir() else path.parent).free < LEAST_FREE
+        largest = max((file.stat().st_size for file in files if file.exists()), default=0)
+        free = shutil.disk_usage(path if path.is_dir() else path.parent).free
     except OSError:
         return False
+    return free < LEAST_FREE or (limit != resource.RLIM_INFINITY and limit - largest < LEAST_BELOW_LIMIT)
 
 
 def refuse_newer(path: Path, connection: sqlite3.Connection, known: int) -> None:

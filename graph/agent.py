@@ -32,7 +32,7 @@ from planwright.graph.checks import (
     thread_of,
     without_checkpoint,
 )
-from planwright.graph.door import Door, naming_next_step
+from planwright.graph.door import Door
 from planwright.graph.fork import Forking, Point
 from planwright.graph.single_call import SingleCalls
 from planwright.graph.sync_loop import BackgroundLoop
@@ -122,7 +122,7 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
     ) -> AsyncIterator[Any]:
         """Stream a run, as LangGraph does. Durability is `sync` unless another is asked for."""
         thread = thread_of(merge_configs(self.config, config))
-        with self.door.redactor.errors(), naming_next_step(thread):
+        async with self.door.telling_faults(input, thread):
             merged = await self._newest(config)
             await self.door.arrivals.check_tenant(thread, context)
             options = {"durability": durability or "sync", **kwargs}

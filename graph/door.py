@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from langchain_core.messages import BaseMessage, messages_from_dict
@@ -173,6 +173,32 @@ class Door:
     def _keep_time(self, invocation: Invocation) -> None:
         self.stores.work_times.keep(invocation.lease, invocation.elapsed_s)
 
+    @contextlib.asynccontextmanager
+    async def telling_faults(self, entry: object, thread_id: str) -> AsyncIterator[None]:
+        """Let no error out with a secret in it, and say of a fault of the store how to go on.
+
+        It came before a run was entered, so nothing was done.
+        """
+        with self.redactor.errors():
+            try:
+                yield
+            except StoreFailed as error:
+                if thread_id in error.next_step:
+                    raise
+                step = f"{error.next_step}; {await self._again(entry, thread_id)}"
+                raise StoreFailed(f"{error.cause}; nothing was done", step) from error
+
+    async def _again(self, entry: object, thread_id: str) -> str:
+        """Say how an entry is made again that has met a fault of the store."""
+        waits = f"then say it again; what waits there: planwright resume {thread_id}"
+        if entry is None or isinstance(entry, Command):
+            return waits
+        try:
+            run = await self.stores.runs.latest(thread_id)
+        except StoreFailed:
+            return "then run it again; what is on record: planwright ls"
+        return waits if run and not run.ended else "then run it again: it is not on record"
+
     async def stopping(self, admitted: AdmittedRun) -> bool:
         """Say whether a cancelled run still has to be led to its end: its gates have closed."""
         run = await self.stores.runs.read(admitted.run.run_id)
@@ -194,18 +220,6 @@ class Door:
                 f"nothing is lost; try: planwright resume {run.thread_id}",
             )
         await self.stores.runs.set_status(admitted.invocation.lease, "waiting")
-
-
-@contextlib.contextmanager
-def naming_next_step(thread_id: str) -> Iterator[None]:
-    """Say of a fault of the store that came before a run was entered, how to go on: nothing was done."""
-    try:
-        yield
-    except StoreFailed as error:
-        if thread_id in error.next_step:
-            raise
-        again = f"then say it again; what waits there: planwright resume {thread_id}"
-        raise StoreFailed(f"{error.cause}; nothing was done", f"{error.next_step}; {again}") from error
 
 
 def _paused(error: StoreFailed, run: Run) -> StoreFailed:

@@ -189,10 +189,9 @@ def read_policy(text: str, path: Path) -> Policy:
         rules.append(_rule(entries[-1], path, lines, number))
     if not rules or not rules[-1].catch_all:
         at = f"{path.parent / rules[-1].where}" if rules else f"{path}:1"
-        raise SetupError(
-            f"{at}: the last rule is no catch-all",
-            'end the file with two lines: [[rule]], and decide = "ask"',
-        )
+        open_end = "the last rule is no catch-all (one without `match` and `when`): some calls have no answer"
+        step = 'end the file with two lines: [[rule]], and decide = "ask"; then: planwright policy check'
+        raise SetupError(f"{at}: {open_end}", step)
     canonical = [entry.model_dump(mode="json", exclude_defaults=True) for entry in entries]
     named = {name: gate.model_dump(mode="json", exclude_defaults=True) for name, gate in gates.items()}
     return Policy(path, tuple(rules), sha256([SEMANTICS, canonical, *([named] if named else [])]), gates)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from planwright.checkpoints.migrations import MIGRATIONS
-from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error
+from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
 from planwright.checkpoints.upkeep.store_files import in_checkpoints
 from planwright.domain.errors import RunError, SetupError
 from planwright.security.redaction.known_secrets import redactor_of
@@ -33,16 +33,23 @@ def open_store(settings: Settings) -> Database:
 
     path = _path(settings)
     if not has_store(settings):
-        raise RunError(f"there are no runs in {settings.workspace} yet", 'begin one: planwright run "…"')
+        raise no_runs(settings)
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
         refuse_newer(path, connection, len(MIGRATIONS))
+        if not store_version(connection):  # it was never begun: the disk was full, say
+            raise no_runs(settings)
         connection.execute("SELECT 1 FROM runs LIMIT 1")
     except BROKEN as error:
         raise store_error(path, error) from error
     redactor = redactor_of(settings)
     connection.text_factory = lambda text: redactor.document(text.decode())
     return Database(connection)
+
+
+def no_runs(settings: Settings) -> RunError:
+    """Make the error that says how a first run is begun."""
+    return RunError(f"there are no runs in {settings.workspace} yet", 'begin one: planwright run "…"')
 
 
 def read_rows(settings: Settings, query: str, parameters: dict[str, str | None]) -> Iterator[Any]:

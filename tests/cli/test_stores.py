@@ -92,3 +92,13 @@ def test_a_damaged_store_is_named(desk: Desk, wanted: list[str]) -> None:
     assert done.code == 2
     assert str(path) in said
     assert path.read_text("utf-8").startswith("this was a database")
+
+
+def test_a_store_that_was_never_begun_holds_no_runs(desk: Desk) -> None:
+    path = desk.folder / ".planwright" / "planwright.db"
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")  # so far a start comes on a full disk
+    done = desk.run("ls")
+    assert "there are no runs" in refusal(done)
+    assert "planwright run" in done.stderr

@@ -216,3 +216,23 @@ def test_the_end_of_a_step_is_told_when_a_crash_came_before(scene: Scene) -> Non
     scene.recover(scene.agent("the answer", **never))
     told = [event["data"]["step_id"] for event in scene.journal() if event["type"] == "plan_step_complete"]
     assert sorted(told) == ["s1", "s2"]
+
+
+@pytest.mark.parametrize("earlier", [[], ["completed"]], ids=["new thread", "thread with a run"])
+def test_a_disk_that_is_full_before_a_run_is_on_record_says_to_run_it_again(
+    scene: Scene, earlier: list[str]
+) -> None:
+    agent = scene.agent(scene.plan(scene.step("s1", "work.read")), "done")
+    if earlier:
+        scene.ask(agent)
+
+    def limit(pages: int) -> None:  # no less than there are
+        pragma = f"PRAGMA max_page_count = {pages}"
+        agent.stores.database.call("limit", lambda connection: connection.execute(pragma).fetchone())
+
+    limit(1)
+    with pytest.raises(StoreFailed, match=r"there is no space left for .*; nothing was done") as refused:
+        scene.ask(agent, "x" * 50_000)
+    assert refused.value.next_step == "free space; nothing is lost; then run it again: it is not on record"
+    limit(1_000_000)
+    assert [row["status"] for row in scene.rows("SELECT status FROM runs")] == earlier
