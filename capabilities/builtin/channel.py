@@ -15,6 +15,7 @@ from planwright.capabilities.declaration import capability
 from planwright.capabilities.policy.decide import host_of, on_egress_list
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected, CapabilityUnavailable
 from planwright.security.egress.request_comparison import ApprovedRequest, compare
+from planwright.security.egress.unreachable import why_unreachable
 
 
 class Receipt(BaseModel):
@@ -83,7 +84,7 @@ async def post(
             compare(request, ApprovedRequest("POST", url, headers, content))
             reply = await client.send(request)
     except httpx.TransportError as error:
-        raise CapabilityUnavailable(f"{host_of(url)} is unreachable: {type(error).__name__}") from error
+        raise CapabilityUnavailable(f"{host_of(url)} is unreachable: {why_unreachable(error)}") from error
     if reply.status_code in (408, 425, 429) or reply.status_code >= 500:
         raise CapabilityUnavailable(f"{host_of(url)} answered {reply.status_code}")
     if reply.status_code >= 300:

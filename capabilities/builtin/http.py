@@ -23,6 +23,7 @@ from planwright.security.egress.exchange import HttpReply, exchange
 from planwright.security.egress.redirects import KEY_HEADER, SAFE_METHODS
 from planwright.security.egress.request_comparison import ApprovedRequest
 from planwright.security.egress.target import Target, check_target, read_url, target_of
+from planwright.security.egress.unreachable import why_unreachable
 
 Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 USEFUL_HEADERS = (
@@ -216,7 +217,7 @@ def _failure(error: httpx.TransportError, approved: ApprovedRequest, effect: Eff
         return CapabilityRejected(f"the certificate of {host} is not valid for it: {problem}")
     unsent = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
     if unsent or effect != "blind":
-        return CapabilityUnavailable(f"{host} is unreachable: {problem}")
+        return CapabilityUnavailable(f"{host} is unreachable: {why_unreachable(error)}")
     return EffectInDoubt(f"{host} broke off before it answered the {approved.method}: {problem}")
 
 

@@ -54,12 +54,14 @@ def show_capabilities(name: str | None, workspace: Path, as_json: bool) -> int:
 def check_workspace(workspace: Path) -> int:
     """Check everything a run would need, and say what to mend."""
     console = views.console()
-    problems = 0
+    problems: set[str] = set()
     for name, check in _checks(workspace):
         try:
             console.print(views.label(name, f"ok   {check()}", "green"))
         except PlanwrightError as error:
-            problems += 1
+            if str(error) in problems:
+                continue  # another check has met the same
+            problems.add(str(error))
             console.print(views.label(name, f"!!   {error.cause}", "red"))
             console.print(views.label("", f"     {error.next_step}"))
     return 1 if problems else 0

@@ -16,6 +16,7 @@ from planwright.domain.errors import (
     ModelUnavailable,
 )
 from planwright.models.failover.retry_after import retry_after
+from planwright.security.egress.unreachable import address_of, why_unreachable
 
 TRANSIENT = frozenset((408, 409, 425, 429))
 REFUSED_KEYS = frozenset((401, 402, 403))
@@ -45,8 +46,9 @@ def classify(error: Exception, provider: str) -> ModelError | None:
         return _by_status(error, status, says, provider)
     kinds = {kind.__name__ for kind in type(error).__mro__}
     if kinds & _NETWORK:
+        where = f" ({address})" if (address := address_of(error)) else ""
         return ModelUnavailable(
-            f"provider {provider} is unreachable: {_why_unreachable(error)}",
+            f"provider {provider} is unreachable: {why_unreachable(error)}{where}",
             f"check providers.{provider}.base_url and the network",
         )
     if "LengthFinishReasonError" in kinds:
@@ -59,28 +61,6 @@ def classify(error: Exception, provider: str) -> ModelError | None:
         report = says if _OVERLOAD.search(says) else "it is no chat completion"
         return ModelUnavailable(f"provider {provider} sent no usable reply: {report}", "try again later")
     return None
-
-
-def _why_unreachable(error: BaseException) -> str:
-    """Say what lies at the bottom of a failed connection, and where it was to lead."""
-    chain = [error]
-    while (below := chain[-1].__cause__ or chain[-1].__context__) is not None and below not in chain:
-        chain.append(below)
-    address, bottom = next(filter(None, map(_address, chain)), ""), chain[-1]
-    refused = any(isinstance(part, ConnectionRefusedError) for part in chain)
-    words = "the connection was refused" if refused else str(bottom) or type(bottom).__name__
-    return f"{words} ({address})" if address else words
-
-
-def _address(error: BaseException) -> str:
-    """Name host and port of the request that failed; "" where the error does not know it."""
-    try:
-        url = getattr(error, "request", None)
-    except RuntimeError:  # httpx: it was never set
-        return ""
-    url = getattr(url, "url", None)
-    port = getattr(url, "port", None)
-    return "" if url is None else f"{url.host}{f':{port}' if port else ''}"
 
 
 def _by_status(error: Exception, status: int, says: str, provider: str) -> ModelError:

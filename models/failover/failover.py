@@ -200,10 +200,12 @@ class Failover:
                 f"check the keys of providers.{route.provider}",
             )
         seconds = max(0.0, key.rest_ends() - self._clock())
+        why, step = "it failed, or asked for it", "try again later, or add a second provider"
+        if key.cause:
+            why = key.cause.replace(f"provider {route.provider}", "it", 1)
+            step = step if key.next_step in ("", step) else f"{key.next_step}; then try again"
         return ProviderResting(
-            f"provider {route.provider} is left alone for {seconds:.0f} s: it failed, or asked for it",
-            "try again later, or add a second provider",
-            seconds,
+            f"provider {route.provider} is left alone for {seconds:.0f} s: {why}", step, seconds
         )
 
     def _backoff(self, retry: int, failure: ModelError) -> float:
@@ -232,6 +234,7 @@ def _mark(key: Key, failure: ModelError, now: float, cooldown_s: float) -> None:
         key.refused = True
     elif isinstance(failure, ModelUnavailable):
         key.cool(now, failure.retry_after, cooldown_s)
+        key.cause, key.next_step = failure.cause, failure.next_step
 
 
 def _together(

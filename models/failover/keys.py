@@ -23,6 +23,10 @@ class Key:
     """Until when others go first, in seconds of the failover's clock."""
     not_before: float = 0
     """Until when the provider asked not to be asked, in seconds of the same clock."""
+    cause: str = ""
+    """What the last call that the provider failed met; "" before the first."""
+    next_step: str = ""
+    """What a person can do about that."""
 
     def usable(self, now: float) -> bool:
         """Say whether it may be sent with at all."""

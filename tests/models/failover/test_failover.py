@@ -202,8 +202,9 @@ async def test_a_provider_left_alone_is_named_with_the_time() -> None:
     for _ in range(2):
         with pytest.raises(ModelUnavailable):
             await stage.ask()
-    with pytest.raises(ProviderResting, match="provider a is left alone for 30 s"):
+    with pytest.raises(ProviderResting, match=f"provider a is left alone for 30 s: {DOWN.cause}") as resting:
         await stage.ask()
+    assert resting.value.next_step
     assert len(stage.sent) == 5
 
 

@@ -1,0 +1,41 @@
+"""Why a connection could not be made, in words: what lies at the bottom of the errors of the network."""
+
+from __future__ import annotations
+
+
+def why_unreachable(error: BaseException) -> str:
+    """Say what a failed connection met at last, or that it was refused."""
+    chain = _chain(error)
+    if any(map(_refused, chain)):
+        return "the connection was refused"
+    texts = [str(part) for part in chain if isinstance(part, Exception) and str(part)]
+    return texts[-1] if texts else type(error).__name__
+
+
+def address_of(error: BaseException) -> str:
+    """Name host and port of the request that failed; "" where no error knows them."""
+    return next(filter(None, map(_address, _chain(error))), "")
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """List an error and what it comes from, the deepest last."""
+    chain = [error]
+    while (below := chain[-1].__cause__ or chain[-1].__context__) is not None and below not in chain:
+        chain.append(below)
+    return chain
+
+
+def _refused(error: BaseException) -> bool:
+    if isinstance(error, BaseExceptionGroup):
+        return any(map(_refused, error.exceptions))
+    return isinstance(error, ConnectionRefusedError)
+
+
+def _address(error: BaseException) -> str:
+    try:
+        url = getattr(error, "request", None)
+    except RuntimeError:  # httpx: it was never set
+        return ""
+    url = getattr(url, "url", None)
+    port = getattr(url, "port", None)
+    return "" if url is None else f"{url.host}{f':{port}' if port else ''}"
