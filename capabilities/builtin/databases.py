@@ -11,9 +11,14 @@ import stat
 from pathlib import Path
 
 from planwright.capabilities.call_context import CallContext
-from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
+from planwright.domain.errors import CapabilityError, CapabilityForbidden, CapabilityRejected, OverLimit
+from planwright.sandbox.sandbox import sandbox
 
 LOCK_S = 5.0
+JOBS = "planwright.capabilities.builtin.statements"
+ENDINGS = (".db", ".sqlite", ".sqlite3")
+MOST_DATABASES, MOST_TABLES = 10, 40  # and as many columns of a table
+Tables = dict[str, list[str]]
 
 
 def find(name: str, call: CallContext) -> Path:
@@ -43,3 +48,25 @@ def find(name: str, call: CallContext) -> Path:
     if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
         raise CapabilityForbidden(f"{name!r} is no plain file of its own: a link, a pipe or a folder")
     return path
+
+
+def schemas(call: CallContext) -> dict[str, Tables]:
+    """List the user's databases with the columns of their tables, so that a plan can name them.
+
+    Left out are the tickets, which have capabilities of their own, and what cannot be read.
+    """
+    root, sources = call.workspace.root, call.settings.sources
+    tickets = Path(os.path.realpath(root / sources.tickets))
+    names = [
+        *sources.databases,
+        *sorted(entry.name for entry in os.scandir(root) if entry.name.endswith(ENDINGS)),
+    ]
+    readable: dict[str, Tables] = {}
+    for name in names[:MOST_DATABASES]:
+        try:
+            path = find(name, call)
+            if path != tickets:
+                readable[name] = sandbox().run(f"{JOBS}:tables", str(path), name, LOCK_S, MOST_TABLES)
+        except (CapabilityError, OverLimit):
+            continue
+    return {name: tables for name, tables in readable.items() if tables}

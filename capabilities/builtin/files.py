@@ -17,6 +17,8 @@ from planwright.capabilities.document_rules import check_document, check_name
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.references import has_reference
 
+MOST_FILES, MOST_TEXT = 200, 1_000_000  # of what is read at once
+
 PathArgument = Annotated[
     str, Field(description="a path below the workspace", json_schema_extra={"format": "path"})
 ]
@@ -38,6 +40,17 @@ class FileText(BaseModel):
     """Path in the workspace, in full where a bare name was given."""
     text: str
     """Whole text of the file."""
+
+
+class FileTexts(BaseModel):
+    """The text files of a folder and below it."""
+
+    files: list[FileText]
+    """The files, sorted by path."""
+    count: int
+    """Number of those files."""
+    unreadable: list[str] = []
+    """Why files could not be read, a sentence each."""
 
 
 class Written(BaseModel):
@@ -141,6 +154,45 @@ def read(path: PathArgument, call: CallContext) -> FileText:
 
 
 @capability(
+    "files.read_all",
+    mode="read_only",
+    tags=("file", "folder", "read", "all", "every", "notes"),
+    guide=Guide(
+        "Reads the text files of a folder at once; `pattern` filters by name, e.g. *.md. text.summarize takes"
+        " its `files`.",
+        ("Summarize all notes",),
+        35,
+    ),
+    preflight=check_inside,
+    reads=file_of,
+)
+def read_all(call: CallContext, path: PathArgument = ".", pattern: str = "*") -> FileTexts:
+    """Read all text files in a folder of the workspace and below it."""
+    files: list[FileText] = []
+    unreadable: list[str] = []
+    left = MOST_TEXT
+    for name in call.workspace.files(path):
+        if _is_text(name) and fnmatch(name.rpartition("/")[2], pattern):
+            try:
+                text = call.workspace.read(name)
+            except CapabilityRejected as error:
+                unreadable.append(error.cause)
+                continue
+            if "\0" in text or text.count("\ufffd") > len(text) / 100:
+                unreadable.append(f"{name} is no text")
+                continue
+            left -= len(text)
+            if left < 0 or len(files) == MOST_FILES:
+                raise CapabilityRejected(
+                    f"the files in {path} are too much to read at once: more than {MOST_FILES} files, or"
+                    f" {MOST_TEXT:,} characters",
+                    "name a folder below it, or a pattern",
+                )
+            files.append(FileText(path=name, text=text))
+    return FileTexts(files=files, count=len(files), unreadable=unreadable)
+
+
+@capability(
     "files.write",
     mode="local_write",
     risk="Medium",
@@ -203,7 +255,7 @@ def search(
     count = 0
     unreadable: list[str] = []
     for name in call.workspace.files(path):
-        if name.endswith((".db", ".db-wal", ".db-shm", ".eml")) or "/cur/" in name or "/new/" in name:
+        if not _is_text(name):
             continue
         try:
             rows = call.workspace.read(name).splitlines()
@@ -216,6 +268,11 @@ def search(
                 if len(matches) < limit:
                     matches.append(Line(path=name, line=number, text=row.strip()[:300]))
     return Lines(matches=matches, count=count, unreadable=unreadable[:limit])
+
+
+def _is_text(name: str) -> bool:
+    """Say whether a file is none of those that other capabilities read: databases and mails."""
+    return not (name.endswith((".db", ".db-wal", ".db-shm", ".eml")) or "/cur/" in name or "/new/" in name)
 
 
 def _find(path: str, call: CallContext) -> str:

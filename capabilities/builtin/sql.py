@@ -18,7 +18,6 @@ from planwright.domain.errors import CapabilityRejected, EffectInDoubt, OverLimi
 from planwright.domain.references import has_reference
 from planwright.sandbox.sandbox import JobFailed, sandbox
 
-JOBS = "planwright.capabilities.builtin.statements"
 Parameters = Annotated[
     list[Scalar] | dict[str, Scalar],
     Field(description="values for ? or :name; never write them into the statement", max_length=200),
@@ -85,7 +84,7 @@ def query(
     path = str(find(database, call))
     try:
         columns, rows, more = sandbox().run(
-            f"{JOBS}:query", path, database, databases.LOCK_S, statement, parameters, limit
+            f"{databases.JOBS}:query", path, database, databases.LOCK_S, statement, parameters, limit
         )
     except OverLimit as error:
         raise CapabilityRejected(f"the statement was stopped: {error.cause}", "ask for less") from error
@@ -117,9 +116,9 @@ def execute(
     path = str(find(database, call))
     job = (path, database, databases.LOCK_S)
     try:
-        changed, rows = sandbox().run(f"{JOBS}:execute", *job, statement, parameters)
+        changed, rows = sandbox().run(f"{databases.JOBS}:execute", *job, statement, parameters)
     except OverLimit as error:
-        sandbox().run(f"{JOBS}:take_back", *job)
+        sandbox().run(f"{databases.JOBS}:take_back", *job)
         raise CapabilityRejected(
             f"the statement was stopped, and nothing has changed: {error.cause}", "change less at once"
         ) from error

@@ -97,6 +97,17 @@ def query(
         return _fetch(cursor, limit)
 
 
+def tables(path: str, name: str, lock_s: float, most: int) -> dict[str, list[str]]:
+    """List the columns of up to `most` tables and views, by table; raises as `_opened`."""
+    listing = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
+    listing += " AND name NOT LIKE 'sqlite!_%' ESCAPE '!'"
+    with _opened(path, name, lock_s) as (connection, _):
+        connection.execute("PRAGMA query_only=ON").close()
+        names = [row[0] for row in connection.execute(f"{listing} ORDER BY name LIMIT {most:d}")]
+        columns = "SELECT name FROM pragma_table_info(?) ORDER BY cid LIMIT ?"
+        return {table: [row[0] for row in connection.execute(columns, (table, most))] for table in names}
+
+
 def execute(
     path: str, name: str, lock_s: float, statement: str, parameters: Parameters
 ) -> tuple[int, list[Row]]:

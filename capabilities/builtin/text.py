@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, JsonValue
 
 from planwright.capabilities.contract import Guide
 from planwright.capabilities.declaration import capability
@@ -36,6 +37,9 @@ _COMMON = frozenset(
     "the a an and or of to in on for with is are was were be been it its this that these those as at by from"
     " we you i our your they he she will would can could should has have had not but if so do does did".split()
 )
+
+
+_NAMES, _BODIES = ("path", "subject", "title", "name"), ("text", "body", "content")
 
 
 class Extracted(BaseModel):
@@ -91,13 +95,41 @@ def extract(
     reads=(),
 )
 def summarize(
-    text: Annotated[str, Field(description="the text to shorten", max_length=LONGEST)],
-    sentences: Annotated[int, Field(ge=1, le=20, description="how many sentences to keep")] = 3,
+    text: Annotated[
+        Annotated[str, Field(max_length=LONGEST)] | list[JsonValue],
+        Field(description="the text to shorten; or a list of texts, files or messages, each shortened"),
+    ],
+    sentences: Annotated[int, Field(ge=1, le=20, description="how many sentences to keep of a text")] = 3,
 ) -> Summary:
     """Summarize a text by its most telling sentences, in their order."""
-    candidates = _sentences(text)
-    if not candidates:
+    if isinstance(text, str):
+        if not (summary := _telling_part(text, sentences)):
+            raise CapabilityRejected("there is no text to summarize")
+        return Summary(summary=summary)
+    labelled = [_labelled(item) for item in text]
+    if sum(len(body) for _, body in labelled) > LONGEST:
+        raise CapabilityRejected(
+            f"the texts have more than {LONGEST:,} characters together", "take fewer at once"
+        )
+    parts = [(label, _telling_part(body, sentences)) for label, body in labelled]
+    if not any(part for _, part in parts):
         raise CapabilityRejected("there is no text to summarize")
+    lines = (f"{label}: {part or '(no text)'}" if label else part for label, part in parts)
+    return Summary(summary="\n".join(line for line in lines if line))
+
+
+def _labelled(item: JsonValue) -> tuple[str, str]:
+    """Take the text out of an entry of a list, with what it is called."""
+    if not isinstance(item, dict):
+        return "", item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
+    label = next((str(item[name]) for name in _NAMES if item.get(name)), "")
+    body = next((item[name] for name in _BODIES if isinstance(item.get(name), str)), None)
+    return label, str(body) if body is not None else json.dumps(item, ensure_ascii=False)
+
+
+def _telling_part(text: str, sentences: int) -> str:
+    """Pick the most telling sentences of a text; "" where it has none."""
+    candidates = _sentences(text)
     frequency = Counter(word for sentence in candidates for word in _telling(sentence))
     weights = {
         position: sum(frequency[word] for word in set(_telling(sentence))) / (4 + len(sentence.split()))
@@ -106,7 +138,7 @@ def summarize(
         for position, sentence in enumerate(candidates)
     }
     best = sorted(sorted(weights, key=lambda position: (-weights[position], position))[:sentences])
-    return Summary(summary=" ".join(candidates[position] for position in best))
+    return " ".join(candidates[position] for position in best)
 
 
 def _meant(kind: Kind, rows: list[str], pattern: re.Pattern[str]) -> str | None:

@@ -35,6 +35,8 @@ def _tell(result: dict[str, Any]) -> str:
     output, title = result["output"], result["description"] or result["capability"]
     if not isinstance(output, dict):
         return f"{title}: {output}"
+    if (value := _only_value(output)) is not None:
+        return f"{title}: {value}"
     items = next((value for value in output.values() if isinstance(value, list)), None)
     if items is not None and "value" not in output and not result.get("changed"):
         return _tell_list(title, items, output.get("count", len(items)))
@@ -45,6 +47,16 @@ def _tell(result: dict[str, Any]) -> str:
             head = f"{title}:"
             return f"{head} {output[key]}" if "\n" not in str(output[key]) else f"{head}\n{output[key]}"
     return _tell_deed(title, output)
+
+
+def _only_value(output: dict[str, Any]) -> Any:
+    """Find the one value of a query that brings one row of one column; None for any other output."""
+    rows = output.get("rows")
+    single = (
+        isinstance(rows, list) and len(rows) == 1 and output.get("columns") and len(output["columns"]) == 1
+    )
+    value = next(iter(rows[0].values()), None) if single and rows else None
+    return round(value, 6) if isinstance(value, float) else value
 
 
 def _tell_deed(title: str, output: dict[str, Any]) -> str:

@@ -9,20 +9,18 @@ import re
 
 from planwright.models.offline import slots
 from planwright.models.offline.clauses import Clause, quoted
+from planwright.models.offline.days import named_days
 from planwright.models.offline.draft import Draft, NeedsAnswer, list_tickets, search_mail
 from planwright.models.offline.phrases import mentions_mail
 
-_CALENDAR = re.compile(
-    r"\b(?:(?:in|on|into) (?:my|our|the) (?:calendar|agenda|diary)\b|(?:my|our|the) (?:calendar|agenda)\b"
-    r"|(?:meetings|appointments) (?:do|have|are|will|did) (?:i|we|there)\b"
-    r"|(?:my|our|any|all|the) (?:meetings|appointments)\b)",
+_CALENDAR = re.compile(r"\b(?:calendar|agenda|diary|meetings?|appointments?)\b", re.IGNORECASE)
+_LOOKS = re.compile(
+    r"^(?:what|which|show|list|do|have|is|are|any|check|get|give|when|how|look|see|tell|find"
+    r"|(?:my |our |the |all )*(?:calendar|agenda|diary|meetings?|appointments?))\b",
     re.IGNORECASE,
 )
-_LOOKS = re.compile(r"^(?:what|which|show|list|do|have|is|are|any|check|get|give|when|how)\b", re.IGNORECASE)
-_WHEN = re.compile(
-    r"\b(today|tomorrow|yesterday|(?:this|next|last) (?:week|month)"
-    r"|(?:next )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|\d{4}-\d{2}-\d{2})\b",
-    re.IGNORECASE,
+_SUBJECT_OF_EVENT = re.compile(
+    r"\b(?:about|with|called|named|titled|regarding|concerning|mention\w*)\s+(?P<words>.+)$", re.IGNORECASE
 )
 _ADDRESS = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
 _DRAFT = re.compile(
@@ -63,12 +61,19 @@ def arrange(draft: Draft, part: Clause) -> bool:
 def _calendar(draft: Draft, text: str) -> bool:
     if mentions_mail(text) or re.search(r"\b(?:notes?|files?|tickets?)\b", text, re.IGNORECASE):
         return False
-    days = [match[1].lower() for match in _WHEN.finditer(text)]
-    when = days[0] if days else "this week"
-    end = days[1] if len(days) > 1 else None
-    step = draft.add(
-        "calendar.list", f"Look into the calendar: {when}", start=when, end=end, timezone=slots.zone(text)
+    days = named_days(text)
+    for named in days:
+        draft.bound.append(named.phrase)
+        text = text.replace(named.phrase, " ")
+    subject = _SUBJECT_OF_EVENT.search(text)
+    query = slots.search_words(subject["words"]) if subject else None
+    start, end = ("today", "next month") if query else ("this week", None)
+    if days:
+        start, end = days[0].start, days[-1].end or (days[-1].start if len(days) > 1 else None)
+    title = f"Look into the calendar: {' to '.join(filter(None, (start, end)))}" + (
+        f", {query}" if query else ""
     )
+    step = draft.add("calendar.list", title, start=start, end=end, query=query, timezone=slots.zone(text))
     draft.set_topic(step, "", "calendar")
     return True
 

@@ -11,7 +11,7 @@ from rapidfuzz import fuzz
 from planwright.models.offline.lexicon import ACTIONS, CORRECTABLE, PARTICIPLES, POLITE, UNSUPPORTED
 from planwright.models.offline.literals import protect
 
-_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|`[^`]*`|(?<!\w)'[^']{2,}'(?!\w)|(?<!\w)‘[^’]{2,}’(?!\w)")
+QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|`[^`]*`|(?<!\w)'[^']{2,}'(?!\w)|(?<!\w)‘[^’]{2,}’(?!\w)")
 _POLITE = re.compile(rf"^(?:(?:{'|'.join(POLITE)})(?=[\s,:!-]|$)[\s,:!-]*)+", re.IGNORECASE)
 _TRAILING = re.compile(
     r"(?:[\s,]+(?:please|pls|thanks|thank you|thx|too|as well|also|for me|right away|asap|right now))+$",
@@ -129,7 +129,7 @@ def clause(text: str) -> Clause:
 
 def quoted(text: str) -> list[str]:
     """List the texts in quotation marks."""
-    return [match[0][1:-1].strip() for match in _QUOTED.finditer(text)]
+    return [match[0][1:-1].strip() for match in QUOTED.finditer(text)]
 
 
 def strip(text: str) -> str:
@@ -249,7 +249,7 @@ def _correct(text: str) -> str:
 
 
 def _hide_quotes(text: str) -> tuple[str, list[str]]:
-    return _QUOTED.sub("\x00", text), [match[0] for match in _QUOTED.finditer(text)]
+    return QUOTED.sub("\x00", text), [match[0] for match in QUOTED.finditer(text)]
 
 
 def _show_quotes(piece: str, quotes: list[str]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from planwright.models.offline import slots
 from planwright.models.offline.phrases import kind, mentions_mail
+from planwright.models.offline.sequence import Step
 
 _ALIASES = {"number": ("phone", "amount"), "url": ("email",), "email": ("url",)}
 _DESCRIBES_RESULT = (
@@ -32,6 +33,13 @@ class NeedsAnswer(Exception):
     """The request leaves open what only the user can say."""
 
 
+ALL = re.compile(r"\b(?:all|every|each)\b", re.IGNORECASE)
+_OURS = re.compile(
+    r"\b(?:did|have|had|do) (?:i|we) (?:\w+ )?(?:send|sent|write|written|mail|mailed|email|emailed|reply|replied)\b"
+    r"|\b(?:i|we) (?:sent|wrote|mailed|emailed|replied)\b|\b(?:my|our) (?:sent|outgoing)\b"
+    r"|\b(?:addressed |sent )?to (?!me\b|us\b|my\b|our\b|the\b)[A-Z][\w@.-]*",
+)
+MOST_MAILS = 100
 _NO_TEXT = re.compile(r"\{\{steps\.(\w+)\.output(?:\.(?:id|count))?\}\}")
 
 
@@ -56,9 +64,11 @@ class StepSource:
 class Draft:
     """Steps so far; `topic` is the text spoken of, `focus` what `it` means."""
 
-    capabilities: dict[str, dict[str, Any]]
+    capabilities: dict[str, Step]
     """What the planner may use, by name, as its prompt spells them."""
-    steps: list[dict[str, Any]] = field(default_factory=list)
+    databases: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    """Columns of the user's databases, by table and database."""
+    steps: list[Step] = field(default_factory=list)
     """Steps so far, as a plan spells them."""
     topic: StepSource | None = None
     """Text that is spoken of; None before one."""
@@ -76,6 +86,14 @@ class Draft:
     """Words that were written last, for a later clause that repeats them; "" for none."""
     last_of_clause: str | None = None
     """Id of the last step of the clause before, which a step with an effect follows; else None."""
+    touched: dict[str, None] = field(default_factory=dict)
+    """Ids of the steps that the clause at hand speaks of, in their order."""
+    bound: list[str] = field(default_factory=list)
+    """Phrases of the clause at hand that were read into a value of another spelling."""
+
+    def begin(self) -> None:
+        """Begin a clause: nothing of it is bound yet."""
+        self.touched, self.bound = {}, []
 
     def add(self, capability: str, description: str, **params: Any) -> str:
         """Append a step and return its id. Raises CannotPlan when the capability is not at hand."""
@@ -84,7 +102,7 @@ class Draft:
             raise CannotPlan(f"it needs {capability}, which is not available here")
         takes = capability_card["args"]["properties"]
         arguments = {
-            name: self._in_words(value) if takes.get(name, {}).get("type") == "string" else value
+            name: self._in_words(value) if _takes_text(takes.get(name, {})) else value
             for name, value in params.items()
             if value is not None
         }
@@ -92,8 +110,9 @@ class Draft:
             (s for s in self.steps if s["capability"] == capability and s["params"] == arguments), None
         )
         if same and capability_card["mode"] == "read_only" and not self._changed_since(same):
+            self.touched[str(same["id"])] = None
             return str(same["id"])
-        step: dict[str, Any] = {
+        step: Step = {
             "id": f"s{len(self.steps) + 1}",
             "capability": capability,
             "description": description,
@@ -104,6 +123,7 @@ class Draft:
         if capability_card["mode"] != "read_only" and not refers and self.last_of_clause:
             step["depends_on"] = [self.last_of_clause]
         self.steps.append(step)
+        self.touched[str(step["id"])] = None
         return str(step["id"])
 
     def _in_words(self, value: Any) -> Any:
@@ -112,7 +132,7 @@ class Draft:
         step = next((planned for planned in self.steps if match and planned["id"] == match[1]), None)
         return f"{step['description']}: {value}" if step else value
 
-    def _changed_since(self, step: dict[str, Any]) -> bool:
+    def _changed_since(self, step: Step) -> bool:
         later = self.steps[self.steps.index(step) + 1 :]
         return any(self.capabilities[later_step["capability"]]["mode"] != "read_only" for later_step in later)
 
@@ -123,16 +143,30 @@ class Draft:
         self.facts = {}
         return self.topic
 
+    def read_url(self, url: str) -> StepSource:
+        """Add the reading of a page, and make its text what is spoken of."""
+        return self.set_topic(self.add("http.request", f"Fetch {url}", url=url), "text", url)
+
+
+def _takes_text(schema: Step) -> bool:
+    return any(choice.get("type") == "string" for choice in (schema, *schema.get("anyOf", ())))
+
 
 def search_mail(draft: Draft, text: str) -> StepSource:
     """Add a mail search for what a clause describes."""
+    if _OURS.search(text):
+        raise CannotPlan("I search the mail that came in, not what was sent")
     who = slots.sender(text)
+    if who and re.search(rf"{re.escape(who)}\s+(?:and|or)\s+(?:from\s+)?[A-Z]", text):
+        raise CannotPlan(f"I search for the mails of one sender, and {text!r} names several")
     words = slots.search_words(text, drop=(who or "",)) or None
     limit = slots.count(text, "(?:e-?mails?|messages|mails)")
+    every = limit is None and ALL.search(text) is not None
     phrase = " ".join(filter(None, (words, f"from {who}" if who else None)))
     title = f"Search the mail for {phrase}" if phrase else "Look through the mailbox"
-    step = draft.add("mail.search", title, query=words, sender=who, limit=limit)
-    return draft.set_topic(step, "messages.0.text", phrase or "mail")
+    step = draft.add("mail.search", title, query=words, sender=who, limit=MOST_MAILS if every else limit)
+    several = every or (limit or 1) > 1
+    return draft.set_topic(step, "messages" if several else "messages.0.text", phrase or "mail")
 
 
 def list_tickets(draft: Draft, text: str) -> StepSource:
@@ -155,8 +189,13 @@ def list_tickets(draft: Draft, text: str) -> StepSource:
 
 def source_of(draft: Draft, text: str, *, fallback: bool = True) -> StepSource | None:
     """Find or make the step whose text a clause speaks of: a file, a mail, tickets, or `it`."""
-    if re.search(r"https?://", text):
-        raise CannotPlan("I cannot read web pages")
+    if url := slots.url(text):
+        return draft.read_url(url)
+    if (every := ALL.search(text)) and (folder := _folder_of_all(text)) and not slots.FILE.search(text):
+        step = draft.add(
+            "files.read_all", f"Read {every[0]} file in {folder}", path=folder, pattern=slots.pattern(text)
+        )
+        return draft.set_topic(step, "files", folder)
     if path := slots.file_path(text):
         written = (s for s in draft.steps if s["capability"] == "files.write" and s["params"]["path"] == path)
         if next(written, None) is None:
@@ -172,8 +211,17 @@ def source_of(draft: Draft, text: str, *, fallback: bool = True) -> StepSource |
     return draft.topic if fallback else None
 
 
+def _folder_of_all(text: str) -> str | None:
+    """Name the folder whose files are spoken of as all of them; `all notes` are those in `notes`."""
+    if re.search(r"\bnotes\b", text, re.IGNORECASE):
+        return slots.folder(text) or "notes"
+    return slots.folder(text) if re.search(r"\b(?:files|documents|docs)\b", text, re.IGNORECASE) else None
+
+
 def extracted(draft: Draft, kind_: str, source: StepSource) -> StepSource:
-    """Add the extraction of one typed value from a text, once."""
+    """Add the extraction of one typed value from a text, once. Raises CannotPlan for rows of a database."""
+    if any(step["id"] == source.step and step["capability"] == "sql.query" for step in draft.steps):
+        raise CannotPlan(f"say which {kind_} of which table you mean")
     if kind_ == "number" and not source.path:
         draft.focus = StepSource(source.step, "count", "number")  # of a listing, the number is how many
         return draft.focus

@@ -11,9 +11,9 @@ def _by_word(rows: Mapping[str, str]) -> dict[str, str]:
 
 
 KNOWN = frozenset(
-    "datetime.now memory.search memory.write files.list files.read files.write files.restore files.search mail.search"
+    "datetime.now memory.search memory.write files.list files.read files.read_all files.write files.restore files.search mail.search"
     " tickets.create tickets.list channel.post http.request text.extract text.summarize memory.forget mail.draft mail.send"
-    " calendar.list documents.create sql.query sql.execute".split()
+    " calendar.list documents.create sql.query sql.execute results.read agent.delegate tool.create_chain".split()
 )
 
 ACTIONS = _by_word(
@@ -206,7 +206,12 @@ POLITE: tuple[str, ...] = (
 
 CORRECTABLE = frozenset(
     "ticket tickets email emails inbox invoice search create summarize summary remember channel folder files notes"
-    " extract amount markdown memory write message latest closed check".split()
+    " extract amount current markdown memory write message latest closed check".split()
+)
+
+SELECTS = frozenset(
+    "only need want must should them those ones except not unread all every please asap question wonder looking"
+    " interested about".split()
 )
 
 VAGUE = frozenset(

@@ -99,7 +99,7 @@ def look_in_files(draft: Draft, clause: Clause) -> None:
         step = draft.add("files.search", f"Search the files for {query}", query=query, path=place)
         draft.set_topic(step, "", query)
     elif path and "*" not in path:
-        paths = [match[1] for match in slots.FILE.finditer(text)] or [path]
+        paths = [path] if " " in path else [match[1] for match in slots.FILE.finditer(text)] or [path]
         several = [
             StepSource(draft.add("files.read", f"Read {file}", path=file), "text", file) for file in paths
         ]

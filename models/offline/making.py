@@ -48,11 +48,17 @@ _ELSEWHERE = re.compile(
 )
 _LATER = re.compile(
     r"\b(?:every (?:day|week|month|morning|evening|hour|weekday|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|daily|weekly|hourly"
-    r"|(?:at|by) \d{1,2}(?::\d\d)?\s*(?:am|pm|o['’]clock)?$|tomorrow(?: \w+)?$|tonight$|in (?:\d+|an?|ten|five) (?:minutes?|hours?|days?)$"
+    r"|(?:at|by) \d{1,2}(?::\d\d)?\s*(?:am|pm|o['’]clock)?$|tomorrow(?:,? (?:at )?\w+)*$|tonight$|in (?:\d+|an?|ten|five) (?:minutes?|hours?|days?)$"
     r"|next (?:week|month|monday|tuesday|wednesday|thursday|friday)$)",
     re.IGNORECASE,
 )
 _PRIVATE = re.compile(r"\b(?:dm|direct message|private(?:ly)?|in person)\b", re.IGNORECASE)
+
+
+_DATA = re.compile(
+    r"(?:with )?(?:the |a |an )?(?:names?|list|numbers?|count|overview|table|details|titles?|addresses|dates?|amounts?)\b.*\b(?:of|for)\b",
+    re.IGNORECASE,
+)
 
 
 def content(draft: Draft, clause: Clause, text: str) -> str:
@@ -76,6 +82,8 @@ def content(draft: Draft, clause: Clause, text: str) -> str:
         return " ".join(parts)
     if not text or is_reference(text):
         raise NeedsAnswer(f"What should I {clause.verb or 'do'}?")
+    if _DATA.match(text):
+        raise CannotPlan(f"I do not know where {text!r} stands")
     if re.match(r"(?:the|my|our|its|their)\b", text, re.IGNORECASE) and not is_sentence(text):
         raise NeedsAnswer(f"What do you mean by {text!r}?")
     return text
@@ -125,7 +133,7 @@ def summarize(draft: Draft, clause: Clause) -> None:
 
 def create(draft: Draft, clause: Clause) -> None:
     """Create a ticket, a file, a summary or a memory."""
-    text = clause.rest
+    text = re.sub(r"^(?:me|us)\s+", "", clause.rest)
     head = re.match(r"(?:[\w-]+\s+){0,3}?tickets?\b", text, re.IGNORECASE)
     if head and not head[0].lower().endswith("tickets"):
         create_ticket(draft, text)
@@ -145,7 +153,7 @@ def save(draft: Draft, clause: Clause) -> None:
     """Write a text into a file."""
     text = clause.rest
     _refuse_elsewhere(text)
-    _refuse_schedule(text)
+    refuse_schedule(text)
     target = re.search(
         rf"\b(?:to|into|in|as|under|at|called|named)\s+(?:a\s+|the\s+|new\s+|text\s+|markdown\s+|file\s+)*"
         rf"(?:called\s+|named\s+)?[`\"']?({slots.FILE_NAME}|\.{{0,2}}/[\w./-]+)[`\"']?",
@@ -193,7 +201,7 @@ def send(draft: Draft, clause: Clause) -> None:
     """Post to the team channel; nobody else can be reached."""
     text = clause.rest
     _refuse_elsewhere(text)
-    _refuse_schedule(text)
+    refuse_schedule(text)
     unquoted = re.sub(r"\"[^\"]*\"|“[^”]*”", '""', text)
     first, later = _TEAM_FIRST.match(text), list(_TO_TEAM.finditer(text))
     if re.match(r"an?\s+(?:\w+\s+)?(?:e-?mail|mail|sms|text message|letter|fax|invit\w+)\b", unquoted):
@@ -217,6 +225,8 @@ def send(draft: Draft, clause: Clause) -> None:
         message = message[wrapped.end() :] if wrapped else message
     elif draft.focus and is_reference(text) and clause.verb in ("post", "share", "announce", "publish"):
         message, literal = text, False  # there is only one place to post to
+    elif clause.verb in ("post", "share", "announce", "publish") and re.match(r"the\b.*\btickets\b", text):
+        message, literal = text, False
     elif is_reference(text) or not text:
         raise NeedsAnswer("What should I post, and is it for the team channel?")
     else:
@@ -264,7 +274,8 @@ def _tags(text: str) -> tuple[list[str], str]:
     return re.split(r",\s*|\s+and\s+", match["tags"]), text[: match.start()]
 
 
-def _refuse_schedule(text: str) -> None:
+def refuse_schedule(text: str) -> None:
+    """Raise CannotPlan for what is to happen at another time."""
     unquoted = re.sub(r"\"[^\"]*\"|“[^”]*”|'[^']*'", '""', text)
     if match := _LATER.search(unquoted):
         raise CannotPlan(f"I cannot schedule anything ({match[0].strip()!r})")

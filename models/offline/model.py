@@ -19,6 +19,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 
 from planwright.models.offline.answering import answer_from_results
 from planwright.models.offline.planner import compose
+from planwright.models.offline.talking import reply_to
 
 NAME = "planwright-offline"
 
@@ -76,7 +77,7 @@ def _reply(messages: list[BaseMessage]) -> str:
         case "planner":
             return json.dumps(_plan(prompt), ensure_ascii=False)
         case "respond":
-            return answer_from_results(_section(prompt, "results"))
+            return reply_to(_section(prompt, "request")) or answer_from_results(_section(prompt, "results"))
         case "task_extraction":
             return json.dumps({"task": _section(prompt, "newest"), "depends_on_chat_history": False})
         case _:
@@ -88,7 +89,7 @@ def _plan(prompt: str) -> dict[str, Any]:
     wrong = _section(prompt, "findings")
     if wrong:
         return {"cannot": f"the only plan I know does not work: {wrong[0]}"}
-    return compose(_section(prompt, "task"), capabilities)
+    return compose(_section(prompt, "task"), capabilities, _section(prompt, "databases"))
 
 
 def _section(prompt: str, name: str) -> Any:

@@ -10,9 +10,13 @@ from typing import Any
 from planwright.models.offline import looking, making
 from planwright.models.offline.arranging import arrange
 from planwright.models.offline.clauses import Clause, clause, quoted, reverses, split, strip
+from planwright.models.offline.coverage import unbound
 from planwright.models.offline.draft import CannotPlan, Draft, NeedsAnswer
-from planwright.models.offline.lexicon import KNOWN, NAME_VERBS, UNSUPPORTED, VAGUE
-from planwright.models.offline.sequence import order_groups
+from planwright.models.offline.lexicon import KNOWN, NAME_VERBS, SELECTS, UNSUPPORTED, VAGUE
+from planwright.models.offline.querying import query
+from planwright.models.offline.reaching import fetch, mail
+from planwright.models.offline.sequence import Step, order_groups
+from planwright.models.offline.talking import reply_to, suggestions
 
 _BY_ACTION: dict[str, Callable[[Draft, Clause], None]] = {
     **dict.fromkeys(("search", "get", "list", "show", "read"), looking.look),
@@ -31,27 +35,40 @@ _FRAGMENT = re.compile(
     r"|what|anything|contents?)\b",
     re.IGNORECASE,
 )
+_ABOUT_ONESELF = re.compile(
+    r"^(?:i(?:['’]m| am| was| have| had| just|['’]ve| got| came| feel| hope| think| guess| don['’]t)|we(?:['’]re| are| have|['’]ve| had)"
+    r"|it(?:['’]s| is| was)|today (?:is|was)|my (?:\w+ ){1,3}(?:is|are|was|has))\b",
+    re.IGNORECASE,
+)
 _WHAT_HAPPENED = re.compile(r"^(?:i|we) (?:asked|told) you to (?:remember|keep)", re.IGNORECASE)
 _LOOK_IT_UP = re.compile(
     r"^(?:look|find|check|search)\s+(?:it|that)\s+(?:up\s+)?in\s+(?:my|the)\s+(\w+)", re.IGNORECASE
 )
 
 
-def compose(task: str, capabilities: list[dict[str, Any]]) -> dict[str, Any]:
-    """Plan a task over some capabilities, given as the planner prompt lists them.
+def compose(
+    task: str,
+    capabilities: list[Step],
+    databases: dict[str, dict[str, list[str]]] | None = None,
+) -> Step:
+    """Plan a task over some capabilities and the columns of databases, as the planner prompt lists them.
 
-    Returns a plan, `{"clarify": [question]}`, or `{"cannot": reason}`; a request of which a part
-    cannot be done is not begun.
+    Returns a plan, `{"clarify": [question]}`, or `{"cannot": reason, "instead": [request]}`; a request of
+    which a part cannot be done is not begun.
     """
-    draft = Draft({str(item["name"]): item for item in capabilities})
+    draft = Draft({str(item["name"]): item for item in capabilities}, databases or {})
+    if reply_to(task) is not None:
+        return _finished(task, [])
     words = re.findall(r"[a-z']+", task.lower())
     if all(word in VAGUE for word in words):
         return {"clarify": ["What exactly should I do, and with what?"]}
-    groups: list[list[dict[str, Any]]] = [[]]
+    groups: list[list[Step]] = [[]]
     try:
-        for part in _merged(split(task)):
+        for part in _without_remarks(_merged(split(task))):
             before = len(draft.steps)
+            draft.begin()
             _add(draft, part)
+            _demand_all_bound(draft, part)
             if len(draft.steps) > before:
                 draft.last_of_clause = draft.steps[-1]["id"]
             groups += [[]] if part.then else []
@@ -59,14 +76,26 @@ def compose(task: str, capabilities: list[dict[str, Any]]) -> dict[str, Any]:
     except NeedsAnswer as question:
         return {"clarify": [str(question)]}
     except CannotPlan as reason:
-        return {"cannot": str(reason)}
+        return _cannot(str(reason), task, draft)
     if not draft.steps:
-        return {"cannot": "I found nothing in it that I can do"}
+        return _cannot("I found nothing in it that I can do", task, draft)
     order_groups(groups)
     return _finished(task, draft.steps)
 
 
-def _finished(task: str, steps: list[dict[str, Any]]) -> dict[str, Any]:
+def _cannot(reason: str, task: str, draft: Draft) -> Step:
+    return {"cannot": reason, "instead": suggestions(task, draft.capabilities)}
+
+
+def _demand_all_bound(draft: Draft, part: Clause) -> None:
+    """Refuse a clause of which a word would be dropped."""
+    topic = draft.focus or draft.topic
+    touched = draft.touched or ({topic.step: None} if topic else {})
+    if word := unbound(part, draft.steps, touched, draft.bound):
+        raise CannotPlan(f"I do not know what to do with {word!r} in {part.text!r}")
+
+
+def _finished(task: str, steps: list[Step]) -> Step:
     if reverses(task):
         changing = [
             step for step in steps if step["capability"] in ("files.write", "channel.post", "tickets.create")
@@ -74,7 +103,12 @@ def _finished(task: str, steps: list[dict[str, Any]]) -> dict[str, Any]:
         for later, sooner in itertools.pairwise(changing):
             later["depends_on"] = [*later.get("depends_on", ()), sooner["id"]]
     _demand_what_is_used(steps)
-    closing = {"id": f"s{len(steps) + 1}", "capability": "respond", "params": {}, "estimated_risk": "None"}
+    closing: Step = {
+        "id": f"s{len(steps) + 1}",
+        "capability": "respond",
+        "params": {},
+        "estimated_risk": "None",
+    }
     closing |= {"description": "Answer the user", "depends_on": [step["id"] for step in steps]}
     return {"goal": task, "steps": [*steps, closing]}
 
@@ -94,8 +128,23 @@ def _merged(clauses: list[Clause]) -> list[Clause]:
     return merged
 
 
+def _without_remarks(clauses: list[Clause]) -> list[Clause]:
+    """Leave out greetings, and what a person says of themselves beside a request."""
+    requests = [
+        part for part in clauses if part.text and reply_to(part.text) is None and not _is_remark(part)
+    ]
+    return requests or clauses
+
+
+def _is_remark(part: Clause) -> bool:
+    words = set(re.findall(r"[a-z']+", part.text.lower()))
+    return not (part.action or part.question or words & SELECTS) and bool(_ABOUT_ONESELF.match(part.text))
+
+
 def _add(draft: Draft, part: Clause) -> None:
-    if _add_declared(draft, part) or arrange(draft, part):
+    if _add_declared(draft, part) or mail(draft, part) or arrange(draft, part):
+        return
+    if fetch(draft, part) or query(draft, part):
         return
     if part.action:
         _BY_ACTION[part.action](draft, part)
@@ -128,7 +177,7 @@ def _add_declared(draft: Draft, part: Clause) -> bool:
     return False
 
 
-def _bind(capability: dict[str, Any], text: str) -> dict[str, Any]:
+def _bind(capability: dict[str, Any], text: str) -> Step:
     """Read the arguments of a declared capability: a value that follows an argument's name."""
     schema = capability["args"]
     quotes, bound = quoted(text), {}
@@ -161,7 +210,7 @@ def _value(name: str, declared: dict[str, Any], text: str, quotes: list[str]) ->
     return None
 
 
-def _demand_what_is_used(steps: list[dict[str, Any]]) -> None:
+def _demand_what_is_used(steps: list[Step]) -> None:
     """A search whose result another step needs has to find something."""
     used = " ".join(str(step["params"]) for step in steps)
     for step in steps:

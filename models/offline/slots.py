@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from dataclasses import dataclass
 
 from planwright.models.offline.clauses import quoted
 from planwright.models.offline.lexicon import COUNTS, DOMAINS, PATTERNS, STOP_WORDS, ZONES
@@ -38,6 +40,29 @@ _NOT_SENDERS = frozenset(
     " thursday friday saturday sunday yesterday today it them that this memory mail email inbox mailbox emails mails"
     " last slack notes me us".split()
 )
+
+
+@dataclass
+class UntakenWords:
+    """What is left to understand of a clause."""
+
+    left: str
+    """Words that nobody has taken yet; a bar stands where others did."""
+
+    def find(self, pattern: str) -> re.Match[str] | None:
+        """Find the first place that a pattern fits as whole words."""
+        return re.search(rf"(?<!\w)(?:{pattern})(?!\w)", self.left, re.IGNORECASE)
+
+    def take(self, pattern: str) -> re.Match[str] | None:
+        """Take the first place that a pattern fits out of what is left."""
+        match = self.find(pattern)
+        if match:
+            self.left = f"{self.left[: match.start()]} | {self.left[match.end() :]}"
+        return match
+
+    def idle(self, words: Collection[str]) -> bool:
+        """Say whether nothing but some words is left."""
+        return all(word in words for word in re.findall(r"[\w'’.-]+", self.left.lower()))
 
 
 def file_path(text: str) -> str | None:
@@ -76,6 +101,12 @@ def pattern(text: str) -> str | None:
         if word in PATTERNS and not plain_plural:
             return PATTERNS[word]
     return None
+
+
+def url(text: str) -> str | None:
+    """Find a web address."""
+    match = re.search(r"https?://[^\s<>\"'“”)\]]*[^\s<>\"'“”)\].,;:!?]", text)
+    return match[0] if match else None
 
 
 def money(text: str) -> str | None:

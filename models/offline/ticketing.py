@@ -6,8 +6,22 @@ import re
 
 from planwright.models.offline import slots
 from planwright.models.offline.clauses import quoted
-from planwright.models.offline.draft import Draft, NeedsAnswer, StepSource, extracted, source_of, summarized
+from planwright.models.offline.draft import (
+    CannotPlan,
+    Draft,
+    NeedsAnswer,
+    StepSource,
+    extracted,
+    source_of,
+    summarized,
+)
 from planwright.models.offline.phrases import asks_for_summary, is_reference, kinds, refers_back
+
+_NO_FIELD = re.compile(
+    r"\b(?:assigned to|assign (?:it )?to|due (?:on|by|next|this|in|tomorrow|today|\w+day|\d)|(?:high|low|top|medium|urgent) priority"
+    r"|priority (?:high|low|urgent|medium|\d)|with (?:a )?(?:deadline|label|tag|due date)\b|tagged|labell?ed)\b",
+    re.IGNORECASE,
+)
 
 
 def create_ticket(draft: Draft, text: str) -> None:
@@ -28,6 +42,8 @@ def create_ticket(draft: Draft, text: str) -> None:
         and refers_back(re.sub(r"\b(?:that|this) \w", "", after))
     ):
         amount = draft.focus.reference
+    if match := _NO_FIELD.search(spoken):
+        raise CannotPlan(f"a ticket has a title, an amount and a body, and nothing for {match[0]!r}")
     title = _title(after) or (_sentence_case(draft.topic.label) if draft.topic else "")
     if not title:
         raise NeedsAnswer("What should the ticket be about?")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from langchain_core.runnables import RunnableConfig
 
+from planwright.capabilities.builtin.databases import Tables, schemas
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.run_chains import allowed_in_run
 from planwright.capabilities.contract import Capability
@@ -33,6 +34,7 @@ from planwright.state.compaction import visible_messages
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node
 
+SQL = "sql.query"
 NOT_TASKS = frozenset((*CLOSING, DELEGATE, WHOLE))  # what nobody asks for by itself
 
 
@@ -47,6 +49,8 @@ class PlanProposal:
     """The plan; None where the model made none."""
     cannot: str = ""
     """Why there is no plan, in words; "" where there is one."""
+    instead: tuple[str, ...] = ()
+    """Requests that would work, where there is no plan."""
     repaired: bool = False
     """Whether it was written otherwise than a plan is spelled."""
     read_as: tuple[str, ...] = ()
@@ -67,7 +71,10 @@ def planner(
         names = dict.fromkeys([*state["shortlist"], *allowed.chains])
         surface = [capability for name in names if (capability := allowed.get(name))]
         context = compiled_context(state, surface, allowed, profile, call_context.policy)
-        context["models"] = on_offer(settings.providers, state["route"])
+        context |= {
+            "databases": await _databases(surface, call_context),
+            "models": on_offer(settings.providers, state["route"]),
+        }
         prompt = Prompt(
             role="planner",
             system=instructed("planner", profile.instructions, max_steps=str(settings.planning.max_steps)),
@@ -85,19 +92,15 @@ def planner(
             "changes": [],
         }
         if proposal.plan is None:
-            return {**update, **_refusal(state, proposal.cannot, allowed)}
+            return {**update, **_refusal(state, proposal, allowed)}
         plan = proposal.plan.model_copy(
             update={"plan_id": f"plan_{uuid.uuid4().hex[:12]}", "revision": attempts.revision + 1}
         )
         if proposal.read_as:
             event_fields = {"read_as": list(proposal.read_as[:MOST_SYNONYMS])}
             invocation.emit("plan_repaired", event_fields, f"{attempts.plans}:read")
-        data = {
-            "plan_id": plan.plan_id,
-            "goal": plan.goal,
-            "steps": len(plan.steps),
-            "repaired": proposal.repaired,
-        }
+        data = {"plan_id": plan.plan_id, "goal": plan.goal, "steps": len(plan.steps)}
+        data |= {"repaired": proposal.repaired}
         invocation.emit("plan_created", {**data, "context_hash": update["context_hash"]}, str(attempts.plans))
         return {**update, "plan": plan}
 
@@ -135,6 +138,13 @@ def compiled_context(
     }
 
 
+async def _databases(surface: list[Capability], call_context: CallContext) -> dict[str, Tables]:
+    """List the user's databases where the plan may read them."""
+    if not any(capability.name == SQL for capability in surface):
+        return {}
+    return await asyncio.to_thread(schemas, call_context)
+
+
 def describe_capability(capability: Capability) -> dict[str, object]:
     """Describe one capability to a model: what it does, takes, returns and risks."""
     schema = capability.args_schema
@@ -156,7 +166,9 @@ def proposal_of(text: str) -> PlanProposal:
     value, repaired = read_value(text)
     fields = value if isinstance(value, dict) else {}
     if fields.get("cannot"):
-        return PlanProposal(cannot=str(fields["cannot"]), repaired=repaired)
+        instead = fields.get("instead")
+        requests = tuple(map(str, instead[:3])) if isinstance(instead, list) else ()
+        return PlanProposal(cannot=str(fields["cannot"]), instead=requests, repaired=repaired)
     if fields.get("clarify"):
         value = _asking(fields["clarify"])
     try:
@@ -216,7 +228,18 @@ def _unheard(state: AgentState, error: ModelError, invocation: Invocation) -> Mo
 
 
 def _message(context: dict[str, object]) -> str:
-    names = ("task", "history", "memories", "capabilities", "gates", "models", "done", "draft", "findings")
+    names = (
+        "task",
+        "history",
+        "memories",
+        "capabilities",
+        "databases",
+        "gates",
+        "models",
+        "done",
+        "draft",
+        "findings",
+    )
     return render("planner_task", **{name: as_data(context[name]) for name in names})
 
 
@@ -230,7 +253,8 @@ def _timeout(score: int, classes: tuple[float, float, float]) -> float:
     return classes[0] if score <= 2 else classes[1] if score <= 4 else classes[2]
 
 
-def _refusal(state: AgentState, reason: str, registry: Registry) -> AgentUpdate:
+def _refusal(state: AgentState, proposal: PlanProposal, registry: Registry) -> AgentUpdate:
+    reason = proposal.cannot
     rejected = next((f.message for f in state.get("findings", []) if f.code == "rejected"), None)
     if rejected is not None:
         answer = f"The plan was rejected {rejected}. Nothing of it was run, and there is no other plan."
@@ -241,5 +265,11 @@ def _refusal(state: AgentState, reason: str, registry: Registry) -> AgentUpdate:
     if state.get("findings"):
         lines = "\n".join(f"- {finding}" for finding in state["findings"])
         return {"status": "failed", "answer": f"It did not work, and there is no other plan:\n{lines}"}
+    if proposal.instead:
+        requests = "\n".join(f"  {request}" for request in proposal.instead)
+        return {
+            "status": "failed",
+            "answer": f"I cannot do that: {reason}.\nThese would work here:\n{requests}",
+        }
     able = ", ".join(capability.name for capability in registry if capability.name not in NOT_TASKS)
     return {"status": "failed", "answer": f"I cannot do that: {reason}.\nWhat I can do: {able}."}

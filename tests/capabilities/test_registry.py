@@ -16,6 +16,7 @@ from planwright.domain.errors import SetupError
 
 BUILT_IN = (
     "agent.delegate calendar.list channel.post clarify datetime.now documents.create files.list files.read"
+    " files.read_all"
     " files.restore files.search files.write http.request mail.draft mail.search mail.send memory.forget"
     " memory.search memory.write respond results.read sql.execute sql.query text.extract text.summarize"
     " tickets.create tickets.list tool.create_chain"

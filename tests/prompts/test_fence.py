@@ -114,7 +114,7 @@ def test_the_text_blocks_of_a_result_are_fenced_one_by_one() -> None:
 @pytest.mark.parametrize(
     ("name", "fenced"),
     [
-        ("planner_task", ("history", "memories", "findings")),
+        ("planner_task", ("history", "memories", "databases", "findings")),
         ("respond_results", ("results",)),
         ("task_extraction_messages", ("history",)),
         ("agent_step", ("results", "refused", "approach")),
@@ -127,6 +127,7 @@ def test_a_prompt_fences_what_came_from_outside_anew_each_time(name: str, fenced
     more = (
         "newest",
         "models",
+        "databases",
         "gates",
         "refused",
         "goal",

@@ -164,6 +164,20 @@ def test_a_summary_of_the_invoice_names_the_total(demo: CallContext) -> None:
     assert "EUR 4,310.50" in text.summarize.function(text=invoice, sentences=3).summary
 
 
+def test_a_list_is_summarized_text_by_text_under_its_names(demo: CallContext) -> None:
+    mails = [mail.model_dump(mode="json") for mail in find(demo, query="invoice").messages]
+    rows = text.summarize.function(text=mails, sentences=1).summary.splitlines()
+    assert [row.partition(": ")[0] for row in rows] == [mail["subject"].partition(": ")[0] for mail in mails]
+    files = [{"path": "a.md", "text": "The roof leaks badly. Nobody minds."}, {"path": "b.md", "text": ""}]
+    assert text.summarize.function(text=files, sentences=1).summary.splitlines()[1] == "b.md: (no text)"
+    assert text.summarize.function(text=["The roof leaks badly."]).summary == "The roof leaks badly."
+
+
+def test_texts_that_are_too_long_together_are_refused() -> None:
+    with pytest.raises(CapabilityRejected, match="together"):
+        text.summarize.function(text=["word. " * 40_000] * 2)
+
+
 @pytest.mark.parametrize("content", ["", "   \n", "> quoted only\n> and more", "# A heading"])
 def test_nothing_to_summarize_is_rejected(content: str) -> None:
     with pytest.raises(CapabilityRejected, match="no text to summarize"):

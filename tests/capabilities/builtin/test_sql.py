@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from planwright.capabilities.builtin import sql
+from planwright.capabilities.builtin import databases, sql
 from planwright.capabilities.call_context import CallContext
 from planwright.domain.errors import (
     CapabilityForbidden,
@@ -357,3 +357,27 @@ async def test_a_change_nobody_approved_is_not_made(crm: Path, make_bench: MakeB
     with pytest.raises(CapabilityForbidden, match="needs a person"):
         await bench.call("sql.execute", statement="DELETE FROM people", database="crm.db")
     assert ask(bench.gateway.call_context, "SELECT * FROM people").count == 3
+
+
+def test_databases_are_listed_with_their_tables_for_whoever_plans(crm: Path, make_world: MakeWorld) -> None:
+    for name in ("empty.db", "tickets.db"):
+        with closing(sqlite3.connect(crm.parent / name)) as db, db:
+            db.execute("CREATE TABLE x (y)" if name == "tickets.db" else "PRAGMA user_version = 1")
+    (crm.parent / "broken.db").write_bytes(b"SQLite format 3\0 and then nothing of it")
+    (crm.parent / "link.db").symlink_to(crm.parent / "outside" / "other.db")
+    readable = databases.schemas(make_world(sources={"databases": {"other": "outside/other.db"}}))
+    assert readable["crm.db"]["people"] == ["id", "name", "age"]
+    assert {"bare", "grown", "log", "people"} == set(readable["crm.db"])
+    assert set(readable) == {"crm.db", "other"}
+
+
+def test_what_is_listed_of_a_database_has_a_bound(crm: Path, make_world: MakeWorld) -> None:
+    with closing(sqlite3.connect(crm)) as db, db:
+        db.executescript(
+            "".join(f"CREATE TABLE wide{n} ({', '.join(f'c{m}' for m in range(60))});" for n in range(60))
+        )
+    tables = databases.schemas(make_world())["crm.db"]
+    assert len(tables) == databases.MOST_TABLES
+    assert {len(columns) for name, columns in tables.items() if name.startswith("wide")} == {
+        databases.MOST_TABLES
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -59,6 +60,33 @@ def test_lines_are_found_without_case_and_counted(demo: CallContext) -> None:
     assert "frost" in found.matches[0].text.lower()
     few = files.search.function("e", demo, limit=3)
     assert (len(few.matches), few.count > 3) == (3, True)
+
+
+def test_all_text_files_of_a_folder_are_read_at_once(demo: CallContext, tmp_path: Path) -> None:
+    texts = files.read_all.function(call=demo, path="notes", pattern="*.md")
+    assert [each.path for each in texts.files] == sorted(
+        f"notes/{path.name}" for path in (tmp_path / "notes").glob("*.md")
+    )
+    assert all((tmp_path / each.path).read_text() == each.text for each in texts.files)
+    assert texts.count == len(texts.files) > 1
+    assert not any(each.path.startswith("mail/") for each in files.read_all.function(call=demo).files)
+
+
+def test_a_file_that_cannot_be_read_is_named_beside_those_that_can(demo: CallContext, tmp_path: Path) -> None:
+    (tmp_path / "notes" / "photo.md").write_bytes(b"\xff\xd8\xff\xe0")
+    os.link(tmp_path / "notes" / "roadmap.md", tmp_path / "linked.md")
+    texts = files.read_all.function(call=demo, path="notes")
+    assert {"notes/photo.md is no text"} < set(texts.unreadable)
+    assert "notes/roadmap.md" not in [each.path for each in texts.files]
+    assert texts.count == len(texts.files) > 1
+
+
+def test_more_than_can_be_read_at_once_is_refused_whole(demo: CallContext, tmp_path: Path) -> None:
+    (tmp_path / "heap").mkdir()
+    for number in range(files.MOST_FILES + 1):
+        (tmp_path / "heap" / f"{number}.txt").write_text("x")
+    with pytest.raises(CapabilityRejected, match="too much to read at once"):
+        files.read_all.function(call=demo, path="heap")
 
 
 def test_mail_and_databases_are_not_searched_as_files(demo: CallContext) -> None:

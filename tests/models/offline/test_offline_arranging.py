@@ -76,7 +76,7 @@ def test_a_plain_request_is_planned(
         ("Draft a contract with Acme", "cannot"),
         ("Put the meeting into my calendar", "cannot"),
         ("Create a CSV of my feelings", "cannot"),
-        ("Send a mail to jo@example.com saying hello there", "cannot"),
+        ("Send a mail to Jo saying hello there", "cannot"),
         ("Forget it", "cannot"),
     ],
 )
