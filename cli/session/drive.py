@@ -17,6 +17,7 @@ from langgraph.types import Command, Interrupt
 
 from planwright.checkpoints.stores import open_stores
 from planwright.cli.session.asking import Approver, asker, edited_gate, say_how_to_answer, say_refused, who
+from planwright.cli.session.closing_line import closing_line
 from planwright.cli.session.editing import NOTHING_SAVED, Drafts, from_file
 from planwright.cli.session.event_lines import left_in_doubt
 from planwright.cli.session.terminal import RunWatch
@@ -252,7 +253,7 @@ def finish(
     else:
         sys.stdout.write(_wrapped(views.safe(run["answer"] or "")) + "\n")
         sys.stdout.flush()
-        _close(run, where, terminal, watch)
+        _close(settings, run, where, terminal, watch)
         if status == "needs_input":
             terminal.screen.print(views.label("respond", views.how_to_reply(run["thread_id"], where)))
         if proposed := proposals(settings, run["tenant"], run_id=run["run_id"]):
@@ -273,16 +274,12 @@ def _wrapped(answer: str) -> str:
     return "\n".join(row for line in answer.split("\n") for row in chop(line, width))
 
 
-def _close(run: RunRow, where: str, terminal: Terminal, watch: RunWatch) -> None:
-    """Say on one line how a run ended, what its models used, and where to look again."""
-    status, view = run["status"], watch.view
+def _close(settings: Settings, run: RunRow, where: str, terminal: Terminal, watch: RunWatch) -> None:
+    """Say on one line how a run ended, where to look again, and what its models used."""
+    status = run["status"]
     if terminal.talking and status == "completed":
         return
-    used = "" if view.only_embedded else f" · {views.usage(view.usage)}"
-    if view.embedded and not terminal.talking:
-        used = " · by the embedded planner, not a language model"
-    again = f"planwright show {run['thread_id']}{where}"
-    text = f"{status.replace('_', ' ')} · {again}{used}"
+    text = closing_line(settings, run, watch.view, where, terminal)
     terminal.screen.print(views.label("status", text, COLOURS.get(EXIT[status], "red")))
     if terminal.verbose:
         terminal.screen.print(views.label("", f"planwright events {run['thread_id']}{where}"))

@@ -176,11 +176,15 @@ def _line_rows(line: RunLine, layout: LineLayout, indent: int) -> list[Text]:
     mark, style = LOOKS[line.state]
     ids, names = layout.columns if line.id else (0, 0)
     name = f"{pad(line.id, ids)} {pad(line.capability, names)}".lstrip()
+    to_come = line.state == "pending" and bool(line.sentence)
+    if to_come:  # as on the card of its plan
+        line, name = replace(line, args=line.sentence), pad(line.id, ids)
     took = line.seconds if line.settled else layout.now - line.since if line.since else None
     time = seconds(took) if took is not None and line.state != "waiting" else ""
     tries = f"×{line.tries} " if line.tries > 1 else ""
     risk = f"{risk_text(line.risk)} " if line.risky else ""
-    head = f"{' ' * indent}{mark} {name}  {time:<7} {risk}{tries}"
+    timed = "" if to_come else f" {time:<7} "
+    head = f"{' ' * indent}{mark} {name} {timed}{risk}{tries}"
     hanging = indent + HANGING
     if not line.risky and not (layout.whole and line.note):
         row = Text(f"{head} {_in_short(line, layout.width - cell_len(head) - 1)}"[: 4 * layout.width])

@@ -9,7 +9,7 @@ from typing import Literal
 
 from planwright.cli.views.printable import one_line
 from planwright.cli.views.rows import Card, EventData, RunEvent
-from planwright.cli.views.step_sentence import argument_text
+from planwright.cli.views.step_sentence import argument_text, step_sentence
 from planwright.domain.results import spelled_end
 from planwright.domain.risk import Risk, at_least
 
@@ -49,6 +49,8 @@ class RunLine:
     """Calls that were made within it."""
     planned: str = ""
     """Arguments as they were planned, on one line."""
+    sentence: str = ""
+    """What the step is to do, as the card of its plan says it, on one line; "" for a call of a model."""
 
     @property
     def risky(self) -> bool:
@@ -154,8 +156,16 @@ def plan_line(step: Card) -> RunLine:
     args = (
         step["params"] if step["capability"] != "agent" else {"task": step["description"], **step["params"]}
     )
-    line = arguments_line(args)
-    return RunLine(str(step["id"]), str(step["capability"]), line, step["risk"], bool(grave), planned=line)
+    line, sentence = arguments_line(args), step_sentence(step)
+    return RunLine(
+        str(step["id"]),
+        str(step["capability"]),
+        line,
+        step["risk"],
+        bool(grave),
+        planned=line,
+        sentence="; ".join(filter(None, (sentence.text, arguments_line(sentence.rest)))),
+    )
 
 
 def arguments_line(args: Mapping[str, object]) -> str:

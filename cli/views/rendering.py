@@ -16,6 +16,7 @@ from planwright.cli.views.printable import safe as safe
 from planwright.cli.views.rows import Card, EventData, Report
 
 RISK_STYLE = {"None": "dim", "Low": "green", "Medium": "yellow", "High": "red", "Critical": "bold red"}
+LABEL = 11  # cells of the name before a fact
 MICRO_CENTS_PER_DOLLAR = 100_000_000
 
 
@@ -29,7 +30,7 @@ def console(stderr: bool = False) -> Console:
 def label(name: str, text: str, style: str = "") -> Table:
     """Put a fact behind its name, aligned with its neighbours and wrapped beside it."""
     row = Table.grid()
-    row.add_column(width=11, style="bold cyan", no_wrap=True)
+    row.add_column(width=LABEL, style="bold cyan", no_wrap=True)
     row.add_column(overflow="fold")
     row.add_row(name, Text(safe(text), style))
     return row
@@ -170,7 +171,7 @@ def argument(name: str, value: object, indent: int, style: str = "") -> Renderab
     return Padding(text, (0, 0, 0, indent), expand=False)
 
 
-def usage(spent: EventData) -> str:
+def usage(spent: EventData, *, briefly: bool = False) -> str:
     """Sum up model calls, tokens and cost; a price nobody knows is never shown as 0."""
     cost = f"${spent['cost'] / MICRO_CENTS_PER_DOLLAR:.4f}"
     if spent["unpriced"]:
@@ -180,6 +181,8 @@ def usage(spent: EventData) -> str:
             else f"{cost} and {spent['unpriced']} unpriced"
         )
     calls = spent["model_calls"]
+    if briefly:
+        return f"{spent['tokens']:,} tokens, {cost}"
     return f"{calls} model call{'s' * (calls != 1)}, {spent['tokens']:,} tokens, cost {cost}"
 
 

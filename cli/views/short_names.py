@@ -8,6 +8,7 @@ from planwright.settings.settings import Settings
 
 LAST = "last"
 SHORTEST = 4  # characters of an id: fewer are more likely a mistake
+SHORT = 8  # characters of an id that is shown short
 MOST = 5  # ids that are listed where a short name fits several
 _STARTS = "substr({id}, 1, length(:name)) = :name"
 _RUNS = f"""SELECT run_id AS id FROM runs WHERE {_STARTS.format(id="run_id")}
@@ -32,6 +33,13 @@ def full_gate_name(settings: Settings, name: str | None) -> str | None:
     if name is None:
         return None
     return _spelled_out(settings, name, _NEWEST_GATE, _GATES, "planwright ls --waiting")
+
+
+def short_name(settings: Settings, id_: str) -> str:
+    """Shorten the id of a run or thread to its beginning, where that is the beginning of no other."""
+    beginning = id_[:SHORT]
+    ids = [row["id"] for row in read_rows(settings, _RUNS, {"name": beginning})]
+    return beginning if len(ids) == 1 else id_
 
 
 def _spelled_out(settings: Settings, name: str, newest: str, beginning: str, command: str) -> str:

@@ -109,6 +109,23 @@ def test_each_state_has_its_sign() -> None:
     assert "failed: it is full" in row_of("s2", rows)
 
 
+def test_a_step_to_come_is_the_sentence_of_its_plan_and_a_running_one_its_arguments() -> None:
+    words = {"does": "Write a text into a file", "capability": "files.write"}
+    first, second = (
+        step("s1", path="a.md"),
+        step("s2", "Medium", path="b.md", text={"a": ["{{steps.s1.output}}"]}),
+    )
+    board = planned({**first, **words}, {**second, **words})
+    rows = shown(board)
+    assert rows[0] == "  ◷ s1  Write a text into a file: a.md"
+    assert rows[1].startswith("  ◷ s2 Medium risk  Write a text into a file: b.md; text: ")
+    assert "‹all that step 1 brings›" in rows[1]
+    assert "files.write" not in "".join(rows)
+    running = row_of("s1", shown(follow(board, begins("s1"))))
+    assert "files.write" in running
+    assert "path: a.md" in running
+
+
 def test_a_running_step_ticks_and_a_settled_one_says_how_long_it_took() -> None:
     board = follow(planned(step("s1"), step("s2")), begins("s1"), succeeds("s1"), begins("s2", 3))
     assert "4.0 s" in row_of("s2", shown(board, at=7))
