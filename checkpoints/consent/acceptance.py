@@ -24,6 +24,8 @@ def acceptable(gate: Gate, decision: Decision) -> None:
     if decision.answer not in gate.allowed:
         why = _WHY_NOT["fixed" if gate.card.get("fixed") and decision.answer == "edit" else gate.kind]
         takes = f"it takes: {', '.join(gate.allowed)}"
+        if decision.answer == "respond" and "edit" in gate.allowed:
+            takes = f"use edit: planwright edit {gate.gate_id} · {takes}"
         if decision.answer == "approve":
             why = "policy or safety failed, and that is never accepted"
         if gate.doubts:

@@ -95,6 +95,8 @@ def is_detail(event: RunEvent) -> bool:
             return not data["lacks"]
         case "verdict":
             return bool(data["verdict"] == "accept")
+        case "plan_verified":
+            return bool(data.get("plan") and not data["plan"]["steps"])
         case "tool_call_start":
             return not at_least(data.get("risk", "None"), "Medium")
     return False

@@ -108,7 +108,8 @@ def test_without_a_replan_left_feedback_is_refused_and_the_gate_stays_open(scene
     before = scene.everything()
     with pytest.raises(GateError, match="no re-plan is left") as refused:
         scene.answer(agent, FEEDBACK)
-    assert refused.value.next_step == "it takes: approve, edit, reject"
+    assert refused.value.next_step.startswith("use edit: planwright edit gate_")
+    assert refused.value.next_step.endswith(" · it takes: approve, edit, reject")
     assert scene.everything() == before
     assert scene.decide(agent, "approve")["status"] == "completed"
 
