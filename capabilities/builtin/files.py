@@ -156,7 +156,7 @@ def read(path: PathArgument, call: CallContext) -> FileText:
 @capability(
     "files.read_all",
     mode="read_only",
-    tags=("file", "folder", "read", "all", "every", "notes"),
+    tags=("folder",),
     guide=Guide(
         "Reads the text files of a folder at once; `pattern` filters by name, e.g. *.md. text.summarize takes"
         " its `files`.",
@@ -167,7 +167,7 @@ def read(path: PathArgument, call: CallContext) -> FileText:
     reads=file_of,
 )
 def read_all(call: CallContext, path: PathArgument = ".", pattern: str = "*") -> FileTexts:
-    """Read all text files in a folder of the workspace and below it."""
+    """Load the text of every file in a folder of the workspace and below it."""
     files: list[FileText] = []
     unreadable: list[str] = []
     left = MOST_TEXT

@@ -8,11 +8,12 @@ anyway, or when it carries nothing to select by.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from planwright.domain.references import has_reference, step_references, strings
 from planwright.models.offline.clauses import QUOTED, Clause
-from planwright.models.offline.lexicon import COUNTS, KINDS, PATTERNS, ZONES
+from planwright.models.offline.lexicon import COUNTS, KINDS, KNOWN, PATTERNS, ZONES
 from planwright.models.offline.sequence import Step
 from planwright.models.offline.vocabulary import CARRY_NOTHING, NARROWING, VOCABULARY
 
@@ -31,11 +32,18 @@ _AS_IT_STANDS = (
 )  # arguments that are spelled like the request
 
 
-def unbound(clause: Clause, steps: Sequence[Step], touched: Iterable[str], bound: Iterable[str] = ()) -> str:
+def unbound(
+    clause: Clause,
+    steps: Sequence[Step],
+    touched: Iterable[str],
+    bound: Iterable[str] = (),
+    capabilities: Mapping[str, Step] = MappingProxyType({}),
+) -> str:
     """Find the first word of a clause that none of its steps binds; "" where all are bound.
 
     `touched` are the ids of the steps the clause speaks of, and `bound` are phrases of it that were read
-    into a value of another spelling.
+    into a value of another spelling. Of `capabilities` that the planner does not know itself, the words of
+    their declaration belong to what they do.
     """
     own = _with_sources(steps, touched)
     arguments = [_plain(value) for step in own for value in _texts(step)]
@@ -44,7 +52,7 @@ def unbound(clause: Clause, steps: Sequence[Step], touched: Iterable[str], bound
         if not any(quote in argument or argument in quote for argument in arguments if argument):
             return quote
     text = _without(QUOTED.sub(" ", clause.text), [*_literals(own), *bound, *_spelled(own)])
-    allowed = _vocabulary(own) | ({*clause.verb.split()} if clause.verb else set())
+    allowed = _vocabulary(own, capabilities) | ({*clause.verb.split()} if clause.verb else set())
     carried = {word for argument in arguments for word in (*_words(argument), *_PART.findall(argument))}
     numbers = {value for step in own for value in step["params"].values() if isinstance(value, int)}
     for word in _words(text):
@@ -101,9 +109,18 @@ def _without(text: str, phrases: Iterable[str]) -> str:
     return plain
 
 
-def _vocabulary(steps: Sequence[Step]) -> set[str]:
+def _vocabulary(steps: Sequence[Step], capabilities: Mapping[str, Step]) -> set[str]:
     names = {step["capability"] for step in steps}
-    return {word for name in names for word in VOCABULARY.get(name, ())}
+    known = {word for name in names for word in VOCABULARY.get(name, ())}
+    declared = (capabilities[name] for name in names - KNOWN if name in capabilities)
+    return known.union(*(_declared(card) for card in declared))
+
+
+def _declared(card: Step) -> set[str]:
+    """List the words of a declaration: of its name, arguments, tags and description."""
+    texts = (card["name"], *card["args"]["properties"], *card.get("tags", ()), card["description"])
+    words = {word for text in texts for word in _PART.findall(str(text).lower())}
+    return {str(card["name"]).lower()} | words | {f"{word}s" for word in words}
 
 
 def _plain(text: str) -> str:

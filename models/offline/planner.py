@@ -91,7 +91,7 @@ def _demand_all_bound(draft: Draft, part: Clause) -> None:
     """Refuse a clause of which a word would be dropped."""
     topic = draft.focus or draft.topic
     touched = draft.touched or ({topic.step: None} if topic else {})
-    if word := unbound(part, draft.steps, touched, draft.bound):
+    if word := unbound(part, draft.steps, touched, draft.bound, draft.capabilities):
         raise CannotPlan(f"I do not know what to do with {word!r} in {part.text!r}")
 
 

@@ -66,7 +66,7 @@ def test_the_rules_are_listed_with_what_they_reach(folder: Path, capsys: pytest.
     rules = [(rule["rule"], rule["decide"], rule["reaches"], rule["note"]) for rule in shown["rules"]]
     assert rules[:1] + rules[2:4] == [
         ("policy.toml:1", "deny", 1, ""),
-        ("policy.toml:12", "allow", 5, ""),
+        ("policy.toml:12", "allow", 6, ""),
         ("policy.toml:16", "ask", 1, "never decides: policy.toml:12 decides before it"),
     ]
     assert rules[1][2] > 1
