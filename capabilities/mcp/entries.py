@@ -168,7 +168,8 @@ def read_entries(workspace: Path) -> tuple[ConfiguredServer, ...]:
     try:
         content = json.loads(text, object_pairs_hook=_each_once)
     except json.JSONDecodeError as error:
-        raise UnreadableFile(f"{path}:{error.lineno}: {error.msg}", "mend the JSON of that line") from error
+        step = "mend the JSON of that line, then: planwright mcp ls"
+        raise UnreadableFile(f"{path}:{error.lineno}: {error.msg}", step) from error
     except _Twice as error:
         raise UnreadableFile(f"{path}: {error}", "keep one of them") from error
     except (RecursionError, ValueError) as error:

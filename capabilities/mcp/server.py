@@ -45,7 +45,7 @@ LONGEST_REST_S, FIRST_REST_S = 30.0, 0.25
 Message = SessionMessage | Exception
 """A message of a server, or why a part of its stream is none."""
 CONNECT_S, READ_S = 30, 300
-LOG_LINES, LONGEST_QUOTE, LONGEST = 5, 200, 1000
+LOG_LINES, LONGEST_QUOTE, LONGEST = 5, 120, 1000
 
 
 class LostAnswer(Exception):
