@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from planwright.capabilities.registry import Registry
@@ -27,6 +27,8 @@ class AvailableParts:
     """Names of those given in code, which no other process has, and of the model given in code."""
     prohibited: frozenset[str]
     """Names of capabilities that the settings leave out."""
+    registry: Registry
+    """What this process can call; it knows which MCP servers are not there."""
 
     async def begin(self, lease: Lease, parts: OwnParts) -> None:
         """Write down what a new run begins with."""
@@ -38,6 +40,9 @@ class AvailableParts:
             return
         missing = sorted(await parts.needed(run.run_id) - self.names - self.prohibited)
         if missing:
+            servers = {name: self.registry.absent_server(name) for name in missing}
+            if all(servers.values()):
+                raise servers_absent(run, servers, decided=decided)
             raise elsewhere(run, missing, decided=decided)
 
 
@@ -45,15 +50,29 @@ def available_parts(registry: Registry, own: Iterable[str], prohibited: Iterable
     """Gather what a process has."""
     own_names = frozenset(own)
     names = frozenset(capability.name for capability in registry) | own_names
-    return AvailableParts(names, own_names, frozenset(prohibited))
+    return AvailableParts(names, own_names, frozenset(prohibited), registry)
 
 
 def elsewhere(run: Run, missing: list[str], *, decided: bool) -> PartsElsewhere:
     """Say where a run goes on, and how it is ended where there is no such place any more."""
     names = ", ".join(missing)
-    state = "the decision is on record, and nothing was run" if decided else "nothing was run"
     return PartsElsewhere(
-        f"{state}: run {run.run_id} needs what this process does not have ({names})",
+        f"{_state(decided)}: run {run.run_id} needs what this process does not have ({names})",
         f"go on where that is: agent.invoke(None, config), with thread_id {run.thread_id}; "
         f"if it is gone for good: planwright cancel {run.thread_id}",
     )
+
+
+def servers_absent(run: Run, servers: Mapping[str, str], *, decided: bool) -> PartsElsewhere:
+    """Say which MCP servers a run waits for; `servers` are those of the capabilities it has to call."""
+    names = " and ".join(f"`{server}`" for server in sorted(set(servers.values())))
+    return PartsElsewhere(
+        f"{_state(decided)}: run {run.run_id} needs {', '.join(servers)} of the MCP server {names}, "
+        "which is not there",
+        f"see why: planwright mcp ls; then go on: planwright resume {run.thread_id}; "
+        f"or end it: planwright cancel {run.thread_id}",
+    )
+
+
+def _state(decided: bool) -> str:
+    return "the decision is on record, and nothing was run" if decided else "nothing was run"

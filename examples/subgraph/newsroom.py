@@ -50,9 +50,7 @@ def main() -> None:
         graph.add_edge("brief", "agent")
         graph.add_edge("agent", "print")
         graph.add_edge("print", END)
-        app = graph.compile(
-            checkpointer=InMemorySaver()
-        )  # the agent has a store of its own
+        app = graph.compile(checkpointer=InMemorySaver())  # the agent has a store of its own
 
         thread: RunnableConfig = {"configurable": {"thread_id": str(uuid.uuid4())}}
         out = app.invoke({"headline": "Frost in May"}, thread)

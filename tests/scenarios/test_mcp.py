@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from planwright.domain.errors import PartsElsewhere
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
@@ -251,6 +252,33 @@ def test_a_plan_that_names_a_tool_of_a_failed_server_is_told_which(
     assert {finding["message"] for finding in findings} == {message}
     assert message in out["answer"]
     scene.agents[0].close()
+
+
+def test_a_run_whose_server_has_failed_meanwhile_waits_for_it(
+    stage: Callable[[Path], Scene], tmp_path: Path, mcp_servers: McpServers
+) -> None:
+    scene = stage(tmp_path)
+    entry = mcp_servers.entry("time", "--local-timezone", "UTC")
+    mcp_servers.plug(tmp_path, {"watch": entry})
+    asks = {"approval": {"plan": "always"}}
+    plan = scene.plan(step("now", "watch.get_current_time", timezone="UTC"))
+    model = ScriptedModel(replies=[plan, "it is late"])
+    first = scene.agent(model=model, **asks)
+    scene.ask(first)
+    first.close()
+    (tmp_path / "planwright.toml").rename(tmp_path / "settings")
+    (tmp_path / ".mcp.json").rename(tmp_path / "servers")
+    (tmp_path / ".mcp.json").write_text('{"mcpServers": {"watch": {"comand": "x"}}}', "utf-8")
+    second = scene.agent(model=model, **asks)
+    with pytest.raises(PartsElsewhere, match=r"of the MCP server `watch`, which is not there") as waits:
+        scene.decide(second, "approve")
+    assert f"planwright resume {scene.thread}" in waits.value.next_step
+    second.close()
+    (tmp_path / "settings").rename(tmp_path / "planwright.toml")
+    (tmp_path / "servers").rename(tmp_path / ".mcp.json")
+    third = scene.agent(model=model, **asks)
+    assert scene.recover(third)["answer"] == "it is late"
+    third.close()
 
 
 def test_an_effect_whose_server_dies_is_in_doubt_and_put_before_a_person(desk: Desk) -> None:
