@@ -15,6 +15,7 @@ import pytest
 from tests.cli.desk import Desk, Outcome, environment
 from tests.forked import Forked
 from tests.patience import PATIENCE_S
+from tests.server.conftest import javascript as javascript
 from tests.wire.scripted_server import Reply, ScriptedServer
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
