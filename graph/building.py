@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
@@ -39,6 +40,8 @@ from planwright.security.redaction.known_secrets import redactor_of
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.settings import Settings, load
 from planwright.state.invocation import Clock, utc_now
+
+_LOG = logging.getLogger(__name__)
 
 
 class AgentOptions(TypedDict, total=False):
@@ -129,4 +132,12 @@ def open_agent(workspace: Path | str = ".", **options: Unpack[AgentOptions]) -> 
     except OSError as error:
         cause = f"{workspace} is no folder, and none can be made there: {error.strerror}"
         raise SetupError(cause, "name another folder") from error
-    return build_graph(load(workspace), **options)
+    agent = build_graph(load(workspace), **options)
+    log_problems(agent)
+    return agent
+
+
+def log_problems(agent: Agent) -> None:
+    """Log which MCP servers, or tools of them, are missing, for who has no terminal of ours."""
+    for problem in agent.servers.problems:
+        _LOG.warning("MCP: %s", agent.door.redactor.text(problem))

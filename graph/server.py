@@ -23,7 +23,7 @@ from planwright.checkpoints.private_files import private_folder, write_private
 from planwright.checkpoints.saver import Saver
 from planwright.domain.errors import RunError, SetupError
 from planwright.graph.agent import Agent
-from planwright.graph.building import build_graph
+from planwright.graph.building import build_graph, log_problems
 from planwright.graph.server_auth import build_auth, caller_in
 from planwright.graph.server_middleware import build_app
 from planwright.security.credentials import read_credentials
@@ -104,6 +104,7 @@ def _open(settings: Settings) -> Agent:
     private_folder(Path(SERVER_LISTS))
     _close_import_path(settings.workspace)
     agent = build_graph(settings)
+    log_problems(agent)
     _close_import_path(settings.workspace)  # again: the registry loads modules of capabilities from there
     agent.__class__ = ServedAgent
     return agent

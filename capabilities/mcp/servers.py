@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -60,6 +60,17 @@ class Servers:
     def capabilities(self) -> list[Capability]:
         """The tools of all servers that are ready."""
         return [tool for standing in self.standings for tool in standing.tools.values()]
+
+    @property
+    def problems(self) -> Iterator[str]:
+        """Why servers or tools that should be there are not, and what to do, one line each."""
+        if self.unreadable:
+            yield f"no server is there: {self.unreadable.cause}; {self.unreadable.next_step}"
+        for standing in self.standings:
+            if standing.absent:
+                yield f"{standing.problem}; {standing.next_step}"
+            for tool, why in standing.left_out.items():
+                yield f"{standing.name}: its tool {tool} is left out: {why}"
 
     def close(self) -> None:
         """End the processes and connections of the servers, and the thread they live on."""

@@ -22,7 +22,6 @@ from planwright.cli.session.editing import NOTHING_SAVED, Drafts, from_file
 from planwright.cli.session.event_lines import left_in_doubt
 from planwright.cli.session.terminal import RunWatch
 from planwright.cli.session.terminal import Terminal as Terminal
-from planwright.cli.views import mcp_views
 from planwright.cli.views import rendering as views
 from planwright.cli.views.memory_views import invitation, proposals
 from planwright.cli.views.printable import chop
@@ -168,7 +167,7 @@ def follow(
         context = _recalled(settings, thread, context, watch)
     agent, drafts = build_graph(settings), Drafts(settings)
     config: RunnableConfig = {"configurable": {"thread_id": thread}}
-    for line in mcp_views.absence_lines(agent.servers):
+    for line in agent.servers.problems:
         terminal.screen.print(views.label("mcp", line, "yellow"))
     ask = approver or (asker(drafts, watch) if terminal.interactive else None)
     edited, answered = edited_gate(entry), False

@@ -80,20 +80,9 @@ def take_trust_back(name: str, workspace: Path) -> int:
     return 0
 
 
-def absence_lines(servers: Servers) -> Iterator[str]:
-    """Say of each server that should be there why its tools are not, and what to do."""
-    if servers.unreadable:
-        yield f"no server is there: {servers.unreadable.cause}; {servers.unreadable.next_step}"
-    for standing in servers.standings:
-        if standing.absent:
-            yield f"{standing.problem}; {standing.next_step}"
-        for tool, why in standing.left_out.items():
-            yield f"{standing.name}: its tool {tool} is left out: {why}"
-
-
 def say_absent(servers: Servers) -> None:
     """Print on stderr which servers, or tools of them, are missing."""
-    for line in absence_lines(servers):
+    for line in servers.problems:
         views.console(stderr=True).print(views.label("mcp", line, "yellow"))
 
 

@@ -34,3 +34,10 @@ def test_a_file_is_no_workspace(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SetupError, match="file is no folder"):
         open_agent(tmp_path / "file")
+
+
+def test_a_server_that_is_missing_is_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / ".mcp.json").write_text('{"mcpServers": {"one": {"comand": "sh"}}}', "utf-8")
+    with open_agent(tmp_path):
+        (message,) = caplog.messages
+    assert "the MCP server `one` has no field `comand`; did you mean `command`?" in message
