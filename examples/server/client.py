@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from langgraph_sdk import get_sync_client
 
 GRAPH = "planwright"
-REQUEST = {"messages": [{"role": "user", "content": "Create a ticket to review the backups"}]}
+REQUEST: dict[str, Any] = {"messages": [{"role": "user", "content": "Create a ticket to review the backups"}]}
 
 
 def main() -> None:
@@ -24,14 +25,14 @@ def main() -> None:
             if chunk.event == "custom":
                 print("event:", chunk.data["type"])
 
-        out = dict(client.threads.get_state(thread))
-        while waiting := out["interrupts"]:
+        state: Any = client.threads.get_state(thread)
+        while waiting := state["interrupts"]:
             print(waiting[0]["value"]["action_requests"][0]["description"])
             yes = input("approve? [y/N] ").lower() == "y"
             decision = {"type": "approve" if yes else "reject"}
             client.runs.wait(thread, GRAPH, command={"resume": {"decisions": [decision]}})
-            out = dict(client.threads.get_state(thread))
-        print(f"{out['values']['status']}: {out['values']['answer']}")
+            state = client.threads.get_state(thread)
+        print(f"{state['values']['status']}: {state['values']['answer']}")
 
 
 if __name__ == "__main__":

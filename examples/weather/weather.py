@@ -57,7 +57,8 @@ async def current_weather(
 ) -> Weather:
     """Tell the current weather of a city."""
     latitude, longitude = COORDINATES[place]
-    query = {"latitude": latitude, "longitude": longitude, "current": "temperature_2m,wind_speed_10m"}
+    current = "temperature_2m,wind_speed_10m"
+    query: dict[str, str | float] = {"latitude": latitude, "longitude": longitude, "current": current}
     try:
         async with call.http() as client:
             reply = await client.get(f"{SERVICE}/v1/forecast", params=query)

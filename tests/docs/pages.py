@@ -1,4 +1,4 @@
-"""The README and the guides, and the blocks of code in them."""
+"""The pages that people read, and the blocks of code in them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs" / "guides").glob("*.md")))
+PAGES = (
+    *(ROOT / "README.md", ROOT / "CONTRIBUTING.md"),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "examples").rglob("README.md")),
+)
 
 
 class Block(NamedTuple):

@@ -1,4 +1,4 @@
-"""Every block of settings, rules, servers and code of README and guides is read as in a workspace."""
+"""Every block of settings, rules, servers and code of all pages is read as in a workspace."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from planwright.capabilities.builtin.chain import create_chain
 from planwright.capabilities.contract import check_arguments
 from planwright.capabilities.mcp.entries import read_entries
 from planwright.capabilities.policy.file import load_policy
+from planwright.domain.plan_reading import read_plan
 from planwright.settings.settings import load
 from tests.cli.desk import Desk
 from tests.docs.pages import PAGES, ROOT, Block, blocks
@@ -48,9 +49,11 @@ def test_rules_are_read(block: Block, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("block", blocks("json"), ids=place)
-def test_servers_and_chains_are_read(block: Block, tmp_path: Path) -> None:
+def test_plans_servers_and_chains_are_read(block: Block, tmp_path: Path) -> None:
     content = json.loads(block.text)
-    if "mcpServers" in content:
+    if "goal" in content:
+        assert len(read_plan(content).plan.steps) == len(content["steps"])
+    elif "mcpServers" in content:
         (tmp_path / ".mcp.json").write_text(block.text, "utf-8")
         assert [server.name for server in read_entries(tmp_path)] == [*content["mcpServers"]]
     else:
@@ -74,14 +77,14 @@ def test_every_block_of_python_is_tried() -> None:
 
 
 def test_every_block_has_a_language_that_is_tried() -> None:
-    assert {block.language for block in blocks()} == {"sh", "python", "toml", "json"}
+    drawn = {"mermaid"}  # the graph, in tests/docs/test_pictures.py
+    assert {block.language for block in blocks()} == {"sh", "python", "toml", "json"} | drawn
 
 
 def test_every_link_leads_to_a_file() -> None:
-    pages = [*PAGES, *sorted((ROOT / "docs").glob("*.md"))]
     broken = [
         f"{page.relative_to(ROOT)}: {target}"
-        for page in pages
+        for page in PAGES
         for target in LINK.findall(page.read_text("utf-8"))
         if not (page.parent / target).exists()
     ]

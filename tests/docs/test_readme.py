@@ -12,15 +12,15 @@ import pytest
 
 from planwright.graph import RunContext, open_agent
 from tests.conftest import McpServers
-from tests.docs.pages import block
+from tests.docs.pages import block, blocks
 from tests.patience import PATIENCE_S
 
 README = "README.md"
 MCP = "docs/guides/mcp.md"
 
 
-def test_the_python_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
-    code = block("python", README, "open_agent")
+@pytest.mark.parametrize("code", sorted({block.text for block in blocks("python", mark="open_agent")}))
+def test_the_python_of_the_pages_runs_as_it_stands(code: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,
