@@ -56,7 +56,7 @@ class SourceSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     mail: Path = Path("mail")
-    """Folder of the mails."""
+    """Maildir, mbox file, or folder of .eml and mbox files."""
     tickets: Path = Path("tickets.db")
     """Database of the tickets."""
     calendar: Path = Path("calendar")

@@ -56,6 +56,15 @@ def source(find: Callable[[SourceSettings], Path], *inner: str) -> NamesOfCall:
     return names
 
 
+def mails_of(args: Args, call: CallContext) -> list[str]:
+    """Name what a search of the mail reads: all of its place, but not the drafts."""
+    place = call.settings.workspace / call.settings.sources.mail
+    if not (place / "cur").is_dir():
+        return [place_of(place, call)]
+    files = sorted(entry.name for entry in place.iterdir() if not entry.name.startswith("."))
+    return [place_of(place / name, call) for name in dict.fromkeys(["cur", "new", *files])]
+
+
 def place_of(path: Path, call: CallContext) -> str:
     """Name a path as a file of the workspace, or as one that lies elsewhere."""
     real = Path(os.path.realpath(path))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rich.table import Table
 
+from planwright.capabilities.builtin.mail.stored import holds_mail, stored_mails
 from planwright.capabilities.mcp.servers import Servers, start_servers
 from planwright.capabilities.policy.decide import host_of, on_egress_list
 from planwright.capabilities.registry import Registry, load_registry
@@ -126,11 +127,17 @@ def _secrets(settings: Settings) -> str:
 def _mail(settings: Settings) -> str:
     """Count the mail that was read; a workspace need not have any, unless its settings say where."""
     folder = settings.workspace / settings.sources.mail
-    if (folder / "cur").is_dir():
-        return f"{sum(1 for _ in (folder / 'cur').iterdir())} messages read in {folder}"
+    if holds_mail(folder):
+        reasons = [
+            f"{mail.name}: {mail.unreadable}" if mail.unreadable else "" for mail in stored_mails(folder)
+        ]
+        bad = [reason for reason in reasons if reason]
+        also = f"; {len(bad)} cannot be read: {bad[0]}" if bad else ""
+        return f"{len(reasons) - len(bad)} messages in {folder}{also}"
+    kinds = "no maildir, no .eml and no mbox file"
     if "mail" in settings.sources.model_fields_set:
-        raise SetupError(f"there is no maildir at {folder}", "mend sources.mail")
-    return f"none: there is no maildir at {folder} (sources.mail)"
+        raise SetupError(f"there is no mail at {folder}: {kinds}", "mend sources.mail")
+    return f"none at {folder}: {kinds} (sources.mail)"
 
 
 def _channel(settings: Settings, name: str, url: str) -> str:

@@ -63,7 +63,9 @@ def draft(
     mail = build(Letter(to, cc, subject, text, attachments), call, _ON_DISK)
     folder = call.settings.workspace / call.settings.sources.mail
     if not folder.is_dir():
-        raise CapabilityRejected(f"there is no maildir at {folder}", "set sources.mail in planwright.toml")
+        raise CapabilityRejected(
+            f"there is no folder of mail at {folder}", "set sources.mail in planwright.toml"
+        )
     path = _keep(Jail(folder), call.idempotency_key[:32], mail.wire)
     return MailDraft(path=path, to=to, subject=subject, message_id=mail.message_id)
 

@@ -1,15 +1,15 @@
-"""Mail in a maildir (RFC 5322 messages, one a file)."""
+"""Mail of the user (RFC 5322 messages), searched by words and sender."""
 
 from __future__ import annotations
 
-import mailbox
 import re
 from datetime import datetime
 from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from planwright.capabilities.builtin.places import source
+from planwright.capabilities.builtin.mail.stored import StoredMail, stored_mails
+from planwright.capabilities.builtin.places import mails_of
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Guide
 from planwright.capabilities.declaration import capability
@@ -18,7 +18,6 @@ from planwright.domain.errors import CapabilityRejected
 from planwright.sandbox.sandbox import sandbox
 
 JOB = "planwright.capabilities.builtin.mail.mail_message"
-LARGEST = 1_000_000  # bytes of a message that are read: its text stands before what is attached
 _REPLY = re.compile(r"^\s*(re|fwd?|aw|wg)\s*:", re.IGNORECASE)
 
 
@@ -59,7 +58,7 @@ class Mails(BaseModel):
         40,
     ),
     timeout_s=30,
-    reads=source(lambda sources: sources.mail, "cur", "new"),
+    reads=mails_of,
 )
 def search(
     call: CallContext,
@@ -68,18 +67,15 @@ def search(
     limit: int = 10,
 ) -> Mails:
     """Search the user's mailbox by words and sender."""
-    folder = call.settings.workspace / call.settings.sources.mail
-    if not (folder / "cur").is_dir():
-        raise CapabilityRejected(f"there is no maildir at {folder}", "set sources.mail in planwright.toml")
-    box = mailbox.Maildir(folder, create=False)
     scored, unreadable = [], []
-    for key in box.keys():  # noqa: SIM118 - a Maildir is no dict
-        with box.get_file(key) as file:
-            data = bytes(file.read(LARGEST))
+    for stored in stored_mails(call.settings.workspace / call.settings.sources.mail):
+        if stored.unreadable:
+            unreadable.append(f"{stored.name}: {stored.unreadable}")
+            continue
         try:
-            mail, when = _read(key, data)
+            mail, when = _read(stored)
         except CapabilityRejected as error:
-            unreadable.append(f"{key}: {error.cause}")
+            unreadable.append(f"{stored.name}: {error.cause}")
             continue
         if sender and not words(sender) <= words(mail.sender):
             continue
@@ -101,7 +97,7 @@ def _score(mail: Mail, wanted: set[str]) -> float | None:
     return score - (2.5 if _REPLY.match(mail.subject) else 0)
 
 
-def _read(key: str, data: bytes) -> tuple[Mail, datetime]:
+def _read(stored: StoredMail) -> tuple[Mail, datetime]:
     """Read one message. Raises CapabilityRejected for one that takes too much to read."""
-    fields, when = sandbox().run(f"{JOB}:fields", data)
-    return Mail(**{**fields, "id": fields["id"] or key}), when
+    fields, when = sandbox().run(f"{JOB}:fields", stored.data)
+    return Mail(**{**fields, "id": fields["id"] or stored.name}), when

@@ -99,7 +99,7 @@ def test_html_mail_is_read_as_text(demo: CallContext) -> None:
 
 
 def test_a_workspace_without_mail_says_so(make_world: Any) -> None:
-    with pytest.raises(CapabilityRejected, match="there is no maildir") as refused:
+    with pytest.raises(CapabilityRejected, match="there is no mail at") as refused:
         find(make_world(), query="x")
     assert "sources.mail" in refused.value.next_step
 

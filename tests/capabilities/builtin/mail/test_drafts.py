@@ -68,7 +68,7 @@ def test_a_draft_is_not_found_among_the_mail(demo: CallContext) -> None:
 
 
 def test_without_a_mailbox_there_are_no_drafts(make_world: MakeWorld) -> None:
-    with pytest.raises(CapabilityRejected, match="there is no maildir"):
+    with pytest.raises(CapabilityRejected, match="there is no folder of mail"):
         draft(make_world())
 
 
