@@ -76,7 +76,7 @@ def _files(place: Path) -> Iterator[Path]:
 
 
 def _is_mbox(path: Path) -> bool:
-    """Say whether a file is an mbox: by its ending, or by its beginning where it has none, as mail programs do."""
+    """Say whether a file is an mbox: by its ending, or where it has none by its beginning."""
     if path.suffix.lower() in (".mbox", ".mbx"):
         return True
     if path.suffix:
