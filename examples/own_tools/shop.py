@@ -1,6 +1,6 @@
 """LangChain tools and a chat model of one's own, behind Planwright's gates and ledger.
 
-python shop.py "Order 3 bags of coffee if we have less than 5"
+python shop.py "Order 3 bags of coffee if there are less than 5 in stock"
 """
 
 from __future__ import annotations

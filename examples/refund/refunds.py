@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from datetime import date
 from decimal import Decimal
+from typing import Literal, get_args
 
 import httpx
 from pydantic import BaseModel
@@ -14,7 +14,8 @@ from planwright.capabilities import CallContext, capability
 from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable
 
 PAYMENTS = os.environ.get("PAYMENTS", "127.0.0.1:8765")
-DAYS = 400
+MOST = Decimal("5000")
+Reason = Literal["arrived broken", "never arrived", "wrong article"]
 TRANSIENT = (408, 425, 429)
 
 
@@ -24,15 +25,13 @@ class Order(BaseModel):
     order_id: str
     customer: str
     amount: Decimal
-    paid_on: date
     condition: str
 
 
 class Verdict(BaseModel):
     """What the rules of refunds say."""
 
-    allowed: bool
-    reason: str
+    reason: Reason
 
 
 class Refund(BaseModel):
@@ -53,12 +52,15 @@ def lookup(order_id: str, call: CallContext) -> Order:
 
 
 @capability("refunds.check", mode="read_only", trusted_result=True, tags=("policy", "rule", "refund"))
-def check(paid_on: date, call: CallContext) -> Verdict:
+def check(amount: Decimal, condition: str) -> Verdict:
     """Check the rules of refunds. Fails where they forbid the refund."""
-    days = (call.now().date() - paid_on).days
-    if days > DAYS:
-        raise CapabilityRejected(f"it was paid {days} days ago; refunds end after {DAYS}")
-    return Verdict(allowed=True, reason=f"paid {days} days ago, within {DAYS}")
+    if condition not in get_args(Reason):
+        raise CapabilityRejected(
+            f"{condition!r} is no reason for a refund", f"reasons: {', '.join(get_args(Reason))}"
+        )
+    if amount > MOST:
+        raise CapabilityRejected(f"refunds end at {MOST}", "ask the shop's owner")
+    return Verdict.model_validate({"reason": condition})
 
 
 @capability(
@@ -68,8 +70,8 @@ def check(paid_on: date, call: CallContext) -> Verdict:
     destinations=("order_id",),
     tags=("refund", "payment", "money"),
 )
-async def issue_refund(order_id: str, amount: Decimal, call: CallContext) -> Refund:
-    """Pay the money of an order back to its customer."""
+async def issue_refund(order_id: str, amount: Decimal, reason: Reason, call: CallContext) -> Refund:
+    """Pay the money of an order back to its customer; `reason` is the one that refunds.check returned."""
     body = {"order_id": order_id, "amount": str(amount)}
     try:
         async with call.http() as client:

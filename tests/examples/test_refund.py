@@ -31,13 +31,16 @@ def plan(order: str, amount: str = "{{steps.s1.output.amount}}") -> str:
                 {
                     "id": "s2",
                     "capability": "refunds.check",
-                    "params": {"paid_on": "{{steps.s1.output.paid_on}}"},
+                    "params": {
+                        "amount": "{{steps.s1.output.amount}}",
+                        "condition": "{{steps.s1.output.condition}}",
+                    },
                 },
                 {
                     "id": "s3",
                     "capability": "payments.issue_refund",
                     "depends_on": ["s2"],
-                    "params": {"order_id": order, "amount": amount},
+                    "params": {"order_id": order, "amount": amount, "reason": "{{steps.s2.output.reason}}"},
                     "approval_mode": "destructive",
                     "requires": ["GATE_FINANCE_APPROVAL"],
                 },
@@ -100,6 +103,18 @@ def test_a_refusal_of_the_service_is_put_before_a_person_who_asks_for_less(
     assert done.code == 0, done.printed
     assert shop.rows("payments.db", PAID) == [("ord_882", "900.00")]
     assert shop.rows("payments.db", "SELECT status FROM requests") == [(402,), (200,)]
+
+
+def test_an_order_that_the_rules_forbid_is_not_paid(example: Copy, model: Serve) -> None:
+    shop, served = example("refund"), model(says(plan("ord_700")), says(json.dumps({"cannot": "no reason"})))
+    with payments(shop) as address:
+        env = {**served.env, "PAYMENTS": address}
+        assert shop.desk.run("run", "Refund order ord_700", env=env).code == 3
+        done = shop.desk.run("approve", env=env)
+    assert done.code != 0
+    assert "'changed her mind' is no reason for a refund" in done.printed
+    assert shop.desk.rows("SELECT count(*) FROM gates WHERE kind = 'step'") == [(0,)]
+    assert shop.rows("payments.db", "SELECT * FROM requests") == []
 
 
 def test_a_process_that_is_killed_between_payment_and_answer_pays_once(example: Copy, model: Serve) -> None:

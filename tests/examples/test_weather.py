@@ -74,3 +74,12 @@ def test_an_unknown_place_is_refused_before_the_call(example: Callable[[str], Ex
     done = example("weather").desk.run("call", "current_weather", "--place=Atlantis")
     assert done.code == 2, done.printed
     assert "current_weather: place: " in done.stderr
+
+
+def test_a_person_is_asked_about_a_host_that_is_not_listed(example: Callable[[str], Example]) -> None:
+    weather = example("weather")
+    settings = (weather.folder / "planwright.toml").read_text("utf-8")
+    weather.desk.settings(settings.replace('"api.open-meteo.com", ', ""))
+    done = weather.desk.run("call", "current_weather", "--place=Nairobi")
+    assert done.code == 3, done.printed
+    assert "current_weather · network · Low risk · own gate" in done.stderr
