@@ -8,6 +8,7 @@ from planwright.domain.results import spelled_end
 from planwright.models.offline.lexicon import COUNTS
 
 _LIMIT = 12
+_LONGEST = 1_500  # characters of the one message that was found
 _TELLING = ("amount", "path", "to", "subject", "url", "start", "text")
 _PAST = {
     **{"add": "added", "append": "appended", "change": "changed", "close": "closed", "copy": "copied"},
@@ -74,6 +75,8 @@ def _tell_list(title: str, items: list[Any], count: int) -> str:
     if not items:
         return f"{title}: nothing found."
     rows = [f"  - {_row(item)}" for item in items[:_LIMIT]]
+    if len(items) == 1 and isinstance(items[0], dict) and items[0].keys() >= {"subject", "sender", "text"}:
+        rows += [f"    {line}" for line in _beginning(str(items[0]["text"])).splitlines()]
     more = count - len(rows)
     tail = [f"  … and {more} more"] if more > 0 else []
     word = next(
@@ -81,6 +84,11 @@ def _tell_list(title: str, items: list[Any], count: int) -> str:
         None,
     )
     return "\n".join([f"{title}: {word or count} found.", *rows, *tail])
+
+
+def _beginning(text: str) -> str:
+    """Cut a long text, and say so."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()} … (cut: {len(text):,} characters)"
 
 
 def _row(item: Any) -> str:

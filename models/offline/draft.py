@@ -163,7 +163,8 @@ def search_mail(draft: Draft, text: str) -> StepSource:
     limit = slots.count(text, "(?:e-?mails?|messages|mails)")
     every = limit is None and ALL.search(text) is not None
     phrase = " ".join(filter(None, (words, f"from {who}" if who else None)))
-    title = f"Search the mail for {phrase}" if phrase else "Look through the mailbox"
+    sought = " ".join(filter(None, (f"for {words}" if words else None, f"from {who}" if who else None)))
+    title = f"Search the mail {sought}" if sought else "Look through the mailbox"
     step = draft.add("mail.search", title, query=words, sender=who, limit=MOST_MAILS if every else limit)
     several = every or (limit or 1) > 1
     return draft.set_topic(step, "messages" if several else "messages.0.text", phrase or "mail")

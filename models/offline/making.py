@@ -47,7 +47,7 @@ _ELSEWHERE = re.compile(
     re.IGNORECASE,
 )
 _LATER = re.compile(
-    r"\b(?:every (?:day|week|month|morning|evening|hour|weekday|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|daily|weekly|hourly"
+    r"\b(?:every (?:day|week|month|morning|evening|hour|weekday|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|(?:daily|weekly|hourly)(?!\.\w| (?:report|summary|digest|update|review|overview|status|list))"
     r"|(?:at|by) \d{1,2}(?::\d\d)?\s*(?:am|pm|o['’]clock)?$|tomorrow(?:,? (?:at )?\w+)*$|tonight$|in (?:\d+|an?|ten|five) (?:minutes?|hours?|days?)$"
     r"|next (?:week|month|monday|tuesday|wednesday|thursday|friday)$)",
     re.IGNORECASE,
@@ -55,6 +55,11 @@ _LATER = re.compile(
 _PRIVATE = re.compile(r"\b(?:dm|direct message|private(?:ly)?|in person)\b", re.IGNORECASE)
 
 
+_REPORT = re.compile(
+    r"(?:a |an |the |my |our )?(?:\w+ )?(?:report|digest|overview|list|listing)\s+(?:of|about|on|from|over)\s+(?:the |all |my |our )*(?P<subject>.+)$",
+    re.IGNORECASE,
+)
+_SEVERAL_MAILS = re.compile(r"\b(?:e-?mails|mails|messages)\b", re.IGNORECASE)
 _DATA = re.compile(
     r"(?:with )?(?:the |a |an )?(?:names?|list|numbers?|count|overview|table|details|titles?|addresses|dates?|amounts?)\b.*\b(?:of|for)\b",
     re.IGNORECASE,
@@ -77,12 +82,16 @@ def content(draft: Draft, clause: Clause, text: str) -> str:
         return draft.last_text
     if draft.focus and (not text or is_reference(text)):
         return draft.focus.reference
+    if report := _REPORT.match(text):
+        text = f"the {report['subject']}"
     named = re.match(r"(?:the|all|my|our|any|every)\b.*\b(?:tickets|in [\w/.-]+\.\w+)", text)
     if (named or not is_sentence(text)) and (parts := _parts(draft, text)):
         return " ".join(parts)
+    if re.match(r"an?\b", text, re.IGNORECASE) and not is_sentence(text):
+        raise CannotPlan(f"I write no texts of my own: put in quotation marks what {text!r} is")
     if not text or is_reference(text):
         raise NeedsAnswer(f"What should I {clause.verb or 'do'}?")
-    if _DATA.match(text):
+    if _DATA.match(text) and not is_sentence(text):
         raise CannotPlan(f"I do not know where {text!r} stands")
     if re.match(r"(?:the|my|our|its|their)\b", text, re.IGNORECASE) and not is_sentence(text):
         raise NeedsAnswer(f"What do you mean by {text!r}?")
@@ -111,6 +120,8 @@ def _parts(draft: Draft, text: str) -> list[str]:
         return [extracted(draft, name, source).reference for name in wanted]
     if slots.FILE.search(text) or mentions_mail(text) or re.search(r"\btickets\b", text, re.IGNORECASE):
         text_source = source_of(draft, text)
+        if text_source and text_source.path == "messages.0.text" and _SEVERAL_MAILS.search(text):
+            text_source = StepSource(text_source.step, "messages", text_source.label)
         return [text_source.reference] if text_source else []
     if draft.focus and re.match(r"(?:the|its|their|that|this|those)\b", text, re.IGNORECASE):
         return [draft.focus.reference]

@@ -24,7 +24,7 @@ _SUMMARY = re.compile(
     r"\b(?:(?:a|an|the|its|their|this|that|your)\s+)*(?:[\w-]+\s+){0,2}?(summary|gist|recap)\b", re.IGNORECASE
 )
 _SENTENCE = re.compile(
-    r"\b(is|are|was|were|will|has|have|had|can|should|must|starts?|closes?|opens?|moved?|needs?|works?|goes|went|comes"
+    r"\b(is|are|was|were|will|has|have|had|can|should|must|starts?|closes?|opens|open (?=at|on|in|until|from|again)|moved?|needs?|works?|goes|went|comes"
     r"|prefers?|ends?|takes?|likes?|lives?|runs?|wants?|does|do|gets?|sits?|owns?|uses?|expires?|begins?|(?:it|that|there|he|she|who)['’]s|['’]re"
     r"|meets?|arrives?|leaves?|changed|won|lost|signed|shipped|passed|finished|joined)\b",
     re.IGNORECASE,

@@ -15,11 +15,23 @@ from planwright.models.offline.draft import (
     source_of,
     summarized,
 )
-from planwright.models.offline.phrases import asks_for_summary, is_reference, kinds, refers_back
+from planwright.models.offline.phrases import (
+    asks_for_summary,
+    is_reference,
+    kinds,
+    mentions_mail,
+    refers_back,
+)
 
 _NO_FIELD = re.compile(
     r"\b(?:assigned to|assign (?:it )?to|due (?:on|by|next|this|in|tomorrow|today|\w+day|\d)|(?:high|low|top|medium|urgent) priority"
     r"|priority (?:high|low|urgent|medium|\d)|with (?:a )?(?:deadline|label|tag|due date)\b|tagged|labell?ed)\b",
+    re.IGNORECASE,
+)
+
+
+_TAIL = re.compile(
+    r"\s*,?\s*\b(?:with|including|containing|and include|using|from)\s+(?:the|its|a|that|an|it|them|this)\b.*$",
     re.IGNORECASE,
 )
 
@@ -31,7 +43,7 @@ def create_ticket(draft: Draft, text: str) -> None:
     spoken = re.sub(r"\"[^\"]*\"|“[^”]*”", '""', after)
     amount = slots.money(spoken)
     if amount is None and re.search(r"\b(amount|total|sum|price|figure)\b", spoken, re.IGNORECASE):
-        source = source_of(draft, after)
+        source = source_of(draft, _TAIL.sub("", after) if mentions_mail(_TAIL.sub("", after)) else after)
         if source is None:
             raise NeedsAnswer("Which amount should the ticket name?")
         amount = extracted(draft, "amount", source).reference
@@ -84,8 +96,7 @@ def _title(after: str) -> str:
     if money:
         before = r"\s*,?\s*(?:\b(?:with|for|over|of|at)\s+)?(?:an? |the )?(?:amount\s*(?:of|is|:)?\s*)?"
         text = re.sub(rf"{before}{re.escape(money)}", "", text)
-    tail = r"\s*,?\s*\b(?:with|including|containing|and include|using|from)\s+(?:the|its|a|that|an|it|them|this)\b.*$"
-    text = re.sub(tail, "", text, flags=re.IGNORECASE)
+    text = _TAIL.sub("", text)
     text = re.sub(
         r"^(?:to|for|about|on|that|regarding|concerning|over|:)\s+",
         "",
