@@ -12,11 +12,17 @@ from planwright.models.offline.clauses import Clause, quoted
 from planwright.models.offline.days import named_days
 from planwright.models.offline.draft import Draft, NeedsAnswer, list_tickets, search_mail
 from planwright.models.offline.phrases import mentions_mail
+from planwright.models.offline.querying import query
 
 _CALENDAR = re.compile(r"\b(?:calendar|agenda|diary|meetings?|appointments?)\b", re.IGNORECASE)
 _LOOKS = re.compile(
-    r"^(?:what|which|show|list|do|have|is|are|any|check|get|give|when|how|look|see|tell|find"
+    r"^(?:whats?|which|show|list|do|have|is|are|any|check|get|give|when|how|look|see|tell|find"
     r"|(?:my |our |the |all )*(?:calendar|agenda|diary|meetings?|appointments?))\b",
+    re.IGNORECASE,
+)
+_PLANS = re.compile(
+    r"^(?:(?:do|have|did|will) (?:i|we) (?:have |got )?(?:anything|something|any plans|plans|an? (?:plan|date))\b"
+    r"|what(?:['’]?s| is| do (?:i|we) have)? (?:on|planned|scheduled|up|going on|happening)\b|is there anything\b|anything (?:on|planned)\b)",
     re.IGNORECASE,
 )
 _SUBJECT_OF_EVENT = re.compile(
@@ -24,7 +30,7 @@ _SUBJECT_OF_EVENT = re.compile(
 )
 _ADDRESS = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
 _DRAFT = re.compile(
-    r"^(?:draft|compose|write)\s+(?:an?|the)?\s*(?:\w+\s+)?(?:e-?mail|mail|reply)\b\s*(?P<rest>.*)$",
+    r"^(?:draft|compose|write|prepare|create|make)\s+(?:an?|the)?\s*(?:\w+\s+)?(?:e-?mail|mail|reply|draft)\b\s*(?P<rest>.*)$",
     re.IGNORECASE,
 )
 _SAYS = re.compile(
@@ -51,8 +57,10 @@ def arrange(draft: Draft, part: Clause) -> bool:
         return _forget(draft, match["what"])
     if match := _DRAFT.match(part.text):
         return _draft_mail(draft, match["rest"])
-    if part.action == "create" and (match := _DOCUMENT.match(part.rest)):
-        return _document(draft, match["form"].lower(), match["what"])
+    if part.action in ("create", None) and (match := _DOCUMENT.match(part.rest)):
+        return _document(draft, match["form"].lower(), match["what"], slots.file_path(part.rest))
+    if _PLANS.match(part.text) and named_days(part.text) and not slots.file_path(part.text):
+        return _calendar(draft, part.text)
     if _CALENDAR.search(part.text) and _LOOKS.match(part.text) and not slots.file_path(part.text):
         return _calendar(draft, part.text)
     return False
@@ -96,8 +104,7 @@ def _draft_mail(draft: Draft, rest: str) -> bool:
     return True
 
 
-def _document(draft: Draft, form: str, content: str) -> bool:
-    path = slots.file_path(content)
+def _document(draft: Draft, form: str, content: str, path: str | None) -> bool:
     plain = re.sub(r"\s*\b(?:as|to|in|into|called|named)\s+\S+$", "", content) if path else content
     if re.search(r"\btickets\b", plain, re.IGNORECASE):
         step, rows, name = list_tickets(draft, plain).step, "tickets", "tickets"
@@ -105,6 +112,8 @@ def _document(draft: Draft, form: str, content: str) -> bool:
         step, rows, name = search_mail(draft, plain).step, "messages", "mail"
     elif _CALENDAR.search(plain) and _calendar(draft, plain):
         step, rows, name = draft.steps[-1]["id"], "events", "calendar"
+    elif query(draft, Clause(plain, "", None, plain)):
+        step, rows, name = draft.steps[-1]["id"], "rows", "table"
     else:
         return False
     path = path or f"{name}.{_ENDINGS.get(form, 'md')}"

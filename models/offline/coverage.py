@@ -52,6 +52,7 @@ def unbound(
         if not any(quote in argument or argument in quote for argument in arguments if argument):
             return quote
     text = _without(QUOTED.sub(" ", clause.text), [*_literals(own), *bound, *_spelled(own)])
+    text = text.replace("most recent", "recent")
     allowed = _vocabulary(own, capabilities) | ({*clause.verb.split()} if clause.verb else set())
     carried = {word for argument in arguments for word in (*_words(argument), *_PART.findall(argument))}
     numbers = {value for step in own for value in step["params"].values() if isinstance(value, int)}

@@ -206,7 +206,7 @@ POLITE: tuple[str, ...] = (
 
 CORRECTABLE = frozenset(
     "ticket tickets email emails inbox invoice search create summarize summary remember channel folder files notes"
-    " extract amount current markdown memory write message latest closed check".split()
+    " extract amount current calendar meeting meetings appointment appointments agenda markdown memory write message latest closed check".split()
 )
 
 SELECTS = frozenset(

@@ -13,7 +13,7 @@ from planwright.models.offline.phrases import is_sentence
 _TEAM = r"(?:the |our )?(?:#?team|channel|everyone|colleagues|slack)(?:\s+(?:in|on)\s+(?:the )?(?:#?team|channel|slack))?(?:\s+channel)?"
 _END = r"(?=\s+and\s+(?:then\s+)?(?:put|post|send|save|write|create|open|add|log|tell|let)\s+[^.]*\b(?:team|channel|calendar|tickets?|[\w/-]+\.(?:md|txt|csv))\b|,?\s+(?:and also|and then also)\b|,\s+(?:and|then|but)\b|;|[.!?]\s|\s+(?:in|to|on)\s+(?:the |our )?(?:#?team|channel|slack)\b|[.!?]?$)"
 _AFTER_COLON = re.compile(
-    r"\b(?:tell|announce|post|send|share|remember|memorise|memorize|note|memory|mind|says?|saying|reads?|text|message"
+    r"\b(?:tell|announce|post|send|share|remember|memorise|memorize|note|memory|mind|says?|saying|reads?|text|message|e-?mail|mail"
     r"|ticket|team|channel|this|following)\b[^:.\n\"“]{0,40}:\s+(?P<words>[^\"“«`'].*?)(?=[.!?]\s+[A-Z]|[.!?]?$)",
     re.IGNORECASE,
 )

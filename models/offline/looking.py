@@ -26,7 +26,7 @@ from planwright.models.offline.phrases import (
 )
 
 ASKS_TIME = re.compile(
-    r"\b((?:what|the|current|local|exact) time\b(?! (?:of|for|i|we)\b)|time is it|time it is|time in\b|time (?:right )?now"
+    r"\b((?:what|the|current|local|exact) time\b(?! (?:of|for|i|we)\b)|time is it|time it is|time in\b|time (?:right )?now|how late is it"
     r"|what(?:['’]s| is)? (?:day|date)|(?:what )?day (?:is it|it is|of the week)|today['’]?s date|current date|date today"
     r"|the date(?: today)?$|weekday|date and time|time and date|day (?:is )?today|what is the date|date is it|the day today)",
     re.IGNORECASE,
@@ -43,7 +43,7 @@ _MENTION = re.compile(
     re.IGNORECASE,
 )
 _MAIL_QUESTION = re.compile(
-    r"\b(?:(?:sent?|written?|mailed|emailed|wrote) (?:me|us)|(?:send|write|mail|email) (?:me|us)|in my inbox)\b",
+    r"\bwhat (?!did |do |does |i |you |we )\w+ (?:wrote|sent|mailed|emailed)\b|\b(?:(?:sent?|written?|mailed|emailed|wrote) (?:me|us)|(?:send|write|mail|email) (?:me|us)|in my inbox)\b",
     re.IGNORECASE,
 )
 _LITERAL = re.compile(r"\b(?:this|following(?: text)?|text)\s*:\s*(.+)$", re.IGNORECASE | re.DOTALL)

@@ -37,7 +37,7 @@ _FRAGMENT = re.compile(
 )
 _ABOUT_ONESELF = re.compile(
     r"^(?:i(?:['’]m| am| was| have| had| just|['’]ve| got| came| feel| hope| think| guess| don['’]t)|we(?:['’]re| are| have|['’]ve| had)"
-    r"|it(?:['’]s| is| was)|today (?:is|was)|my (?:\w+ ){1,3}(?:is|are|was|has))\b",
+    r"|it(?:['’]s| is| was)|today (?:is|was)|my (?:\w+ ){1,3}(?:is|are|was|were|has|got|went|came|had))\b",
     re.IGNORECASE,
 )
 _WHAT_HAPPENED = re.compile(r"^(?:i|we) (?:asked|told) you to (?:remember|keep)", re.IGNORECASE)

@@ -16,7 +16,7 @@ from planwright.models.offline.slots import UntakenWords
 _STATE_IN = "status state type kind category stage phase".split()
 _ROLES = {
     "in|from|based in|located in|living in": "country city region location place town state area office".split(),
-    "of|for|by|about|called|named": "name title product item customer client company owner label subject author".split(),
+    "of|for|called|named": "name title product item customer client company owner label subject author".split(),
 }
 _COMPARED = {
     "above|over|greater than|more than|higher than|larger than|exceeding|>": ">",
@@ -46,7 +46,7 @@ def query(draft: Draft, part: Clause) -> bool:
     """Plan a clause about the rows of a table; say whether it is one, and understood to its last word."""
     for database, tables in draft.databases.items():
         for table in tables:
-            words, select = UntakenWords(part.rest if part.verb else part.text), Select(table, tables)
+            words, select = UntakenWords(part.rest if part.action else part.text), Select(table, tables)
             if words.take(r"how many|(?:the )?number of|count(?: of| up)?|amount of"):
                 select.call("COUNT", None)
             rows = words.find(rf"(?:(?P<state>[a-z][\w-]*) )?(?P<rows>{plural(table)})")
@@ -59,7 +59,7 @@ def query(draft: Draft, part: Clause) -> bool:
 
 def _plan(draft: Draft, part: Clause, words: UntakenWords, database: str, select: Select) -> bool:
     stem = re.escape(database.partition(".")[0])
-    words.take(rf"(?:in|of|from) (?:the )?(?:{re.escape(database)}|{stem}(?: database)?)")
+    words.take(rf"(?:in|of|from) (?:the |our |my )?(?:{re.escape(database)}|{stem}(?: database)?)")
     select.group = _column_after(words, select, r"by|per|for each|for every|grouped by")
     select.order = _order(words, select)
     _compare(words, select)
@@ -137,7 +137,9 @@ def _filter_by_columns(words: UntakenWords, select: Select) -> None:
 
 def _filter_by_role(words: UntakenWords, select: Select) -> None:
     """Filter by columns that only their role tells: `are open`, `in Spain`, `of Casa Verde`."""
-    state = words.find(r"(?:are|is|were|was) (?:still |currently |now )*(?P<state>[a-z]\w*)")
+    state = words.find(
+        r"(?:are|is|were|was|have been|has been|got) (?:still |currently |now |already )*(?P<state>[a-z]\w*)"
+    )
     if state and selects(state["state"]) and _in_state(select, state["state"]):
         words.take(re.escape(state[0]))
     for before, roles in _ROLES.items():

@@ -8,6 +8,7 @@ from planwright.models.offline import slots
 from planwright.models.offline.clauses import Clause, quoted
 from planwright.models.offline.draft import CannotPlan, Draft, NeedsAnswer
 from planwright.models.offline.making import content, refuse_schedule
+from planwright.models.offline.phrases import is_sentence
 
 _ADDRESS = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _MAILED = re.compile(
@@ -15,8 +16,8 @@ _MAILED = re.compile(
     re.IGNORECASE,
 )
 _SAYS = re.compile(
-    r"\b(?:saying(?: that)?|that says|which says|with the (?:text|message|body)|and (?:say|tell \w+|write)(?: that)?|to (?:say|tell \w+) that|that)\b[\s:]*(?P<words>.+)$"
-    r"|:\s*(?P<after>.+)$",
+    r"\b(?:saying(?: that)?|that says|which says|with the (?:text|message|body)|and (?:say|tell \w+|write)(?: that)?|to (?:say|tell \w+) that)\b[\s:]*(?P<words>.+)$"
+    r"|\bthat\s+(?P<that>.+)$|:\s*(?P<after>.+)$",
     re.IGNORECASE,
 )
 _SUBJECT = re.compile(
@@ -24,7 +25,7 @@ _SUBJECT = re.compile(
     re.IGNORECASE,
 )
 _ATTACHED = re.compile(
-    rf"\b(?:,?\s*(?:and\s+)?attach(?:ing)?|with)\s+(?:the (?:file )?)?({slots.FILE_NAME})(?:\s+(?:attached|as (?:an )?attachment))?",
+    rf"\b(?:,?\s*(?:and\s+)?attach(?:ing)?|with|the file)?\s*(?:the (?:file )?)?{slots.FILE_NAME}(?:\s+(?:attached|as (?:an )?attachment))?",
     re.IGNORECASE,
 )
 
@@ -58,18 +59,21 @@ def mail(draft: Draft, part: Clause) -> bool:
         return False
     rest = match["rest"]
     refuse_schedule(rest)
-    subject, attachments = _SUBJECT.search(rest), _ATTACHED.findall(rest)
+    subject = _SUBJECT.search(rest)
+    attachments = [file[1] for file in slots.FILE.finditer(rest)] if "attach" in rest.lower() else []
     if subject:
         rest = rest.replace(subject[0], " ")
     rest = _ATTACHED.sub(" ", rest) if attachments else rest
     says = _SAYS.search(_ADDRESS.sub(" ", rest))
+    if says and says["that"] and not is_sentence(says["that"]):
+        says = None
     quotes = [quote for quote in quoted(rest) if not _ADDRESS.fullmatch(quote)]
     left = re.sub(r"\b(?:to|and)\s*(?=,|$|\s{2,})", " ", _ADDRESS.sub(" ", rest)).strip(" ,")
     left = re.sub(r"^to\b\s*|\s*\bto$", "", left).strip(" ,")
     if quotes:
         text = quotes[-1]
     elif says:
-        text = (says["words"] or says["after"]).strip()
+        text = (says["words"] or says["that"] or says["after"]).strip()
     elif left:
         text = content(draft, Clause(left, part.verb, "send", left), left)
     else:

@@ -30,7 +30,8 @@ _NO_FOLDER = frozenset(
     "the my our this that it a workspace files file any all every there them which what".split()
 )
 _SENT_US = re.compile(
-    r"\b(?:did|has|have|had)\s+(?P<did>[A-Z][\w&.-]*(?:\s+[A-Z][\w&.-]*)*)\s+(?:ever |already |also )?"
+    r"\bwhat\s+(?!did\b|do\b|does\b|has\b|have\b|was\b|were\b|is\b|i\b|you\b|we\b)(?P<wrote>\w+)\s+(?:wrote|sent|mailed|emailed)\b"
+    r"|\b(?:did|has|have|had)\s+(?P<did>[A-Z][\w&.-]*(?:\s+[A-Z][\w&.-]*)*)\s+(?:ever |already |also )?"
     r"(?:send|sent|write|written|mail|mailed|email|emailed|get back|reply|replied|charge|charged|bill|billed|ask|asked)"
     r"|(?P<mailed>[A-Z][\w&.-]*(?:\s+[A-Z][\w&.-]*)*)\s+(?:sent|mailed|emailed|wrote|charged|billed)\b"
     r"|\b(?P<whose>[A-Z][\w&.-]*(?:\s+[A-Z][\w&.-]*)*)['’]s\s+(?:\w+\s+){0,2}?(?:e-?mails?|mails?|messages?|newsletters?|invoices?|reminders?)"
@@ -130,7 +131,7 @@ def zone(text: str) -> str | None:
 def count(text: str, noun: str) -> int | None:
     """Find how many of a thing are wanted: `three sentences`, `5 emails`, `top 5`."""
     number = r"(\d{1,3}|" + "|".join(COUNTS) + r")"
-    match = re.search(rf"\b{number}[\s-]+(?:\w+\s+)?{noun}", text, re.IGNORECASE) or re.search(
+    match = re.search(rf"\b{number}[\s-]+(?:\w+\s+){{0,2}}{noun}", text, re.IGNORECASE) or re.search(
         rf"\b(?:last|latest|top|first|newest)\s+{number}\b", text, re.IGNORECASE
     )
     if not match:

@@ -5,22 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
-_GREETING = re.compile(
-    r"(?:hi|hello|hey|hiya|howdy|good (?:morning|afternoon|evening|day)|greetings|yo|servus|moin)(?: (?:there|planwright|again|all|everyone|you))*",
-    re.IGNORECASE,
+_GREETINGS = frozenset(
+    "hi hello hey hiya howdy greetings yo servus moin morning afternoon evening day welcome".split()
+)
+_THANKS = frozenset(
+    "thanks thank thx cheers ta bye goodbye great perfect nice cool awesome brilliant excellent lovely wonderful helpful"
+    " useful appreciated sorry nevermind never mistake ok okay fine no".split()
 )
 _HOW_ARE_YOU = re.compile(
-    r"(?:so )?(?:how are you(?: doing| today| feeling)*|how(?:['’]s| is) it going|how do you do|what['’]?s up|are you (?:there|awake|ok|okay|alive|online|ready))",
+    r"\b(?:how (?:are|is|do) (?:you|things|everything|life|it)|how(?:['’]s| is) (?:it|everything|life|your)|what['’]?s up"
+    r"|are you (?:there|awake|ok|okay|alive|online|ready|well))\b",
     re.IGNORECASE,
 )
-_THANKS = re.compile(
-    r"(?:(?:many |ok |okay |great |perfect |cool )?(?:thanks|thank you|thx|cheers|ta)(?: (?:a lot|so much|very much|again|for (?:your|the) help|planwright|a bunch|mate))*"
-    r"|(?:that (?:was|is)|that['’]s|very|well|good|great|nice|perfect|excellent|awesome|brilliant|lovely|cool)(?: (?:great|good|perfect|all|helpful|nice|job|work|done|it|useful|really))*"
-    r"|bye|goodbye|good night|see you(?: later| tomorrow)?|ok|okay|never ?mind|no(?: that['’]s all)?)",
-    re.IGNORECASE,
+_PLEASANT = (
+    _GREETINGS
+    | _THANKS
+    | frozenset(
+        "a an all again and are as at be been best bit bunch buddy care day did do doing done everyone everything evening"
+        " feeling fine for friend going good had happy have help hope how i i'm in is it it's job just keep later life lot"
+        " luck many mate me mind much my nice night now of oh one planwright please pretty really regards right see so some"
+        " soon still such sure take team thank that that's the there things this to today tomorrow too up very was week"
+        " weekend well were what's with wish work world yes you you're your".split()
+    )
 )
 _ABILITIES = re.compile(
-    r"(?:(?:so |and )?what (?:all )?(?:can|could|do) (?:you|i|planwright)(?: actually| even| all)?(?: do| ask(?: you)?| help(?: me)? with| able to do| know| offer)?(?: for me| here| today| with (?:you|this)| exactly)*"
+    r"(?:(?:so |and )?what (?:(?:kind|sort|type)s? of (?:things|requests|tasks|work|stuff) )?(?:all )?(?:can|could|do) (?:you|i|planwright)(?: actually| even| all)?(?: do| ask(?: you)?| help(?: me)? with| able to do| know| offer)?(?: for| me| here| today| with (?:you|this)| exactly)*"
     r"|what (?:are|is) (?:you|your|planwright)(?: capabilities| skills| abilities| able to do| capable of| good (?:at|for))?|what (?:is|are) (?:your|the) (?:capabilities|skills|abilities|commands|features|tools|limits)"
     r"|who (?:are|is) (?:you|planwright|this|i talking to)|(?:can|could) you help(?: me)?|help(?: me)?|how (?:do|can|does) (?:i use )?(?:you|this|planwright)(?: work| help me| help)?"
     r"|what(?:['’]s| is) your name|are you (?:a |an )?(?:bot|robot|human|person|ai|real|llm|language model|machine)(?: or (?:a |an )?\w+)?|which (?:tools|capabilities) do you have|(?:introduce|tell me about) yourself)",
@@ -58,20 +67,27 @@ _DOMAIN_OF = {
 
 def reply_to(request: str) -> str | None:
     """Answer what asks for nothing to be done; None for everything else."""
-    parts = [part.strip(" ,") for part in re.split(r"[.!?;]+|,\s", request) if part.strip(" ,")]
-    answers: list[str] = []
-    for part in parts:
-        if _GREETING.fullmatch(part):
-            answers.append("Hello.")
-        elif _HOW_ARE_YOU.fullmatch(part):
-            answers.append("I am ready.")
-        elif _ABILITIES.fullmatch(part):
-            answers.append(ABILITIES)
-        elif _THANKS.fullmatch(part):
-            answers.append("You are welcome.")
-        else:
-            return None
+    parts = [part.strip(" ,-") for part in re.split(r"[.!?;]+", request) if part.strip(" ,-")]
+    answers = [_reply(part) for part in parts]
+    if not all(answers):
+        return None
     return " ".join(dict.fromkeys(answers)) or None
+
+
+def _reply(part: str) -> str:
+    """Answer one sentence; "" where it is no talk."""
+    if _ABILITIES.fullmatch(
+        re.sub(r"^(?:(?:hi|hello|hey|so|and|ok|okay|well),? )+", "", part, flags=re.IGNORECASE)
+    ):
+        return ABILITIES
+    words = re.findall(r"[a-z']+", part.lower().replace("’", "'"))
+    if not words or not _PLEASANT.issuperset(words):
+        return ""
+    if _HOW_ARE_YOU.search(part):
+        return "I am ready."
+    if words[0] in _GREETINGS or (words[0] in ("good", "happy") and words[1:2] and words[1] in _GREETINGS):
+        return "Hello."
+    return "You are welcome." if _THANKS.intersection(words) or words[:1] == ["that's"] else ""
 
 
 ABILITIES = (

@@ -14,7 +14,7 @@ CARRY_NOTHING = frozenset(
     " including discuss discusses talk talks talking say says saying said refer refers hold holds word words phrase"
     " called named titled entitled i'm i've i'd i'll we're we've it's that's what's who's there's let's you've you're"
     " where's when's s t re ve d ll m up-to-date first finally lastly next afterwards once done text line lines followed"
-    " own available existing used appear appears anywhere already again given whatever showing reading looking checking"
+    " found own available existing used appear appears anywhere already again given whatever showing reading looking checking"
     " whats wheres matches match listing list figure value answer id number address ask asked down sitting lying"
     " come comes came up turn turns result results output outcome back together"
     " which's details information info overview".split()
@@ -51,10 +51,10 @@ VOCABULARY: dict[str, frozenset[str]] = {
         "tickets.list": _TICKET,
         "files.list": f"{_FILE} folder directory inside under within",
         "files.read": _FILE,
-        "files.read_all": f"{_FILE} folder directory",
+        "files.read_all": f"{_FILE} folder directory under below within",
         "files.search": f"{_FILE} occurrences occurrence occur folder directory inside across throughout within",
         "calendar.list": "calendar agenda diary meeting meetings appointment appointments event events scheduled"
-        " coming schedule planned",
+        " coming schedule planned plans anything up",
         "memory.search": "memory memories remember remembered told tell know known asked recall noted still",
         "memory.write": "memory remember note mind down forget keep fact later tag tagged tags",
         "memory.forget": "memory forget remembered told",
@@ -68,6 +68,6 @@ VOCABULARY: dict[str, frozenset[str]] = {
         "documents.create": "csv spreadsheet html page table document markdown new file listing",
         "mail.draft": "mail email e-mail draft subject reply message body",
         "mail.send": "mail email e-mail subject message body send attach attached attaching attachment file to",
-        "http.request": "url page website site http https web address endpoint api request answer response",
+        "http.request": "url page website site http https web address endpoint api request answer response return returns give gives",
     }.items()
 }

@@ -66,6 +66,10 @@ class Typist:
         """Press Ctrl-C."""
         self._process.send(signal.SIGINT)
 
+    def kill(self) -> None:
+        """Kill it, as a machine without power does."""
+        self._process.send(signal.SIGKILL)
+
     def finish(self) -> tuple[int, str]:
         """Wait for the end. Returns the exit code and what went to a redirected stdout."""
         deadline = time.monotonic() + PATIENCE_S

@@ -96,9 +96,9 @@ def _mbox(path: Path, name: str) -> Iterator[StoredMail]:
         box = mailbox.mbox(path, create=False)
         try:
             keys = list(box.keys())
-            for number in keys:
-                with box.get_file(number) as file:
-                    yield StoredMail(f"{name}#{number + 1}", bytes(file.read(LARGEST)))
+            for number, key in enumerate(keys, 1):
+                with box.get_file(key) as file:
+                    yield StoredMail(f"{name}#{number}", bytes(file.read(LARGEST)))
             if not keys and path.stat().st_size:
                 yield StoredMail(name, unreadable="it is no mbox: it does not begin with a line From")
         finally:
