@@ -10,13 +10,14 @@ import os
 import stat
 from pathlib import Path
 
+from planwright.capabilities.builtin import csv_tables
 from planwright.capabilities.call_context import CallContext
 from planwright.domain.errors import CapabilityError, CapabilityForbidden, CapabilityRejected, OverLimit
 from planwright.sandbox.sandbox import sandbox
 
 LOCK_S = 5.0
 JOBS = "planwright.capabilities.builtin.statements"
-ENDINGS = (".db", ".sqlite", ".sqlite3")
+ENDINGS = (".db", ".sqlite", ".sqlite3", *csv_tables.ENDINGS)
 MOST_DATABASES, MOST_TABLES = 10, 40  # and as many columns of a table
 Tables = dict[str, list[str]]
 

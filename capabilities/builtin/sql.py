@@ -23,7 +23,7 @@ Parameters = Annotated[
     Field(description="values for ? or :name; never write them into the statement", max_length=200),
 ]
 Database = Annotated[
-    str, Field(description="a file directly in the workspace, or a name under sources.databases")
+    str, Field(description="a file directly in the workspace, also a .csv, or a name under sources.databases")
 ]
 Statement = Annotated[str, Field(description="one SQL statement", min_length=1, max_length=100_000)]
 
@@ -65,7 +65,8 @@ def _check_database(args: Mapping[str, JsonValue], call: CallContext) -> None:
     effect="pure",
     tags=("sql", "query", "select", "database", "sqlite"),
     guide=Guide(
-        "Reads rows of an SQLite database by one SELECT. Its tables are in sqlite_master.",
+        "Reads rows of an SQLite database by one SELECT; its tables are in sqlite_master. A CSV file is a"
+        " database of one table, named like the file without its ending.",
         ("Query tickets.db: SELECT title FROM tickets",),
         55,
     ),

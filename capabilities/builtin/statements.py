@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
+from planwright.capabilities.builtin.csv_tables import is_csv, load
 from planwright.domain.errors import (
     CapabilityForbidden,
     CapabilityRejected,
@@ -137,9 +138,12 @@ def _opened(
     path: str, name: str, lock_s: float, *, write: bool = False
 ) -> Iterator[tuple[sqlite3.Connection, StatementWatch]]:
     """Open a database under watch. Raises what the gateway understands for all that goes wrong in it."""
+    table = is_csv(path)
+    if table and write:
+        raise CapabilityRejected(f"{name} is read, not changed, by SQL", "documents.create writes a CSV file")
     try:
         database = sqlite3.connect(
-            f"file:{quote(path)}?mode={'rw' if write else 'ro'}",
+            ":memory:" if table else f"file:{quote(path)}?mode={'rw' if write else 'ro'}",
             uri=True,
             isolation_level=None,
             timeout=lock_s,
@@ -149,7 +153,9 @@ def _opened(
         raise CapabilityRejected(f"cannot open {name}: {error}") from error
     watch = None
     try:
-        _harden(database, Path(path))
+        if table:
+            load(database, Path(path))
+        _harden(database, Path(path), in_memory=table)
         watch = StatementWatch(database, _WRITING if write else _READING)
         yield database, watch
     except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError) as error:
@@ -201,12 +207,12 @@ def _json(value: Scalar | bytes) -> Scalar:
     return value
 
 
-def _harden(database: sqlite3.Connection, path: Path) -> None:
+def _harden(database: sqlite3.Connection, path: Path, *, in_memory: bool) -> None:
     """Close every way out of a database that SQLite has, and see that it opened the file that was meant."""
     for limit, value in _LIMITS.items():
         database.setlimit(limit, value)
     opened_path = database.execute("PRAGMA database_list").fetchone()[2]
-    if os.path.normpath(opened_path) != str(path):
+    if not in_memory and os.path.normpath(opened_path) != str(path):
         raise CapabilityForbidden(f"{path.name} turned into a link while it was opened")
     for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0", "temp_store=MEMORY"):
         database.execute(f"PRAGMA {pragma}").close()

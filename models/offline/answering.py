@@ -8,7 +8,7 @@ from planwright.domain.results import spelled_end
 from planwright.models.offline.lexicon import COUNTS
 
 _LIMIT = 12
-_LONGEST = 1_500  # characters of the one message that was found
+_SHOWN_WHOLE, _LONGEST = 3, 1_500  # mails that are shown with their text, and characters of one
 _TELLING = ("amount", "path", "to", "subject", "url", "start", "text")
 _PAST = {
     **{"add": "added", "append": "appended", "change": "changed", "close": "closed", "copy": "copied"},
@@ -75,8 +75,12 @@ def _tell_list(title: str, items: list[Any], count: int) -> str:
     if not items:
         return f"{title}: nothing found."
     rows = [f"  - {_row(item)}" for item in items[:_LIMIT]]
-    if len(items) == 1 and isinstance(items[0], dict) and items[0].keys() >= {"subject", "sender", "text"}:
-        rows += [f"    {line}" for line in _beginning(str(items[0]["text"])).splitlines()]
+    if len(items) <= _SHOWN_WHOLE and all(_is_mail(item) for item in items):
+        rows = [
+            part
+            for row, item in zip(rows, items, strict=True)
+            for part in (row, *_indented(str(item["text"])))
+        ]
     more = count - len(rows)
     tail = [f"  … and {more} more"] if more > 0 else []
     word = next(
@@ -86,9 +90,14 @@ def _tell_list(title: str, items: list[Any], count: int) -> str:
     return "\n".join([f"{title}: {word or count} found.", *rows, *tail])
 
 
-def _beginning(text: str) -> str:
-    """Cut a long text, and say so."""
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()} … (cut: {len(text):,} characters)"
+def _is_mail(item: Any) -> bool:
+    return isinstance(item, dict) and item.keys() >= {"subject", "sender", "text"}
+
+
+def _indented(text: str) -> list[str]:
+    """Split a text into indented rows; a long one is cut, and says so."""
+    cut = text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()} … (cut: {len(text):,} characters)"
+    return [f"    {row}" for row in cut.splitlines() if row.strip()]
 
 
 def _row(item: Any) -> str:

@@ -39,6 +39,7 @@ _SAYS = re.compile(
 _SUBJECT = re.compile(
     r"\b(?:about|regarding|with the subject|subject)\b\s*:?\s*(?P<words>.+)$", re.IGNORECASE
 )
+_QUOTED_SUBJECT = re.compile(r"\bsubject\b\s*:?\s*[\"“'](?P<words>[^\"”']+)[\"”']", re.IGNORECASE)
 _FORGET = re.compile(
     r"^(?:please )?forget\s+(?:that|about|what (?:i|we) (?:told|said to|asked) you (?:about|on)|the fact that)\s+(?P<what>.+)$",
     re.IGNORECASE,
@@ -98,7 +99,7 @@ def _draft_mail(draft: Draft, rest: str) -> bool:
         raise NeedsAnswer("To which address is the mail?")
     if words is None:
         raise NeedsAnswer("What should the mail say?")
-    subject = _SUBJECT.search(head)
+    subject = _QUOTED_SUBJECT.search(head) or _SUBJECT.search(head)
     title = subject["words"].strip(" ,:.") if subject else words.split("\n")[0][:60]
     draft.add("mail.draft", f"Draft a mail to {', '.join(to)}", to=to, subject=title.strip('"“”'), text=words)
     return True

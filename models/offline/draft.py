@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from planwright.models.offline import slots
+from planwright.models.offline.lexicon import COUNTS
 from planwright.models.offline.phrases import kind, mentions_mail
 from planwright.models.offline.sequence import Step
 
@@ -159,8 +160,9 @@ def search_mail(draft: Draft, text: str) -> StepSource:
     who = slots.sender(text)
     if who and re.search(rf"{re.escape(who)}\s+(?:and|or)\s+(?:from\s+)?[A-Z]", text):
         raise CannotPlan(f"I search for the mails of one sender, and {text!r} names several")
-    words = slots.search_words(text, drop=(who or "",)) or None
     limit = slots.count(text, "(?:e-?mails?|messages|mails)")
+    counted = [name for name, number in COUNTS.items() if number == limit] + [str(limit)]
+    words = slots.search_words(text, drop=(who or "", *(counted if limit else ()))) or None
     every = limit is None and ALL.search(text) is not None
     phrase = " ".join(filter(None, (words, f"from {who}" if who else None)))
     sought = " ".join(filter(None, (f"for {words}" if words else None, f"from {who}" if who else None)))
@@ -239,6 +241,10 @@ def extracted(draft: Draft, kind_: str, source: StepSource) -> StepSource:
 def summarized(draft: Draft, text: str, source: StepSource) -> StepSource:
     """Add a summary of a text, once."""
     if draft.summary is None:
+        searched = any(
+            step["id"] == source.step and step["capability"] == "files.search" for step in draft.steps
+        )
+        source = StepSource(source.step, "matches", source.label) if searched and not source.path else source
         sentences = slots.count(text, "(?:sentences?|lines?)")
         title = f"Summarize {source.label or 'the text'}"
         step = draft.add("text.summarize", title, text=source.reference, sentences=sentences)

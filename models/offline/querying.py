@@ -45,6 +45,11 @@ _VALUE = (
 def query(draft: Draft, part: Clause) -> bool:
     """Plan a clause about the rows of a table; say whether it is one, and understood to its last word."""
     for database, tables in draft.databases.items():
+        if len(tables) == 1 and (words := _of_file(part, database)):
+            select = Select(next(iter(tables)), tables)
+            if words.take(r"how many|(?:the )?number of|count(?: of| up)?|amount of"):
+                select.call("COUNT", None)
+            return _plan(draft, part, words, database, select, only_selected=True)
         for table in tables:
             words, select = UntakenWords(part.rest if part.action else part.text), Select(table, tables)
             if words.take(r"how many|(?:the )?number of|count(?: of| up)?|amount of"):
@@ -57,7 +62,21 @@ def query(draft: Draft, part: Clause) -> bool:
     return False
 
 
-def _plan(draft: Draft, part: Clause, words: UntakenWords, database: str, select: Select) -> bool:
+def _of_file(part: Clause, database: str) -> UntakenWords | None:
+    """Take the name of a file that is one table, `sales.csv`; None where it is not named."""
+    words = UntakenWords(part.rest if part.action else part.text)
+    return words if words.take(rf"(?:(?:in|of|from) )?(?:the )?(?:file )?{re.escape(database)}") else None
+
+
+def _plan(
+    draft: Draft,
+    part: Clause,
+    words: UntakenWords,
+    database: str,
+    select: Select,
+    *,
+    only_selected: bool = False,
+) -> bool:
     stem = re.escape(database.partition(".")[0])
     words.take(rf"(?:in|of|from) (?:the |our |my )?(?:{re.escape(database)}|{stem}(?: database)?)")
     select.group = _column_after(words, select, r"by|per|for each|for every|grouped by")
@@ -67,7 +86,8 @@ def _plan(draft: Draft, part: Clause, words: UntakenWords, database: str, select
         _total(words, select)
     _filter_by_columns(words, select)
     _filter_by_role(words, select)
-    if not words.idle(IDLE):
+    selected = select.called or select.order or select.values or select.group
+    if not words.idle(IDLE) or (only_selected and not selected):
         return False
     step = draft.add(
         "sql.query",

@@ -13,7 +13,7 @@ _THANKS = frozenset(
     " useful appreciated sorry nevermind never mistake ok okay fine no".split()
 )
 _HOW_ARE_YOU = re.compile(
-    r"\b(?:how (?:are|is|do) (?:you|things|everything|life|it)|how(?:['’]s| is) (?:it|everything|life|your)|what['’]?s up"
+    r"\b(?:how (?:are|is|do|goes) (?:you|things|everything|life|it)|how(?:['’]s| is) (?:it|everything|life|your)|what['’]?s up"
     r"|are you (?:there|awake|ok|okay|alive|online|ready|well))\b",
     re.IGNORECASE,
 )

@@ -58,7 +58,7 @@ VOCABULARY: dict[str, frozenset[str]] = {
         "memory.search": "memory memories remember remembered told tell know known asked recall noted still",
         "memory.write": "memory remember note mind down forget keep fact later tag tagged tags",
         "memory.forget": "memory forget remembered told",
-        "datetime.now": "time date day weekday now today today's current local week is",
+        "datetime.now": "time date day weekday now today today's current local week is late clock",
         "text.summarize": "summary summarize summarise gist recap short brief quick sentence sentences line lines text"
         " sum condense shorten boil main points",
         "text.extract": "extract due total value number invoice amount",
@@ -66,7 +66,7 @@ VOCABULARY: dict[str, frozenset[str]] = {
         "files.write": "file note text markdown new content contents md document report digest overview weekly daily",
         "channel.post": "team #team channel slack everyone colleagues message note heads-up update word announcement chat report digest overview",
         "documents.create": "csv spreadsheet html page table document markdown new file listing",
-        "mail.draft": "mail email e-mail draft subject reply message body",
+        "mail.draft": "prepare make create write mail email e-mail draft subject reply message body",
         "mail.send": "mail email e-mail subject message body send attach attached attaching attachment file to",
         "http.request": "url page website site http https web address endpoint api request answer response return returns give gives",
     }.items()

@@ -86,8 +86,9 @@ def write_tickets(folder: Path) -> None:
     """Write a ticket database with two open tickets and a closed one."""
     with closing(sqlite3.connect(folder / "tickets.db")) as database, database:
         database.execute(
-            "CREATE TABLE tickets (id INTEGER PRIMARY KEY, title TEXT NOT NULL, body TEXT NOT NULL DEFAULT '',"
-            " amount TEXT, status TEXT NOT NULL DEFAULT 'open', created_at TEXT NOT NULL, effect_key TEXT UNIQUE)"
+            "CREATE TABLE tickets (id INTEGER PRIMARY KEY, title TEXT NOT NULL,"
+            " body TEXT NOT NULL DEFAULT '', amount TEXT, status TEXT NOT NULL DEFAULT 'open',"
+            " created_at TEXT NOT NULL, effect_key TEXT UNIQUE)"
         )
         rows = [("Leaking roof", "open"), ("Broken lamp", "open"), ("Old keys", "closed")]
         database.executemany(
