@@ -98,6 +98,8 @@ def write_tickets(folder: Path) -> None:
 
 def titles(folder: Path) -> list[str]:
     """List the titles of all tickets."""
+    if not (folder / "tickets.db").exists():
+        return []
     with closing(sqlite3.connect(folder / "tickets.db")) as database:
         return [row[0] for row in database.execute("SELECT title FROM tickets ORDER BY id")]
 
