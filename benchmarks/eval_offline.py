@@ -2,8 +2,9 @@
 
 `offline_requests.jsonl` was written beside the planner and `…_tuning.jsonl` by somebody who had not seen it;
 the planner was tuned on both, and on `…_qualifiers.jsonl`, requests with a word that a partial read drops.
-`…_heldout.jsonl` was written before there was a planner. `…_unseen.jsonl` was written by somebody who saw
-only the capabilities, before the planner had to bind every word; nothing was tuned on these two.
+`…_heldout.jsonl` was written before there was a planner. Two hundred more were written by somebody who saw only
+the capabilities and a workspace: the planner was tuned on every other one (`…_crowd.jsonl`), and nobody has read
+what it makes of the rest (`…_unseen.jsonl`).
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ SETS = {
     "own": HERE / "offline_requests.jsonl",
     "tuning": HERE / "offline_requests_tuning.jsonl",
     "qualifiers": HERE / "offline_requests_qualifiers.jsonl",
+    "crowd": HERE / "offline_requests_crowd.jsonl",
     "held out": HERE / "offline_requests_heldout.jsonl",
     "unseen": HERE / "offline_requests_unseen.jsonl",
 }

@@ -124,8 +124,6 @@ def test_a_run_that_was_ended_goes_on_and_does_nothing_twice(desk: Desk, planner
     calls = desk.folder / "calls"
     with thinking(planner, COUNT) as env:
         with Typist(desk.folder, "run", "count the stock", env=env) as typist:
-            typist.read_until(PROMPT)
-            typist.type("y\n")
             assert wait_until(calls.exists)
             getattr(typist, ended)()
             typist.finish()
