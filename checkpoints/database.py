@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import queue
 import sqlite3
 import threading
@@ -27,6 +28,7 @@ from planwright.security.redaction.connection import RedactedConnection
 from planwright.security.redaction.redactor import Redactor
 
 T = TypeVar("T")
+_LOG = logging.getLogger("planwright.checkpoints")
 Job = Callable[[sqlite3.Connection], T]
 Boundary = Callable[[str], None]
 _Waiter = Union["Future[Any]", "asyncio.Future[Any]"]
@@ -160,6 +162,8 @@ class Database:
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version={number}")
         connection.execute("COMMIT")
+        if 0 < done < len(self._migrations):
+            _LOG.info("%s migrated from version %d to %d", self.path.name, done, len(self._migrations))
 
     def _work(self, connection: sqlite3.Connection) -> None:
         with contextlib.closing(connection):

@@ -41,7 +41,7 @@ from planwright.security.redaction.redactor import Redactor
 from planwright.settings.settings import Settings, load
 from planwright.state.invocation import Clock, utc_now
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger("planwright.graph")
 
 
 class AgentOptions(TypedDict, total=False):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
@@ -35,8 +36,10 @@ from planwright.settings.profile import RunProfile
 from planwright.settings.settings import Settings
 from planwright.state.invocation import CONFIG_KEY, Invocation
 from planwright.state.step_board import StepBoard
+from planwright.telemetry.log_records import log_event
 
 LOOK_S = 1.0
+_LOG = logging.getLogger("planwright.graph")
 GraphInput = Command[str] | dict[str, list[BaseMessage]]
 
 
@@ -104,6 +107,7 @@ class Door:
             await self._leave(admitted, breakpoints)
         except StoreFailed as error:
             reason = "storage"
+            _LOG.error("run %s is paused: the store failed", run.run_id)
             raise _paused(error, run) from error
         finally:
             if watching is not None:
@@ -128,6 +132,7 @@ class Door:
         if not fresh:
             await self.stores.gates.expire(lease, self.clock())
             await self.stores.runs.set_status(lease, "running")
+            _LOG.info("run %s goes on, lease %d", run.run_id, lease.token)
         invocation = await self._invocation(run, lease, profile)
         if nested(arrival.config):
             invocation.answered = lambda gate, answer: self.answering.inside(gate, answer, snapshot, channel)
@@ -159,6 +164,7 @@ class Door:
             emitted_keys=await stores.journal.keys(run.run_id),
             worked_before_s=await stores.work_times.of(run.run_id),
             redactor=self.redactor,
+            listeners=(log_event,),
         )
 
     async def _watch(self, invocation: Invocation) -> None:
@@ -220,6 +226,7 @@ class Door:
                 f"nothing is lost; try: planwright resume {run.thread_id}",
             )
         await self.stores.runs.set_status(admitted.invocation.lease, "waiting")
+        _LOG.info("run %s waits at %s", run.run_id, ", ".join(gate.gate_id for gate in gates))
 
 
 def _paused(error: StoreFailed, run: Run) -> StoreFailed:

@@ -32,7 +32,7 @@ from planwright.settings.settings import Settings, from_environment, load
 
 TOKEN_FILE = "server.token"
 SERVER_LISTS = ".langgraph_api"  # where the development server keeps its lists, under its own folder
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger("planwright.graph")
 PREFIXES = ("MOUNT_PREFIX", "LANGGRAPH_MOUNT_PREFIX")
 
 

@@ -38,6 +38,7 @@ from planwright.settings.providers import BreakerSettings, FailoverSettings, Pro
 from planwright.settings.roles import RoleSettings
 from planwright.settings.secrets import SecretSettings
 from planwright.settings.server import ServerSettings
+from planwright.settings.telemetry import LogSettings, TracingSettings
 from planwright.settings.variables import VariableError, filled
 from planwright.settings.workspace import (
     CapabilitySettings,
@@ -117,6 +118,10 @@ class Settings(BaseSettings):
     """What is redacted."""
     server: ServerSettings = ServerSettings()
     """Who may come in at the LangGraph server."""
+    logging: LogSettings = LogSettings()
+    """What the command line logs to stderr."""
+    tracing: TracingSettings = TracingSettings()
+    """Where traces go."""
 
     @property
     def store_folder(self) -> Path:

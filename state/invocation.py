@@ -76,6 +76,8 @@ class Invocation:
     """Takes an answer that LangGraph resumed with to its gate, and says why not; None where none may."""
     redactor: Redactor = field(default_factory=Redactor)
     """Hides known secrets in whatever is recorded or streamed."""
+    listeners: tuple[Callable[[Event], None], ...] = ()
+    """Hear of every event after it is recorded: logs and traces."""
     worked_before_s: float = 0
     """Seconds that the run was worked on in earlier invocations."""
     began_s: float = field(init=False)
@@ -136,6 +138,8 @@ class Invocation:
             data=self.redactor.value(dict(data)),
         )
         self.record(event, name)
+        for listen in self.listeners:
+            listen(event)
         (self.writer or get_stream_writer())(event)
 
     def sent_count(self, type_: EventType) -> int:

@@ -7,6 +7,7 @@ explicit in-doubt state; exactly-once where the receiver honours the key.
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from planwright.domain.results import StepResult
 from planwright.domain.risk import Effect
 from planwright.settings.agents import RunBudgetSettings
 
+_LOG = logging.getLogger("planwright.checkpoints")
 UNLIMITED = RunBudgetSettings()
 EffectStatus = Literal["intent", "done", "failed", "in_doubt"]
 
@@ -186,6 +188,9 @@ class Ledger:
             )
 
         await self._database.run(status, held(call.lease, job))
+        level = logging.WARNING if status == "in_doubt" else logging.INFO
+        names = (call.lease.run_id, call.capability, status, call.key[:12])
+        _LOG.log(level, "run %s: effect of %s recorded as %s under %s", *names)
 
     async def settle_step(self, lease: Lease, result: StepResult, at: datetime) -> None:
         """Write down how a step ended; its dependents start only after that."""

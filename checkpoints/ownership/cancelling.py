@@ -18,6 +18,7 @@ from planwright.checkpoints.runs import Run
 from planwright.domain.errors import RunError
 from planwright.domain.events import Event, EventType
 from planwright.domain.lease import Lease
+from planwright.telemetry.log_records import log_event
 
 PATIENCE, LOOK_S = 20, 0.25
 LEASE_S = 30
@@ -81,6 +82,7 @@ def _tell(
         data=data,
     )
     records.journal.append(event, f"{type_}:run", lease)
+    log_event(event)
 
 
 def _done(connection: sqlite3.Connection, run_id: str) -> list[str]:

@@ -7,6 +7,7 @@ seconds of the monotonic clock, which all processes of one kernel share and nobo
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 import time
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from planwright.domain.errors import PlanwrightError, RunError, StoreFailed
 from planwright.domain.lease import Lease
 
 Monotonic = Callable[[], float]
+_LOG = logging.getLogger("planwright.checkpoints")
 RETRY_S = 1.0  # between two attempts at a release that the store did not take
 
 
@@ -95,7 +97,9 @@ class Leases:
             held_by = row["owner"] if row["lease_until"] else None
             return owner_of(held_by).label if held_by else "", lease
 
-        return await self._database.run("lease", job)
+        holder, lease = await self._database.run("lease", job)
+        _LOG.warning("run %s taken over from %s", run.run_id, holder or "nobody")
+        return holder, lease
 
     def is_leased(self, run: Run) -> bool:
         """Say whether a run is held by a process that lives, or that reports and nobody here can look at."""
@@ -135,6 +139,7 @@ class Leases:
         if life == "unknown" and left > 0:
             cause = f"run {run_id} is held by {owner.label}, and nobody here can tell whether it lives"
             raise RunError(cause, f"unless it reports, the run is free in {left:.0f} s; or {over}")
+        _LOG.warning("run %s is taken from %s, which works on it no more", run_id, owner.label)
 
     def _report(self, lease: Lease, seconds: float) -> bool:
         """Promise to report again; says whether there is anything left to report for."""

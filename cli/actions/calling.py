@@ -12,11 +12,11 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from planwright.capabilities.schema_paths import JsonSchema
 from planwright.cli.session.drive import Terminal, follow
+from planwright.cli.session.logs import load_logged
 from planwright.cli.views.mcp_views import say_absent
 from planwright.domain.errors import SetupError
 from planwright.domain.run_context import RunContext
 from planwright.graph.building import build_graph
-from planwright.settings.settings import load
 
 _OBJECT = TypeAdapter(dict[str, JsonValue])
 KINDS: dict[str, tuple[type, ...]] = {
@@ -41,7 +41,7 @@ def call(
 
     Raises SetupError, before anything is stored, for what is not there or does not take these arguments.
     """
-    settings = load(workspace)
+    settings = load_logged(workspace)
     ttl = settings.approval.plan_timeout_s if terminal.interactive else None
     context = replace(options, channel="cli", gate_ttl_s=ttl)
     agent = build_graph(settings)

@@ -9,18 +9,18 @@ from pathlib import Path
 from planwright.checkpoints.ownership.cancelling import cancel
 from planwright.checkpoints.records import open_records
 from planwright.checkpoints.runs import Run
+from planwright.cli.session.logs import load_logged
 from planwright.cli.views.open_store import has_store
 from planwright.cli.views.short_names import full_name
 from planwright.domain.clock import utc_now
 from planwright.domain.errors import RunError
 from planwright.security.credentials import login_name
 from planwright.security.redaction.known_secrets import redactor_of
-from planwright.settings.settings import load
 
 
 def stop(which: str, workspace: Path) -> int:
     """Cancel a run by plan, run or thread id, and say whether it has ended. Raises RunError for none."""
-    settings = load(workspace)
+    settings = load_logged(workspace)
     if not has_store(settings):
         raise RunError(f"there are no runs in {settings.workspace} yet", 'begin one: planwright run "…"')
     which = full_name(settings, which)

@@ -9,13 +9,14 @@ from pathlib import Path
 from planwright.capabilities.policy.decide import host_of
 from planwright.cli.session.asking import Approver
 from planwright.cli.session.drive import Terminal, follow
+from planwright.cli.session.logs import load_logged
 from planwright.cli.views import rendering as views
 from planwright.cli.views.rows import Card, JsonObject
 from planwright.demo.service import Webhook
 from planwright.demo.workspace import is_demo_workspace, write_workspace
 from planwright.domain.errors import SetupError
 from planwright.domain.run_context import RunContext
-from planwright.settings.settings import FILE_NAME, load
+from planwright.settings.settings import FILE_NAME
 
 REQUEST = (
     "Search my emails for the invoice from Acme, then create a ticket with the amount"
@@ -49,7 +50,7 @@ def demonstrate(folder: Path, no_input: bool, *, verbose: bool = False) -> int:
                 )
             )
         message = {"messages": [{"role": "user", "content": REQUEST}]}
-        settings = load(folder)
+        settings = load_logged(folder)
         ttl = settings.approval.plan_timeout_s if terminal.interactive else None
         context = RunContext(channel="demo", provider="embedded", planning_mode="auto", gate_ttl_s=ttl)
         approver = None if terminal.interactive else _approve_own(folder)

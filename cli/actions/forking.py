@@ -10,6 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from rich.table import Table
 
 from planwright.cli.session.drive import Terminal, follow
+from planwright.cli.session.logs import load_logged
 from planwright.cli.views import rendering as views
 from planwright.cli.views.run_views import find_run
 from planwright.cli.views.short_names import full_name
@@ -17,7 +18,6 @@ from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
 from planwright.graph.fork import Point
-from planwright.settings.settings import load
 
 Begin = Callable[[Agent, str, RunContext], RunnableConfig]
 """Writes down the new run that comes from a run, and returns its config."""
@@ -36,7 +36,7 @@ def fork(
 
 def follow_from(source: str, workspace: Path, terminal: Terminal, begin: Begin) -> int:
     """Begin a run that comes from another, and follow it. Returns the exit code."""
-    settings = load(workspace)
+    settings = load_logged(workspace)
     name = full_name(settings, source)
     find_run(settings, name)  # what is not there makes no store
     ttl = settings.approval.plan_timeout_s if terminal.interactive else None
@@ -54,7 +54,7 @@ def follow_from(source: str, workspace: Path, terminal: Terminal, begin: Begin) 
 
 def show_checkpoints(source: str, workspace: Path, as_json: bool) -> int:
     """List what a fork can begin at, the newest first."""
-    settings = load(workspace)
+    settings = load_logged(workspace)
     source = full_name(settings, source)
     find_run(settings, source)
     agent = build_graph(settings)

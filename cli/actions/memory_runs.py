@@ -9,6 +9,7 @@ from pathlib import Path
 from planwright.checkpoints.records import open_records
 from planwright.cli.session.asking import Approver, who
 from planwright.cli.session.drive import follow
+from planwright.cli.session.logs import load_logged
 from planwright.cli.session.terminal import Terminal
 from planwright.cli.views import rendering as views
 from planwright.cli.views.memory_views import find_memory, find_proposal
@@ -21,12 +22,12 @@ from planwright.domain.run_context import RunContext
 from planwright.graph.building import build_graph
 from planwright.graph.single_call import SingleCall, begin
 from planwright.security.redaction.known_secrets import redactor_of
-from planwright.settings.settings import Settings, load
+from planwright.settings.settings import Settings
 
 
 def accept_proposal(id_: str, workspace: Path, tenant: str, terminal: Terminal) -> int:
     """Write a proposal to memory. Returns the exit code of the run that does."""
-    settings = load(workspace)
+    settings = load_logged(workspace)
     proposal = find_proposal(settings, id_, tenant)
     args = {"text": proposal["text"], "tags": proposal["tags"]}
     step = PlanStep(id="remember", capability=WRITE, params=args, description=f"Remember what {id_} says")
@@ -35,7 +36,7 @@ def accept_proposal(id_: str, workspace: Path, tenant: str, terminal: Terminal) 
 
 def forget_memory(id_: str, workspace: Path, tenant: str, terminal: Terminal) -> int:
     """Delete a memory. Returns the exit code of the run that does."""
-    settings = load(workspace)
+    settings = load_logged(workspace)
     memory = find_memory(settings, id_, tenant)
     step = PlanStep(id="forget", capability=FORGET, params={"id": id_}, description=f"Forget {id_} for good")
     return _run(settings, step, f"Forget memory {id_}", memory["run_id"], tenant, terminal)
@@ -43,7 +44,7 @@ def forget_memory(id_: str, workspace: Path, tenant: str, terminal: Terminal) ->
 
 def reject_proposal(id_: str, workspace: Path, tenant: str) -> int:
     """Turn a proposal down."""
-    settings = load(workspace)
+    settings = load_logged(workspace)
     proposal = find_proposal(settings, id_, tenant)
     records = open_records(settings.store_folder, redactor=redactor_of(settings))
     try:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from planwright.cli.session.logs import load_logged
 from planwright.cli.session.terminal import Terminal
 from planwright.cli.views.rows import JsonObject
 from planwright.cli.views.run_views import find_run, open_gates
 from planwright.security.credentials import login_name
-from planwright.settings.settings import load
 
 
 def settle(which: str | None, effects: list[JsonObject], workspace: Path, terminal: Terminal) -> int:
@@ -18,7 +18,7 @@ def settle(which: str | None, effects: list[JsonObject], workspace: Path, termin
     """
     from planwright.cli.session.drive import answer_gate
 
-    settings = load(workspace)
+    settings = load_logged(workspace)
     if which and not open_gates(settings, which):
         run = find_run(settings, which)
         if not open_gates(settings, run["thread_id"]):
@@ -31,7 +31,7 @@ def settle_late(run_id: str, effects: list[JsonObject], workspace: Path) -> int:
     """Put on record what became of the effects of a run that has ended; nothing of it runs again."""
     from planwright.graph.building import build_graph
 
-    agent = build_graph(load(workspace))
+    agent = build_graph(load_logged(workspace))
     try:
         agent.decide_effects(run_id, effects, login_name())
     finally:

@@ -9,12 +9,12 @@ from rich.table import Table
 
 from planwright.cli.actions.forking import follow_from
 from planwright.cli.session.drive import Terminal
+from planwright.cli.session.logs import load_logged
 from planwright.cli.views import rendering as views
 from planwright.cli.views.rows import JsonObject
 from planwright.cli.views.run_views import find_run
 from planwright.graph.building import build_graph
 from planwright.graph.undo import CompensationStep
-from planwright.settings.settings import load
 
 
 def undo(source: str, workspace: Path, terminal: Terminal) -> int:
@@ -26,7 +26,7 @@ def undo(source: str, workspace: Path, terminal: Terminal) -> int:
 
 def list_compensations(source: str, workspace: Path, as_json: bool) -> int:
     """List the effects of a run in the order they would be undone, and by what or why not."""
-    settings = load(workspace)
+    settings = load_logged(workspace)
     run_id = find_run(settings, source)["run_id"]
     agent = build_graph(settings)
     try:

@@ -6,11 +6,11 @@ import uuid
 from pathlib import Path
 
 from planwright.cli.session.drive import Terminal, start
+from planwright.cli.session.logs import load_logged
 from planwright.cli.views import rendering as views
 from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.domain.run_context import RunContext
 from planwright.settings.profile import in_force
-from planwright.settings.settings import load
 
 PROMPT = "› "
 
@@ -23,7 +23,7 @@ def converse(workspace: Path, thread: str | None, options: RunContext, *, verbos
     terminal = Terminal(as_json=False, no_input=False, verbose=verbose, talking=not verbose)
     if not terminal.interactive:
         raise SetupError("there is no terminal to talk at", 'send one request: planwright run "…"')
-    in_force(load(workspace), options)
+    in_force(load_logged(workspace), options)
     talking = thread or str(uuid.uuid4())
     terminal.screen.print(views.label("thread", f"{talking} (Ctrl-D ends the conversation)"))
     while True:

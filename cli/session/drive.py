@@ -20,6 +20,7 @@ from planwright.cli.session.asking import Approver, asker, edited_gate, say_how_
 from planwright.cli.session.closing_line import closing_line
 from planwright.cli.session.editing import NOTHING_SAVED, Drafts, from_file
 from planwright.cli.session.event_lines import left_in_doubt
+from planwright.cli.session.logs import load_logged
 from planwright.cli.session.terminal import RunWatch
 from planwright.cli.session.terminal import Terminal as Terminal
 from planwright.cli.views import rendering as views
@@ -35,7 +36,7 @@ from planwright.domain.run_context import RunContext, read_context
 from planwright.graph.building import build_graph
 from planwright.graph.control import Control
 from planwright.models.providers.router import Router
-from planwright.settings.settings import Settings, load
+from planwright.settings.settings import Settings
 
 EXIT: dict[RunStatus, int] = {
     "completed": 0,
@@ -67,7 +68,7 @@ def start(
     terminal: Terminal,
 ) -> int:
     """Begin a run and follow it to its end or to a gate. Returns the exit code."""
-    settings = load(workspace)
+    settings = load_logged(workspace)
     Router(settings).route(options.provider)  # one that is not there begins no run
     patience = settings.approval.plan_timeout_s if terminal.interactive else None
     context = replace(options, channel="cli", gate_ttl_s=patience)
@@ -77,14 +78,14 @@ def start(
 def dry_run(request: str, workspace: Path, options: RunContext, terminal: Terminal) -> int:
     """Plan and verify a request, and run nothing."""
     context = replace(options, dry_run=True, channel="cli", planning_mode="always")
-    return follow(load(workspace), begun_with(request), str(uuid.uuid4()), context, terminal)
+    return follow(load_logged(workspace), begun_with(request), str(uuid.uuid4()), context, terminal)
 
 
 def answer_gate(
     which: str | None, decision: Mapping[str, object], workspace: Path, terminal: Terminal
 ) -> int:
     """Answer a gate and follow the run on."""
-    settings = load(workspace)
+    settings = load_logged(workspace)
     gate = find_gate(settings, which)
     resume = {**decision, "gate_id": gate["gate_id"], "decided_by": who()}
     answering = RunContext(channel="cli")
@@ -93,7 +94,7 @@ def answer_gate(
 
 def reply(which: str | None, words: str, workspace: Path, terminal: Terminal) -> int:
     """Respond at a gate, or answer the question a run has ended with: the next run of its thread."""
-    settings = load(workspace)
+    settings = load_logged(workspace)
     gates, asking = open_gates(settings, which), questions(settings, which)
     if not asking:
         return answer_gate(which, {"type": "respond", "message": words}, workspace, terminal)
@@ -115,7 +116,7 @@ def edit_plan(
     which: str | None, file: str | None, only_print: bool, workspace: Path, terminal: Terminal
 ) -> int:
     """Change the plan of a gate by hand or from a file, and follow the run to its new gate."""
-    settings = load(workspace)
+    settings = load_logged(workspace)
     gate, drafts = find_gate(settings, which), Drafts(settings)
     if gate["kind"] != "plan" or gate["status"] != "open":
         state = "asks about one call, not about a plan" if gate["kind"] != "plan" else f"is {gate['status']}"
@@ -144,7 +145,7 @@ def edit_plan(
 
 def recover(thread: str, workspace: Path, terminal: Terminal, *, take_over: bool = False) -> int:
     """Go on with an interrupted run, or with one that another process holds."""
-    settings = load(workspace)
+    settings = load_logged(workspace)
     thread_id = str(find_run(settings, thread)["thread_id"])
     if take_over:
         with contextlib.closing(open_stores(settings.store_folder)) as stores:

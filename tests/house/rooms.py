@@ -23,6 +23,7 @@ ROOMS = (
     "prompts",
     "checkpoints",
     "state",
+    "telemetry",
     "security",
     "settings",
     "sandbox",
