@@ -3,8 +3,8 @@
 `offline_requests.jsonl` was written beside the planner and `…_tuning.jsonl` by somebody who had not seen it;
 the planner was tuned on both, and on `…_qualifiers.jsonl`, requests with a word that a partial read drops.
 `…_heldout.jsonl` was written before there was a planner. Two hundred more were written by somebody who saw
-only the capabilities and a workspace: the planner was tuned on every other one (`…_crowd.jsonl`), and nobody has
-read what it makes of the rest (`…_unseen.jsonl`).
+only the capabilities and a workspace: the planner was tuned on every other one (`…_crowd.jsonl`), and nobody
+has read what it makes of the rest (`…_unseen.jsonl`).
 """
 
 from __future__ import annotations

@@ -14,10 +14,10 @@ from planwright.models.offline.draft import Draft, NeedsAnswer, list_tickets, se
 from planwright.models.offline.phrases import mentions_mail
 from planwright.models.offline.querying import query
 
-_CALENDAR = re.compile(r"\b(?:calendar|agenda|diary|meetings?|appointments?)\b", re.IGNORECASE)
+_CALENDAR = re.compile(r"\b(?:calendar|agenda|diary|meetings?|appointments?|events)\b", re.IGNORECASE)
 _LOOKS = re.compile(
     r"^(?:whats?|which|show|list|do|have|is|are|any|check|get|give|when|how|look|see|tell|find"
-    r"|(?:my |our |the |all )*(?:calendar|agenda|diary|meetings?|appointments?))\b",
+    r"|(?:my |our |the |all )*(?:calendar|agenda|diary|meetings?|appointments?|events))\b",
     re.IGNORECASE,
 )
 _PLANS = re.compile(

@@ -18,7 +18,7 @@ _TRAILING = re.compile(
     re.IGNORECASE,
 )
 _HARD_BREAK = re.compile(
-    r"\s*(?:[.;!?]+(?=\s|$)|,?\s+(?:and\s+)?(?:then|after that|afterwards|followed by|next(?! (?:week|month|\w+day))|finally|lastly)\b[,:]?"
+    r"\s*(?:[.;!?]+(?=\s|$)|,?\s+(?:and\s+)?(?:then|after that|afterwards|followed by|finally|lastly)\b[,:]?|(?:,\s*(?:and\s+)?|\s+and\s+)next\b(?! (?:week|month|\w+day))[,:]?"
     r"|,\s*and\s+also\b|\s+as well as\b|\s+[-–—]\s+(?=(?:and|then)\b))\s*",
     re.IGNORECASE,
 )

@@ -92,7 +92,7 @@ DOMAINS = _by_word(
 )
 
 MAIL_NOUNS = frozenset(
-    "invoice invoices receipt receipts reminder newsletter newsletters confirmation bounce quote inbox".split()
+    "invoice invoices receipt receipts reminder newsletter newsletters confirmation bounce quote inbox messages".split()
 )
 
 KINDS = _by_word(

@@ -16,7 +16,7 @@ from planwright.models.offline.slots import UntakenWords
 _STATE_IN = "status state type kind category stage phase".split()
 _ROLES = {
     "in|from|based in|located in|living in": "country city region location place town state area office".split(),
-    "of|for|called|named": "name title product item customer client company owner label subject author".split(),
+    "of|for|did|called|named": "name title product item customer client company owner label subject author".split(),
 }
 _COMPARED = {
     "above|over|greater than|more than|higher than|larger than|exceeding|>": ">",
@@ -32,9 +32,7 @@ _TOTALS = {
 }
 _DOWN = ("descending", "highest first", "newest first", "largest first")
 _NUMBER = r"(?:EUR |USD |€|\$)?(?P<number>-?\d+(?:[.,]\d+)?)"
-_ENDS_VALUE = (
-    "and|or|in|on|with|by|of|for|from|sorted|ordered|per|are|is|that|which|who|please|we|do|have|the"
-)
+_ENDS_VALUE = "and|or|in|on|with|by|of|for|from|sorted|ordered|per|are|is|that|which|who|please|we|do|have|the|place|order|buy"
 _WORD_OF_VALUE = rf"(?!(?:{_ENDS_VALUE}|still|there)\b)[\w.@-]+"
 _VALUE = (
     r"(?:\"(?P<quoted>[^\"]+)\"|'(?P<single>[^']+)'"
@@ -45,6 +43,8 @@ _VALUE = (
 def query(draft: Draft, part: Clause) -> bool:
     """Plan a clause about the rows of a table; say whether it is one, and understood to its last word."""
     for database, tables in draft.databases.items():
+        if _value_of_one(draft, part, database, tables):
+            return True
         if len(tables) == 1 and (words := _of_file(part, database)):
             select = Select(next(iter(tables)), tables)
             if words.take(r"how many|(?:the )?number of|count(?: of| up)?|amount of"):
@@ -59,6 +59,32 @@ def query(draft: Draft, part: Clause) -> bool:
                 stated = selects(rows["state"]) and _in_state(select, rows["state"])
                 words.take(re.escape(rows[0] if stated else rows["rows"]))
                 return _plan(draft, part, words, database, select)
+    return False
+
+
+def _value_of_one(draft: Draft, part: Clause, database: str, tables: dict[str, list[str]]) -> bool:
+    """Plan `the email of Casa Verde`, where one table has that column and names; say whether it is that."""
+    for table, columns in tables.items():
+        for column in columns:
+            match = re.fullmatch(
+                rf"(?:what(?:['’]?s| is| are) |show me |give me |tell me )?(?:the )?{plural(column)}(?: address| number)? of (?P<name>[A-Z].*)",
+                part.text,
+            )
+            select = Select(table, tables)
+            if match and select.keep_any(
+                _ROLES["of|for|did|called|named"], match["name"].rstrip("?"), linked=False
+            ):
+                select.show(column)
+                step = draft.add(
+                    "sql.query",
+                    select.title,
+                    database=database,
+                    statement=select.statement,
+                    parameters=select.values,
+                )
+                draft.set_topic(step, f"rows.0.{column}", table)
+                draft.bound.append(part.text)
+                return True
     return False
 
 
@@ -79,8 +105,8 @@ def _plan(
 ) -> bool:
     stem = re.escape(database.partition(".")[0])
     words.take(rf"(?:in|of|from) (?:the |our |my )?(?:{re.escape(database)}|{stem}(?: database)?)")
-    select.group = _column_after(words, select, r"by|per|for each|for every|grouped by")
     select.order = _order(words, select)
+    select.group = _column_after(words, select, r"by|per|for each|for every|in each|of each|grouped by")
     _compare(words, select)
     if not (select.called or select.order):
         _total(words, select)
@@ -112,6 +138,8 @@ def _column_after(words: UntakenWords, select: Select, before: str) -> str | Non
 
 def _order(words: UntakenWords, select: Select) -> str:
     for column in select.columns:
+        if match := words.take(rf"top (?P<count>\d+) \| +by (?:the |their )?{plural(column)}"):
+            return f" ORDER BY {quoted_name(column)} DESC LIMIT {int(match['count'])}"
         name, how = plural(column), "|".join((*_DOWN, "ascending", "lowest first"))
         if match := words.take(
             rf"(?:sorted|ordered) by (?:the |their )?{name}(?:,? (?:in )?(?P<how>{how})(?: order)?)?"
@@ -139,7 +167,7 @@ def _compare(words: UntakenWords, select: Select) -> None:
 def _total(words: UntakenWords, select: Select) -> None:
     for pattern, (function, name) in _TOTALS.items():
         for column in select.columns:
-            if words.take(rf"(?:{pattern}) (?:the |all |their )*{plural(column)}"):
+            if words.take(rf"(?:{pattern})(?: \|)? +(?:the |all |their )*{plural(column)}"):
                 return select.call(function, column, name)
     if "total" in select.columns and words.take(r"(?:the )?(?:total|sum)(?: of)?|how much"):
         select.call("SUM", "total", "sum")

@@ -10,7 +10,7 @@ from planwright.models.offline.vocabulary import CARRY_NOTHING, NARROWING
 
 IDLE = (CARRY_NOTHING - NARROWING) | frozenset(
     "row rows record records entry entries table database db listed stored still currently placed made altogether"
-    " total overall".split()
+    " total overall place order".split()
 )  # words about rows that select none
 
 
@@ -71,6 +71,10 @@ class Select:
         self._does = (
             f"The {name} of {column} of the {self.table}" if column else f"The number of the {self.table}"
         )
+
+    def show(self, column: str) -> None:
+        """Select one column of the rows."""
+        self._value, self._does = quoted_name(column), f"The {column} of the {self.table}"
 
     def keep(self, condition: str, values: Sequence[str | int | float], phrase: str) -> None:
         """Keep only rows that meet a condition."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cache
+from zoneinfo import available_timezones
 
 from planwright.models.offline.clauses import quoted
 from planwright.models.offline.lexicon import COUNTS, DOMAINS, PATTERNS, STOP_WORDS, ZONES
@@ -125,7 +127,16 @@ def zone(text: str) -> str | None:
     if iana:
         return iana[1]
     low = text.lower()
-    return next((name for city, name in ZONES.items() if re.search(rf"\b{city}\b", low)), None)
+    known = next((name for city, name in ZONES.items() if re.search(rf"\b{city}\b", low)), None)
+    return known or next(
+        (_cities()[word] for word in re.findall(r"[A-Z]\w+", text) if word in _cities()), None
+    )
+
+
+@cache
+def _cities() -> dict[str, str]:
+    """Name the zones of the time-zone database by the city that each is called after."""
+    return {name.rpartition("/")[2]: name for name in available_timezones() if name.count("/") == 1}
 
 
 def count(text: str, noun: str) -> int | None:

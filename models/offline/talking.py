@@ -22,16 +22,17 @@ _PLEASANT = (
     | _THANKS
     | frozenset(
         "a an all again and are as at be been best bit bunch buddy care day did do doing done everyone everything evening"
-        " feeling fine for friend going good had happy have help hope how i i'm in is it it's job just keep later life lot"
-        " luck many mate me mind much my nice night now of oh one planwright please pretty really regards right see so some"
+        " feeling fine for friend going good had happy have indeed help hope how i i'm in is it it's job just keep later life lot"
+        " luck many mate me meet mind much my nice night now of oh one planwright please pretty really regards right see so some"
         " soon still such sure take team thank that that's the there things this to today tomorrow too up very was week"
-        " weekend well were what's with wish work world yes you you're your".split()
+        " weekend well were what's with will wish work world yes you you're your".split()
     )
 )
 _ABILITIES = re.compile(
     r"(?:(?:so |and )?what (?:(?:kind|sort|type)s? of (?:things|requests|tasks|work|stuff) )?(?:all )?(?:can|could|do) (?:you|i|planwright)(?: actually| even| all)?(?: do| ask(?: you)?| help(?: me)? with| able to do| know| offer)?(?: for| me| here| today| with (?:you|this)| exactly)*"
     r"|what (?:are|is) (?:you|your|planwright)(?: capabilities| skills| abilities| able to do| capable of| good (?:at|for))?|what (?:is|are) (?:your|the) (?:capabilities|skills|abilities|commands|features|tools|limits)"
-    r"|who (?:are|is) (?:you|planwright|this|i talking to)|(?:can|could) you help(?: me)?|help(?: me)?|how (?:do|can|does) (?:i use )?(?:you|this|planwright)(?: work| help me| help)?"
+    r"|what(?:['’]?s| is| are) your (?:job|purpose|role|task|features|skills)|tell me what (?:you|i) (?:can|are able to) (?:do|ask)"
+    r"|who am i (?:talking|speaking) (?:to|with)|who (?:are|is) (?:you|planwright|this|i talking to)|(?:can|could) you help(?: me)?|help(?: me)?|how (?:do|can|does) (?:i use )?(?:you|this|planwright)(?: work| help me| help)?"
     r"|what(?:['’]s| is) your name|are you (?:a |an )?(?:bot|robot|human|person|ai|real|llm|language model|machine)(?: or (?:a |an )?\w+)?|which (?:tools|capabilities) do you have|(?:introduce|tell me about) yourself)",
     re.IGNORECASE,
 )
@@ -85,9 +86,17 @@ def _reply(part: str) -> str:
         return ""
     if _HOW_ARE_YOU.search(part):
         return "I am ready."
-    if words[0] in _GREETINGS or (words[0] in ("good", "happy") and words[1:2] and words[1] in _GREETINGS):
+    if words[0] in _GREETINGS or (
+        words[0] in ("good", "happy") and words[1:2] and words[1] in (*_GREETINGS, "night")
+    ):
         return "Hello."
-    return "You are welcome." if _THANKS.intersection(words) or words[:1] == ["that's"] else ""
+    return (
+        "You are welcome."
+        if _THANKS.intersection(words)
+        or re.match(r"that(?:['’]s| is| will be| was) all\b", part)
+        or "best" in words
+        else ""
+    )
 
 
 ABILITIES = (

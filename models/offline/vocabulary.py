@@ -31,7 +31,7 @@ NARROWING = frozenset(
     " january february march april june july august september october november december morning afternoon evening"
     " second third fourth fifth average mean median percent percentage per random outside after before quarter"
     " modified changed edited updated created deleted removed accepted declined overlap overlapping"
-    " paragraph paragraphs page pages chapter column columns row rows folder archive".split()
+    " paragraph paragraphs page pages chapter column columns row rows folder archive cc bcc".split()
 )
 
 _MAIL = (
