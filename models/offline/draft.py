@@ -162,7 +162,9 @@ def search_mail(draft: Draft, text: str) -> StepSource:
         raise CannotPlan(f"I search for the mails of one sender, and {text!r} names several")
     limit = slots.count(text, "(?:e-?mails?|messages|mails)")
     counted = [name for name, number in COUNTS.items() if number == limit] + [str(limit)]
-    words = slots.search_words(text, drop=(who or "", "message messages", *(counted if limit else ()))) or None
+    words = (
+        slots.search_words(text, drop=(who or "", "message messages", *(counted if limit else ()))) or None
+    )
     every = limit is None and ALL.search(text) is not None
     phrase = " ".join(filter(None, (words, f"from {who}" if who else None)))
     sought = " ".join(filter(None, (f"for {words}" if words else None, f"from {who}" if who else None)))
