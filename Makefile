@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # What is imported is compiled once, not anew by each process: half of what collecting the tests costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-long test-whole check house bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls oracle order soak plans
+.PHONY: setup demo test test-long test-whole check types house bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls oracle order soak plans
 
 setup: $(STAMP)
 
@@ -38,6 +38,9 @@ check: setup  ## Lint, format, types, and the thirteen bars of `make house`
 	$(BIN)/ruff format --check .
 	MYPYPATH=.typing $(BIN)/mypy
 	$(BIN)/python -m tests.house.bars
+
+types: setup  ## Check the Python of README and guides against the wheel, by mypy --strict and pyright
+	.ci/types
 
 house: setup  ## Thirteen bars that the code keeps to, with their figures
 	$(BIN)/python -m tests.house.bars
