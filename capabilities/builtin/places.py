@@ -59,9 +59,10 @@ def source(find: Callable[[SourceSettings], Path], *inner: str) -> NamesOfCall:
 def mails_of(args: Args, call: CallContext) -> list[str]:
     """Name what a search of the mail reads: all of its place, but not the drafts."""
     place = call.settings.workspace / call.settings.sources.mail
-    if not (place / "cur").is_dir():
+    if place.is_file():
         return [place_of(place, call)]
-    files = sorted(entry.name for entry in place.iterdir() if not entry.name.startswith("."))
+    entries = place.iterdir() if place.is_dir() else ()
+    files = sorted(entry.name for entry in entries if not entry.name.startswith("."))
     return [place_of(place / name, call) for name in dict.fromkeys(["cur", "new", *files])]
 
 
