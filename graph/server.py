@@ -10,20 +10,22 @@ from __future__ import annotations
 import logging
 import secrets
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.types import Command
+from langgraph.types import Command, Interrupt
 
 from planwright.approvals.answers import signed
+from planwright.checkpoints.ownership.cancelling import cancel
 from planwright.checkpoints.private_files import private_folder, write_private
 from planwright.checkpoints.saver import Saver
 from planwright.domain.errors import RunError, SetupError
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph, log_problems
+from planwright.graph.checks import check_tenant, not_begun, read_messages, thread_of, without_checkpoint
 from planwright.graph.server_auth import build_auth, caller_in
 from planwright.graph.server_middleware import build_app
 from planwright.security.credentials import read_credentials
@@ -33,6 +35,7 @@ from planwright.settings.settings import Settings, from_environment, load
 TOKEN_FILE = "server.token"
 SERVER_LISTS = ".langgraph_api"  # where the development server keeps its lists, under its own folder
 _LOG = logging.getLogger("planwright.graph")
+BY = "a new message"  # who ends a stopped run
 PREFIXES = ("MOUNT_PREFIX", "LANGGRAPH_MOUNT_PREFIX")
 
 
@@ -61,9 +64,95 @@ class ServedAgent(Agent):
             context = _own(context, caller.tenant)
             if isinstance(input, Command):
                 input = replace(input, resume=signed(input.resume, caller.person))
-        elif input is not None:  # without input it is `acancel`, which leads a run to its end
+            return self._astream_ready(input, config or {}, context, **kwargs)
+        if input is not None:  # without input it is `acancel`, which leads a run to its end
             raise SetupError("nobody is known to have asked", "send the token of this server")
         return super().astream(input, config, context=context, durability="sync", **kwargs)
+
+    async def _astream_ready(
+        self, entry: object, config: RunnableConfig, context: object, **options: Any
+    ) -> AsyncIterator[object]:
+        """Stream what came in once its thread can take it."""
+        thread = thread_of(config)
+        async with self.door.telling_faults(entry, thread):
+            if entry is None or isinstance(entry, Command):
+                entry, config = await adopt_copy(self, entry, config, context)
+            else:
+                await make_room(self, entry, thread, context)
+        async for chunk in super().astream(entry, config, context=context, durability="sync", **options):
+            yield chunk
+
+
+async def make_room(agent: Agent, message: object, thread_id: str, context: object) -> None:
+    """End the run before a new message: one that was stopped, or whose thread was deleted or rolled back.
+
+    One that waits for a decision, or that somebody works on, stays: the door refuses the message. Raises
+    SetupError for a message that cannot begin a run and RunError for another tenant; then nothing ends.
+    """
+    run = await agent.stores.runs.latest(thread_id)
+    if run is None or run.ended:
+        return
+    check_tenant(run, context)
+    read_messages(message)
+    if agent.stores.leases.is_leased(run):
+        return
+    if not_begun(run, await agent.aget_state(_config(thread_id))):
+        await cancel(agent.stores, run.run_id, BY, agent.door.clock())
+    elif not await agent.stores.gates.of_thread(thread_id):
+        await agent.acancel(thread_id, BY)
+
+
+async def adopt_copy(
+    agent: Agent, entry: Command[str] | None, config: RunnableConfig, context: object
+) -> tuple[Command[str] | None, RunnableConfig]:
+    """Make a run of a copied thread that waits: a fork of the run it was copied from, with its own gates.
+
+    Returns the entry and the config that mean the fork; those that came where the thread is no such copy.
+    Raises RunError when the fork asks for something else than the copy shows: it waits for its own answer.
+    """
+    thread_id = thread_of(config)
+    if await agent.stores.runs.latest(thread_id):
+        return entry, config
+    copied = await agent.aget_state(_config(thread_id))
+    if not copied.next or not copied.values.get("run_id"):
+        return entry, config
+    source = await agent.stores.forks.run_named(str(copied.values["run_id"]))
+    check_tenant(source, context)
+    await agent.stores.saver.adelete_thread(thread_id)
+    await agent.afork(source.run_id, thread_id=thread_id, context=context)
+    await agent.ainvoke(None, _config(thread_id))
+    fork = await agent.aget_state(_config(thread_id))
+    return _for_fork(entry, copied.interrupts, fork.interrupts, thread_id), without_checkpoint(config)
+
+
+def _for_fork(
+    entry: Command[str] | None, copied: Sequence[Interrupt], offered: Sequence[Interrupt], thread_id: str
+) -> Command[str] | None:
+    """Turn an answer to what a copy shows into one to what its fork asks."""
+    if entry is None:
+        return None
+    if [_question(value) for value in copied] != [_question(value) for value in offered]:
+        raise RunError(
+            f"thread {thread_id} is a copy, and begins its plan anew: it asks for something else now",
+            "read what it asks, then answer that",
+        )
+    ids = {old.id: new.id for old, new in zip(copied, offered, strict=True)}
+    if isinstance(entry.resume, dict) and entry.resume.keys() <= ids.keys():
+        return replace(entry, resume={ids[id_]: answer for id_, answer in entry.resume.items()})
+    return entry
+
+
+def _question(interrupt: Interrupt) -> object:
+    """Read what a person is asked to let happen: of a plan its hash, which leaves out what a run spent."""
+    value = interrupt.value
+    if not isinstance(value, Mapping):
+        return value
+    plan = (value.get("kind"), value.get("plan_hash"))
+    return plan if value.get("kind") == "plan" else (*plan, value.get("action_requests"))
+
+
+def _config(thread_id: str) -> RunnableConfig:
+    return {"configurable": {"thread_id": thread_id}}
 
 
 def _own(context: Any, tenant: str) -> dict[str, object]:

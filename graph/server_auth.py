@@ -6,7 +6,7 @@ resource and action that has no rule here is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langgraph_sdk import Auth
@@ -52,7 +52,31 @@ def build_auth(credentials: Credentials, runs: Runs) -> Auth:
     async def assistants(ctx: Auth.types.AuthContext, value: Request) -> Filter:
         return _assistants(ctx.user["tenant"], ctx.action, value)
 
+    @auth.on.crons
+    async def crons(ctx: Auth.types.AuthContext, value: Request) -> Filter:
+        return await _crons(ctx.user["tenant"], ctx.action, value, runs)
+
+    @auth.on.store
+    async def store(ctx: Auth.types.AuthContext, value: Request) -> None:
+        value["namespace"] = _in_store(ctx.user["tenant"], value.get("namespace"))
+
     return auth
+
+
+async def _crons(tenant: str, action: str, value: Request, runs: Runs) -> Filter:
+    """Let a tenant at its own crons, and at threads of its own with them."""
+    begun = await runs.latest(str(value["thread_id"])) if value.get("thread_id") else None
+    if begun is not None and begun.tenant != tenant:
+        raise Auth.exceptions.HTTPException(status_code=404, detail="there is no such thread")
+    if action in WRITES and isinstance(value.get("metadata"), dict):
+        value["metadata"]["tenant"] = tenant
+    return {"tenant": tenant}
+
+
+def _in_store(tenant: str, namespace: Sequence[str] | None) -> tuple[str, ...]:
+    """Put a namespace of the server's store below the tenant's own, which is the first label of all."""
+    named = tuple(namespace or ())
+    return named if named[:1] == (tenant,) else (tenant, *named)
 
 
 async def _threads(tenant: str, action: str, value: Request, runs: Runs) -> Filter | None:

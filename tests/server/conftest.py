@@ -39,9 +39,26 @@ async def refund(order: str, amount: str, call: CallContext) -> str:
     return f"refunded {amount} for {order}"
 '''
 
+NAPS = '''
+import asyncio
+from pathlib import Path
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.declaration import capability
+
+
+@capability("naps.nap", mode="read_only", effect="pure", tags=("nap",))
+async def nap(name: str, call: CallContext) -> str:
+    """Nap until a file appears."""
+    Path(__file__).with_name(f"asleep-{name}").touch()
+    while not Path(__file__).with_name(name).exists():
+        await asyncio.sleep(0.05)
+    return f"napped until {name}"
+'''
+
 SETTINGS = """
 [capabilities]
-modules = ["payments"]
+modules = ["payments", "naps"]
 
 [server.tokens.ada]
 person = "ada@example.com"
@@ -82,6 +99,7 @@ def served_desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     folder = tmp_path_factory.mktemp("served") / "desk"
     write_workspace(folder)
     (folder / "payments.py").write_text(PAYMENTS, "utf-8")
+    (folder / "naps.py").write_text(NAPS, "utf-8")
     (folder / "planwright.toml").write_text(SETTINGS, "utf-8")
     return Desk(folder)
 
