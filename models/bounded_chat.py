@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
+from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.messages.tool import ToolCallChunk, tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk
@@ -49,6 +50,24 @@ class BoundedChat(ChatOpenAI):
         if whole := calls.whole():
             message = AIMessageChunk(content="", tool_call_chunks=whole)
             yield await _reported(ChatGenerationChunk(message=message), run_manager)
+
+    def _get_request_payload(
+        self, input_: LanguageModelInput, *, stop: list[str] | None = None, **more: object
+    ) -> dict[str, object]:
+        """Spell a request; its messages and tools go past the client's walk over their types.
+
+        That walk changes nothing of them, and took half of the CPU of a loop of 30 turns.
+        """
+        payload: dict[str, object] = super()._get_request_payload(input_, stop=stop, **more)
+        if "response_format" in payload:  # the client reads the tools by itself then
+            return payload
+        body = payload.get("extra_body")
+        as_it_is = {name: payload.pop(name) for name in ("messages", "tools") if name in payload}
+        return {
+            **payload,
+            "messages": [],
+            "extra_body": {**(body if isinstance(body, dict) else {}), **as_it_is},
+        }
 
     def _convert_chunk_to_generation_chunk(
         self, chunk: dict[str, Any], *place: Any, **more: Any

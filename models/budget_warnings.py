@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
+from planwright.checkpoints.budget_usage import is_limited
 from planwright.checkpoints.budgets import Budgets
 from planwright.checkpoints.limits import Limit
 from planwright.settings.provider_budget import ProviderBudgetSettings
@@ -17,20 +18,14 @@ async def warn(
 ) -> None:
     """Tell which limits of the run, and of the provider that was asked, are nearly used up."""
     limits, now = invocation.profile.limits, invocation.clock()
-    if (limits.tokens, limits.tool_calls, limits.cost) != (None, None, None) or limited(within):
-        tenant = invocation.context.tenant
-        for limit in await budgets.near(invocation.run_id, limits, now, tenant, provider, within):
+    if (limits.tokens, limits.tool_calls, limits.cost) != (None, None, None) or is_limited(within):
+        for limit in await budgets.near(invocation.lease, limits, now, provider, within):
             invocation.emit("budget_update", warning_fields(limit), limit.key)
     if limits.wall_clock_s is not None:
         used, most = int(invocation.worked_s), int(limits.wall_clock_s)
         time = Limit(limits.setting("wall_clock_s"), "seconds", used, most)
         if time.near:
             invocation.emit("budget_update", warning_fields(time), time.key)
-
-
-def limited(within: ProviderBudgetSettings | None) -> bool:
-    """Say whether a provider has a limit at all."""
-    return within is not None and (within.daily_tokens, within.monthly_cost) != (None, None)
 
 
 def warning_fields(limit: Limit) -> Mapping[str, JsonValue]:

@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.runnables import Runnable
 
@@ -36,6 +37,7 @@ from planwright.models.replies.structured import OutputModes, answered, asking
 from planwright.models.replies.tool_bridge import in_words, new_nonce, read_calls
 from planwright.models.replies.truncated import why_unfinished
 from planwright.models.roles import SERVED_BY, can_read
+from planwright.prompts import as_data, render
 from planwright.prompts.fence import Fences
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import ModelRoute
@@ -83,10 +85,12 @@ class Models:
             messages=[SystemMessage(prompt.system), HumanMessage(prompt.user)],
             timeout_s=prompt.timeout_s,
             schema=prompt.schema,
+            schema_in_words=prompt.schema_in_words,
             aloud=prompt.aloud,
             max_tokens=prompt.max_tokens,
             temperature=prompt.temperature,
             lanes=lanes,
+            capabilities=prompt.capabilities,
         )
         reply = await self._serve(call, route, invocation, key)
         if prompt.schema and reply.response_metadata.get("finish_reason") == "length":
@@ -168,7 +172,17 @@ class Models:
     async def _spend(
         self, call: ModelCall, route: ModelRoute, with_key: int, invocation: Invocation, key: str
     ) -> AIMessage:
-        """Reserve, call, settle and tell."""
+        """Reserve, call, settle and tell, in a span of its own."""
+        if route.embedded and call.capabilities:
+            call = replace(call, messages=[SystemMessage(f"Role: {call.role}"), *call.messages[1:]])
+        elif call.schema_in_words and call.way in ("text", "json_mode"):
+            call = replace(call, messages=_with_form(call))
+        with invocation.spans.chat(call.role, route.provider, route.model, call.max_tokens):
+            return await self._settled(call, route, with_key, invocation, key)
+
+    async def _settled(
+        self, call: ModelCall, route: ModelRoute, with_key: int, invocation: Invocation, key: str
+    ) -> AIMessage:
         invocation.check_time()
         provider = self.router.provider(route)
         prices = provider.prices if provider else None
@@ -196,6 +210,8 @@ class Models:
         await self._budgets.settle(reservation, Amount(sum(spent), cost=cost), lease)
         seconds = round(invocation.seconds() - started, 3)
         data = {"input_tokens": spent[0], "output_tokens": spent[1], "cost": cost, "seconds": seconds}
+        invocation.paid.append(key)
+        data |= _cached(usage)
         self._tell(invocation, route, call.role, key, data)
         await warn(self._budgets, invocation, route.provider, provider)
         return reply
@@ -210,7 +226,7 @@ class Models:
         messages = in_words(call.messages, call.tools, nonce) if nonce else call.messages
         if call.tools and not nonce:
             model = chat_model.bind_tools(call.tools, tool_choice="auto")
-        options = {} if provider is None else _options(call)
+        options = _options(call, route) if provider or route.embedded else {}
         if call.schema:
             model, form = asking(chat_model, call.way, call.role, call.schema)
             options |= form
@@ -238,12 +254,26 @@ class Models:
         )
 
 
-def _options(call: ModelCall) -> dict[str, Any]:
+def _options(call: ModelCall, route: ModelRoute) -> dict[str, Any]:
     """Spell what a call asks for beside its messages."""
+    if route.embedded:
+        return {"capabilities": call.capabilities}
     options: dict[str, Any] = {"max_tokens": call.max_tokens}
     if call.temperature is not None:
         options["temperature"] = call.temperature
     return options
+
+
+def _cached(usage: UsageMetadata | None) -> dict[str, int]:
+    """Read how much of a prompt the provider had in its cache; nothing where it says none."""
+    tokens = usage.get("input_token_details", {}).get("cache_read", 0) if usage else 0
+    return {"cached_tokens": tokens} if tokens else {}
+
+
+def _with_form(call: ModelCall) -> list[AnyMessage]:
+    """Spell the form of the answer below the system message."""
+    system, *rest = call.messages
+    return [SystemMessage(f"{system.text}{render('form', form=as_data(call.schema))}"), *rest]
 
 
 def _too_slow(route: ModelRoute, timeout_s: float) -> ModelUnavailable:

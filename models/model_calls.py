@@ -26,6 +26,8 @@ class Prompt:
     """What it is to work on, as the user's message."""
     schema: Schema | None = None
     """JSON schema of the answer; None for an answer in words."""
+    schema_in_words: bool = False
+    """Whether a model that is held to no schema reads it in the system message."""
     aloud: bool = False
     """Whether the reply is streamed to the user."""
     timeout_s: float = 60
@@ -34,6 +36,8 @@ class Prompt:
     """Most tokens of the reply."""
     temperature: float | None = None
     """Temperature that is asked for; None for that of the provider."""
+    capabilities: Sequence[Mapping[str, object]] = ()
+    """What the embedded planner reads instead of the system message: capabilities as they are described."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,8 @@ class ModelCall:
     """JSON schema of the answer; None for an answer in words."""
     way: OutputMode = "text"
     """How an answer by schema is asked for."""
+    schema_in_words: bool = False
+    """Whether a model that is held to no schema reads it in the system message."""
     aloud: bool = True
     """Whether the reply is streamed to the user."""
     max_tokens: int = MAX_TOKENS
@@ -78,3 +84,5 @@ class ModelCall:
     """Limits of the lanes that the call is made in, from the outermost."""
     place: Mapping[str, Any] | None = None
     """Node as whose words the reply is streamed; None for the present one."""
+    capabilities: Sequence[Mapping[str, object]] = ()
+    """What the embedded planner reads instead of the system message: capabilities as they are described."""

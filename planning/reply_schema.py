@@ -5,42 +5,41 @@ It is looser than the plan itself, which is validated afterwards with words a mo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import get_args
 
-from planwright.domain.model_hint import ModelHint
 from planwright.domain.plan import Cascade
 from planwright.domain.risk import MODES, RISKS
 
 _TEXT = {"type": "string"}
-_TOKENS = {"type": "integer", "minimum": 1}
 _TEXTS = {"type": "array", "items": _TEXT}
-_NEED = {"enum": [True, "required", "preferred"]}
-_HINT = {name: _NEED if name.startswith("requires_") else _TOKENS for name in ModelHint.model_fields}
-_CALL = {
-    "type": "object",
-    "properties": {"capability": _TEXT, "params": {"type": "object"}},
-    "required": ["capability"],
-}
+_FREE = {"type": "object"}
+
+
+def _of(form: Mapping[str, object], words: str) -> dict[str, object]:
+    return {**form, "description": words}
+
+
 _STEP = {
     "type": "object",
     "properties": {
         "id": _TEXT,
         "capability": _TEXT,
         "description": _TEXT,
-        "params": {"type": "object"},
+        "params": _FREE,
         "depends_on": _TEXTS,
         "tool_hints": _TEXTS,
-        "model_hint": {"type": "object", "properties": _HINT},
+        "model_hint": _of(_FREE, "requires_(reasoning|code|vision|…): true|preferred, min_context"),
         "estimated_risk": {"enum": list(RISKS)},
-        "success_criteria": {"type": "object", "properties": {"cel": _TEXT, "rubric": _TEXT}},
-        "context_key": _TEXT,
+        "success_criteria": _of(_FREE, "cel over `output`, or rubric"),
+        "context_key": _of(_TEXT, "names the output for `inputs`"),
         "inputs": _TEXTS,
         "expected_output": _TEXT,
-        "timeout_s": {"type": "number", "exclusiveMinimum": 0},
+        "timeout_s": {"type": "number"},
         "on_failed_dependency": {"enum": list(get_args(Cascade))},
         "approval_mode": {"enum": list(MODES)},
-        "compensation": _CALL,
-        "requires": _TEXTS,
+        "compensation": _of(_FREE, "capability, params over {{input.x}}, {{output.x}}"),
+        "requires": _of(_TEXTS, "of <gates>"),
     },
     "required": ["id"],
 }

@@ -8,15 +8,15 @@ from importlib.resources import files
 from string import Template
 
 from planwright.domain.hashing import sha256
-from planwright.prompts.fence import marks, neutral
+from planwright.prompts.fence import fenced, marks, neutral
 
 
 def render(name: str, **values: str) -> str:
     """Fill a template. Raises KeyError for a placeholder without a value.
 
-    `$open` and `$close` in it become a fence with a fresh nonce, and `$fence` what a fence means.
+    `$open` and `$close` in it become a fence with a nonce of these values, and `$fence` what a fence means.
     """
-    opens, closes = marks()
+    opens, closes = marks("\0".join(values.values()))
     own = {"fence": _text("fence").strip(), "open": opens, "close": closes}
     return Template(_text(name)).substitute({**own, **values})
 
@@ -29,7 +29,17 @@ def instructed(name: str, instructions: str, **values: str) -> str:
 
 def as_data(value: object) -> str:
     """Spell a value as JSON that cannot close the tag it stands in, and hides nothing."""
-    return neutral(json.dumps(value, ensure_ascii=False, default=str)).replace("<", "\\u003c")
+    return neutral(json.dumps(value, ensure_ascii=False, default=str, separators=(",", ":"))).replace(
+        "<", "\\u003c"
+    )
+
+
+def section(name: str, value: object, *, foreign: bool = False) -> str:
+    """Spell a value as JSON between tags, in a fence where others wrote it; nothing for an empty value."""
+    if not value:
+        return ""
+    text = fenced(as_data(value)) if foreign else as_data(value)
+    return f"<{name}>\n{text}\n</{name}>\n"
 
 
 @cache

@@ -12,17 +12,20 @@ import hmac
 import json
 import re
 from collections.abc import Sequence
-from secrets import token_bytes, token_hex
+from functools import cache, lru_cache
+from secrets import token_bytes
 from typing import Any
 
 from langchain_core.messages import AnyMessage, ToolMessage
 
 OURS = {"planwright": "ours"}
+REMEMBERED = 512  # texts in their fences: about as many as fit into a conversation
 """Marks (in `additional_kwargs`) a ToolMessage whose words are the program's own or a person's."""
 
 _TAGS = (
     r"untrusted tool tools function functions invoke parameter system assistant user human developer model"
-    r" instruction instructions think thinking task history newest memories capabilities done draft findings"
+    r" instruction instructions think thinking task history newest memories capabilities schemas"
+    r" databases gates models done draft findings"
     r" request result results goal expected missing failed step bos eos s start_of_turn end_of_turn"
 )
 _TAG = re.compile(
@@ -63,21 +66,30 @@ def _neutral(text: str) -> str:
     return _TURN.sub(lambda match: f"{match['role']}\\u003a" if match["role"] else "\\u005b", text)
 
 
-def marks() -> tuple[str, str]:
-    """Make what opens and closes the fences of one prompt."""
-    nonce = token_hex(8)
+@cache
+def _key() -> bytes:
+    """Make the key of this process; it never leaves it."""
+    return token_bytes(32)
+
+
+def marks(text: str) -> tuple[str, str]:
+    """Make what opens and closes the fence of a text.
+
+    The nonce comes from the text and a key that never leaves the process: whoever wrote the text cannot know
+    it, and the same text has the same one, so that providers can go on from a prompt they know.
+    """
+    nonce = hmac.digest(_key(), text.encode("utf-8", "surrogatepass"), "sha256").hex()[:8]
     return f"<untrusted-{nonce}>", f"</untrusted-{nonce}>"
 
 
+def fenced(text: str) -> str:
+    """Put a text, in which nothing is left that looks like something else, into a fence of its own."""
+    opens, closes = marks(text)
+    return f"{opens}\n{text}\n{closes}"
+
+
 class Fences:
-    """Put the tool results of a conversation into fences, each with a nonce of its own.
-
-    The nonce comes from the text and a key that never leaves the process: it is not known before the
-    text is, and the same text has the same one, so that providers can go on from a prompt they know.
-    """
-
-    def __init__(self) -> None:
-        self._key = token_bytes(32)
+    """Put the tool results of a conversation into fences, each with a nonce of its own."""
 
     def around(self, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
         """Fence every tool result that is not marked as ours; nothing that was given is changed."""
@@ -85,19 +97,21 @@ class Fences:
 
     def _fenced(self, message: AnyMessage) -> AnyMessage:
         if isinstance(message.content, str):
-            return message.model_copy(update={"content": self._text(message.content)})
+            return message.model_copy(update={"content": _harmless(message.content)})
         return message.model_copy(update={"content": [self._block(block) for block in message.content]})
 
     def _block(self, block: Any) -> Any:
         if isinstance(block, str):
-            return self._text(block)
+            return _harmless(block)
         if isinstance(block, dict) and isinstance(block.get("text"), str):
-            return {**block, "text": self._text(block["text"])}
+            return {**block, "text": _harmless(block["text"])}
         return block
 
-    def _text(self, text: str) -> str:
-        nonce = hmac.digest(self._key, text.encode("utf-8", "surrogatepass"), "sha256").hex()[:16]
-        return f"<untrusted-{nonce}>\n{neutral(text)}\n</untrusted-{nonce}>"
+
+@lru_cache(maxsize=REMEMBERED)
+def _harmless(text: str) -> str:
+    """Fence a text of others; a conversation sends the same ones in every turn."""
+    return fenced(neutral(text))
 
 
 def _foreign(message: AnyMessage) -> bool:

@@ -24,16 +24,16 @@ def answer_from_results(results: list[dict[str, Any]]) -> str:
     """Tell what the steps of a run brought, in their order, leaving out what only fed other steps."""
     lines: list[str] = []
     for result in results:
-        if result["status"] != "completed":
-            how = spelled_end(result["status"], result.get("error") or "")
-            lines.append(f"{result['description'] or result['capability']}: {how}")
+        if (status := result.get("status", "completed")) != "completed":
+            how = spelled_end(status, result.get("error") or "")
+            lines.append(f"{result.get('description') or result['capability']}: {how}")
         elif not result.get("used") or result.get("changed"):
             lines.append(_tell(result))
     return "\n".join(line for line in lines if line)
 
 
 def _tell(result: dict[str, Any]) -> str:
-    output, title = result["output"], result["description"] or result["capability"]
+    output, title = result["output"], result.get("description") or result["capability"]
     if not isinstance(output, dict):
         return f"{title}: {output}"
     if (value := _only_value(output)) is not None:

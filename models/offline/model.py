@@ -1,14 +1,15 @@
 """The embedded model as a LangChain chat model.
 
-It reads what any model reads: the role in the system prompt, the task, capabilities and results
-in the message. It is a planner without a language model behind it, and its name says so.
+It reads the role in the system prompt, the task and results in the message, and the capabilities as they
+are: a catalogue in words is for models. It is a planner without a language model behind it, and its name
+says so.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -19,6 +20,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 
 from planwright.models.offline.answering import answer_from_results
 from planwright.models.offline.planner import compose
+from planwright.models.offline.sequence import Step
 from planwright.models.offline.talking import reply_to
 
 NAME = "planwright-offline"
@@ -41,7 +43,7 @@ class OfflineModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        text = _reply(messages)
+        text = _reply(messages, kwargs.get("capabilities", ()))
         usage = {"input_tokens": count_tokens_approximately(messages), "output_tokens": len(text) // 4 + 1}
         message = AIMessage(
             content=text,
@@ -69,13 +71,13 @@ class OfflineModel(BaseChatModel):
         yield ChatGenerationChunk(message=chunk)
 
 
-def _reply(messages: list[BaseMessage]) -> str:
+def _reply(messages: list[BaseMessage], capabilities: Sequence[Step]) -> str:
     system = "\n".join(str(message.content) for message in messages if message.type == "system")
     prompt = "\n".join(str(message.content) for message in messages if message.type == "human")
     role = re.search(r"^Role: (\w+)", system, re.MULTILINE)
     match role[1] if role else "":
         case "planner":
-            return json.dumps(_plan(prompt), ensure_ascii=False)
+            return json.dumps(_plan(prompt, capabilities), ensure_ascii=False)
         case "respond":
             return reply_to(_section(prompt, "request")) or answer_from_results(_section(prompt, "results"))
         case "task_extraction":
@@ -84,12 +86,11 @@ def _reply(messages: list[BaseMessage]) -> str:
             return "I am the embedded planner. I plan and carry out tasks, but I cannot converse."
 
 
-def _plan(prompt: str) -> dict[str, Any]:
-    capabilities = _section(prompt, "capabilities")
+def _plan(prompt: str, capabilities: Sequence[Step]) -> Step:
     wrong = _section(prompt, "findings")
     if wrong:
         return {"cannot": f"the only plan I know does not work: {wrong[0]}"}
-    return compose(_section(prompt, "task"), capabilities, _section(prompt, "databases"))
+    return compose(_section(prompt, "task"), list(capabilities), _section(prompt, "databases"))
 
 
 def _section(prompt: str, name: str) -> Any:

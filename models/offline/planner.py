@@ -51,7 +51,7 @@ def compose(
     capabilities: list[Step],
     databases: dict[str, dict[str, list[str]]] | None = None,
 ) -> Step:
-    """Plan a task over some capabilities and the columns of databases, as the planner prompt lists them.
+    """Plan a task over some capabilities and the columns of databases, as a planner is given them.
 
     Returns a plan, `{"clarify": [question]}`, or `{"cannot": reason, "instead": [request]}`; a request of
     which a part cannot be done is not begun.

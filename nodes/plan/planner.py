@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from langchain_core.runnables import RunnableConfig
 
@@ -25,8 +25,9 @@ from planwright.models.json_reply import read_value
 from planwright.models.model_calls import Prompt
 from planwright.models.providers.matching import on_offer
 from planwright.nodes.plan.task_extraction import history
+from planwright.planning.catalogue import MOST_LINES, catalogue, describe_capability, detailed, details
 from planwright.planning.reply_schema import PLAN_FORM
-from planwright.prompts import as_data, instructed, prompts_hash, render
+from planwright.prompts import instructed, prompts_hash, section
 from planwright.settings.profile import RunProfile
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, AgentUpdate, Attempts
@@ -75,13 +76,7 @@ def planner(
             "databases": await _databases(surface, call_context),
             "models": on_offer(settings.providers, state["route"]),
         }
-        prompt = Prompt(
-            role="planner",
-            system=instructed("planner", profile.instructions, max_steps=str(settings.planning.max_steps)),
-            user=_message(context),
-            schema=PLAN_FORM,
-            timeout_s=_timeout(state["decision"].score, settings.planner.timeout_s),
-        )
+        prompt = _prompt(context, allowed, surface, state, profile, settings)
         try:
             proposal = await _ask(models, state, prompt, invocation, settings, attempts.plans)
         except ModelError as error:
@@ -99,12 +94,34 @@ def planner(
         if proposal.read_as:
             event_fields = {"read_as": list(proposal.read_as[:MOST_SYNONYMS])}
             invocation.emit("plan_repaired", event_fields, f"{attempts.plans}:read")
-        data = {"plan_id": plan.plan_id, "goal": plan.goal, "steps": len(plan.steps)}
+        data = {"plan_id": plan.plan_id, "goal": plan.goal, "steps": len(plan.work)}
         data |= {"repaired": proposal.repaired}
         invocation.emit("plan_created", {**data, "context_hash": update["context_hash"]}, str(attempts.plans))
         return {**update, "plan": plan}
 
     return planner
+
+
+def _prompt(
+    context: dict[str, object],
+    allowed: Registry,
+    surface: list[Capability],
+    state: AgentState,
+    profile: RunProfile,
+    settings: Settings,
+) -> Prompt:
+    """Say what can be done in the system message, which stays the same, and what is to do in the other."""
+    lines = catalogue(list(allowed) if len(allowed) <= MOST_LINES else surface)
+    most = str(settings.planning.max_steps)
+    return Prompt(
+        role="planner",
+        system=instructed("planner", profile.instructions, max_steps=most, catalogue=lines),
+        user=_message(context, detailed(surface, allowed.matches(state["task"].task))),
+        schema=PLAN_FORM,
+        schema_in_words=True,
+        timeout_s=_timeout(state["decision"].score, settings.planner.timeout_s),
+        capabilities=_described(surface),
+    )
 
 
 def compiled_context(
@@ -121,9 +138,7 @@ def compiled_context(
         "task": task.task,
         "history": history(seen) if task.depends_on_chat_history else [],
         "memories": list(task.memories),
-        "capabilities": [
-            describe_capability(tool) for tool in sorted(surface, key=lambda c: (c.guide.priority, c.name))
-        ],
+        "capabilities": _described(surface),
         "done": done,
         "draft": _as_steps(state.get("draft")),
         "findings": [str(finding) for finding in state.get("findings", [])],
@@ -138,27 +153,15 @@ def compiled_context(
     }
 
 
+def _described(surface: list[Capability]) -> list[dict[str, object]]:
+    return [describe_capability(tool) for tool in sorted(surface, key=lambda c: (c.guide.priority, c.name))]
+
+
 async def _databases(surface: list[Capability], call_context: CallContext) -> dict[str, Tables]:
     """List the user's databases where the plan may read them."""
     if not any(capability.name == SQL for capability in surface):
         return {}
     return await asyncio.to_thread(schemas, call_context)
-
-
-def describe_capability(capability: Capability) -> dict[str, object]:
-    """Describe one capability to a model: what it does, takes, returns and risks."""
-    schema = capability.args_schema
-    return {
-        "name": capability.name,
-        "description": capability.description,
-        "guide": capability.guide.instructions,
-        "examples": list(capability.guide.examples),
-        "args": {"properties": schema.get("properties", {}), "required": schema.get("required", [])},
-        "result": sorted(capability.result_schema.get("properties", {})),
-        "mode": capability.mode,
-        "risk": capability.risk,
-        "tags": list(capability.tags),
-    }
 
 
 def proposal_of(text: str) -> PlanProposal:
@@ -208,13 +211,7 @@ async def _ask(
                 cause = f"the planner's reply could not be read after {repairs} tries: {error.cause}"
                 raise ModelOutputInvalid(cause, "try again, or choose a stronger model") from error
             invocation.emit("plan_repaired", {"error": error.cause, "try": repairs}, f"{round_}:{repairs}")
-            request = Prompt(
-                prompt.role,
-                prompt.system,
-                f"{prompt.user}\nYour last reply was refused: {error}\n",
-                schema=PLAN_FORM,
-                timeout_s=prompt.timeout_s,
-            )
+            request = replace(prompt, user=f"{prompt.user}\nYour last reply was refused: {error}\n")
 
 
 def _unheard(state: AgentState, error: ModelError, invocation: Invocation) -> ModelError:
@@ -227,20 +224,24 @@ def _unheard(state: AgentState, error: ModelError, invocation: Invocation) -> Mo
     )
 
 
-def _message(context: dict[str, object]) -> str:
-    names = (
-        "task",
-        "history",
-        "memories",
-        "capabilities",
-        "databases",
-        "gates",
-        "models",
-        "done",
-        "draft",
-        "findings",
-    )
-    return render("planner_task", **{name: as_data(context[name]) for name in names})
+def _message(context: dict[str, object], of_task: list[Capability]) -> str:
+    """Say what changes from request to request, the task and what is of it last; leave out what is empty."""
+    own = [capability for capability in of_task if not capability.server]
+    foreign = [capability for capability in of_task if capability.server]
+    sections = [
+        section("gates", context["gates"]),
+        section("models", context["models"]),
+        section("databases", context["databases"], foreign=True),
+        section("schemas", details(own)),
+        section("schemas", details(foreign), foreign=True),
+        section("memories", context["memories"], foreign=True),
+        section("history", context["history"], foreign=True),
+        section("task", context["task"]),
+        section("done", context["done"]),
+        section("draft", context["draft"]),
+        section("findings", context["findings"], foreign=True),
+    ]
+    return "".join(sections)
 
 
 def _as_steps(draft: Plan | None) -> dict[str, object]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planwright.capabilities.registry import load_registry
-from planwright.nodes.plan.planner import describe_capability
+from planwright.planning.catalogue import describe_capability
 
 SHOP = {
     "shop.db": {

@@ -9,7 +9,7 @@ import pytest
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.models.offline.answering import answer_from_results
 from planwright.models.offline.planner import compose
-from planwright.nodes.plan.planner import describe_capability
+from planwright.planning.catalogue import describe_capability
 
 TICKETS = {"status": "open"}
 

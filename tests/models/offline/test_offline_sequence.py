@@ -9,7 +9,7 @@ import pytest
 from planwright.capabilities.registry import load_registry
 from planwright.models.offline.clauses import split
 from planwright.models.offline.planner import compose
-from planwright.nodes.plan.planner import describe_capability
+from planwright.planning.catalogue import describe_capability
 
 WRITE, OTHER = 'write "x" to a.txt', 'write "y" to b.txt'
 

@@ -1,0 +1,139 @@
+"""Which tools a loop is offered: all while they fit a budget of tokens, else the best and a search."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+
+from langchain_core.messages import AIMessage
+
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.registry import ALWAYS, TOOL_SEARCH, Registry
+from planwright.domain.plan import CLOSING, WHOLE
+from planwright.execution.tool_calls import schemas, wire_name
+from planwright.planning.catalogue import catalogue
+from planwright.settings.workspace import ToolSettings
+from planwright.state.loop_state import ToolCall
+
+MOST_ADDED = 8  # tools that one search adds
+CONTEXT_SHARE = 4  # at most a quarter of what a model can read
+_POLITE = re.compile(r"^(?:(?:please|hi|hello|hey|ok|so|(?:can|could|would|will) you(?: please)?)\b[\s,]*)+")
+_CLAUSE = re.compile(r"[.;!?,]+\s|\band\b|\bthen\b")
+_WORD = re.compile(r"[a-z']+")
+_TELLS = re.compile(r"\btell (?!me\b|us\b)", re.IGNORECASE)
+_ASKS = frozenset(
+    "what what's which who who's whom whose when where where's why how how's is are was were am do does did"
+    " has have had list show find search look read tell summarize summarise compare count explain describe"
+    " translate check analyze analyse".split()
+)
+_ACTS = frozenset(
+    "write save store put create make add append draft compose send mail email forward reply post publish"
+    " share notify message remember memorize note forget delete remove drop clear erase update change edit"
+    " set rename move copy upload insert execute run schedule book order buy pay refund transfer cancel close"
+    " open assign approve submit file register record log".split()
+)
+
+
+class ToolOffer:
+    """Choose the tools of a loop by the settings of a workspace."""
+
+    def __init__(self, settings: ToolSettings) -> None:
+        self._settings = settings
+        self._sizes: dict[str, int] = {}
+
+    def of(self, surface: Registry, request: str, context: int) -> list[str]:
+        """Name the tools that a request is offered by a model of so many tokens of context.
+
+        `tools.search` is the last of them where any had to be left out. A question is offered nothing that
+        only changes something.
+        """
+        fits = offerable(request)
+        if self._settings.filter == "top_k":
+            chosen = surface.rank(request, self._settings.top_k, fits)
+            left_out = any(tool.name not in chosen and fits(tool) for tool in surface)
+            return [*chosen, *([TOOL_SEARCH] if left_out else [])]
+        return self._fitting(
+            surface, request, fits, min(self._settings.token_budget, context // CONTEXT_SHARE)
+        )
+
+    def _fitting(
+        self, surface: Registry, request: str, fits: Callable[[Capability], bool], budget: int
+    ) -> list[str]:
+        """Take the best until the budget is used up; in the order of names, so that the same are the same."""
+        chosen: dict[str, None] = {}
+        for name in chain(ALWAYS, surface.matches(request), surface.names):
+            tool = surface.get(name)
+            if name in chosen or tool is None or not fits(tool):
+                continue
+            budget -= self._size(tool)
+            if budget < 0:
+                return [*sorted(chosen), TOOL_SEARCH]
+            chosen[name] = None
+        return sorted(chosen)
+
+    def _size(self, tool: Capability) -> int:
+        """Estimate the tokens of a tool: a quarter of its characters, as it is spelled to a model."""
+        if tool.name not in self._sizes:
+            self._sizes[tool.name] = len(json.dumps(schemas({wire_name(tool.name): tool}))) // 4
+        return self._sizes[tool.name]
+
+
+def offerable(request: str) -> Callable[[Capability], bool]:
+    """Say of each capability whether a request may be offered it."""
+    asks = only_asks(request)
+    apart = {*CLOSING, WHOLE}
+    return lambda tool: tool.name not in apart and not (asks and only_changes(tool))
+
+
+def only_asks(request: str) -> bool:
+    """Say whether an English request only asks and looks up, clause by clause; any other is taken to act."""
+    clauses = [_WORD.findall(_POLITE.sub("", part.strip())) for part in _CLAUSE.split(request.lower())]
+    heads = [words[0] for words in clauses if words]
+    acts = any(not _ACTS.isdisjoint(words) for words in clauses) or bool(_TELLS.search(request))
+    return bool(heads) and not acts and all(head in _ASKS for head in heads)
+
+
+def only_changes(capability: Capability) -> bool:
+    """Say whether no call of a capability is a mere look."""
+    return capability.effect != "pure" and capability.varies is None
+
+
+def search_schema(granted: Sequence[str]) -> list[dict[str, object]]:
+    """Describe the search for more tools as a tool, where it is granted."""
+    if TOOL_SEARCH not in granted:
+        return []
+    query = {"type": "string", "description": "what it should do, in a few words"}
+    parameters = {"type": "object", "properties": {"query": query}, "required": ["query"]}
+    words = "Find more tools; they can be called from your next reply on."
+    function = {"name": wire_name(TOOL_SEARCH), "description": words, "parameters": parameters}
+    return [{"type": "function", "function": function}]
+
+
+def added_tools(
+    granted: Sequence[str], names: Iterable[str], surface: Registry, request: str
+) -> tuple[str, ...]:
+    """Keep of the names that a state holds those of tools that the request may be offered by a search."""
+    if TOOL_SEARCH not in granted:
+        return ()
+    fits = offerable(request)
+    return tuple(name for name in names if (tool := surface.get(name)) is not None and fits(tool))
+
+
+def answer_searches(
+    calls: list[ToolCall], reply: AIMessage, surface: Registry, request: str, granted: Sequence[str]
+) -> tuple[list[ToolCall], list[str]]:
+    """Answer the searches among the calls of a reply; return the calls, and the names of the tools to add."""
+    answered, added = list[ToolCall](), list[str]()
+    for call in calls:
+        if call.name != wire_name(TOOL_SEARCH) or TOOL_SEARCH not in granted:
+            answered.append(call)
+            continue
+        query = str(reply.tool_calls[call.index]["args"].get("query", ""))
+        fitting = added_tools(granted, surface.matches(query), surface, request)
+        more = [name for name in fitting if name not in granted][:MOST_ADDED]
+        added += [name for name in more if name not in added]
+        text = catalogue([surface[name] for name in more]) if more else "no other tool fits"
+        answered.append(call.model_copy(update={"error": "", "answer": f"{query}:\n{text}"}))
+    return answered, added

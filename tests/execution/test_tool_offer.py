@@ -1,0 +1,133 @@
+"""Which tools a loop is offered, and how it finds others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+from langchain_core.messages import AIMessage
+from pydantic import Field
+
+from planwright.capabilities.declaration import capability
+from planwright.capabilities.registry import TOOL_SEARCH, Registry, load_registry
+from planwright.domain.errors import SetupError
+from planwright.execution.tool_offer import ToolOffer, added_tools, answer_searches, only_asks
+from planwright.settings.workspace import ToolSettings
+from planwright.state.loop_state import ToolCall
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "What's the weather?",
+        "Tell me what the page says",
+        "Can you please show me notes.md?",
+        "Find the invoice, then look at the calendar",
+        "List the markdown files in notes",
+    ],
+)
+def test_a_question_and_a_look_only_ask(request_: str) -> None:
+    assert only_asks(request_)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Tell the team that lunch is ready",
+        "Read the mail, then ring the bell",
+        "Summarize the mail from Acme and post it",
+        "Could you write hello to a.txt?",
+        "Kannst du eine Datei schreiben?",
+        "Yes, do it",
+        "",
+    ],
+)
+def test_any_other_request_may_act(request_: str) -> None:
+    assert not only_asks(request_)
+
+
+SEARCHES = (TOOL_SEARCH,)
+
+
+def named(count: int, word: str = "parcel") -> Registry:
+    made = []
+    for number in range(count):
+
+        def function(text: Annotated[str, Field(description="what is on it")]) -> str:
+            return text
+
+        function.__doc__ = f"Read {word} {'abcdefgh'[number % 8]} of the store."
+        made.append(capability(f"store.v{number:03}", mode="read_only")(function))
+    return Registry(made)
+
+
+def test_all_tools_are_offered_while_they_fit_in_the_same_order_for_every_request() -> None:
+    offer, registry = ToolOffer(ToolSettings()), named(20)
+    assert offer.of(registry, "anything", 128_000) == list(registry.names)
+    assert offer.of(registry, "v007", 128_000) == list(registry.names)
+
+
+def test_beyond_the_budget_the_best_are_offered_and_a_search_for_the_others() -> None:
+    offer, registry = ToolOffer(ToolSettings(token_budget=300)), named(200)
+    names = offer.of(registry, "look into v123", 128_000)
+    assert names[-1] == TOOL_SEARCH
+    assert "store.v123" in names
+    assert 2 < len(names) < 20
+
+
+def test_a_model_that_reads_little_is_offered_less() -> None:
+    offer, registry = ToolOffer(ToolSettings()), named(100)
+    assert TOOL_SEARCH not in offer.of(registry, "x", 128_000)
+    assert TOOL_SEARCH in offer.of(registry, "x", 4_000)
+
+
+def test_top_k_offers_so_many_and_a_search_only_where_something_is_left_out() -> None:
+    offer = ToolOffer(ToolSettings(filter="top_k", top_k=5))
+    assert len(offer.of(named(9), "x", 128_000)) == 6
+    assert offer.of(named(9), "x", 128_000)[-1] == TOOL_SEARCH
+    assert TOOL_SEARCH not in offer.of(named(5), "x", 128_000)
+
+
+def test_a_question_is_not_offered_what_only_changes_something_nor_by_a_search(
+    tmp_path: Path,
+) -> None:
+    registry = load_registry(tmp_path)
+    assert "files.write" in added_tools(SEARCHES, ["files.write"], registry, "Write it down")
+    names = ["files.write", "respond", "results.read", "no.such"]
+    assert added_tools(SEARCHES, names, registry, "What is it?") == ()
+    assert added_tools((), ["files.read"], registry, "Write it down") == ()
+    assert "files.write" not in ToolOffer(ToolSettings()).of(registry, "What is it?", 128_000)
+
+
+def searching(*queries: str) -> AIMessage:
+    calls = [{"name": "tools__search", "args": {"query": query}, "id": query} for query in queries]
+    return AIMessage("", tool_calls=calls)
+
+
+def test_a_search_is_answered_with_lines_of_tools_that_were_not_offered() -> None:
+    registry, granted = named(40), (*named(10).names, TOOL_SEARCH)
+    call = ToolCall(call_id="c", index=0, name="tools__search", error="there is no tool tools__search")
+    other = ToolCall(call_id="d", index=1, name="store__v001")
+    calls, added = answer_searches([call, other], searching("v031 parcel", "x"), registry, "x", granted)
+    assert added[0] == "store.v031"
+    assert len(added) == 8
+    assert not set(added) & set(granted)
+    assert calls[1] == other
+    assert calls[0].error == ""
+    assert "\nstore.v031(text: str): Read parcel h of the store." in calls[0].answer
+    (another,), _ = answer_searches([call], searching("v8"), registry, "x", granted)
+    assert another.signature != calls[0].signature
+    (nothing,), none = answer_searches([call], searching("zebra"), registry, "x", granted)
+    assert (nothing.answer, none) == ("zebra:\nno other tool fits", [])
+    assert answer_searches([call], searching("v031"), registry, "x", named(10).names) == ([call], [])
+
+
+def test_no_capability_may_take_the_name_of_the_search() -> None:
+    @capability(TOOL_SEARCH, mode="read_only")
+    def search(query: str) -> str:
+        """Search."""
+        return query
+
+    with pytest.raises(SetupError, match=r"tools\.search is taken"):
+        Registry([search])
