@@ -199,7 +199,14 @@ def tell_decision(gate: Gate, invocation: Invocation) -> None:
     by = {"by": gate.decided_by, "channel": gate.channel}
     if gate.effects:
         data["effects"] = [effect.model_dump(mode="json") for effect in gate.effects]
-    invocation.emit("approval_resolved", {**data, **by}, gate.gate_id)
+    if invocation.emit("approval_resolved", {**data, **by}, gate.gate_id):
+        trace_gate(gate, invocation)
+
+
+def trace_gate(gate: Gate, invocation: Invocation) -> None:
+    """Span the time that a gate was open, now that it is decided."""
+    closed = gate.decided_at or invocation.clock()
+    invocation.spans.gate(gate.gate_id, gate.kind, gate.status, gate.requested_at, closed)
 
 
 def _tell_approvals(gate: Gate, invocation: Invocation) -> None:

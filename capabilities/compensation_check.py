@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from planwright.capabilities.arguments import misfits
 from planwright.capabilities.compensation import template_flaws
@@ -12,7 +12,7 @@ from planwright.domain.errors import SetupError
 from planwright.domain.plan import CLOSING, Compensation, PlanStep
 
 
-def check_compensations(registry: Registry, prohibited: Collection[str] = ()) -> None:
+def check_compensations(registry: Registry) -> None:
     """Raise SetupError for a declared compensation that could not be called.
 
     What is declared to be undone by something prohibited simply cannot be undone.
@@ -21,7 +21,7 @@ def check_compensations(registry: Registry, prohibited: Collection[str] = ()) ->
         compensation = capability.compensation
         for flaw in (
             _call_flaws(compensation, registry)
-            if compensation and compensation.capability not in prohibited
+            if compensation and not registry.prohibits(compensation.capability)
             else ()
         ):
             raise SetupError(f"the compensation of {capability.name}: {flaw}", "mend the declaration")

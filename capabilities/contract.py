@@ -130,6 +130,11 @@ class Capability:
         if strange := [name for name in self.destinations if name not in self.args.model_fields]:
             raise SetupError(f"{self.name} has no argument `{strange[0]}`", "mend its destinations")
 
+    @property
+    def built_in(self) -> bool:
+        """Whether it comes with the program."""
+        return self.function.__module__.startswith("planwright.capabilities.builtin.")
+
     @cached_property
     def args_schema(self) -> JsonSchema:
         """The JSON schema of the arguments."""

@@ -6,7 +6,7 @@ import importlib
 import re
 import traceback
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType, ModuleType
@@ -14,11 +14,13 @@ from types import MappingProxyType, ModuleType
 from rapidfuzz import fuzz, process
 
 from planwright.capabilities.contract import Capability
+from planwright.capabilities.ranking import Ranking
 from planwright.capabilities.workspace_modules import serve
 from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import WHOLE
-from planwright.settings.profile import RunProfile
+from planwright.domain.plan import CLOSING, WHOLE
+from planwright.settings.profile import RunProfile, names
+from planwright.settings.settings import FILE_NAME
 
 BUILT_IN = (
     *(
@@ -36,6 +38,7 @@ BUILT_IN = (
     *("channel", "http", "text", "answer", "delegate", "results", "chain"),
 )
 ALWAYS = ("datetime.now", "memory.search")
+TOOL_SEARCH = "tools.search"  # how a loop asks for more tools; it is no capability
 MOST_DERIVED = 64
 _SEPARATOR = re.compile(r"[._-]+")
 _WORD = re.compile(r"[a-z0-9]+")
@@ -51,7 +54,8 @@ def words(text: str) -> set[str]:
 class Registry:
     """An immutable set of capabilities, by name.
 
-    `absent` are the MCP servers whose tools are not there, by what the names of those tools begin with.
+    `prohibit` are names or globs of what is left out; no glob takes a run its last words. `absent` are the
+    MCP servers whose tools are not there, by what the names of those tools begin with.
     """
 
     def __init__(
@@ -60,17 +64,26 @@ class Registry:
         prohibit: Iterable[str] = (),
         absent: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        left_out = set(prohibit)
+        self._prohibit = tuple(prohibit)
+        left_out: set[str] = set()
         by_name: dict[str, Capability] = {}
         for capability in capabilities:
+            if capability.name == TOOL_SEARCH:
+                raise SetupError(
+                    f"the name {TOOL_SEARCH} is taken: by it a loop finds more tools", "rename it"
+                )
             if capability.name in by_name:
                 raise SetupError(f"two capabilities are named {capability.name}", "rename one of them")
-            if capability.name not in left_out:
+            if self.prohibits(capability.name):
+                left_out.add(capability.name)
+            else:
                 by_name[capability.name] = capability
+        self.left_out = frozenset(left_out)
         self._by_name: Mapping[str, Capability] = MappingProxyType(by_name)
         self._names = sorted(by_name)
         self._absent = absent
         self._index = _index(by_name[name] for name in self._names)
+        self._ranking: Ranking | None = None
         self._withheld: Mapping[str, str] = {}
         self._derived: dict[tuple[object, ...], Registry] = {}
         self.chains: tuple[str, ...] = ()
@@ -81,6 +94,17 @@ class Registry:
 
     def __contains__(self, name: object) -> bool:
         return name in self._by_name
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of all capabilities, in their order."""
+        return self._names
+
+    def matches(self, text: str) -> Iterator[str]:
+        """Name the capabilities that share a word with a text, the best first by BM25."""
+        if self._ranking is None:
+            self._ranking = Ranking([self._by_name[name] for name in self._names])
+        return self._ranking.best(text)
 
     def __len__(self) -> int:
         return len(self._by_name)
@@ -101,6 +125,11 @@ class Registry:
             raise SetupError(self.why_unknown(name), "see why: planwright mcp ls")
         near = ", ".join(self.near(name)) or "none is near"
         raise SetupError(self.why_unknown(name), f"nearest: {near}; all: planwright capabilities")
+
+    def prohibits(self, name: str) -> bool:
+        """Say whether the settings leave a capability out, by its name or by a glob."""
+        closing = name in (*CLOSING, WHOLE)
+        return name in self._prohibit or (not closing and any(names(glob, name) for glob in self._prohibit))
 
     def absent_server(self, name: str) -> str:
         """Name the MCP server that a tool, or a pattern of tools, is of, if it is not there; else ""."""
@@ -205,14 +234,15 @@ def load_registry(
     """Collect the built-in capabilities, those of the user's modules, and `more` from elsewhere.
 
     `absent` are the MCP servers whose tools are not there.
-    Raises SetupError for a module that cannot be imported or declares none.
+    Raises SetupError for a module that cannot be imported or declares none, and for an entry of `prohibit`
+    that prohibits nothing; one about an MCP server that is not there may.
     """
     capabilities: list[Capability] = []
     for name in BUILT_IN:
         capabilities += _declared_in(importlib.import_module(f"planwright.capabilities.builtin.{name}"))
-    names = tuple(modules)
-    serve(workspace, names)
-    for name in names:
+    own_modules, prohibit = tuple(modules), tuple(prohibit)
+    serve(workspace, own_modules)
+    for name in own_modules:
         declared = _declared_in(_import(name, workspace))
         if not declared:
             raise SetupError(
@@ -220,7 +250,16 @@ def load_registry(
                 "decorate a function with @capability(…), or take it out of capabilities.modules",
             )
         capabilities += declared
-    return Registry([*capabilities, *more], prohibit, absent)
+    registry = Registry([*capabilities, *more], prohibit, absent)
+    for entry in prohibit:
+        server = entry.partition(".")[0]
+        if not any(names(entry, name) for name in registry.left_out) and not any(
+            names(server, prefix) for prefix in absent
+        ):
+            near = ", ".join(registry.near(entry)) or "see planwright capabilities"
+            cause = f"`capabilities.prohibit`: there is no capability {entry!r}, so it prohibits nothing"
+            raise SetupError(f"{workspace / FILE_NAME}: {cause}", f"nearest: {near}")
+    return registry
 
 
 def _declared_in(module: ModuleType) -> list[Capability]:

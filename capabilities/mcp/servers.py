@@ -20,7 +20,7 @@ from planwright.capabilities.mcp.entries import UnreadableFile
 from planwright.capabilities.mcp.names import TOOL, plain_name, plain_names
 from planwright.capabilities.mcp.results import error_of, result_of
 from planwright.capabilities.mcp.standing import Standing, read_standings, unstarted_servers
-from planwright.capabilities.mcp.tools import Call, Tool, capability_of, wanted
+from planwright.capabilities.mcp.tools import Call, Tool, capability_of, lacking, wanted
 from planwright.domain.errors import (
     CapabilityRejected,
     CapabilityUnavailable,
@@ -29,6 +29,8 @@ from planwright.domain.errors import (
     SetupError,
 )
 from planwright.domain.risk import Effect
+from planwright.security.redaction.known_secrets import redactor_of
+from planwright.security.redaction.redactor import Redactor
 from planwright.settings.settings import FILE_NAME as SETTINGS
 from planwright.settings.settings import Settings
 
@@ -96,18 +98,28 @@ def start_servers(settings: Settings) -> Servers:
     """Start the trusted servers of a workspace and list their tools; nothing is loaded where there are none.
 
     A server that is not trusted, does not answer in time, or has a mistake in its entry is left out, and its
-    standing says so; `unreadable` says why all are. Raises SetupError for settings that cannot be meant.
+    standing says so, with no secret in it; `unreadable` says why all are. Raises SetupError for settings that
+    cannot be meant.
     """
+    redactor = redactor_of(settings)
     with ExitStack() as running:
         try:
             standings = read_standings(settings)
         except UnreadableFile as error:
-            return Servers((), running.pop_all(), unstarted_servers(settings), error)
+            hidden = UnreadableFile(redactor.text(error.cause), redactor.text(error.next_step))
+            return Servers((), running.pop_all(), unstarted_servers(settings), hidden)
         starting = [standing for standing in standings if standing.state == "trusted"]
         opened = {standing.name: standing for standing in _start(starting, settings, running)}
-        standings = [opened.get(standing.name, standing) for standing in standings]
+        standings = [_redacted(opened.get(standing.name, standing), redactor) for standing in standings]
         absent = {each.prefix: each.name for each in standings if each.state != "ready"}
         return Servers(standings, running.pop_all(), absent)
+
+
+def _redacted(standing: Standing, redactor: Redactor) -> Standing:
+    """Hide the secrets in what is wrong with a server: it is printed and logged."""
+    left_out = {tool: redactor.text(why) for tool, why in standing.left_out.items()}
+    cause, next_step = redactor.text(standing.cause), redactor.text(standing.next_step)
+    return replace(standing, cause=cause, next_step=next_step, left_out=left_out)
 
 
 def _check_required(servers: Servers, settings: Settings) -> None:
@@ -142,10 +154,7 @@ def _start(starting: Sequence[Standing], settings: Settings, running: ExitStack)
         except CapabilityUnavailable as error:
             opened.append(replace(standing, state="failed", cause=error.cause, next_step=error.next_step))
             continue
-        where = f"{settings.workspace / SETTINGS}: mcp.{standing.name}"
-        opened.append(
-            _ready(standing, wanted(tools, standing.settings, where), _calling(loop, servers[standing.name]))
-        )
+        opened.append(_ready(standing, tools, _calling(loop, servers[standing.name]), settings))
     return opened
 
 
@@ -153,10 +162,16 @@ async def _this_loop() -> asyncio.AbstractEventLoop:
     return asyncio.get_running_loop()
 
 
-def _ready(standing: Standing, tools: Sequence[Tool], call: Call) -> Standing:
-    names = plain_names((tool.name for tool in tools), TOOL)
-    capabilities, left_out = {}, {}
-    for tool in tools:
+def _ready(standing: Standing, tools: Sequence[Tool], call: Call, settings: Settings) -> Standing:
+    """Take over the tools of a server; none where a setting would tighten a tool that it does not have."""
+    capabilities, left_out = {}, lacking(tools, standing.settings)
+    try:
+        chosen = wanted(tools, standing.settings, f"{settings.workspace / SETTINGS}: mcp.{standing.name}")
+    except SetupError as error:
+        cause = f"{error.cause}, and so none of its tools is used"
+        return replace(standing, state="failed", cause=cause, next_step=error.next_step)
+    names = plain_names((tool.name for tool in chosen), TOOL)
+    for tool in chosen:
         name = f"{standing.prefix}.{names[tool.name]}"
         tags = [*plain_name(standing.name).split("_"), *plain_name(tool.name).replace("-", "_").split("_")]
         try:

@@ -60,20 +60,29 @@ def _schema(value: JsonValue) -> JsonSchema | None:
 def wanted(tools: Iterable[Tool], server: McpServerSettings, setting: str) -> list[Tool]:
     """Pick the tools that the user's settings leave. `setting` is where those stand, for its errors.
 
-    Raises SetupError for a setting that names a tool which the server does not have: taken for
+    Raises SetupError for a setting that would tighten a tool which the server does not have: taken for
     nothing, a slip in a name would leave the tool as it claims to be.
     """
     all_tools = list(tools)
     names = [tool.name for tool in all_tools]
-    patterns = {"tools": server.tools, "allow": server.allow, "deny": server.deny}
-    for key, globs in patterns.items():
+    for key, globs in {"tools": server.tools, "deny": server.deny}.items():
         for name in globs:
             if name not in names and not (key != "tools" and _GLOB.search(name)):
-                near = ", ".join(str(match[0]) for match in process.extract(name, names, limit=3))
                 raise SetupError(
-                    f"{setting}.{key}: the MCP server has no tool {name!r}", f"nearest: {near or 'none'}"
+                    f"{setting}.{key}: the MCP server has no tool {name!r}", f"nearest: {_near(name, names)}"
                 )
     return [tool for tool in all_tools if _fits(tool, server.allow) and not _fits(tool, server.deny)]
+
+
+def lacking(tools: Iterable[Tool], server: McpServerSettings) -> dict[str, str]:
+    """Say of each tool that the settings allow by name, and that the server lacks, why it is not there."""
+    names = [tool.name for tool in tools]
+    unknown = (name for name in server.allow if name not in names and not _GLOB.search(name))
+    return {name: f"the server has no such tool; nearest: {_near(name, names)}" for name in unknown}
+
+
+def _near(name: str, names: Iterable[str]) -> str:
+    return ", ".join(str(match[0]) for match in process.extract(name, list(names), limit=3)) or "none"
 
 
 def capability_of(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from planwright.capabilities.policy.decide import UNRULED
 from planwright.capabilities.policy.file import DEFAULT, Policy, Rule
 from planwright.capabilities.registry import Registry
@@ -11,14 +9,14 @@ from planwright.domain.errors import SetupError
 from planwright.settings.profile import names
 
 
-def check_policy(policy: Policy, registry: Registry, prohibited: Iterable[str] = ()) -> None:
+def check_policy(policy: Policy, registry: Registry) -> None:
     """Raise SetupError for a rule about a capability that there is not.
 
     One that a setting leaves out counts, and so does any of an MCP server that is not there.
     """
     if policy.path == DEFAULT:
         return
-    known = {*(capability.name for capability in registry), *prohibited}
+    known = {*registry.names, *registry.left_out}
     for rule in policy.rules:
         for glob in rule.match.capability or ():
             if registry.absent_server(glob):

@@ -85,7 +85,11 @@ def test_a_call_that_could_not_be_made_is_refused_at_start(
 
 
 def test_what_would_be_undone_by_something_prohibited_is_no_mistake() -> None:
-    check_compensations(Registry([declared({"id": "{{output.id}}"})]), ["order.remove"])
+    removing = capability("order.remove", mode="local_write")(remove)
+    for prohibit in ("order.remove", "order.rem*"):
+        check_compensations(
+            Registry([declared({"id": "{{output.id}}"}, "order.remove"), removing], [prohibit])
+        )
 
 
 @pytest.mark.parametrize(

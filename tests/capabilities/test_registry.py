@@ -192,6 +192,27 @@ def test_a_prohibited_capability_is_not_there() -> None:
     assert registry.near("a.b") == ("a.c",)
 
 
+def test_a_glob_prohibits_all_that_it_names_and_no_last_word() -> None:
+    names = ["a.b", "a.c", "ab", "respond", "b.c"]
+    assert Registry(map(declare, names), prohibit=["a.*"]).names == ["ab", "b.c", "respond"]
+    assert Registry(map(declare, names), prohibit=["*"]).names == ["respond"]
+    assert Registry(map(declare, names), prohibit=["respond", "A.*"]).names == ["a.b", "a.c", "ab", "b.c"]
+
+
+@pytest.mark.parametrize("entry", ["tikets.create", "tikets.*", "Tickets.*"])
+def test_an_entry_that_prohibits_nothing_is_refused(tmp_path: Path, entry: str) -> None:
+    with pytest.raises(SetupError, match="so it prohibits nothing") as refused:
+        load_registry(tmp_path, prohibit=["files.write", entry])
+    assert f"{tmp_path / 'planwright.toml'}: `capabilities.prohibit`" in refused.value.cause
+    assert "tickets.create" in refused.value.next_step
+
+
+@pytest.mark.parametrize("entry", ["jira.create", "jira.*", "*.create_issue"])
+def test_an_entry_about_a_server_that_is_not_there_may_prohibit_nothing(tmp_path: Path, entry: str) -> None:
+    registry = load_registry(tmp_path, prohibit=[entry], absent={"jira": "jira"})
+    assert registry.prohibits("jira.create_issue") is (entry != "jira.create")
+
+
 def test_the_hash_covers_what_is_declared_and_not_the_order() -> None:
     one, two = declare("a.b"), declare("a.c")
     assert Registry([one, two]).hash == Registry([two, one]).hash

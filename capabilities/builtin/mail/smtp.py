@@ -193,13 +193,13 @@ def _words(error: Exception) -> str:
 
 async def _leave(client: aiosmtplib.SMTP) -> None:
     """End the session; whatever the server says now, its answer to the message counts."""
+    transport = client.transport  # the client forgets it when it quits
     try:
         if client.is_connected:
             await client.quit(timeout=2)
     except (aiosmtplib.SMTPException, OSError):
         pass
     finally:
-        transport = client.transport
         client.close()
         if isinstance(transport, asyncio.WriteTransport):
             transport.abort()  # there is no TLS farewell to wait for

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from planwright.domain.errors import (
     EffectInDoubt,
     SetupError,
 )
+from planwright.graph.building import build_graph
 from planwright.settings.settings import load
 from tests.cli.desk import wait_until
 from tests.conftest import McpServers, bytes_read, processes
@@ -257,3 +259,57 @@ async def failure_of(servers: Servers) -> str:
     with pytest.raises(CapabilityError) as refused:
         await call(servers, "one.get_current_time", timezone="UTC")
     return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "state", "tools", "problem"),
+    [
+        (
+            {"allow": ["say", "sey"]},
+            "ready",
+            ["say"],
+            "its tool sey is left out: the server has no such",
+        ),
+        (
+            {"deny": ["sey"]},
+            "failed",
+            [],
+            "mcp.one.deny: the MCP server has no tool 'sey', and so none of",
+        ),
+        (
+            {"tools": {"sey": {"mode": "destructive"}}},
+            "failed",
+            [],
+            "mcp.one.tools: the MCP server has no tool",
+        ),
+    ],
+)
+def test_a_tool_that_settings_name_and_the_server_lacks_is_told_once_and_the_rest_goes_on(
+    tmp_path: Path, settings: dict[str, Any], state: str, tools: list[str], problem: str
+) -> None:
+    script = str(Path(__file__).with_name("scripted_server.py"))
+    entry = {"command": sys.executable, "args": [script]}
+    McpServers(tmp_path).plug(tmp_path, {"one": entry, "two": entry})
+    with build_graph(load(tmp_path, mcp={"one": settings})) as agent:
+        (line,) = agent.servers.problems
+        assert problem in line
+        assert "say" in line.partition("nearest: ")[2]
+        standings = {each.name: (each.state, [*each.tools]) for each in agent.servers.standings}
+        assert standings == {"one": (state, tools), "two": ("ready", ["say", "say_last"])}
+        assert agent.invoke(None, agent.call("datetime.now"))["status"] == "completed"
+        if state == "failed":
+            with pytest.raises(SetupError, match="of the MCP server `one`, which is not there"):
+                agent.call("one.say")
+
+
+@pytest.mark.parametrize("secrets", [{}, {"env": ["DESK_KEY"]}], ids=["no secret", "a secret"])
+def test_no_secret_is_in_what_is_wrong_with_a_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secrets: dict[str, Any]
+) -> None:
+    monkeypatch.setenv("DESK_KEY", "hunter2-hunter2")
+    entry = {"command": sys.executable, "args": ["-c", "import sys; sys.exit('no hunter2-hunter2 here')"]}
+    McpServers(tmp_path).plug(tmp_path, {"desk": entry})
+    with build_graph(load(tmp_path, secrets=secrets)) as agent:
+        (line,) = agent.servers.problems
+        (standing,) = agent.servers.standings
+    assert ("hunter2" in line) is ("hunter2" in standing.cause) is (not secrets)

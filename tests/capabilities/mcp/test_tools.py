@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from planwright.capabilities.mcp.tools import LONGEST, Tool, capability_of, read_tool, wanted
+from planwright.capabilities.mcp.tools import LONGEST, Tool, capability_of, lacking, read_tool, wanted
 from planwright.domain.errors import SetupError
 from planwright.settings.mcp import McpServerSettings
 
@@ -66,7 +66,14 @@ def test_settings_choose_the_tools(settings: dict[str, Any], names: list[str]) -
     assert [t.name for t in wanted(listed, McpServerSettings.model_validate(settings), "here")] == names
 
 
-@pytest.mark.parametrize("settings", [{"tools": {"lok": {}}}, {"allow": ["lok"]}, {"deny": ["lok"]}])
+def test_a_tool_that_is_allowed_and_not_there_is_named_and_the_others_stay() -> None:
+    settings, tools = McpServerSettings(allow=("look", "lok", "get_*")), [tool("look"), tool("drop")]
+    assert [t.name for t in wanted(tools, settings, "here")] == ["look"]
+    assert list(lacking(tools, settings)) == ["lok"]
+    assert "nearest: look" in lacking(tools, settings)["lok"]
+
+
+@pytest.mark.parametrize("settings", [{"tools": {"lok": {}}}, {"deny": ["lok"]}])
 def test_a_slip_in_the_name_of_a_tool_is_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(SetupError, match=r"here\.\w+: the MCP server has no tool 'lok'") as refused:
         wanted([tool("look")], McpServerSettings.model_validate(settings), "here")

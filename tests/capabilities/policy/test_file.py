@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from planwright.capabilities.declaration import capability
 from planwright.capabilities.policy.check import check_policy, reached, unreachable
 from planwright.capabilities.policy.file import DEFAULT, default_policy, load_policy, read_policy
 from planwright.capabilities.registry import Registry, load_registry
@@ -100,7 +101,13 @@ def test_a_rule_about_a_capability_that_a_setting_leaves_out_is_no_mistake(
     tmp_path: Path, registry: Registry
 ) -> None:
     written(tmp_path, f'[[rule]]\nmatch.capability = "shop.*"\ndecide = "deny"\n{LAST}')
-    check_policy(load_policy(tmp_path), registry, prohibited=["shop.buy"])
+
+    @capability("shop.buy")
+    def buy() -> str:
+        """Buy it."""
+        return ""
+
+    check_policy(load_policy(tmp_path), Registry([*registry, buy], ["shop.*"]))
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:

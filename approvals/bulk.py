@@ -1,0 +1,139 @@
+"""Approving many gates at once: each is decided by itself, through the door, as a single approval is."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal, Protocol
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command
+from typing_extensions import TypedDict
+
+from planwright.approvals.pending import PendingApprovals, PendingGate, pending_approvals
+from planwright.checkpoints.consent.gate import Decision, Gate
+from planwright.checkpoints.stores import Stores
+from planwright.domain.clock import Clock
+from planwright.domain.errors import GateError, PlanwrightError, StoreFailed
+from planwright.domain.results import RunStatus
+from planwright.domain.run_context import RunContext
+
+ApprovalEnd = Literal["approved", "counted", "refused"]
+"""What became of an approval: the gate is open now, it counts and others are needed, or nothing changed."""
+
+
+class BulkOptions(TypedDict, total=False):
+    """Whose gates are approved, and by whom."""
+
+    tenant: str
+    """Name or glob of the tenants; `default` where it is left out."""
+    by: str
+    """Who approves; the channel where it is left out."""
+    channel: str
+    """Door that the approvals come through; `python` where it is left out."""
+
+
+@dataclass(frozen=True)
+class GateOutcome:
+    """What became of one gate of a bulk approval."""
+
+    gate: PendingGate
+    """The gate, as it was listed."""
+    end: ApprovalEnd
+    """What became of the approval."""
+    run_status: RunStatus | None
+    """How the run stands afterwards; None where there is no such run."""
+    problem: str = ""
+    """Why it was not approved, or what its run met afterwards; "" where all went well."""
+
+
+@dataclass(frozen=True)
+class BulkApproval:
+    """What became of each gate, and the gates that were left."""
+
+    outcomes: tuple[GateOutcome, ...]
+    """What became of each gate that was to be approved, in that order."""
+    left: tuple[PendingGate, ...]
+    """Gates that call the capability and have to be decided alone, each with its problem."""
+
+    @property
+    def approved(self) -> tuple[GateOutcome, ...]:
+        """The gates that are approved."""
+        return tuple(outcome for outcome in self.outcomes if outcome.end == "approved")
+
+
+class Resumable(Protocol):
+    """The agent, as far as it takes an answer to a gate and goes on."""
+
+    async def ainvoke(self, input: Command[str], config: RunnableConfig, *, context: RunContext) -> object:
+        """Take an answer through the door, and run on until the run ends or waits again."""
+
+
+class BulkApprovals:
+    """Find what can be approved together, and approve it gate by gate."""
+
+    def __init__(self, agent: Resumable, stores: Stores, clock: Clock) -> None:
+        self._agent = agent
+        self._stores = stores
+        self._clock = clock
+
+    async def pending(self, capability: str, options: BulkOptions) -> PendingApprovals:
+        """List the gates that call a capability (a name or a glob), with those that are to be left."""
+        tenant, decision = options.get("tenant", "default"), _decision(options)
+        gates = await self._stores.gates.waiting(self._clock())
+        theirs = (gate for gate in gates if fnmatchcase(gate.tenant, tenant))
+        return pending_approvals(theirs, capability, decision)
+
+    async def approve_all(self, capability: str, options: BulkOptions) -> BulkApproval:
+        """Approve all that waits and asks about nothing but a capability, oldest first; resume each run."""
+        pending = await self.pending(capability, options)
+        outcomes = [await self.approve(gate, options) for gate in pending.gates]
+        return BulkApproval(tuple(outcomes), pending.left)
+
+    async def approve(self, gate: PendingGate, options: BulkOptions) -> GateOutcome:
+        """Approve one gate as it was listed, and go on with its run until it ends or waits again.
+
+        A gate that has changed, expired or was decided since is not approved: the outcome says why.
+        """
+        decision = _decision(options)
+        answer = {"type": "approve", "gate_id": gate.gate_id, "plan_hash": gate.plan_hash}
+        entry: Command[str] = Command(resume={**answer, "decided_by": decision.decided_by})
+        config: RunnableConfig = {"configurable": {"thread_id": gate.thread_id}}
+        context = RunContext(tenant=gate.tenant, channel=decision.channel)
+        try:
+            check_same_card(gate, await self._stores.gates.read(gate.gate_id))
+            await self._agent.ainvoke(entry, config, context=context)
+        except GateError as error:
+            return await self._outcome(gate, "refused", error.cause)
+        except PlanwrightError as error:
+            return await self._outcome(gate, await self._end(gate, decision.decided_by), error.cause)
+        end = await self._end(gate, decision.decided_by)
+        return await self._outcome(gate, end, "more people have to approve" if end == "counted" else "")
+
+    async def _end(self, gate: PendingGate, by: str) -> ApprovalEnd:
+        """Read from the row of a gate what became of an approval: its run may have failed after it."""
+        with contextlib.suppress(StoreFailed):
+            now = await self._stores.gates.read(gate.gate_id)
+            if any(approval.by == by for approval in now.approvals):
+                return "approved" if now.status == "approved" else "counted"
+        return "refused"
+
+    async def _outcome(self, gate: PendingGate, end: ApprovalEnd, problem: str) -> GateOutcome:
+        status: RunStatus | None = None
+        with contextlib.suppress(StoreFailed):
+            run = await self._stores.runs.read(gate.run_id)
+            status = run.status if run else None
+        return GateOutcome(gate, end, status, problem)
+
+
+def check_same_card(pending: PendingGate, gate: Gate) -> None:
+    """Raise GateError where a gate no longer shows what was listed."""
+    if (gate.card_hash, gate.shown_hash) != (pending.card_hash, pending.plan_hash):
+        cause = f"gate {gate.gate_id} shows something else than was listed"
+        raise GateError(cause, f"look at it: planwright show {gate.run_id}")
+
+
+def _decision(options: BulkOptions) -> Decision:
+    channel = options.get("channel", "python")
+    return Decision(answer="approve", decided_by=options.get("by") or channel, channel=channel)
