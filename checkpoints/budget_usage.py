@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from planwright.checkpoints.limits import Limit, micro_cents
@@ -43,6 +43,38 @@ class Spent:
     unpriced: int
     """Number of the model calls without a price."""
 
+    def __add__(self, other: Spent) -> Spent:
+        mine, theirs = vars(self).values(), vars(other).values()
+        return Spent(*(first + second for first, second in zip(mine, theirs, strict=True)))
+
+
+NOTHING = Spent(0, 0, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class UsageRow:
+    """One call in the table of usage."""
+
+    id: str
+    """Id of the reservation."""
+    kind: str
+    """What is called: `model` or `tool`."""
+    amount: Amount
+    """What it uses, or at most may use while it is not settled."""
+    expires_at: float
+    """Second of the epoch after which it counts no more, unless it is settled."""
+    lane: str = ""
+    """Innermost lane it is made in; "" outside of all."""
+    settled: bool = False
+    """Whether the call has ended."""
+
+    @property
+    def spent(self) -> Spent:
+        """The call as a sum."""
+        model, amount = int(self.kind == "model"), self.amount
+        unpriced = int(model and amount.cost is None)
+        return Spent(amount.tokens, amount.calls, amount.cost or 0, model, unpriced)
+
 
 @dataclass(frozen=True)
 class BudgetedCall:
@@ -64,32 +96,77 @@ class BudgetedCall:
     """Seconds that it may last, where that is longer than reservations are kept."""
 
 
-def usage_sum(connection: sqlite3.Connection, run_id: str, now: float, lane: str = "") -> Spent:
-    """Sum up a run, or one lane of it with all the lanes below."""
-    row = connection.execute(
-        "SELECT coalesce(sum(tokens),0), coalesce(sum(calls),0), coalesce(sum(cost),0),"
-        " coalesce(sum(kind='model'),0), coalesce(sum(kind='model' AND cost IS NULL),0)"
-        " FROM usage WHERE run_id = ? AND (settled = 1 OR expires_at > ?)"
-        " AND (? = '' OR lane = ? OR substr(lane, 1, length(?) + 1) = ? || '/')",
-        (run_id, now, lane, lane, lane, lane),
-    ).fetchone()
-    return Spent(*row)
+class RunUsage:
+    """What one run has used and holds in reserve. Made from its rows, and kept by who holds its lease.
+
+    A reservation counts until it expires, and what is settled for good.
+    """
+
+    def __init__(self, rows: Iterable[UsageRow] = ()) -> None:
+        self._ids: set[str] = set()
+        self._settled: dict[str, Spent] = {}
+        self._reserved: dict[str, UsageRow] = {}
+        for row in rows:
+            self.add(row)
+
+    def __contains__(self, id_: str) -> bool:
+        return id_ in self._ids
+
+    def add(self, row: UsageRow) -> None:
+        """Count a call, reserved or settled."""
+        self._ids.add(row.id)
+        if row.settled:
+            self._settled[row.lane] = self._settled.get(row.lane, NOTHING) + row.spent
+        else:
+            self._reserved[row.id] = row
+
+    def settle(self, id_: str, actual: Amount) -> None:
+        """Replace a reservation, once, by what the call really used."""
+        if row := self._reserved.pop(id_, None):
+            self.add(replace(row, amount=actual, settled=True))
+
+    def drop(self, id_: str) -> None:
+        """Take back a reservation that was not written down."""
+        if self._reserved.pop(id_, None):
+            self._ids.discard(id_)
+
+    def spent(self, now: float, lane: str = "") -> Spent:
+        """Sum up the run, or one lane of it with all the lanes below."""
+        settled = (spent for name, spent in self._settled.items() if _within(name, lane))
+        held = (
+            row.spent for row in self._reserved.values() if row.expires_at > now and _within(row.lane, lane)
+        )
+        return sum((*settled, *held), NOTHING)
+
+    def limits(self, limits: RunBudgetSettings, now: float) -> list[Limit]:
+        """Say how the limits of the run stand that are set."""
+        spent, limits_set = self.spent(now), []
+        if limits.tokens is not None:
+            limits_set.append(Limit(limits.setting("tokens"), "tokens", spent.tokens, limits.tokens))
+        if limits.tool_calls is not None:
+            calls = limits.tool_calls
+            limits_set.append(Limit(limits.setting("tool_calls"), "tool_calls", spent.calls, calls))
+        if limits.cost is not None:
+            limits_set.append(Limit(limits.setting("cost"), "cost", spent.cost, micro_cents(limits.cost)))
+        return limits_set
 
 
-def run_limits(
-    connection: sqlite3.Connection, run_id: str, limits: RunBudgetSettings, now: float
-) -> list[Limit]:
-    if limits.tokens is None and limits.tool_calls is None and limits.cost is None:
-        return []
-    spent = usage_sum(connection, run_id, now)
-    limits_set = []
-    if limits.tokens is not None:
-        limits_set.append(Limit(limits.setting("tokens"), "tokens", spent.tokens, limits.tokens))
-    if limits.tool_calls is not None:
-        limits_set.append(Limit(limits.setting("tool_calls"), "tool_calls", spent.calls, limits.tool_calls))
-    if limits.cost is not None:
-        limits_set.append(Limit(limits.setting("cost"), "cost", spent.cost, micro_cents(limits.cost)))
-    return limits_set
+def run_usage(connection: sqlite3.Connection, run_id: str) -> RunUsage:
+    """Read what a run has used and holds in reserve."""
+    query = "SELECT id, kind, tokens, calls, cost, settled, expires_at, lane FROM usage WHERE run_id = ?"
+    return RunUsage(
+        UsageRow(id_, kind, Amount(tokens, calls, cost), expires_at, lane or "", bool(settled))
+        for id_, kind, tokens, calls, cost, settled, expires_at, lane in connection.execute(query, (run_id,))
+    )
+
+
+def _within(name: str, lane: str) -> bool:
+    return not lane or name == lane or name.startswith(f"{lane}/")
+
+
+def is_limited(within: ProviderBudgetSettings | None) -> bool:
+    """Say whether a provider has a limit, which all processes share."""
+    return within is not None and (within.daily_tokens, within.monthly_cost) != (None, None)
 
 
 def provider_limits(

@@ -2,6 +2,7 @@
 
 What a call uses counts in the day and month (UTC) in which it was reserved, for its tenant. A reservation
 that nobody settles, because its process died, comes back when its run is taken by another, or it expires.
+What a run has used only the process changes that holds its lease: it counts in memory, and its rows ride.
 """
 
 from __future__ import annotations
@@ -11,27 +12,32 @@ import sqlite3
 import uuid
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
+from weakref import WeakKeyDictionary
 
 from planwright.checkpoints.budget_usage import (
     Amount,
     BudgetedCall,
+    RunUsage,
     Spent,
+    UsageRow,
     counted_at,
+    is_limited,
     provider_limits,
-    run_limits,
-    usage_sum,
+    run_usage,
 )
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.limits import MICRO_CENTS_PER_DOLLAR as MICRO_CENTS_PER_DOLLAR
 from planwright.checkpoints.limits import Limit, Unit, refuse_overspending, say, unpriced
 from planwright.checkpoints.ownership.fencing import held
-from planwright.domain.errors import BudgetExceeded
+from planwright.domain.errors import BudgetExceeded, PlanwrightError
 from planwright.domain.lease import Lease
 from planwright.domain.windows import utc_text
 from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.provider_budget import ProviderBudgetSettings
 from planwright.state.loop_budget import LoopBudget, carve
 
+USAGE = ("reserve", "settle")  # the jobs that write the table
 AFTER_ALL = math.inf  # when every reservation has expired, and only what is settled counts
 
 
@@ -41,6 +47,7 @@ class Budgets:
     def __init__(self, database: Database, reservation_ttl_s: float = 600) -> None:
         self._database = database
         self._ttl_s = reservation_ttl_s
+        self._leased: WeakKeyDictionary[Lease, RunUsage] = WeakKeyDictionary()
 
     async def reserve(
         self,
@@ -61,107 +68,155 @@ class Budgets:
         ProviderBudgetExceeded when another provider might still serve: a limit of this one is reached, or
         its price is unknown where a limit of cost is set.
         """
-        id_ = id_ or uuid.uuid4().hex
-        run_id, tenant, provider, amount = call.run_id, call.tenant, call.provider, call.amount
+        id_, now = id_ or uuid.uuid4().hex, at.timestamp()
+        row = _row(call, id_, now + max(self._ttl_s, call.lasts_s))
+        shared = call.kind == "model" and is_limited(within)
+        usage = await self._usage(lease) if lease else None
+        if usage is not None:
+            if id_ in usage:
+                return id_
+            _refuse(usage, call, limits, within, now)
+            usage.add(row)
 
         def job(connection: sqlite3.Connection) -> None:
             if connection.execute("SELECT 1 FROM usage WHERE id = ?", (id_,)).fetchone():
                 return
-            now, counted = at.timestamp(), utc_text(counted_at(connection, tenant, provider, at))
-            refuse_overspending(run_limits(connection, run_id, limits, now), _by_unit(amount))
-            for lane in call.lanes:
-                _refuse_in_lane(usage_sum(connection, run_id, now, lane.lane), amount, lane)
-            if call.kind == "model":
-                _refuse_unpriced(provider, amount, limits, within)
-                refuse_overspending(
-                    provider_limits(connection, tenant, provider, within, at), _by_unit(amount)
-                )
-            connection.execute(
-                "INSERT INTO usage (id, tenant, run_id, provider, kind, tokens, cost, calls, settled,"
-                " expires_at, at, lane) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-                (id_, tenant, run_id, provider, call.kind, amount.tokens, amount.cost, amount.calls)
-                + (
-                    call.kind == "tool",
-                )  # a call uses up one call whatever it brings: nothing is left to settle
-                + (now + max(self._ttl_s, call.lasts_s), counted, call.lanes[-1].lane if call.lanes else ""),
-            )
+            if usage is None:
+                _refuse(run_usage(connection, call.run_id), call, limits, within, now)
+            if shared:
+                standing = provider_limits(connection, call.tenant, call.provider, within, at)
+                refuse_overspending(standing, _by_unit(call.amount))
+            _insert(connection, call, row, at)
 
-        await self._database.run("reserve", held(lease, job))
+        if usage is not None and not shared:
+            self._database.submit("reserve", held(lease, job), rides=True)
+            return id_
+        try:
+            await self._database.run("reserve", held(lease, job))
+        except PlanwrightError:
+            if usage is not None:
+                usage.drop(id_)
+            raise
         return id_
 
     async def settle(self, reservation: str, actual: Amount, lease: Lease | None = None) -> None:
-        """Replace a reservation, once, by what the call really used."""
+        """Replace a reservation, once, by what the call really used; in a run that rides."""
 
         def job(connection: sqlite3.Connection) -> None:
-            held = connection.execute(
+            row = connection.execute(
                 "SELECT kind, tenant, provider, substr(at, 1, 10) AS day FROM usage WHERE id=? AND settled=0",
                 (reservation,),
             ).fetchone()
-            if held is None:
+            if row is None:
                 return
             connection.execute(
                 "UPDATE usage SET tokens=?, cost=?, calls=?, settled=1 WHERE id=?",
                 (actual.tokens, actual.cost, actual.calls, reservation),
             )
-            if held["kind"] == "model":
+            if row["kind"] == "model":
                 connection.execute(
                     "INSERT INTO usage_days (tenant, provider, day, tokens, cost) VALUES (?,?,?,?,?)"
                     " ON CONFLICT (tenant, provider, day) DO UPDATE SET"
                     " tokens = tokens + excluded.tokens, cost = cost + excluded.cost",
-                    (held["tenant"], held["provider"], held["day"], actual.tokens, actual.cost or 0),
+                    (row["tenant"], row["provider"], row["day"], actual.tokens, actual.cost or 0),
                 )
 
-        await self._database.run("settle", held(lease, job))
+        if lease is None:
+            await self._database.run("settle", job)
+            return
+        (await self._usage(lease)).settle(reservation, actual)
+        self._database.submit("settle", held(lease, job), rides=True)
 
     async def spent(self, run_id: str, at: datetime) -> Spent:
-        """Sum up what a run has used and still holds in reserve."""
-        return await self._database.run("read", lambda c: usage_sum(c, run_id, at.timestamp()))
+        """Sum up what a run has used and still holds in reserve, as it is on record."""
+        return (await self._database.read(lambda c: run_usage(c, run_id), behind=USAGE)).spent(at.timestamp())
 
-    async def of_run(self, run_id: str, limits: RunBudgetSettings, at: datetime) -> list[Limit]:
+    async def spent_by(self, lease: Lease, at: datetime) -> Spent:
+        """Sum up what the run has used and still holds in reserve that this process works on."""
+        return (await self._usage(lease)).spent(at.timestamp())
+
+    async def of_run(self, lease: Lease, limits: RunBudgetSettings, at: datetime) -> list[Limit]:
         """Say how the limits of a run stand, reservations included."""
-        return await self._database.run("read", lambda c: run_limits(c, run_id, limits, at.timestamp()))
+        return (await self._usage(lease)).limits(limits, at.timestamp())
 
     async def of_provider(
         self, tenant: str, provider: str, within: ProviderBudgetSettings, at: datetime
     ) -> list[Limit]:
         """Say how the limits of a provider stand for a tenant, reservations included."""
-        return await self._database.run("read", lambda c: provider_limits(c, tenant, provider, within, at))
+        if not is_limited(within):
+            return []
+        read = partial(provider_limits, tenant=tenant, provider=provider, within=within, at=at)
+        return await self._database.read(read, behind=USAGE)
 
     async def near(
         self,
-        run_id: str,
+        lease: Lease,
         limits: RunBudgetSettings,
         at: datetime,
-        tenant: str = "",
         provider: str = "",
         within: ProviderBudgetSettings | None = None,
     ) -> list[Limit]:
         """List the limits of a run, and of a provider, of which 80 % is used; what is reserved is not."""
-
-        def job(connection: sqlite3.Connection) -> list[Limit]:
-            own = run_limits(connection, run_id, limits, AFTER_ALL)
-            return own + provider_limits(connection, tenant, provider, within, at, AFTER_ALL)
-
-        return [limit for limit in await self._database.run("read", job) if limit.near]
+        standing = (await self._usage(lease)).limits(limits, AFTER_ALL)
+        if is_limited(within):
+            standing += await self._database.read(
+                lambda c: provider_limits(c, lease.tenant, provider, within, at, AFTER_ALL), behind=USAGE
+            )
+        return [limit for limit in standing if limit.near]
 
     async def carve(
         self,
-        run_id: str,
+        lease: Lease,
         wanted: LoopBudget,
         above: Sequence[LoopBudget],
         limits: RunBudgetSettings,
         at: datetime,
     ) -> LoopBudget:
         """Cut a lane's budget down to what the lane that opens it, or else the run, has left."""
+        parent = above[-1] if above else LoopBudget(lane="", **limits.model_dump(exclude={"cost"}))
+        spent = (await self._usage(lease)).spent(at.timestamp(), parent.lane)
+        tokens, calls = _left(parent.tokens, spent.tokens), _left(parent.tool_calls, spent.calls)
+        cut = {"tokens": carve(wanted.tokens, tokens), "tool_calls": carve(wanted.tool_calls, calls)}
+        return wanted.model_copy(update=cut)
 
-        def job(connection: sqlite3.Connection) -> LoopBudget:
-            parent = above[-1] if above else LoopBudget(lane="", **limits.model_dump(exclude={"cost"}))
-            spent = usage_sum(connection, run_id, at.timestamp(), parent.lane)
-            tokens, calls = _left(parent.tokens, spent.tokens), _left(parent.tool_calls, spent.calls)
-            cut = {"tokens": carve(wanted.tokens, tokens), "tool_calls": carve(wanted.tool_calls, calls)}
-            return wanted.model_copy(update=cut)
+    async def _usage(self, lease: Lease) -> RunUsage:
+        """Give what a run has used, which nobody else changes while its lease is held here."""
+        if (usage := self._leased.get(lease)) is None:
+            usage = await self._database.read(lambda c: run_usage(c, lease.run_id), behind=USAGE)
+            usage = self._leased.setdefault(lease, usage)
+        return usage
 
-        return await self._database.run("read", job)
+
+def _refuse(
+    usage: RunUsage,
+    call: BudgetedCall,
+    limits: RunBudgetSettings,
+    within: ProviderBudgetSettings | None,
+    now: float,
+) -> None:
+    """Raise BudgetExceeded where a run, a lane of it or an unknown price stands against a call."""
+    refuse_overspending(usage.limits(limits, now), _by_unit(call.amount))
+    for lane in call.lanes:
+        _refuse_in_lane(usage.spent(now, lane.lane), call.amount, lane)
+    if call.kind == "model":
+        _refuse_unpriced(call.provider, call.amount, limits, within)
+
+
+def _row(call: BudgetedCall, id_: str, expires_at: float) -> UsageRow:
+    lane = call.lanes[-1].lane if call.lanes else ""
+    settled = call.kind == "tool"  # a call uses up one call whatever it brings: nothing is left to settle
+    return UsageRow(id_, call.kind, call.amount, expires_at, lane, settled)
+
+
+def _insert(connection: sqlite3.Connection, call: BudgetedCall, row: UsageRow, at: datetime) -> None:
+    counted = utc_text(counted_at(connection, call.tenant, call.provider, at))
+    connection.execute(
+        "INSERT INTO usage (id, tenant, run_id, provider, kind, tokens, cost, calls, settled,"
+        " expires_at, at, lane) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+        (row.id, call.tenant, call.run_id, call.provider, row.kind)
+        + (row.amount.tokens, row.amount.cost, row.amount.calls, row.settled)
+        + (row.expires_at, counted, row.lane),
+    )
 
 
 def _left(limit: int | None, used: int) -> int | None:

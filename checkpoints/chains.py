@@ -47,7 +47,7 @@ class CreatedChains:
             query = "SELECT hash, definition FROM chains WHERE run_id = ? ORDER BY rowid"
             return [tuple(row) for row in connection.execute(query, (run_id,))]
 
-        rows = await self._database.run("read", job)
+        rows = await self._database.read(job, behind=())
         chains = [(hash_, Chain.model_validate_json(definition)) for hash_, definition in rows]
         for hash_, chain in chains:
             if chain.hash != hash_:

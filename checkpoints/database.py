@@ -1,8 +1,9 @@
 """One SQLite file, one writer thread, group commit.
 
-Jobs are functions of the connection. The thread takes all jobs that wait, runs each in a
-savepoint, commits them together and then answers: nobody hears of a write that is not durable.
-A job can be awaited from any event loop and called without one.
+Jobs are functions of the connection. The thread takes all that wait, runs each in a savepoint, commits them
+together and then answers: nobody hears of a write that a kill could undo, and what is `synced` outlives a
+loss of power too, with all before it. What nobody waits for rides with the next job that somebody does. A job
+can be awaited from any event loop and called without one. Reads have a connection of their own.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import logging
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable
+import time
+from collections import Counter
+from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,12 +25,18 @@ from typing import Any, TypeVar, Union
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from planwright.checkpoints.private_files import private_database
+from planwright.checkpoints.reader import Reader
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
-from planwright.domain.errors import SetupError
+from planwright.checkpoints.thread_state.adoption import adopt_checkpoints
+from planwright.domain.errors import PlanwrightError
 from planwright.security.redaction.connection import RedactedConnection
 from planwright.security.redaction.redactor import Redactor
 
 T = TypeVar("T")
+RIDE_S = 0.05
+"""Seconds after which a job that rides is committed alone."""
+STATE = frozenset(("checkpoint", "writes", "journal"))
+"""Names of the jobs that write the state of the graph and the events; other tables lean on neither."""
 _LOG = logging.getLogger("planwright.checkpoints")
 Job = Callable[[sqlite3.Connection], T]
 Boundary = Callable[[str], None]
@@ -45,14 +54,14 @@ class _Item:
     """What is done with the connection, in one transaction."""
     waiter: _Waiter
     """Gets what the job returns or raises."""
+    rides: bool = False
+    """Whether it may wait a moment for a job that somebody waits for, and is committed with that."""
+    synced: bool = False
+    """Whether the disk has to have it before anybody hears of it."""
 
 
 class Database:
-    """A durable store behind one thread. It opens on first use, so importing costs nothing.
-
-    `boundary` is called with the names of the jobs before and after every commit; the crash
-    tests end the process there.
-    """
+    """A durable store behind one thread. `boundary` is told of every commit, before and after it."""
 
     def __init__(
         self,
@@ -71,29 +80,55 @@ class Database:
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._reader = Reader(path, busy_timeout_s)
+        self._carried: list[_Item] = []  # jobs that rode with a commit that failed: they ride with the next
+        self._counting = threading.Lock()
+        self._awaited = 0  # jobs that somebody waits for and that are not committed
+        self._riding: Counter[str] = Counter()  # jobs that ride and are not committed, by name
 
-    def submit(self, name: str, job: Job[T]) -> Future[T]:
-        """Queue a job without waiting; later jobs never overtake it."""
+    def submit(self, name: str, job: Job[T], *, rides: bool = False, synced: bool = False) -> Future[T]:
+        """Queue a job without waiting; later jobs never overtake it.
+
+        One that `rides` is committed with the next that somebody waits for, or after a moment, or where that
+        fails with the one after it: nothing that was queued later is committed without it.
+        """
         future: Future[T] = Future()
-        self._put(_Item(name, job, future))
+        self._put(_Item(name, job, future, rides, synced))
         return future
 
     def call(self, name: str, job: Job[T]) -> T:
         """Run a job and wait for its commit, without an event loop."""
         return self.submit(name, job).result()
 
-    async def run(self, name: str, job: Job[T]) -> T:
-        """Run a job and await its commit, on any event loop.
+    async def run(self, name: str, job: Job[T], *, synced: bool = False) -> T:
+        """Run a job and await its commit, on any event loop; one that is `synced` outlives a loss of power.
 
-        A caller that is cancelled stops waiting, but what it queued still happens: the record of
-        an effect must not be lost.
+        A caller that is cancelled stops waiting, but what it queued still happens: no record may be lost.
         """
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        item = _Item(name, job, future, synced=synced)
         if self._thread is None:
-            await asyncio.to_thread(self._put, _Item(name, job, future))  # opening blocks
+            await asyncio.to_thread(self._put, item)  # opening blocks
         else:
-            self._put(_Item(name, job, future))
+            self._put(item)
         return await future
+
+    async def read(self, job: Job[T], *, behind: Collection[str] | None = None) -> T:
+        """Read beside the writes, unless a job is queued here that somebody waits for, or that rides.
+
+        Of those that ride only the names count that are to be read `behind`: all but STATE, if None.
+        """
+        return await (self.run("read", job) if self._waits(behind) else self._reader.run(job))
+
+    def look(self, job: Job[T], *, behind: Collection[str] | None = None) -> T:
+        """Read like `read`, without an event loop."""
+        return self.call("read", job) if self._waits(behind) else self._reader.call(job)
+
+    def _waits(self, behind: Collection[str] | None) -> bool:
+        with self._counting:
+            riding = self._riding.keys()
+            rides = not (riding <= STATE if behind is None else riding.isdisjoint(behind))
+        return rides or bool(self._awaited) or self._thread is None
 
     def _put(self, item: _Item) -> None:
         with self._lock:
@@ -103,10 +138,14 @@ class Database:
                     target=self._work, args=(connection,), name=f"writer:{self.path.name}", daemon=True
                 )
                 self._thread.start()
+            with self._counting:
+                self._awaited += not item.rides
+                self._riding.update([item.name] * item.rides)
             self._queue.put(item)
 
     def close(self) -> None:
         """Finish what is queued and close the file; a later job opens it again."""
+        self._reader.close()
         with self._lock:
             thread, self._thread = self._thread, None
             if thread is not None:
@@ -131,12 +170,13 @@ class Database:
                 connection.redactor = self._redactor or Redactor()
             refuse_newer(self.path, connection, len(self._migrations))
             self._use_wal(connection)
-            connection.execute("PRAGMA synchronous=FULL")
             self._migrate(connection)
+            if adopt_checkpoints(connection, self.path.parent):
+                _LOG.info("the checkpoints of an older program are in %s now", self.path.name)
         except BROKEN as error:
             connection.close()
             raise store_error(self.path, error) from error
-        except SetupError:
+        except PlanwrightError:
             connection.close()
             raise
         return connection
@@ -167,24 +207,37 @@ class Database:
 
     def _work(self, connection: sqlite3.Connection) -> None:
         with contextlib.closing(connection):
-            while item := self._queue.get():
-                batch = [item]
-                stop = False
-                with contextlib.suppress(queue.Empty):
-                    while not stop:
-                        if following := self._queue.get_nowait():
-                            batch.append(following)
-                        else:
-                            stop = True
-                self._commit(connection, batch)
-                if stop:
+            while batch := self._next_batch():
+                items = [item for item in batch if item is not None]
+                if items:
+                    self._commit(connection, items)
+                if len(items) < len(batch):
+                    if self._carried:
+                        self._commit(connection, [])
                     return
 
+    def _next_batch(self) -> list[_Item | None]:
+        """Take what is queued; jobs that ride wait for one that does not. None at the end: close."""
+        batch = [self._queue.get()]
+        leaves = time.monotonic() + RIDE_S
+        while batch[-1] is not None:
+            try:
+                if all(item and item.rides for item in batch):
+                    batch.append(self._queue.get(timeout=max(0, leaves - time.monotonic())))
+                else:
+                    batch.append(self._queue.get_nowait())
+            except queue.Empty:
+                break
+        return batch
+
     def _commit(self, connection: sqlite3.Connection, batch: list[_Item]) -> None:
+        batch, self._carried = [*self._carried, *batch], []
         names = "+".join(item.name for item in batch)
         answers: list[_Answer] = []
         self._reach(f"before {names}")
         try:
+            for_disk = any(item.synced for item in batch)
+            connection.execute(f"PRAGMA synchronous={'FULL' if for_disk else 'NORMAL'}")
             connection.execute("BEGIN IMMEDIATE")
             for item in batch:
                 answers.append((item.waiter, *_in_savepoint(connection, item.job)))
@@ -193,7 +246,12 @@ class Database:
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
             failure = store_error(self.path, error)
-            answers = [(item.waiter, None, failure) for item in batch]
+            answers = [(item.waiter, None, failure) for item in batch if not item.rides]
+            self._carried = [item for item in batch if item.rides]
+        with self._counting:
+            self._awaited -= sum(not item.rides for item in batch)
+            if not self._carried:
+                self._riding -= Counter(item.name for item in batch if item.rides)
         self._reach(f"after {names}")
         _answer(answers)
 
@@ -232,7 +290,7 @@ def _in_savepoint(connection: sqlite3.Connection, job: Job[Any]) -> tuple[Any, B
         value = job(connection)
     except BaseException as error:
         if isinstance(error, sqlite3.OperationalError) or type(error) is sqlite3.DatabaseError:
-            raise  # the disk is full, or the file is gone or damaged: the whole batch fails
+            raise  # the disk is full, or the file is damaged: the whole batch fails
         connection.execute("ROLLBACK TO job")
         connection.execute("RELEASE job")
         return None, error

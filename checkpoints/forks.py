@@ -96,7 +96,7 @@ class Forks:
             row: sqlite3.Row | None = connection.execute(query, {"name": name}).fetchone()
             return row
 
-        row = await self._database.run("read", job)
+        row = await self._database.read(job)
         if row is None:
             raise RunError(f"there is no thread or run {name}", "list them: planwright ls")
         return run_of(row)
@@ -113,7 +113,7 @@ class Forks:
             undone = _undone(connection, run_id, recorded.checked if recorded else [], results)
             return ForkSource(recorded, results, uncertain, undone)
 
-        return await self._database.run("read", job)
+        return await self._database.read(job)
 
     async def begin(self, run: Run, fork: Fork, results: list[StepResult], at: datetime) -> None:
         """Write a fork down, with the results it keeps, in one transaction.
@@ -158,7 +158,7 @@ class Forks:
         `args` are the whole arguments of the call, as the ledger would record them.
         """
         hash_ = sha256(args)
-        return await self._database.run("read", lambda c: done_before(c, run_id, capability, hash_))
+        return await self._database.read(lambda c: done_before(c, run_id, capability, hash_))
 
     async def of(self, run_id: str) -> Fork | None:
         """Read where a run comes from; None when it is no fork."""
@@ -169,7 +169,7 @@ class Forks:
             ).fetchone()
             return row
 
-        row = await self._database.run("read", job)
+        row = await self._database.read(job)
         if row is None:
             return None
         plan = Plan.model_validate_json(row["plan"]) if row["plan"] else None

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections import deque
-from concurrent.futures import Future
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.ownership.fencing import held
 from planwright.domain.events import Event
 from planwright.domain.hashing import json_text
 from planwright.domain.lease import Lease
@@ -25,7 +23,6 @@ class Journal:
         self._database = database
         self._unwritten: deque[tuple[object, ...]] = deque()
         self._queued = False
-        self._undurable_counts: dict[Lease, int] = {}  # how many events since all were known to be durable
 
     def append(self, event: Event, key: str, lease: Lease) -> None:
         """Queue an event without waiting; whatever is queued later is not committed before it.
@@ -34,30 +31,10 @@ class Journal:
         """
         data = json_text(event["data"])
         row = (event["run_id"], event["thread_id"], lease.tenant, event["seq"], event["ts"], event["type"])
-        self._undurable_counts[lease] = self._undurable_counts.get(lease, 0) + 1
         self._unwritten.append((*row, key, data, lease.run_id, lease.token))
         if not self._queued:  # else a job that has not begun will write it, too
             self._queued = True
             self._submit()
-
-    async def written(self, lease: Lease) -> None:
-        """Wait until the events of a run are durable, so that no checkpoint knows more than the journal.
-
-        Else whoever goes on from the checkpoint would leave out the events of what it need not do again.
-        Raises LeaseLost when the run was taken over, for then they were left out; StoreFailed.
-        """
-        if (count := self._undurable_counts.get(lease)) is None:
-            return
-        if self._unwritten and not self._queued:  # a failed commit left them
-            self._queued = True
-            self._submit()
-        await self._database.run("journal", held(lease, lambda _: None))
-        if self._undurable_counts.get(lease) == count:
-            del self._undurable_counts[lease]
-
-    def forget(self, lease: Lease) -> None:
-        """Count the events of an owner no more: it has let go of its run, and writes no checkpoint."""
-        self._undurable_counts.pop(lease, None)
 
     def _submit(self) -> None:
         rows: list[tuple[object, ...]] = []
@@ -65,14 +42,9 @@ class Journal:
         def job(connection: sqlite3.Connection) -> None:
             self._queued = False
             rows.extend(self._unwritten.popleft() for _ in range(len(self._unwritten)))
-            connection.executemany(_INSERT, rows)
+            connection.executemany(_INSERT, rows)  # all once more, where a commit has failed
 
-        def done(written: Future[None]) -> None:
-            if written.exception() is not None:
-                self._unwritten.extendleft(reversed(rows))  # the next event takes them along
-                self._queued = False
-
-        self._database.submit("journal", job).add_done_callback(done)
+        self._database.submit("journal", job, rides=True)
 
     async def keys(self, run_id: str) -> set[str]:
         """Name the events of a run that are written down."""
@@ -81,7 +53,7 @@ class Journal:
             query = "SELECT key FROM journal WHERE run_id = ?"
             return {row[0] for row in connection.execute(query, (run_id,))}
 
-        return await self._database.run("read", job)
+        return await self._database.read(job)
 
     async def last_seq(self, run_id: str) -> int:
         """Return the number of the newest event of a run, 0 when there is none."""
@@ -90,4 +62,4 @@ class Journal:
             query = "SELECT coalesce(max(seq), 0) FROM journal WHERE run_id = ?"
             return int(connection.execute(query, (run_id,)).fetchone()[0])
 
-        return await self._database.run("read", job)
+        return await self._database.read(job)

@@ -67,7 +67,7 @@ class Memories:
             )
             return connection.execute(ranked, (match, tenant, limit)).fetchall()
 
-        return [_read(row) for row in await self._database.run("read", job)]
+        return [_read(row) for row in await self._database.read(job)]
 
     async def holding(self, query: str, tenant: str) -> list[Memory]:
         """Find the memories that hold every word of a query; none without words."""
@@ -80,7 +80,7 @@ class Memories:
             )
             return connection.execute(holding, (match, tenant)).fetchall() if match else []
 
-        return [_read(row) for row in await self._database.run("read", job)]
+        return [_read(row) for row in await self._database.read(job)]
 
     async def forget(
         self, id_: str, tenant: str, run_id: str, key: str, at: datetime, lease: Lease | None = None
@@ -109,7 +109,7 @@ class Memories:
             row = connection.execute("SELECT memory_id FROM forgotten WHERE key = ?", (key,)).fetchone()
             return str(row[0]) if row else None
 
-        return await self._database.run("read", job)
+        return await self._database.read(job)
 
 
 def _read(row: sqlite3.Row) -> Memory:

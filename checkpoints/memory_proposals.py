@@ -27,7 +27,7 @@ class Proposals:
         def job(connection: sqlite3.Connection) -> tuple[list[Proposal], bool]:
             return _of_run(connection, run_id), _dealt_with(connection, run_id)
 
-        return await self._database.run("read", job)
+        return await self._database.read(job, behind=())
 
     async def propose(self, lease: Lease, candidates: Sequence[Candidate], at: datetime) -> list[Proposal]:
         """Write down what is new among the candidates of a run, in one transaction; return what it proposes.
@@ -56,11 +56,13 @@ class Proposals:
     async def settle(self, lease: Lease, at: datetime) -> list[Proposal]:
         """Mark what a run has written to memory as accepted, and return the proposals that became so."""
 
+        def memories(connection: sqlite3.Connection) -> list[sqlite3.Row]:
+            query = "SELECT id, text FROM memories WHERE run_id = ? AND tenant = ?"
+            return connection.execute(query, (lease.run_id, lease.tenant)).fetchall()
+
         def job(connection: sqlite3.Connection) -> list[Proposal]:
             run_id, tenant = lease.run_id, lease.tenant
-            written = connection.execute(
-                "SELECT id, text FROM memories WHERE run_id = ? AND tenant = ?", (run_id, tenant)
-            ).fetchall()
+            written = memories(connection)
             for memory in written:
                 connection.execute(
                     "UPDATE proposals SET status = 'accepted', memory_id = ?, decided_by = ?, decided_at = ?"
@@ -72,6 +74,8 @@ class Proposals:
             rows = connection.execute(accepted, (tenant, run_id)).fetchall() if written else []
             return [read_proposal(row) for row in rows]
 
+        if not await self._database.read(memories, behind=()):
+            return []
         return await self._database.run("settle proposals", held(lease, job))
 
     async def reject(self, id_: str, tenant: str, by: str, at: datetime) -> Proposal:

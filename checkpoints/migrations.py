@@ -159,21 +159,26 @@ CREATE TABLE kept_effects (
     run_id TEXT NOT NULL, tenant TEXT NOT NULL, uid TEXT NOT NULL, within TEXT NOT NULL, key TEXT NOT NULL,
     PRIMARY KEY (run_id, uid)
 )""",
-)
-
-CHECKPOINT_MIGRATIONS: tuple[str, ...] = (
     """
-CREATE TABLE IF NOT EXISTS checkpoints (
+CREATE TABLE checkpoints (
     thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL,
     parent_checkpoint_id TEXT, type TEXT, checkpoint BLOB, metadata BLOB,
     PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id)
 );
-CREATE TABLE IF NOT EXISTS writes (
+CREATE TABLE writes (
     thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL,
     task_id TEXT NOT NULL, task_path TEXT NOT NULL DEFAULT '', idx INTEGER NOT NULL,
     channel TEXT NOT NULL, type TEXT, value BLOB,
     PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx)
 );
+CREATE TABLE contents (
+    thread_id TEXT NOT NULL, hash BLOB NOT NULL, type TEXT NOT NULL, value BLOB NOT NULL,
+    PRIMARY KEY (thread_id, hash)
+);
+CREATE TABLE adopted_files (file TEXT PRIMARY KEY)
 """,
-    "CREATE TABLE IF NOT EXISTS fences (thread_id TEXT PRIMARY KEY, token INTEGER NOT NULL)",
+    "CREATE INDEX gates_open ON gates (status) WHERE status = 'open'",
 )
+
+OLD_CHECKPOINT_VERSION = 2
+"""Newest version of `checkpoints.db`, which programs until November 2026 kept beside `planwright.db`."""

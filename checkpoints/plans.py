@@ -62,12 +62,14 @@ class Plans:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._riding: dict[tuple[str, str], RunnablePlan] = {}  # recorded here, and not committed yet
 
     async def record(self, lease: Lease, recorded: RecordedPlan, at: datetime) -> None:
         """Keep a verified plan; only plans kept here can be executed.
 
         A plan that comes back, after an edit was undone, is asked for at its newest gate; one that
-        had a gate never loses it. The card of a gate stays as it was first made.
+        had a gate never loses it. The card of a gate stays as it was first made. One that nobody is asked
+        about rides: no effect of it is on record before it.
         """
         plan, checked = recorded.plan, json.dumps([c.model_dump(mode="json") for c in recorded.checked])
         card = None if recorded.card is None else canonical_json(recorded.card)
@@ -86,7 +88,13 @@ class Plans:
                 + (recorded.gate_id, at.isoformat(), recorded.kind, card),
             )
 
-        await self._database.run("plan", held(lease, job))
+        if recorded.gate_id is not None:
+            await self._database.run("plan", held(lease, job))
+            return
+        key = (lease.run_id, plan.plan_hash)
+        self._riding[key] = RunnablePlan(recorded.kind, {step.uid: step for step in recorded.checked})
+        riding = self._database.submit("plan", held(lease, job), rides=True)
+        riding.add_done_callback(lambda _: self._riding.pop(key, None))
 
     async def read(self, run_id: str, plan_hash: str) -> Plan | None:
         """Read a plan that was verified, as it was; whether it may run is another question."""
@@ -96,7 +104,7 @@ class Plans:
             row = connection.execute(query, (run_id, plan_hash)).fetchone()
             return None if row is None else str(row[0])
 
-        text = await self._database.run("read", job)
+        text = await self._database.read(job)
         plan = None if text is None else Plan.model_validate_json(text)
         return plan if plan and plan.plan_hash == plan_hash else None
 
@@ -107,7 +115,7 @@ class Plans:
             query = "SELECT checked FROM plans WHERE run_id = ? AND kind = 'plan' ORDER BY rowid"
             return [text for (text,) in connection.execute(query, (run_id,))]
 
-        texts = await self._database.run("read", job)
+        texts = await self._database.read(job)
         return [step for text in texts for step in _steps(text).values()]
 
     async def card(self, run_id: str, gate_id: str) -> tuple[str, dict[str, Any]]:
@@ -121,7 +129,7 @@ class Plans:
             row: sqlite3.Row | None = connection.execute(query, (run_id, gate_id)).fetchone()
             return row
 
-        row = await self._database.run("read", job)
+        row = await self._database.read(job)
         if row is None or row["card"] is None:
             raise RunError(
                 f"no plan of run {run_id} on record asks at gate {gate_id}: the state was changed",
@@ -144,7 +152,7 @@ class Plans:
             )
             return connection.execute(query, (plan_hash, run_id, run_id, run_id)).fetchone() is not None
 
-        return await self._database.run("read", job)
+        return await self._database.read(job)
 
     async def any_of(self, run_id: str) -> bool:
         """Say whether a run has a plan on record, approved or not."""
@@ -153,7 +161,7 @@ class Plans:
             query = "SELECT 1 FROM plans WHERE run_id = ? AND kind = 'plan'"
             return connection.execute(query, (run_id,)).fetchone() is not None
 
-        return await self._database.run("read", job)
+        return await self._database.read(job)
 
     async def recorded_steps(self, run_id: str, plan_hash: str) -> dict[str, VerifiedStep]:
         """Read the steps of a plan as they were verified, by uid, whether it may run or not."""
@@ -163,7 +171,7 @@ class Plans:
             row = connection.execute(query, (run_id, plan_hash)).fetchone()
             return str(row[0]) if row else "[]"
 
-        return _steps(await self._database.run("read", job))
+        return _steps(await self._database.read(job))
 
     async def runnable(self, run_id: str, plan_hash: str) -> RunnablePlan:
         """Read a plan that was verified and, where a person had to approve it, approved as it was shown.
@@ -180,7 +188,12 @@ class Plans:
             ).fetchone()
             return row
 
-        row = await self._database.run("read", job)
+        riding = self._riding.get((run_id, plan_hash))
+        row = await self._database.read(job, behind=())
+        if riding and (row is None or row["gate_id"] is None):
+            return riding
+        if riding:  # it was asked for before: what was approved counts
+            row = await self._database.read(job)
         if row is None:
             return RunnablePlan()
         if row["gate_id"] is None:

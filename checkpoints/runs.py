@@ -88,7 +88,7 @@ class Runs:
             row: sqlite3.Row | None = connection.execute(query, {"id": id_}).fetchone()
             return row
 
-        row = await self._database.run("read", job)
+        row = await self._database.read(job, behind=("plan", "end"))
         return None if row is None else run_of(row)
 
     async def set_status(self, lease: Lease, status: RunStatus) -> None:
@@ -102,8 +102,11 @@ class Runs:
 
         await self._database.run("status", held(lease, job))
 
-    async def end(self, lease: Lease, status: RunStatus, answer: str, at: datetime) -> None:
-        """Write down how a run ended, once; a gate that is still open closes with it."""
+    def end(self, lease: Lease, status: RunStatus, answer: str, at: datetime) -> None:
+        """Write down how a run ended, once; a gate that is still open closes with it.
+
+        It rides with the last checkpoint of the run, which has the answer on its thread.
+        """
 
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(
@@ -113,7 +116,7 @@ class Runs:
             connection.execute("DELETE FROM usage WHERE run_id=? AND settled=0", (lease.run_id,))
             close_gates(connection, lease.run_id, at, "the end of the run")
 
-        await self._database.run("end", held(lease, job))
+        self._database.submit("end", held(lease, job), rides=True, synced=True)
 
     async def cancel(self, run_id: str, by: str, at: datetime) -> None:
         """Ask for the end of a run, and close its gates; whoever works on it sees that and stops.
@@ -129,7 +132,7 @@ class Runs:
                 raise RunError(f"run {run_id} has ended", f"see how: planwright show {run_id}")
             close_gates(connection, run_id, at, by)
 
-        await self._database.run("cancel", job)
+        await self._database.run("cancel", job, synced=True)
 
     async def cancelled_by(self, run_id: str) -> str:
         """Name who asked for the end of a run; empty when nobody did."""
@@ -138,9 +141,9 @@ class Runs:
             row = connection.execute("SELECT cancelled_by FROM runs WHERE run_id = ?", (run_id,)).fetchone()
             return (row and row[0]) or ""
 
-        return await self._database.run("read", job)
+        return await self._database.read(job, behind=())
 
-    async def set_title(self, lease: Lease, title: str) -> None:
+    def set_title(self, lease: Lease, title: str) -> None:
         """Name a thread, once."""
 
         def job(connection: sqlite3.Connection) -> None:
@@ -150,7 +153,7 @@ class Runs:
                 (title, lease.thread_id),
             )
 
-        await self._database.run("title", held(lease, job))
+        self._database.submit("title", held(lease, job), rides=True)
 
     async def has_title(self, thread_id: str) -> bool:
         """Say whether a thread has its name already."""
@@ -159,7 +162,7 @@ class Runs:
             query = "SELECT 1 FROM threads WHERE thread_id = ?"
             return connection.execute(query, (thread_id,)).fetchone() is not None
 
-        return await self._database.run("read", job)
+        return await self._database.read(job, behind=("title",))
 
     async def words_of(self, thread_id: str) -> str:
         """Join what the user wrote on a thread, requests and answers to questions, the newest first."""
@@ -172,7 +175,7 @@ class Runs:
             )
             return [row[0] for row in connection.execute(query, {"thread": thread_id}) if row[0]]
 
-        return "\n\n".join(await self._database.run("read", job))
+        return "\n\n".join(await self._database.read(job, behind=()))
 
 
 def begin_run(connection: sqlite3.Connection, run: Run) -> None:

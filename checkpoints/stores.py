@@ -1,4 +1,4 @@
-"""Records and checkpoints of one workspace, opened together and closed together."""
+"""Records and checkpoints of one workspace, in one file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planwright.checkpoints.database import Boundary, Database
-from planwright.checkpoints.migrations import CHECKPOINT_MIGRATIONS
 from planwright.checkpoints.records import Records, open_records
 from planwright.checkpoints.saver import Saver
 from planwright.domain.clock import Timer
@@ -20,11 +19,6 @@ class Stores(Records):
 
     saver: Saver
     """Writes and reads the checkpoints of LangGraph."""
-
-    def close(self) -> None:
-        """Finish what is being written and close both files."""
-        super().close()
-        self.saver.database.close()
 
 
 def open_stores(
@@ -40,11 +34,4 @@ def open_stores(
     records = open_records(
         folder, busy_timeout_s=busy_timeout_s, boundary=boundary, redactor=redactor, timer=timer, kind=kind
     )
-    checkpoints = kind(
-        folder / "checkpoints.db",
-        CHECKPOINT_MIGRATIONS,
-        busy_timeout_s=busy_timeout_s,
-        boundary=boundary,
-        redactor=redactor,
-    )
-    return Stores(**vars(records), saver=Saver(checkpoints, records.journal.written))
+    return Stores(**vars(records), saver=Saver(records.database))

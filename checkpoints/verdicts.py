@@ -18,7 +18,7 @@ class Verdicts:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def add(self, lease: Lease, key: str, plan: Plan, verdict: RunVerdict, at: datetime) -> None:
+    def add(self, lease: Lease, key: str, plan: Plan, verdict: RunVerdict, at: datetime) -> None:
         """Write a verdict down under the key of its round; one that is there already stays as it is."""
         row = (lease.run_id, lease.tenant, key, plan.plan_id, plan.plan_hash, plan.revision)
         ruling = (verdict.verdict, verdict.reason, verdict.model_dump_json(), verdict.inputs_hash)
@@ -31,7 +31,7 @@ class Verdicts:
                 (*row, *ruling, decided, at.isoformat()),
             )
 
-        await self._database.run("verdict", held(lease, job))
+        self._database.submit("verdict", held(lease, job), rides=True)
 
     async def of_run(self, run_id: str) -> dict[str, RunVerdict]:
         """Map the keys of a run's verdicts to them, oldest first."""
@@ -40,5 +40,5 @@ class Verdicts:
             query = "SELECT key, content FROM verdicts WHERE run_id = ? ORDER BY rowid"
             return [(row[0], row[1]) for row in connection.execute(query, (run_id,))]
 
-        rows = await self._database.run("read", job)
+        rows = await self._database.read(job)
         return {key: RunVerdict.model_validate_json(content) for key, content in rows}

@@ -30,7 +30,7 @@ class WholeResults:
             )
             return [str(row["blob"]) for row in rows]
 
-        rows = await self._database.run("read", job) if len(ref) >= SHORTEST else []
+        rows = await self._database.read(job) if len(ref) >= SHORTEST else []
         if len(rows) != 1:
             raise CapabilityRejected(
                 f"no result of this run is {ref!a}", "copy the ref of a shortened result"

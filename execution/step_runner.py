@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 
 from pydantic import JsonValue
 
@@ -116,16 +118,14 @@ class StepRunner:
             if invocation.cancelled_by:
                 stopped = await self.cancelled(task["checked"], invocation)
                 return await self.settle(task, stopped, invocation)
-            missing = self.begin(task, results, invocation)
-            result = await self.attempt(
-                site_of(task["checked"], task["plan_hash"], invocation),
-                lambda: self.arguments(task, results, invocation),
-                self._fields(task),
-                invocation,
-            )
-            if result.status == "failed":
-                result = await self._instead(task, results, result, invocation)
-            return await self.settle(task, result.model_copy(update={"missing": missing}), invocation)
+            with invocation.spans.step(task["checked"]):
+                missing = self.begin(task, results, invocation)
+                site = site_of(task["checked"], task["plan_hash"], invocation)
+                args = partial(self.arguments, task, results, invocation)
+                result = await self.attempt(site, args, self._fields(task), invocation)
+                if result.status == "failed":
+                    result = await self._instead(task, results, result, invocation)
+                return await self.settle(task, result.model_copy(update={"missing": missing}), invocation)
 
     def begin(
         self, task: StepTask, results: dict[str, StepResult], invocation: Invocation
@@ -201,10 +201,11 @@ class StepRunner:
 
         try:
             invocation.check_time()
+            invocation.check_writes()
             args = await arguments()
-            output = await self.gateway.call(
-                checked.step.capability or "", args, site, CallListener(may_retry, looked_up, keep)
-            )
+            with invocation.spans.call(checked):
+                listener = CallListener(may_retry, looked_up, keep)
+                output = await self.gateway.call(checked.step.capability or "", args, site, listener)
             result = await completed(checked, output, args, self._stores.blobs, self._limit)
         except CapabilityError as error:
             result = await self._by_record(checked, failed(checked, error), invocation)
@@ -221,8 +222,9 @@ class StepRunner:
         return result.model_copy(update=how)
 
     async def settle(self, task: StepTask, result: StepResult, invocation: Invocation) -> StepResult:
-        """Record a result durably, then let the steps that wait for it go on."""
-        await self.record(result, invocation)
+        """Record a result, then let the steps that wait for it go on."""
+        self.record(result, invocation)
+        await asyncio.sleep(0)  # steps that are ready begin before the end of this one is told
         await self._tell_end(task, result, invocation)
         invocation.board.settle(result)
         return result
@@ -257,9 +259,9 @@ class StepRunner:
         known = await self._stores.ledger.of_step(invocation.run_id, checked.uid)
         return await by_record(checked, result, known, self._stores.blobs, self._limit)
 
-    async def record(self, result: StepResult, invocation: Invocation) -> None:
+    def record(self, result: StepResult, invocation: Invocation) -> None:
         """Write down how a step or a call ended."""
-        await self._stores.ledger.settle_step(invocation.lease, result, invocation.clock())
+        self._stores.ledger.settle_step(invocation.lease, result, invocation.clock())
 
     async def output(self, result: StepResult) -> JsonValue:
         """Read a result's whole output."""

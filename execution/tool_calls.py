@@ -18,6 +18,7 @@ from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.policy import decide as policy
 from planwright.capabilities.policy.consent import Judgement, judge
 from planwright.capabilities.registry import Registry
+from planwright.capabilities.schema_paths import JsonSchema
 from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.hashing import sha256
@@ -27,6 +28,7 @@ from planwright.domain.plan import DELEGATE, Plan, PlanStep
 from planwright.domain.risk import Risk
 from planwright.domain.verified_step import VerifiedStep
 from planwright.models.conversation.call_arguments import flaw_of
+from planwright.planning.catalogue import without_titles
 from planwright.planning.surface import Surface, surface_of
 from planwright.settings.profile import RunProfile
 from planwright.state.invocation import Invocation
@@ -49,10 +51,16 @@ def schemas(tools: Mapping[str, Capability]) -> list[dict[str, object]]:
     return [
         {
             "type": "function",
-            "function": {"name": name, "description": tool.description, "parameters": tool.args_schema},
+            "function": {"name": name, "description": tool.description, "parameters": _parameters(tool)},
         }
         for name, tool in tools.items()
     ]
+
+
+def _parameters(tool: Capability) -> JsonSchema:
+    """Spell the arguments of a tool without what only its verification needs."""
+    schema = without_titles(tool.args_schema)
+    return {key: value for key, value in schema.items() if key != "additionalProperties"}
 
 
 class CallReader:

@@ -15,8 +15,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateUpdate
 from pydantic import JsonValue
-from typing_extensions import TypedDict, Unpack
+from typing_extensions import Unpack
 
+from planwright.approvals.bulk import BulkApproval, BulkApprovals, BulkOptions
 from planwright.capabilities.mcp.servers import Servers
 from planwright.checkpoints.stores import Stores
 from planwright.checkpoints.upkeep.store_times import refuse_two_times
@@ -33,27 +34,11 @@ from planwright.graph.checks import (
     without_checkpoint,
 )
 from planwright.graph.door import Door
-from planwright.graph.fork import Forking, Point
+from planwright.graph.fork import Forking, ForkOptions, NewRunOptions, Point
 from planwright.graph.single_call import SingleCalls
 from planwright.graph.sync_loop import BackgroundLoop
 from planwright.graph.undo import Undoing
 from planwright.models.providers.router import Router
-
-
-class NewRunOptions(TypedDict, total=False):
-    """How a run that comes from another begins."""
-
-    thread_id: str | None
-    """Id of its thread; None for a new one."""
-    context: object
-    """Options of the caller; of a fork or an undoing, `channel` and `gate_ttl_s` count."""
-
-
-class ForkOptions(NewRunOptions, total=False):
-    """How a fork begins."""
-
-    rerun: Iterable[str]
-    """Ids of the steps that run again."""
 
 
 class Agent(CompiledStateGraph[Any, Any, Any, Any]):
@@ -93,6 +78,7 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         self.loop.close()
         self.servers.close()
         self.door.stores.close()
+        self.door.langsmith.close()
 
     async def aclose(self) -> None:
         """Close what `close` does, and the connections opened on this event loop."""
@@ -132,7 +118,7 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
             if not nested(merged):
                 await refuse_two_times(self.stores.database, checkpoint_facts(thread, snapshot))
             if input is None and await self.door.arrivals.has_ended(thread, snapshot):
-                async for chunk in super().astream(None, merged, **options):
+                async for chunk in self._graph(None, merged, **options):
                     yield chunk
                 return
             if await self.door.arrivals.cancels_previous_run(input, thread, context):
@@ -144,12 +130,16 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
             breakpoints = bool(kwargs.get("interrupt_before") or kwargs.get("interrupt_after"))
             arrival = Arrival(input, merged, context, snapshot)
             async with self.door.enter(arrival, breakpoints=breakpoints) as run:
-                async for chunk in super().astream(run.input, run.config, context=run.context, **options):
+                async for chunk in self._graph(run.input, run.config, context=run.context, **options):
                     yield chunk
                 if await self.door.stopping(run):
                     run.invocation.cancelled_by = run.invocation.cancelled_by or "another process"
-                    async for chunk in super().astream(None, run.config, context=run.context, **options):
+                    async for chunk in self._graph(None, run.config, context=run.context, **options):
                         yield chunk
+
+    def _graph(self, input: object, config: RunnableConfig, **options: Any) -> AsyncIterator[Any]:
+        """Stream the graph behind the door."""
+        return self.door.langsmith.within(super().astream(input, config, **options))
 
     async def atake_over(self, thread_id: str) -> str:
         """Take a thread's run from the process that holds it, and name that; go on with `invoke(None, …)`.
@@ -244,6 +234,14 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         """Begin a run of one call from code without an event loop."""
         return self.loop.call(lambda: self.acall(capability, args, **options))
 
+    async def aapprove_all(self, capability: str, **options: Unpack[BulkOptions]) -> BulkApproval:
+        """Approve the gates that ask about a capability (a name or a glob) and nothing else, one by one."""
+        return await BulkApprovals(self, self.stores, self.door.clock).approve_all(capability, options)
+
+    def approve_all(self, capability: str, **options: Unpack[BulkOptions]) -> BulkApproval:
+        """Approve many gates from code without an event loop."""
+        return self.loop.call(lambda: self.aapprove_all(capability, **options))
+
     async def adecide_effects(self, run: str, effects: Iterable[object], by: str = "python") -> None:
         """Say of each effect that an ended run left in doubt whether it happened, as a `respond` does."""
         await self.door.answering.decide_ended(run, list(effects), by)
@@ -274,7 +272,8 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         """Apply state updates to the newest checkpoint of a thread, and to no older one."""
         newest = await self._newest(config)
         await self.door.control.refuse_busy(str(newest["configurable"]["thread_id"]))
-        return await super().abulk_update_state(newest, supersteps)
+        with self.door.langsmith.around():
+            return await super().abulk_update_state(newest, supersteps)
 
     async def _newest(self, config: RunnableConfig | None) -> RunnableConfig:
         """Merge a config with what is bound; a checkpoint id in it has to be the newest of its thread.

@@ -18,27 +18,26 @@ MODEL = "the model given in code"
 class AvailableParts:
     """What this process has, by name: all of it, and of that what was given in code and no other has.
 
-    What is `prohibited` is not needed by anybody: a call of it is refused.
+    What the settings prohibit is not needed by anybody: a call of it is refused.
     """
 
     names: frozenset[str]
     """Names of all capabilities of this process."""
     own: frozenset[str]
     """Names of those given in code, which no other process has, and of the model given in code."""
-    prohibited: frozenset[str]
-    """Names of capabilities that the settings leave out."""
     registry: Registry
     """What this process can call; it knows which MCP servers are not there."""
 
     async def begin(self, lease: Lease, parts: OwnParts) -> None:
         """Write down what a new run begins with."""
-        await parts.keep(lease, sorted(self.own))
+        parts.keep(lease, sorted(self.own))
 
     async def check(self, run: Run, parts: OwnParts, *, decided: bool) -> None:
         """Raise PartsElsewhere unless a run that was begun can go on here; one that was cancelled can."""
         if run.ended or run.cancelled_by:
             return
-        missing = sorted(await parts.needed(run.run_id) - self.names - self.prohibited)
+        needed = await parts.needed(run.run_id) - self.names
+        missing = sorted(name for name in needed if not self.registry.prohibits(name))
         if missing:
             servers = {name: self.registry.absent_server(name) for name in missing}
             if all(servers.values()):
@@ -46,11 +45,11 @@ class AvailableParts:
             raise elsewhere(run, missing, decided=decided)
 
 
-def available_parts(registry: Registry, own: Iterable[str], prohibited: Iterable[str]) -> AvailableParts:
+def available_parts(registry: Registry, own: Iterable[str]) -> AvailableParts:
     """Gather what a process has."""
     own_names = frozenset(own)
     names = frozenset(capability.name for capability in registry) | own_names
-    return AvailableParts(names, own_names, frozenset(prohibited), registry)
+    return AvailableParts(names, own_names, registry)
 
 
 def elsewhere(run: Run, missing: list[str], *, decided: bool) -> PartsElsewhere:

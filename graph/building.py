@@ -93,7 +93,7 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
         raise TypeError("a compiled graph of LangGraph cannot be made an Agent")
     own_names = {capability.name for capability in own} - {c.name for c in servers.capabilities}
     own_names |= {MODEL} if model else set()
-    available = available_parts(registry, own_names, chosen.capabilities.prohibit)
+    available = available_parts(registry, own_names)
     reviewing = review(registry, stores, chosen, parts.call_context)
     agent.door = Door(chosen, stores, reviewing, available, redactor, time)
     agent.loop = BackgroundLoop()
@@ -109,11 +109,11 @@ def _checked(settings: Settings, own: Iterable[Capability], servers: Servers) ->
     modules = settings.capabilities
     more = [*own, *servers.capabilities]
     registry = load_registry(settings.workspace, modules.modules, modules.prohibit, more, servers.absent)
-    check_compensations(registry, modules.prohibit)
+    check_compensations(registry)
     check_agents(settings, registry)
     check_roles(settings)
     policy = load_policy(settings.workspace)
-    check_policy(policy, registry, modules.prohibit)
+    check_policy(policy, registry)
     return registry, policy
 
 

@@ -42,8 +42,7 @@ class Control:
         run = await self._stores.runs.latest(thread_id)
         if run is None:
             raise RunError(f"there is no thread {thread_id}", "list the threads: planwright ls")
-        holder, lease = await self._stores.leases.take_over(run)
-        await self._stores.saver.fence(lease)  # before anybody reads what it wrote last
+        holder, _ = await self._stores.leases.take_over(run)
         return holder
 
     async def wait_until_unleased(self, thread_id: str) -> bool:

@@ -12,6 +12,7 @@ import itertools
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from functools import partial
 
 from langchain_core.messages import BaseMessage, messages_from_dict
 from langchain_core.runnables import RunnableConfig
@@ -21,7 +22,7 @@ from langgraph.types import Command
 from planwright.approvals.decide import Answering
 from planwright.approvals.review import Review
 from planwright.checkpoints.runs import Run
-from planwright.checkpoints.saver import LEASE_KEY
+from planwright.checkpoints.saver import LEASE_KEY, PAID_KEY
 from planwright.checkpoints.stores import Stores
 from planwright.domain.clock import Time
 from planwright.domain.errors import RunError, StoreFailed
@@ -36,7 +37,9 @@ from planwright.settings.profile import RunProfile
 from planwright.settings.settings import Settings
 from planwright.state.invocation import CONFIG_KEY, Invocation
 from planwright.state.step_board import StepBoard
+from planwright.telemetry.langsmith_runs import LangSmithRuns
 from planwright.telemetry.log_records import log_event
+from planwright.telemetry.spans import open_spans
 
 LOOK_S = 1.0
 _LOG = logging.getLogger("planwright.graph")
@@ -74,6 +77,7 @@ class Door:
         self.settings = settings
         self.stores = stores
         self.redactor = redactor
+        self.langsmith = LangSmithRuns(settings.tracing, redactor)
         self.arrivals = Arrivals(settings, stores, redactor, time.clock)
         self.answering = Answering(stores, review, time.clock)
         self.control = Control(stores, time.clock)
@@ -91,16 +95,17 @@ class Door:
         run, fresh = await self.arrivals.run_for(arrival)
         profile = profile_of(run, fresh, self.settings)
         lease = await self.stores.leases.take(run, self.settings.sessions.lease_s)
+        self.stores.saver.begin(lease)
         watching: asyncio.Task[None] | None = None
         reason = ""
         try:
-            await self.stores.saver.fence(lease)
             if fresh:
                 await self._parts.begin(lease, self.stores.own_parts)
             admitted = await self._admit(arrival, run, lease, profile, fresh=fresh)
             watching = asyncio.create_task(self._watch(admitted.invocation))
             try:
-                yield admitted
+                with admitted.invocation.spans.run():
+                    yield admitted
             except GraphInterrupt:  # inside a graph of the user's own it goes on to that graph
                 await self._leave(admitted, breakpoints)
                 raise
@@ -114,7 +119,6 @@ class Door:
                 watching.cancel()
                 self._keep_time(admitted.invocation)
             await self.stores.leases.release(lease, reason)
-            self.stores.journal.forget(lease)
 
     async def _admit(
         self, arrival: Arrival, run: Run, lease: Lease, profile: RunProfile, *, fresh: bool
@@ -140,13 +144,14 @@ class Door:
             **arrival.config.get("configurable", {}),
             CONFIG_KEY: invocation,
             LEASE_KEY: lease,
+            PAID_KEY: invocation.paid,
         }
         config: RunnableConfig = {**arrival.config, "configurable": configurable}
         return AdmittedRun(input_, config, invocation.context, run, invocation)
 
     async def _invocation(self, run: Run, lease: Lease, profile: RunProfile) -> Invocation:
         """Make what the nodes of one call share, from what is on record of the run."""
-        stores = self.stores
+        stores, spans = self.stores, open_spans(lease, profile.agent)
         steps = await stores.ledger.settled_steps(run.run_id)
         return Invocation(
             lease=lease,
@@ -164,7 +169,9 @@ class Door:
             emitted_keys=await stores.journal.keys(run.run_id),
             worked_before_s=await stores.work_times.of(run.run_id),
             redactor=self.redactor,
-            listeners=(log_event,),
+            check_writes=partial(stores.saver.check, run.thread_id),
+            listeners=(log_event, spans.hear) if spans.on else (log_event,),
+            spans=spans,
         )
 
     async def _watch(self, invocation: Invocation) -> None:
@@ -205,6 +212,14 @@ class Door:
             return "then run it again; what is on record: planwright ls"
         return waits if run and not run.ended else "then run it again: it is not on record"
 
+    async def _close(self, lease: Lease, *, ended: bool) -> None:
+        """Raise what was not written; remove the checkpoints that an ended run needs no more."""
+        saver = self.stores.saver
+        if ended:
+            saver.close_run(lease, self.settings.storage.keep_checkpoints)
+        else:
+            await saver.landed(lease.thread_id)
+
     async def stopping(self, admitted: AdmittedRun) -> bool:
         """Say whether a cancelled run still has to be led to its end: its gates have closed."""
         run = await self.stores.runs.read(admitted.run.run_id)
@@ -215,6 +230,7 @@ class Door:
         run = admitted.run
         now = await self.stores.runs.read(run.run_id)  # the next of its thread may have begun by now
         if now is None or now.ended or now.cancelled_by:
+            await self._close(admitted.invocation.lease, ended=now is not None and now.ended)
             return
         gates = await self.stores.gates.of_thread(run.thread_id)
         if not gates:
@@ -226,6 +242,7 @@ class Door:
                 f"nothing is lost; try: planwright resume {run.thread_id}",
             )
         await self.stores.runs.set_status(admitted.invocation.lease, "waiting")
+        self.stores.saver.check(run.thread_id)
         _LOG.info("run %s waits at %s", run.run_id, ", ".join(gate.gate_id for gate in gates))
 
 

@@ -7,13 +7,14 @@ record, so the way back is a new run: it keeps the results of steps that were do
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.messages import messages_from_dict, messages_to_dict
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import StateSnapshot
+from typing_extensions import TypedDict
 
 from planwright.checkpoints.forks import Fork, ForkSource, not_over, taken
 from planwright.checkpoints.runs import Run
@@ -36,6 +37,22 @@ from planwright.state.agent_state import Task
 from planwright.state.invocation import Clock
 
 NOT_BEGUN = frozenset(("__start__", "session_event"))
+
+
+class NewRunOptions(TypedDict, total=False):
+    """How a run that comes from another begins: that of a fork, an undoing or a single call."""
+
+    thread_id: str | None
+    """Id of its thread; None for a new one."""
+    context: object
+    """Options of the caller; of a fork or an undoing, `channel` and `gate_ttl_s` count."""
+
+
+class ForkOptions(NewRunOptions, total=False):
+    """How a fork begins."""
+
+    rerun: Iterable[str]
+    """Ids of the steps that run again."""
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ def _add_outer_zone(graph: Pipeline, parts: Parts, shortening: Shortening) -> No
     add_node(graph, "budget", ends_run(budget(parts.stores.budgets, parts.models.router)))
     add_node(graph, "capability_routing", ends_run(capability_routing(parts.models.router)))
     add_node(graph, "context_window", context_window(shortening))
-    add_node(graph, "tool_filter", tool_filter(parts.registry, settings.tools.top_k))
+    add_node(graph, "tool_filter", tool_filter(parts.registry, settings.tools))
     add_node(graph, "prompt_tool_bridge", prompt_tool_bridge())
     add_node(graph, "planning", planning(settings.planning, parts.models))
     graph.add_edge(START, "session_event")

@@ -15,6 +15,7 @@ from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 
+from planwright.state.invocation import invocation_of
 from planwright.state.node import Node
 
 Graph = StateGraph[Any, Any, Any, Any]
@@ -40,6 +41,7 @@ class _Node(Generic[StateT, UpdateT]):
         self._node = node
 
     async def __call__(self, state: StateT, config: RunnableConfig) -> UpdateT:
+        invocation_of(config).check_writes()
         return await self._node(state, config)
 
 

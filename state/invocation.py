@@ -24,6 +24,7 @@ from planwright.domain.run_context import RunContext
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.profile import RunProfile
 from planwright.state.step_board import StepBoard
+from planwright.telemetry.spans import NoSpans, Spans
 
 CONFIG_KEY = "__planwright_invocation"
 
@@ -68,6 +69,8 @@ class Invocation:
     """Names of the events that the run has sent, in every invocation, so that none is sent twice."""
     calls: defaultdict[str, Iterator[int]] = field(default_factory=lambda: defaultdict(itertools.count))
     """Counters of the model calls made under one key, so that each gets a name of its own."""
+    paid: list[str] = field(default_factory=list)
+    """Keys of model calls whose replies are in no checkpoint yet: they would have to be paid for again."""
     writer: Callable[[object], None] | None = None
     """Custom stream of an outer node, for the subgraph below it; None to use LangGraph's own."""
     front: Mapping[str, object] = field(default_factory=dict)
@@ -78,6 +81,10 @@ class Invocation:
     """Hides known secrets in whatever is recorded or streamed."""
     listeners: tuple[Callable[[Event], None], ...] = ()
     """Hear of every event after it is recorded: logs and traces."""
+    spans: Spans = field(default_factory=NoSpans)
+    """Opens the spans of the invocation, where a program collects them."""
+    check_writes: Callable[[], None] = lambda: None
+    """Raises what kept something of the run from being written: then nothing more is done for it here."""
     worked_before_s: float = 0
     """Seconds that the run was worked on in earlier invocations."""
     began_s: float = field(init=False)
@@ -118,15 +125,15 @@ class Invocation:
             f"raise {setting} in planwright.toml, then run again",
         )
 
-    def emit(self, type_: EventType, data: Mapping[str, Any], key: str) -> None:
-        """Send an event to the custom stream and to the journal.
+    def emit(self, type_: EventType, data: Mapping[str, Any], key: str) -> bool:
+        """Send an event to the custom stream and to the journal. Returns whether it was not sent before.
 
         There is one event a run and key, so a node that runs again, after a crash or for the
         same plan, does not tell its story twice.
         """
         name = f"{type_}:{key}"
         if name in self.emitted_keys:
-            return
+            return False
         self.emitted_keys.add(name)
         event = Event(
             v=1,
@@ -141,6 +148,7 @@ class Invocation:
         for listen in self.listeners:
             listen(event)
         (self.writer or get_stream_writer())(event)
+        return True
 
     def sent_count(self, type_: EventType) -> int:
         """Count the events of a type that the run has sent so far, in every invocation."""

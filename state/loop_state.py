@@ -61,7 +61,7 @@ class ToolCall(BaseModel):
     error: str = ""
     """Why the call is not made, as the model is told; "" where it is."""
     answer: str = ""
-    """Reply to a call that is not made: a person's to `clarify`, or that it is proposed; else ""."""
+    """Reply to a call that is not made: a person's to `clarify`, what a search for tools brought; else ""."""
     proposed: str = ""
     """Text that is proposed as a memory instead of being remembered; else ""."""
 
@@ -93,7 +93,11 @@ class ToolCall(BaseModel):
     @property
     def signature(self) -> str:
         """The tool and its arguments, as one text that is the same for the same call."""
-        content = canonical_json(self.checked.step.params) if self.checked else self.error or self.proposed
+        content = (
+            canonical_json(self.checked.step.params)
+            if self.checked
+            else self.error or self.proposed or self.answer
+        )
         short = content if len(content) <= 300 else f"{content[:200]}… {sha256(content)[:16]}"
         return f"{self.name}({short})"
 
@@ -174,6 +178,8 @@ class LoopState(TypedDict, total=False):
     """Number of the last reply, counted from 1."""
     calls: list[ToolCall]
     """Calls of the last reply, in its order."""
+    added: list[str]
+    """Names of the tools that the model searched for and is offered beside its first ones."""
     batch: str
     """Hash under which the calls of the last reply are on record, as the gateway looks them up."""
     made: list[str]

@@ -45,17 +45,22 @@ class Gates:
 
     async def read(self, gate_id: str) -> Gate:
         """Read a gate. It stays open, however late it is, until somebody decides or its run goes on."""
-        return await self._database.run("read", lambda c: _read(c, gate_id))
+        return await self._database.read(lambda c: _read(c, gate_id), behind=("end",))
 
     async def expire(self, lease: Lease, at: datetime) -> None:
-        """Close the gates of a run whose time is up, for whoever goes on with it."""
+        """Close the gates of a run whose time is up, for whoever goes on with it; none is no write."""
         due = "SELECT * FROM gates WHERE run_id = ? AND status = 'open'"
 
+        def late(connection: sqlite3.Connection) -> list[sqlite3.Row]:
+            rows = connection.execute(due, (lease.run_id,)).fetchall()
+            return [row for row in rows if is_late(row, at, self._timer)]
+
         def job(connection: sqlite3.Connection) -> None:
-            for row in connection.execute(due, (lease.run_id,)).fetchall():
+            for row in late(connection):
                 self._close_late(connection, row, at)
 
-        await self._database.run("expiry", held(lease, job))
+        if await self._database.read(late, behind=("end",)):
+            await self._database.run("expiry", held(lease, job))
 
     async def decide(
         self, gate_id: str, decision: Decision, at: datetime, lease: Lease | None = None
@@ -75,16 +80,18 @@ class Gates:
         or was shown with other content than its answer names.
         """
 
-        def late(connection: sqlite3.Connection) -> None:
-            for gate_id in decisions:
-                self._close_late(connection, _row(connection, gate_id), at)
-
-        def job(connection: sqlite3.Connection) -> None:
+        def job(connection: sqlite3.Connection) -> GateError | None:
+            rows = [_row(connection, gate_id) for gate_id in decisions]
+            late = [row for row in rows if self._close_late(connection, row, at)]
+            if late and (refusal := _refusal(connection, decisions)):
+                return refusal  # not raised: what is late stays closed
             for gate_id, decision in decisions.items():
                 _decide(connection, gate_id, decision, at)
+            return None
 
-        await self._database.run("expiry", late)
-        await self._database.run("decision", held(lease, job))
+        refusal = await self._database.run("decision", held(lease, job), synced=True)
+        if refusal is not None:
+            raise refusal
 
     async def of_thread(self, thread_id: str) -> list[Gate]:
         """List the open gates of a thread, oldest first."""
@@ -93,7 +100,20 @@ class Gates:
             query = "SELECT * FROM gates WHERE thread_id = ? AND status = 'open' ORDER BY rowid"
             return [_gate(row) for row in connection.execute(query, (thread_id,))]
 
-        return await self._database.run("read", job)
+        return await self._database.read(job, behind=("end",))
+
+    async def waiting(self, at: datetime) -> list[Gate]:
+        """List the open gates of all threads, oldest first; one whose time is up counts as expired."""
+        query = "SELECT * FROM gates WHERE status = 'open' ORDER BY rowid"
+
+        def job(connection: sqlite3.Connection) -> list[Gate]:
+            late = {"status": "expired"}
+            return [
+                _gate(row).model_copy(update=late if is_late(row, at, self._timer) else {})
+                for row in connection.execute(query)
+            ]
+
+        return await self._database.read(job)
 
     async def of_run(self, run_id: str) -> list[Gate]:
         """List the gates of a run that are closed, oldest first."""
@@ -102,14 +122,17 @@ class Gates:
             query = "SELECT * FROM gates WHERE run_id = ? AND status <> 'open' ORDER BY rowid"
             return [_gate(row) for row in connection.execute(query, (run_id,))]
 
-        return await self._database.run("read", job)
+        return await self._database.read(job, behind=("end",))
 
-    def _close_late(self, connection: sqlite3.Connection, row: sqlite3.Row, at: datetime) -> None:
-        if row["status"] == "open" and is_late(row, at, self._timer):
+    def _close_late(self, connection: sqlite3.Connection, row: sqlite3.Row, at: datetime) -> bool:
+        """Close a gate whose time is up, and say whether it was."""
+        late = row["status"] == "open" and is_late(row, at, self._timer)
+        if late:
             connection.execute(
                 "UPDATE gates SET status='expired', decided_at=? WHERE gate_id=?",
                 (at.isoformat(), row["gate_id"]),
             )
+        return late
 
 
 def is_late(row: sqlite3.Row, at: datetime, timer: Timer) -> bool:
@@ -126,6 +149,16 @@ def close_gates(connection: sqlite3.Connection, run_id: str, at: datetime, by: s
         "UPDATE gates SET status='cancelled', decided_at=?, decided_by=? WHERE run_id=? AND status='open'",
         (at.isoformat(), by, run_id),
     )
+
+
+def _refusal(connection: sqlite3.Connection, decisions: Mapping[str, Decision]) -> GateError | None:
+    """Say why decisions are refused of which one came too late."""
+    for gate_id, decision in decisions.items():
+        try:
+            acceptable(_read(connection, gate_id), decision)
+        except GateError as error:
+            return error
+    return None
 
 
 def _decide(connection: sqlite3.Connection, gate_id: str, decision: Decision, at: datetime) -> None:

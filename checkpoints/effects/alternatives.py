@@ -34,7 +34,7 @@ class Alternatives:
             ).fetchone()
             return None if row is None else (str(row[0]), str(row[1]))
 
-        record = await self._database.run("read", job)
+        record = await self._database.read(job)
         if record is None:
             return None
         (checked,) = json.loads(record[1])

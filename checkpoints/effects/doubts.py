@@ -49,7 +49,7 @@ class Doubts:
 
     async def of_run(self, run_id: str) -> list[Doubt]:
         """List the effects of a run that are in doubt, in the order they began."""
-        return await self._database.run("read", lambda c: doubts_of(c, run_id))
+        return await self._database.read(lambda c: doubts_of(c, run_id))
 
     async def not_left(self, run_id: str) -> list[Doubt]:
         """List those that no person has been asked about in vain: no gate of the run was closed over them."""
@@ -58,7 +58,7 @@ class Doubts:
             left = _left(connection, run_id)
             return [doubt for doubt in doubts_of(connection, run_id) if doubt.key not in left]
 
-        return await self._database.run("read", job)
+        return await self._database.read(job)
 
     async def same_as(
         self, thread_id: str, calls: Sequence[tuple[str, str]]
@@ -69,7 +69,7 @@ class Doubts:
             refused = ((call, doubt_refusal(connection, thread_id, *call)) for call in calls)
             return {call: error for call, error in refused if error is not None}
 
-        return await self._database.run("read", job) if calls else {}
+        return await self._database.read(job) if calls else {}
 
     async def decide(
         self, run_id: str, answers: Sequence[EffectAnswer], by: str, at: datetime
@@ -90,7 +90,7 @@ class Doubts:
             settle_doubts(connection, run_id, settled, by, at)
             return settled
 
-        return await self._database.run("decision", job)
+        return await self._database.run("decision", job, synced=True)
 
 
 def doubts_of(connection: sqlite3.Connection, run_id: str) -> list[Doubt]:

@@ -43,7 +43,7 @@ class FileVersions:
         """
         before = file_version(content)
         if self.has_made(change.key, change.path, before):
-            return self._database.call("read", lambda connection: _of(connection, change.key)[1])
+            return self._database.look(lambda connection: _of(connection, change.key)[1])
         if content is not None:
             self._blobs.put_bytes(content)
         row = (change.key, change.tenant, change.run_id, change.path, before, change.after, at.isoformat())
@@ -56,13 +56,13 @@ class FileVersions:
 
     def has_made(self, key: str, path: str, version: str) -> bool:
         """Say whether the call under a key has made a file what it is."""
-        return self._database.call("read", lambda connection: _of(connection, key)[::2] == (path, version))
+        return self._database.look(lambda connection: _of(connection, key)[::2] == (path, version))
 
     def was_replaced(self, tenant: str, path: str, version: str, by: str) -> bool:
         """Say whether a call has made one version of a file into another."""
         query = "SELECT 1 FROM file_versions WHERE tenant = ? AND path = ? AND before = ? AND after = ?"
         values = (tenant, path, version, by)
-        return self._database.call("read", lambda c: c.execute(query, values).fetchone() is not None)
+        return self._database.look(lambda c: c.execute(query, values).fetchone() is not None)
 
     def read(self, version: str) -> bytes:
         """Read what a version held. Raises RunError when it is gone."""

@@ -122,7 +122,9 @@ class Ledger:
         Raises LedgerConflict for a key seen with other arguments, CapabilityForbidden where the same call is
         in doubt on its thread, and BudgetExceeded for one effect more than its run may have.
         """
-        return await self._database.run("intent", held(call.lease, lambda c: _intend(c, call, at, limits)))
+        return await self._database.run(
+            "intent", held(call.lease, lambda c: _intend(c, call, at, limits)), synced=True
+        )
 
     async def keep(self, call: EffectCall) -> Past:
         """Look whether an effect was done under an earlier plan of its run, and let that record count for it.
@@ -131,13 +133,13 @@ class Ledger:
         the kind was done. Raises LeaseLost.
         """
         place, tenant = call.place, call.lease.tenant
-        if (await self._database.run("read", lambda c: past_of(c, place))) == NEW:
+        if (await self._database.read(lambda c: past_of(c, place))) == NEW:
             return NEW
         return await self._database.run("keep", held(call.lease, lambda c: claim(c, place, tenant)))
 
     async def done_before(self, run_id: str, uids: Collection[str]) -> dict[tuple[str, str], list[str]]:
         """List what a run has done and a new plan with the steps `uids` might do again (see `left_of`)."""
-        return await self._database.run("read", lambda c: left_of(c, run_id, uids))
+        return await self._database.read(lambda c: left_of(c, run_id, uids))
 
     async def first_key(self, call: EffectCall, beside: Collection[str]) -> str | None:
         """Find the key under which the same idempotent call of a run was sent before, and never answered.
@@ -158,7 +160,7 @@ class Ledger:
             row = connection.execute(query, values).fetchone()
             return str(row[1]) if row and row[2] and row[0] not in beside else None
 
-        return await self._database.run("read", job)
+        return await self._database.read(job)
 
     async def of_step(self, run_id: str, uid: str) -> Recorded | None:
         """Read the effect of a step as it was recorded; None where none was begun."""
@@ -168,7 +170,7 @@ class Ledger:
             row = connection.execute(query, (run_id, uid)).fetchone()
             return None if row is None else _recorded(row)
 
-        return await self._database.run("read", job)
+        return await self._database.read(job)
 
     async def settle(
         self,
@@ -187,13 +189,16 @@ class Ledger:
                 "UPDATE effects SET status=?, result=?, error=?, code=?, ended_at=? WHERE key=?", row
             )
 
-        await self._database.run(status, held(call.lease, job))
+        await self._database.run(status, held(call.lease, job), synced=True)
         level = logging.WARNING if status == "in_doubt" else logging.INFO
         names = (call.lease.run_id, call.capability, status, call.key[:12])
         _LOG.log(level, "run %s: effect of %s recorded as %s under %s", *names)
 
-    async def settle_step(self, lease: Lease, result: StepResult, at: datetime) -> None:
-        """Write down how a step ended; its dependents start only after that."""
+    def settle_step(self, lease: Lease, result: StepResult, at: datetime) -> None:
+        """Write down how a step ended; whatever its dependents do is not on record before it.
+
+        It rides: a call without an effect is made again where it is lost, and an effect is on record.
+        """
         row = (lease.run_id, lease.tenant, result.uid, result.step_id, result.status)
         content = result.model_dump_json()
 
@@ -204,7 +209,7 @@ class Ledger:
                 (*row, content, at.isoformat()),
             )
 
-        await self._database.run("step", held(lease, job))
+        self._database.submit("step", held(lease, job), rides=True)
 
     async def settled_steps(self, run_id: str) -> list[StepResult]:
         """List the steps of a run that have ended."""
@@ -213,7 +218,7 @@ class Ledger:
             query = "SELECT result FROM steps WHERE run_id = ? ORDER BY rowid"
             return [row[0] for row in connection.execute(query, (run_id,))]
 
-        return [StepResult.model_validate_json(row) for row in await self._database.run("read", job)]
+        return [StepResult.model_validate_json(row) for row in await self._database.read(job)]
 
     async def called_in(self, run_id: str, prefix: str) -> set[str]:
         """Name the capabilities whose calls have ended in a run, in steps whose id begins with `prefix`."""
@@ -240,7 +245,7 @@ class Ledger:
         def job(connection: sqlite3.Connection) -> set[str]:
             return {str(row[0]) for row in connection.execute(query, values)}
 
-        return await self._database.run("read", job)
+        return await self._database.read(job, behind=("step",))
 
 
 def _intend(

@@ -63,7 +63,7 @@ class Refusals:
                 return [] if connection.execute(_DONE, (run_id,)).fetchone() else refused
             return refused
 
-        return await self._database.run("read", job)
+        return await self._database.read(job, behind=("step",))
 
     async def of_call(
         self, run_id: str, capability: str, args: Mapping[str, JsonValue], *, sources: bool = True
@@ -84,7 +84,7 @@ class Refusals:
                 run = source and str(source[0])
             return None
 
-        return await self._database.run("read", job)
+        return await self._database.read(job, behind=())
 
 
 def _calls(card: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -59,7 +59,7 @@ class Undos:
 
     async def effects_of(self, run_id: str) -> list[PastEffect]:
         """List the effects of a run that have happened or may have, in the order they began."""
-        return await self._database.run("read", lambda c: _effects(c, run_id))
+        return await self._database.read(lambda c: _effects(c, run_id))
 
     async def steps_of(self, run_id: str) -> list[VerifiedStep]:
         """List the verified steps of all plans of a run, without the calls of agents and chains."""
@@ -67,7 +67,7 @@ class Undos:
         def job(connection: sqlite3.Connection) -> list[VerifiedStep]:
             return [step for step, kind in recorded_steps(connection, run_id).values() if kind == "plan"]
 
-        return await self._database.run("read", job)
+        return await self._database.read(job)
 
     async def key_of(self, run_id: str, step_id: str) -> str | None:
         """Make the key that a step sends to undo its effect; None when it undoes none.
@@ -86,7 +86,7 @@ class Undos:
             refused = sum("failed" in endings(connection, run)[step] for run, step in tried)
             return sha256(["undo", row[0], refused])
 
-        return await self._database.run("read", job)
+        return await self._database.read(job, behind=())
 
     async def begin(self, run: Run, fork: Fork, undoes: Mapping[str, str], at: datetime) -> None:
         """Write a run down that undoes effects of another, by key, each in a step, in one transaction.
@@ -109,7 +109,7 @@ class Undos:
                 [(run.run_id, run.tenant, fork.source_run, key, step) for key, step in undoes.items()],
             )
 
-        await self._database.run("undo", job)
+        await self._database.run("undo", job, synced=True)
 
 
 def _check_built_on(connection: sqlite3.Connection, run_id: str) -> None:

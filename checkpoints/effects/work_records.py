@@ -91,7 +91,7 @@ class WorkRecords:
 
     async def of_run(self, run_id: str) -> RunWork:
         """Read all calls and effects of a run in one transaction."""
-        return await self._database.run("read", lambda c: _work(c, run_id))
+        return await self._database.read(lambda c: _work(c, run_id))
 
 
 def _work(connection: sqlite3.Connection, run_id: str) -> RunWork:

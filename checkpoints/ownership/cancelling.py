@@ -41,7 +41,7 @@ async def cancel(records: Records, which: str, by: str, at: datetime) -> Run:
         await asyncio.sleep(LOOK_S)
     else:
         return run
-    unsettled = await records.database.run("read", lambda c: _unsettled(c, run.run_id))
+    unsettled = await records.database.read(lambda c: _unsettled(c, run.run_id))
     if now is not None and not now.ended and not unsettled:
         await _end(records, now, by, at)
     return await records.runs.named(run.run_id) or run
@@ -54,7 +54,7 @@ async def _end(records: Records, run: Run, by: str, at: datetime) -> None:
     except RunError:
         return
     try:
-        done = await records.database.run("read", lambda c: _done(c, run.run_id))
+        done = await records.database.read(lambda c: _done(c, run.run_id))
         answer = "\n".join([f"Cancelled by {by}.", *([f"Done before: {', '.join(done)}."] if done else [])])
         spent = await records.budgets.spent(run.run_id, at)
         used = {name: value for name, value in vars(spent).items() if name != "calls"}
@@ -62,10 +62,9 @@ async def _end(records: Records, run: Run, by: str, at: datetime) -> None:
         _tell(records, lease, "agent_message", {"content": answer}, seq + 1, at)
         ending: dict[str, JsonValue] = {"status": "cancelled", "estimated": None, "used": used}
         _tell(records, lease, "run_end", ending, seq + 2, at)
-        await records.runs.end(lease, "cancelled", answer, at)
+        records.runs.end(lease, "cancelled", answer, at)
     finally:
         await records.leases.release(lease)
-        records.journal.forget(lease)
 
 
 def _tell(

@@ -10,7 +10,8 @@ import asyncio
 import logging
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.ownership.fencing import held
@@ -45,20 +46,27 @@ class Leases:
     async def take(self, run: Run, seconds: float) -> Lease:
         """Take a run for this process; a new run is written down first.
 
-        Raises RunError while another process holds it, or another run of its thread is open.
+        Raises RunError while another process holds it, or another run of its thread is open; StoreFailed
+        where the store fails, and then the run is held by nobody, whether the lease was committed or not.
         """
+        assigned: list[Lease] = []  # by every attempt: a commit that failed may have happened all the same
 
         def job(connection: sqlite3.Connection) -> Lease:
             begin_run(connection, run)
             row = _row(connection, run.run_id)
             self._refuse_held(row)
-            return _assign(connection, row, self._me(), self._monotonic() + seconds)
+            lease = _assign(connection, row, self._me(), self._monotonic() + seconds, self._last(run.run_id))
+            assigned.append(lease)
+            return lease
 
         taking = asyncio.ensure_future(self._database.run("lease", job))
         try:
             lease = await asyncio.shield(taking)
         except asyncio.CancelledError:  # it is taken all the same: what is queued still happens
-            taking.add_done_callback(self._abandon)
+            taking.add_done_callback(lambda _: self._give_up(assigned, 0))
+            raise
+        except StoreFailed:
+            self._give_up(assigned, RETRY_S)
             raise
         self._heartbeat.add(lease, seconds / 3, lambda: self._report(lease, seconds))
         return lease
@@ -79,7 +87,7 @@ class Leases:
 
     async def check(self, lease: Lease) -> None:
         """Raise LeaseLost when another process has taken the run."""
-        await self._database.run("read", held(lease, lambda _: None))
+        await self._database.read(held(lease, lambda _: None))
 
     async def take_over(self, run: Run) -> tuple[str, Lease]:
         """Take a run from whoever holds it, living or not, and hold it no more.
@@ -93,7 +101,7 @@ class Leases:
             row = _row(connection, run.run_id)
             if row["ended_at"] is not None:
                 raise RunError(f"run {run.run_id} has ended", f"see how: planwright show {run.run_id}")
-            _release(connection, lease := _assign(connection, row, row["owner"], 0))
+            lease = _assign(connection, row, row["owner"], 0, self._last(run.run_id))
             held_by = row["owner"] if row["lease_until"] else None
             return owner_of(held_by).label if held_by else "", lease
 
@@ -156,7 +164,7 @@ class Leases:
         except PlanwrightError:
             return True  # the store may be back at the next beat; no write depends on it
 
-    def _release_late(self, lease: Lease, reason: str) -> bool:
+    def _release_late(self, lease: Lease, reason: str = "") -> bool:
         try:
             self._database.call("lease", lambda c: _release(c, lease, reason))
         except PlanwrightError:
@@ -164,11 +172,15 @@ class Leases:
         self._released.discard(lease)
         return False
 
-    def _abandon(self, taking: asyncio.Future[Lease]) -> None:
-        """Release a lease that nobody waits for any more."""
-        if not taking.cancelled() and taking.exception() is None:
-            lease = taking.result()
-            self._database.submit("lease", lambda c: _release(c, lease))
+    def _last(self, run_id: str) -> int:
+        """Give the highest token of the leases of a run that this process has let go of."""
+        return max((lease.token for lease in self._released if lease.run_id == run_id), default=0)
+
+    def _give_up(self, leases: Iterable[Lease], delay_s: float) -> None:
+        """Release leases that nobody holds, though they may be in the store."""
+        for lease in leases:
+            self._released.add(lease)
+            self._heartbeat.add(lease, delay_s, partial(self._release_late, lease))
 
 
 def _row(connection: sqlite3.Connection, run_id: str) -> sqlite3.Row:
@@ -178,9 +190,14 @@ def _row(connection: sqlite3.Connection, run_id: str) -> sqlite3.Row:
     return row
 
 
-def _assign(connection: sqlite3.Connection, row: sqlite3.Row, owner: str | None, until: float) -> Lease:
-    """Give a run to an owner, under its next token; what the owner before it had reserved is free."""
-    token = int(row["lease_token"]) + 1
+def _assign(
+    connection: sqlite3.Connection, row: sqlite3.Row, owner: str | None, until: float, last: int
+) -> Lease:
+    """Give a run to an owner, under the token after that of the row and the `last` one it may have had.
+
+    What the owner before it had reserved is free.
+    """
+    token = max(int(row["lease_token"]), last) + 1
     connection.execute("DELETE FROM usage WHERE run_id=? AND settled=0", (row["run_id"],))
     connection.execute(
         "UPDATE runs SET owner=?, lease_token=?, lease_until=? WHERE run_id=?",
@@ -190,11 +207,11 @@ def _assign(connection: sqlite3.Connection, row: sqlite3.Row, owner: str | None,
 
 
 def _release(connection: sqlite3.Connection, lease: Lease, reason: str = "") -> None:
-    mine = (lease.run_id, lease.token)
-    connection.execute("UPDATE runs SET lease_until=0 WHERE run_id=? AND lease_token=?", mine)
+    mine = (lease.run_id, lease.token, lease.owner)  # a lease that was not committed: another has its token
+    connection.execute("UPDATE runs SET lease_until=0 WHERE run_id=? AND lease_token=? AND owner=?", mine)
     if reason:
         connection.execute(
             "UPDATE runs SET status='paused', paused_for=?"
-            " WHERE run_id=? AND lease_token=? AND ended_at IS NULL",
+            " WHERE run_id=? AND lease_token=? AND owner=? AND ended_at IS NULL",
             (reason, *mine),
         )

@@ -26,7 +26,7 @@ class OwnParts:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def keep(self, lease: Lease, names: Iterable[str]) -> None:
+    def keep(self, lease: Lease, names: Iterable[str]) -> None:
         """Write down what a run begins with, before it begins."""
         rows = [(lease.run_id, lease.tenant, name) for name in names]
 
@@ -36,7 +36,7 @@ class OwnParts:
             )
 
         if rows:
-            await self._database.run("parts", held(lease, job))
+            self._database.submit("parts", held(lease, job), rides=True)
 
     async def needed(self, run_id: str) -> frozenset[str]:
         """Name what a process has to have to go on with a run: what it began with, and what it is to call.
@@ -53,7 +53,7 @@ class OwnParts:
             approved = _calls_left(connection, run_id)
             return frozenset({*own, *to_call, *approved} - {*CLOSING, AGENT})
 
-        return await self._database.run("read", job)
+        return await self._database.read(job)
 
 
 _OWN = "SELECT name FROM own_parts WHERE run_id = ?"

@@ -37,4 +37,4 @@ class WorkTimes:
             query = "SELECT coalesce(sum(seconds), 0) FROM work_times WHERE run_id = ?"
             return float(connection.execute(query, (run_id,)).fetchone()[0])
 
-        return await self._database.run("read", job)
+        return await self._database.read(job)

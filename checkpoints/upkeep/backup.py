@@ -1,4 +1,4 @@
-"""Take a backup of a store while it is used: both databases as they were at one moment, and all blobs."""
+"""Take a backup of a store while it is used: the database as it was at one moment, and all blobs."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _copy_databases(folder: Path, draft: Path, busy_timeout_s: float) -> dict[st
 
 @contextmanager
 def _one_moment(folder: Path, busy_timeout_s: float) -> Iterator[dict[str, sqlite3.Connection]]:
-    """Open both files for reading as they are at one moment: for that moment nobody writes to either.
+    """Open the files for reading as they are at one moment: for that moment nobody writes to any.
 
     Such a pair is what `kill -9` leaves behind, and every run goes on from that. The files are locked for as
     long as it takes to begin two reads, and written on while they are copied: a reader of a WAL sees no later

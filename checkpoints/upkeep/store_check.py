@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from planwright.checkpoints.blobs import Blobs
-from planwright.checkpoints.migrations import CHECKPOINT_MIGRATIONS, MIGRATIONS
+from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.store_errors import BROKEN, store_version
 from planwright.checkpoints.upkeep.findings import RESTORE, StoreFinding, several
 from planwright.checkpoints.upkeep.store_files import (
@@ -53,20 +53,19 @@ def check_store(folder: Path) -> list[StoreFinding]:
 
 
 def _of_rows(files: dict[str, sqlite3.Connection], blobs: Blobs) -> list[StoreFinding]:
-    """Look into two whole files; into one, where the other is not there."""
+    """Look into files that are whole."""
     if RECORDS not in files:
         return [StoreFinding(RECORDS, "the file is not there", RESTORE)]
-    records, checkpoints = files[RECORDS], files.get(CHECKPOINTS)
+    records = files[RECORDS]
     if store_version(records) < FILES[RECORDS]:
         return []  # its tables are not yet those that are known here
     findings = _guarded(RECORDS, unreadable_rows(records))
-    if checkpoints is not None:
-        findings += _guarded(CHECKPOINTS, unreadable_checkpoints(checkpoints))
-        if not findings:
-            findings += _guarded(RECORDS, disagreements(records, checkpoints, blobs))
-    elif records.execute("SELECT 1 FROM runs").fetchone():
-        own = "nothing, where you use a checkpointer of your own; else: "
-        findings.append(StoreFinding(CHECKPOINTS, "the file is not there", own + RESTORE))
+    findings += _guarded(RECORDS, unreadable_checkpoints(records))
+    if not findings:
+        findings += _guarded(RECORDS, disagreements(records, blobs))
+    if CHECKPOINTS in files:
+        note = "an older program wrote it; what is in it is taken over once, when the store is next used"
+        findings.append(StoreFinding(CHECKPOINTS, note, "", note=True))
     return findings
 
 
@@ -90,16 +89,17 @@ def _of_file(name: str, connection: sqlite3.Connection) -> Iterator[StoreFinding
             f"an older planwright wrote it: its tables have version {version}, this program writes {known}"
         )
         yield StoreFinding(name, fault, "nothing: it is brought up to date when it is next used", note=True)
-    elif lacking := sorted(_columns(_made_new(name)) - _columns(connection)):
-        yield StoreFinding(name, f"tables or columns are not there: {several(lacking)}", RESTORE)
     elif name == RECORDS:
-        yield from _of_search(connection)
+        if lacking := sorted(_columns(_made_new()) - _columns(connection)):
+            yield StoreFinding(name, f"tables or columns are not there: {several(lacking)}", RESTORE)
+        else:
+            yield from _of_search(connection)
 
 
-def _made_new(name: str) -> sqlite3.Connection:
-    """Make an empty file of the present version, in memory."""
+def _made_new() -> sqlite3.Connection:
+    """Make an empty store of the present version, in memory."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
-    for script in MIGRATIONS if name == RECORDS else CHECKPOINT_MIGRATIONS:
+    for script in MIGRATIONS:
         connection.executescript(script)
     return connection
 

@@ -1,4 +1,4 @@
-"""The files of a store, opened for reading as one: `planwright.db` as `main`, `checkpoints.db` as `saver`.
+"""The files of a store, opened for reading: `planwright.db`, and `checkpoints.db` of an older program.
 
 Nothing is written: the files are opened with `mode=ro` (sqlite.org/uri.html) and `query_only`.
 """
@@ -6,15 +6,14 @@ Nothing is written: the files are opened with `mode=ro` (sqlite.org/uri.html) an
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
 from pathlib import Path
 
-from planwright.checkpoints.migrations import CHECKPOINT_MIGRATIONS, MIGRATIONS
+from planwright.checkpoints.migrations import MIGRATIONS, OLD_CHECKPOINT_VERSION
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error
 from planwright.domain.errors import SetupError
 
 RECORDS, CHECKPOINTS, BLOBS = "planwright.db", "checkpoints.db", "blobs"
-FILES = {RECORDS: len(MIGRATIONS), CHECKPOINTS: len(CHECKPOINT_MIGRATIONS)}
+FILES = {RECORDS: len(MIGRATIONS), CHECKPOINTS: OLD_CHECKPOINT_VERSION}
 SIDE_FILES = ("-wal", "-shm")
 
 
@@ -46,8 +45,8 @@ def open_files(folder: Path) -> dict[str, sqlite3.Connection]:
     return opened
 
 
-def open_both(folder: Path) -> sqlite3.Connection:
-    """Open the records for reading, and the tables of the checkpoints beside them.
+def open_tables(folder: Path) -> sqlite3.Connection:
+    """Open the tables of a store for reading.
 
     Raises SetupError as `open_files` does, and for a store that is not there.
     """
@@ -55,25 +54,12 @@ def open_both(folder: Path) -> sqlite3.Connection:
         connection.close()
     if not (folder / RECORDS).is_file():
         raise no_store(folder)
-    connection = read_only(folder / RECORDS)
-    if (folder / CHECKPOINTS).is_file():
-        connection.execute("ATTACH ? AS saver", (f"{(folder / CHECKPOINTS).absolute().as_uri()}?mode=ro",))
-    return connection
+    return read_only(folder / RECORDS)
 
 
 def has_files(folder: Path) -> bool:
     """Say whether a folder holds any file of a store."""
     return any((folder / name).is_file() for name in FILES)
-
-
-def in_checkpoints(folder: Path, thread_id: str | None = None) -> bool:
-    """Say whether a thread, or any, has checkpoints; where they cannot be read, none has."""
-    query = "SELECT 1 FROM checkpoints WHERE ?1 IS NULL OR thread_id = ?1 LIMIT 1"
-    try:
-        with closing(read_only(folder / CHECKPOINTS)) as connection:
-            return connection.execute(query, (thread_id,)).fetchone() is not None
-    except BROKEN:
-        return False
 
 
 def no_store(folder: Path) -> SetupError:

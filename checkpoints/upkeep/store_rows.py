@@ -6,16 +6,20 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from planwright.checkpoints.consent.gate import GateKind, GateStatus
 from planwright.checkpoints.effects.ledger import EffectStatus
 from planwright.checkpoints.plans import PlanKind
+from planwright.checkpoints.thread_state.layout import KIND, LOG, NAMED, log_items, refs_in
 from planwright.checkpoints.upkeep.findings import RESTORE, StoreFinding, several
-from planwright.checkpoints.upkeep.store_files import CHECKPOINTS, RECORDS
+from planwright.checkpoints.upkeep.store_files import RECORDS
 from planwright.domain.errors import SetupError
 from planwright.domain.results import RunStatus, StepStatus
 from planwright.domain.risk import Effect
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.serde.base import SerializerProtocol
 
 ANY = (dict, list, str, int, float, type(None))
 JSON: dict[str, dict[str, tuple[type, ...]]] = {
@@ -46,6 +50,8 @@ WORDS: dict[str, dict[str, tuple[str, ...]]] = {
     "effects": {"status": get_args(EffectStatus), "effect": get_args(Effect)},
     "steps": {"status": get_args(StepStatus)},
 }
+OF_CHECKPOINTS = {"checkpoints": "checkpoint", "writes": "value", "contents": "value"}
+"""The tables of checkpoints, with the column of their values."""
 _KINDS: dict[str, tuple[type, ...]] = {"TEXT": (bytes,), "INTEGER": (int,), "REAL": (float,)}
 Problem = Callable[[Any], str | None]
 
@@ -57,7 +63,8 @@ def unreadable_rows(connection: sqlite3.Connection) -> Iterator[StoreFinding]:
         for (name,) in connection.execute(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'memories_fts%'"
         ).fetchall():
-            yield from _of_table(connection, name.decode())
+            if name.decode() not in OF_CHECKPOINTS:
+                yield from _of_table(connection, name.decode())
     finally:
         connection.text_factory = str
 
@@ -119,15 +126,42 @@ def unreadable_checkpoints(connection: sqlite3.Connection) -> Iterator[StoreFind
 
     serde = AllowListedSerializer()
     bad: dict[str, list[str]] = {}
-    for table, column in (("checkpoints", "checkpoint"), ("writes", "value")):
-        for thread, kind, value in connection.execute(f"SELECT thread_id, type, {column} FROM {table}"):
-            try:
-                serde.loads_typed((kind, value))
-            except (SetupError, ValueError, TypeError, LookupError, AttributeError) as error:
-                bad.setdefault(getattr(error, "cause", "a value cannot be read"), []).append(thread)
+    stored, lacking = _contents(connection), "a checkpoint lacks a value that it had when it was written"
+    for thread, kind, value in _checkpoint_values(connection):
+        try:
+            if not _needs(kind, value, serde) <= stored.get(thread, set()):
+                bad.setdefault(lacking, []).append(thread)
+        except (SetupError, ValueError, TypeError, LookupError, AttributeError) as error:
+            bad.setdefault(getattr(error, "cause", "a value cannot be read"), []).append(thread)
     for thread, metadata in connection.execute("SELECT thread_id, metadata FROM checkpoints"):
         if metadata is not None and _no_json(metadata):
             bad.setdefault("the metadata of a checkpoint is no JSON", []).append(thread)
     for problem, threads in bad.items():
         where = f"on thread {several(sorted(set(threads)))}"
-        yield StoreFinding(CHECKPOINTS, f"{problem}, {where}", f"{RESTORE}, or begin a new thread")
+        yield StoreFinding(RECORDS, f"{problem}, {where}", f"{RESTORE}, or begin a new thread")
+
+
+def _checkpoint_values(connection: sqlite3.Connection) -> Iterator[tuple[str, str, bytes]]:
+    """Read whatever checkpoints hold: thread, type and bytes."""
+    for table, column in OF_CHECKPOINTS.items():
+        yield from connection.execute(f"SELECT thread_id, type, {column} FROM {table}")
+
+
+def _contents(connection: sqlite3.Connection) -> dict[str, set[bytes]]:
+    hashes: dict[str, set[bytes]] = {}
+    for thread, digest in connection.execute("SELECT thread_id, hash FROM contents"):
+        hashes.setdefault(thread, set()).add(digest)
+    return hashes
+
+
+def _needs(kind: str, value: bytes, serde: SerializerProtocol) -> set[bytes]:
+    """Read a value, and name the contents that it needs.
+
+    Raises SetupError, ValueError, TypeError and LookupError for one that cannot be read.
+    """
+    if kind == NAMED:
+        return {value}
+    if kind == LOG:
+        return set(log_items(value))
+    serde.loads_typed(("msgpack" if kind == KIND else kind, value))
+    return refs_in(value) if kind == KIND else set()

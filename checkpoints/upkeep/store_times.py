@@ -1,4 +1,4 @@
-"""Whether records and checkpoints are of one time, or one file was put in place without the other.
+"""Whether records and checkpoints are of one time, or somebody put one in place without the other.
 
 The records are written first. So a checkpoint that knows more than they do, and effects of a run that no
 checkpoint began, come about in no crash.
@@ -10,7 +10,6 @@ import sqlite3
 from dataclasses import dataclass
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.upkeep.store_files import CHECKPOINTS, RECORDS
 from planwright.domain.errors import RunError
 
 
@@ -35,11 +34,11 @@ async def refuse_two_times(database: Database, checkpointed: Checkpointed) -> No
 
     def job(connection: sqlite3.Connection) -> None:
         if (lacking := _records_lack(connection, checkpointed)) is not None:
-            raise _older(RECORDS, CHECKPOINTS, lacking)
+            raise _older("records", "checkpoints", lacking)
         if (lacking := _checkpoints_lack(connection, checkpointed)) is not None:
-            raise _older(CHECKPOINTS, RECORDS, lacking)
+            raise _older("checkpoints", "records", lacking)
 
-    await database.run("read", job)
+    await database.read(job)
 
 
 def _records_lack(connection: sqlite3.Connection, checkpointed: Checkpointed) -> str | None:
@@ -69,6 +68,6 @@ def _checkpoints_lack(connection: sqlite3.Connection, checkpointed: Checkpointed
 
 def _older(older: str, newer: str, lacking: str) -> RunError:
     return RunError(
-        f"{older} is older than {newer}: it lacks {lacking}; one file was put in place without the other",
-        "see what differs: planwright db check; then restore both: planwright db restore BACKUP",
+        f"the {older} of this thread are older than its {newer}: they lack {lacking}",
+        "see what differs: planwright db check; then put a backup in place: planwright db restore BACKUP",
     )

@@ -13,8 +13,9 @@ from pydantic import ValidationError
 
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.effects.alternatives import STEP_ENDED
+from planwright.checkpoints.thread_state.layout import KIND, refs_of
 from planwright.checkpoints.upkeep.findings import RESTORE, StoreFinding, several
-from planwright.checkpoints.upkeep.store_files import CHECKPOINTS, RECORDS
+from planwright.checkpoints.upkeep.store_files import RECORDS
 from planwright.domain.errors import RunError
 from planwright.domain.hashing import sha256
 from planwright.domain.plan import Plan
@@ -23,15 +24,12 @@ from planwright.domain.results import TERMINAL, StepResult
 OF_RUNS = ("plans", "gates", "effects", "steps", "journal", "chains", "own_parts", "forks", "work_times")
 ENDED = f"status IN ({', '.join(repr(status) for status in sorted(TERMINAL))})"
 _ANSWER = re.compile(rb"answer_(run_[0-9a-f]+)")  # the id of the message that session_close leaves behind
+CLOSING = "branch:to:session_close"
 REDACTED = "%[REDACTED %"  # the hash is of what was meant, the row holds what may be shown
 DAYS = "SELECT tenant, provider, day, tokens, cost FROM usage_days"
 SUMS = (
     "SELECT tenant, provider, substr(at, 1, 10) AS day, sum(tokens) AS tokens, coalesce(sum(cost), 0) AS cost"
     " FROM usage WHERE kind = 'model' AND settled = 1 GROUP BY 1, 2, 3"
-)
-CLOSINGS = (
-    "SELECT thread_id, count(DISTINCT checkpoint_id) FROM writes"
-    " WHERE channel = 'branch:to:session_close' GROUP BY 1"
 )
 # By what it says: a query for the ids that it is so of. {} is filled with the ids.
 FAULTS: dict[str, tuple[str, str]] = {
@@ -97,9 +95,7 @@ FAULTS: dict[str, tuple[str, str]] = {
 }
 
 
-def disagreements(
-    records: sqlite3.Connection, checkpoints: sqlite3.Connection, blobs: Blobs
-) -> Iterator[StoreFinding]:
+def disagreements(records: sqlite3.Connection, blobs: Blobs) -> Iterator[StoreFinding]:
     """Find what is recorded twice and not alike."""
     for table in OF_RUNS:
         query = f"SELECT DISTINCT run_id FROM {table} WHERE run_id NOT IN (SELECT run_id FROM runs)"
@@ -114,7 +110,7 @@ def disagreements(
     yield from _of_hashes(records)
     yield from _of_blobs(records, blobs)
     yield from _of_reservations(records)
-    yield from _of_times(records, checkpoints)
+    yield from _of_times(records)
 
 
 def _ids(connection: sqlite3.Connection, query: str) -> list[str]:
@@ -203,36 +199,57 @@ def _of_reservations(records: sqlite3.Connection) -> Iterator[StoreFinding]:
             yield StoreFinding(RECORDS, problem, next_step, note=True)
 
 
-def _of_times(records: sqlite3.Connection, checkpoints: sqlite3.Connection) -> Iterator[StoreFinding]:
-    """Find runs that only one of the two files knows, or knows to have ended: the other one is older."""
+def _of_times(records: sqlite3.Connection) -> Iterator[StoreFinding]:
+    """Find runs that only records or only checkpoints know, or know to have ended: the others are older."""
     query = "SELECT run_id, thread_id, ended_at, status FROM runs ORDER BY rowid"
     runs = {row[0]: row[1:] for row in records.execute(query)}
-    rows = checkpoints.execute("SELECT DISTINCT thread_id, value FROM writes WHERE channel = 'run_id'")
-    begun = {ormsgpack.unpackb(value): thread for thread, value in rows}
-    answered = {
-        run
-        for (value,) in checkpoints.execute("SELECT value FROM writes WHERE channel = 'messages'")
-        for run in map(bytes.decode, _ANSWER.findall(value))
-    }
+    (begun, closing), answered = _begun(records), _answered(records)
     ahead = {run for run in begun if run not in runs} | {
         run for run in answered & runs.keys() if not runs[run][1]
     }
     if ahead:
         problem = (
-            f"planwright.db is older than checkpoints.db, which has more of run {several(sorted(ahead))}"
+            f"the records are older than the checkpoints, which have more of run {several(sorted(ahead))}"
         )
-        yield StoreFinding(RECORDS, problem, f"restore both files from one backup: {RESTORE}")
+        yield StoreFinding(RECORDS, problem, RESTORE)
     query = "SELECT DISTINCT run_id FROM plans JOIN runs r USING (run_id) WHERE r.ended_at IS NULL"
-    threads = set(_ids(checkpoints, "SELECT DISTINCT thread_id FROM checkpoints"))
+    threads = set(_ids(records, "SELECT DISTINCT thread_id FROM checkpoints"))
     behind = {run for run in _ids(records, query) if run not in begun or runs[run][0] not in threads}
-    closed = dict(checkpoints.execute(CLOSINGS))
     for thread in set(begun.values()):
         ended = [run for run, (where, at, _) in runs.items() if where == thread and at and run in begun]
-        late = ended[closed.get(thread, 0) :]
+        late = [run for run in ended if run not in answered | closing]
         if [runs[run][2] for run in late] != ["cancelled"]:  # from outside: closed when it is opened next
             behind |= set(late)
     if behind:
         problem = (
-            f"checkpoints.db is older than planwright.db, which has more of run {several(sorted(behind))}"
+            f"the checkpoints are older than the records, which have more of run {several(sorted(behind))}"
         )
-        yield StoreFinding(CHECKPOINTS, problem, f"restore both files from one backup: {RESTORE}")
+        yield StoreFinding(RECORDS, problem, RESTORE)
+
+
+def _begun(records: sqlite3.Connection) -> tuple[dict[str, str], set[str]]:
+    """Name the runs that checkpoints know, with their threads, and those of them that were about to close.
+
+    Of the runs that are past, the checkpoints may be gone.
+    """
+    rows = records.execute("SELECT DISTINCT thread_id, value FROM writes WHERE channel = 'run_id'")
+    begun, closing = {ormsgpack.unpackb(value): thread for thread, value in rows}, set[str]()
+    query = "SELECT thread_id, checkpoint FROM checkpoints WHERE type = ? AND checkpoint_ns = ''"
+    for thread, payload in records.execute(query, (KIND,)):
+        refs = refs_of(payload)
+        if isinstance(ref := refs.get("run_id"), list) and isinstance(run := ref[0], str):
+            begun[run] = thread
+            closing |= {run} if CLOSING in refs else set()
+    query = "SELECT DISTINCT thread_id FROM writes WHERE channel = ?"  # of an older program
+    threads = {row[0] for row in records.execute(query, (CLOSING,))}
+    return begun, closing | {run for run, thread in begun.items() if thread in threads}
+
+
+def _answered(records: sqlite3.Connection) -> set[str]:
+    """Name the runs whose last message is in a checkpoint."""
+    query = (
+        "SELECT value FROM writes WHERE channel = 'messages' UNION ALL SELECT checkpoint FROM checkpoints"
+        " UNION ALL SELECT value FROM contents"
+    )
+    rows = records.execute(query)
+    return {run.decode() for (value,) in rows for run in _ANSWER.findall(value)}

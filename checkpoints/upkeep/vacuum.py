@@ -25,7 +25,7 @@ class Vacuumed:
 
 
 def vacuum(folder: Path, busy_timeout_s: float = 30) -> list[Vacuumed]:
-    """Write both databases anew, without gaps. Raises RunError while a process works on a run."""
+    """Write the database anew, without gaps. Raises RunError while a process works on a run."""
     present = [name for name in FILES if (folder / name).is_file()]
     if RECORDS not in present:
         raise no_store(folder)

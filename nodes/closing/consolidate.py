@@ -37,7 +37,7 @@ def consolidate(
         invocation, request = invocation_of(config), state["request"]
         if not await runs.has_title(invocation.thread_id):
             name = await title_by(models, namer(state), request, invocation)
-            await runs.set_title(invocation.lease, name)
+            runs.set_title(invocation.lease, name)
         if state.get("status") not in HEARD:
             return {}
         if proposes and invocation.profile.permits(WRITE, "local_write"):

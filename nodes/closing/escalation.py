@@ -38,7 +38,7 @@ def escalation(stores: Stores) -> Node[AgentState, AgentUpdate]:
         by = gate.decided_by or ""
         reason = f"accepted as it is by {by}: {refused.reason}"
         verdict = refused.model_copy(update={"verdict": "accept", "reason": reason, "decided_by": by})
-        await stores.verdicts.add(invocation.lease, gate.gate_id, plan, verdict, invocation.clock())
+        stores.verdicts.add(invocation.lease, gate.gate_id, plan, verdict, invocation.clock())
         event_fields = {"plan_id": plan.plan_id, "verdict": "accept", "reason": reason, "decided_by": by}
         invocation.emit("verdict", {**event_fields, "not_judged": list(verdict.not_judged)}, gate.gate_id)
         return verdict

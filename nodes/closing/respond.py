@@ -43,7 +43,8 @@ def respond(models: Models, stores: Stores) -> Node[AgentState, AgentUpdate]:
             }
 
         async def ask(results: list[dict[str, JsonValue]]) -> str:
-            message = render("respond_results", request=as_data(state["request"]), results=as_data(results))
+            worded = [without_defaults(result) for result in results]
+            message = render("respond_results", request=as_data(state["request"]), results=as_data(worded))
             prompt = Prompt(role="respond", system=render("respond"), user=message, aloud=True)
             return await models.complete(state["route"], prompt, invocation, "respond")
 
@@ -118,10 +119,19 @@ def tell(
     }
 
 
+def without_defaults(result: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Leave out of a result what goes without saying: its id, that it ended well and changed nothing."""
+    usual: dict[str, JsonValue] = {"description": "", "status": "completed", "error": "", "changed": False}
+    usual |= {"used": False, "id": result["id"]}
+    return {key: value for key, value in result.items() if key not in usual or value != usual[key]}
+
+
 def feeds(entry: VerifiedStep, other: VerifiedStep) -> bool:
     """Say whether a step works with the result of another one, and does not only come after it."""
+    if entry.uid not in other.needs:
+        return False
     named = entry.step.id in other.step.references or entry.step.key in other.step.inputs
-    return entry.uid in other.needs and (named or other.step.agentic)
+    return named or other.step.agentic
 
 
 def clip(value: JsonValue, text: int = CLIP_TEXT, items: int = CLIP_LIST) -> JsonValue:

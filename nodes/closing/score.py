@@ -57,7 +57,7 @@ def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentSta
             verdict = await asyncio.to_thread(  # criteria are programs of others; the loop goes on meanwhile
                 judge_run, facts, means, invocation.run_id, plan, attempts
             )
-            await stores.verdicts.add(invocation.lease, row, plan, verdict, invocation.clock())
+            stores.verdicts.add(invocation.lease, row, plan, verdict, invocation.clock())
         _tell_verdict(invocation, verdict, key)
         error = await _calls_spent(stores, invocation, verdict)
         return _after(state, verdict, facts, settled, error, cancelled=bool(invocation.cancelled_by))
@@ -156,7 +156,7 @@ async def _calls_spent(stores: Stores, invocation: Invocation, verdict: RunVerdi
     limit, setting = limits.tool_calls, limits.setting("tool_calls")
     if verdict.verdict not in ("retry", "replan") or limit is None:
         return None
-    if (await stores.budgets.spent(invocation.run_id, invocation.clock())).calls < limit:
+    if (await stores.budgets.spent_by(invocation.lease, invocation.clock())).calls < limit:
         return None
     return BudgetExceeded(
         setting,

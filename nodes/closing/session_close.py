@@ -25,14 +25,14 @@ def session_close(stores: Stores) -> Node[AgentState, AgentUpdate]:
         now = invocation.clock()
         for gate in await stores.gates.of_run(invocation.run_id):
             tell_decision(gate, invocation)  # of those that nobody waited for any more, too
-        spent = await stores.budgets.spent(invocation.run_id, now)
+        spent = await stores.budgets.spent_by(invocation.lease, now)
         invocation.emit("agent_message", {"content": answer}, "run")
         invocation.emit("budget_update", {**vars(spent)}, "run")
         used = {name: value for name, value in vars(spent).items() if name != "calls"}
         used["seconds"] = round(invocation.worked_s, 3)
         estimated = state.get("estimate", {}).get("run")
         invocation.emit("run_end", {"status": status, "estimated": estimated, "used": used}, "run")
-        await stores.runs.end(invocation.lease, status, answer, now)
+        stores.runs.end(invocation.lease, status, answer, now)
         return {"messages": [AIMessage(answer, id=answer_id(invocation.run_id))], "status": status}
 
     return session_close

@@ -23,7 +23,7 @@ def budget(budgets: Budgets, router: Router) -> Node[AgentState, AgentUpdate]:
         invocation = invocation_of(config)
         invocation.check_time()
         now, tenant = invocation.clock(), invocation.context.tenant
-        limits = await budgets.of_run(invocation.run_id, invocation.profile.limits, now)
+        limits = await budgets.of_run(invocation.lease, invocation.profile.limits, now)
         if (limit := reached_limit(limits)) is not None:
             return ending("budget_exceeded", spent(limit))
         candidates = router.candidates(invocation.profile.model)

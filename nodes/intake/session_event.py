@@ -33,7 +33,7 @@ def session_event(forks: Forks, ledger: Ledger) -> Node[AgentState, AgentUpdate]
         invocation.emit("user_message", {"content": request}, "run")
         inherited = taken_over(fork, retained) if fork else {}
         if plan := inherited.get("plan"):
-            data = {"plan_id": plan.plan_id, "goal": plan.goal, "steps": len(plan.steps), "repaired": False}
+            data = {"plan_id": plan.plan_id, "goal": plan.goal, "steps": len(plan.work), "repaired": False}
             invocation.emit("plan_created", {**data, "context_hash": inherited["context_hash"]}, "0")
         return {
             "run_id": invocation.run_id,

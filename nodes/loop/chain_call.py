@@ -40,7 +40,7 @@ def chain_call(run_chain: RunChain, runner: StepRunner, settings: Settings) -> N
             result = await run_chain(opening, config)
             if result.code == "in_doubt":
                 return {"doubts": {call.call_id: CallDoubt(call_id=call.call_id, uid=result.part)}}
-            await runner.record(result, invocation)
+            runner.record(result, invocation)
         tell_end(invocation, fields, result, checked.uid)
         return {
             "conversation": [await call_answer(call.call_id, result, runner, settings.tools.result_limit)]

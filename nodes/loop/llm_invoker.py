@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
+from planwright.capabilities.registry import Registry
 from planwright.checkpoints.plans import Plans, RecordedPlan
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted, SetupError
@@ -13,6 +16,7 @@ from planwright.execution.grants import Grants
 from planwright.execution.refused_in_doubt import refused_in_doubt
 from planwright.execution.repeated_calls import asking_again
 from planwright.execution.tool_calls import CallReader, batch_of, schemas, with_shared_gate
+from planwright.execution.tool_offer import added_tools, answer_searches, search_schema
 from planwright.models.calling import Models
 from planwright.models.conversation.final_text import closing_words, part
 from planwright.models.conversation.history import normalise, repair
@@ -43,17 +47,17 @@ def llm_invoker(
         if stopped := _stopped(turn, most, invocation):
             return {"outcome": stopped}
         _tell_progress(turn, most, loop, invocation)
-        granted = (*await grants.tools(loop, invocation), *offered_whole(state["conversation"]))
+        surface = reader.registry.within(profile)
+        granted = _offered(state, await grants.tools(loop, invocation), surface)
         tools = await reader.tools(granted, invocation.run_id, profile)
         steering = _steering(state, turn)
         seen = repair([*visible_messages(state["conversation"], state.get("compacted")), *steering])
         prompt = [SystemMessage(instructed("agent", profile.instructions)), *seen]
-        key, wire = f"{loop.lane}.{turn}", schemas(tools)
-        fitted = state.get("fitted") == turn
+        key, fitted = f"{loop.lane}.{turn}", state.get("fitted") == turn
+        wire = [*schemas(tools), *search_schema(granted)]
         if not fitted and shortening.needed(prompt, loop.route, wire):
             return {"crowded": True}
-        place = invocation.front if loop.lane == "main" else None
-        chat = ChatPrompt("agent", prompt, wire, place=place)
+        chat = ChatPrompt("agent", prompt, wire, place=invocation.front if loop.lane == "main" else None)
         try:
             reply = await models.chat(loop.route, chat, invocation, key, loop.budgets)
         except ContextOverflow as error:
@@ -63,6 +67,7 @@ def llm_invoker(
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
         tainted = bool(clean.tool_calls) and await taint.of_lane(loop, invocation)
         read = await reader.read(clean, wrong, tools, key, reader.asking(invocation, tainted=tainted))
+        read, added = answer_searches(read, clean, surface, loop.goal, granted)
         calls = with_shared_gate(await _of_earlier(read, reader, stores, invocation), key)
         batch = batch_of(calls, loop.goal, key)
         await _record(batch, calls, stores.plans, invocation)
@@ -73,10 +78,17 @@ def llm_invoker(
             "batch": batch.plan_hash,
             "made": [*state.get("made", []), *(call.signature for call in calls)],
             "steering": "",
+            "added": [*state.get("added", []), *added],
             **({} if calls else {"outcome": closing_words(reply, clean.text)}),
         }
 
     return llm_invoker
+
+
+def _offered(state: LoopState, granted: Sequence[str], surface: Registry) -> tuple[str, ...]:
+    """Add to what is granted what reads whole results, and what the model has searched."""
+    more = added_tools(granted, state.get("added", ()), surface, state["loop"].goal)
+    return (*granted, *offered_whole(state["conversation"]), *more)
 
 
 async def _of_earlier(

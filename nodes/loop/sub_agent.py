@@ -44,11 +44,12 @@ def sub_agent(
             async with invocation.board.lanes.hold(checked.uid, parent.lane):
                 budget = await _carved(parent, checked, stores, settings, invocation)
                 opening = lane_opening(parent, state["batch"], checked, budget, settings.planning.max_depth)
-                outcome, envelope = await open_lane(opening, config)
+                with invocation.spans.lane(checked):
+                    outcome, envelope = await open_lane(opening, config)
             result = step_result(checked, outcome, envelope, opening["loop"].goal, 0)
             seconds = round(invocation.seconds() - began, 3)
             result = result.model_copy(update={"seconds": seconds})
-            await runner.record(result, invocation)
+            runner.record(result, invocation)
         tell_end(invocation, fields, result, checked.uid)
         message = await call_answer(call.call_id, result, runner, settings.tools.result_limit)
         left = CallDoubt(call_id=call.call_id, uid=checked.uid, status="left")
@@ -90,4 +91,4 @@ async def _carved(
         {"lane": path, "tokens": args["tokens"], "tool_calls": args["tool_calls"]}
     )
     limits = invocation.profile.limits
-    return await stores.budgets.carve(invocation.run_id, wanted, above, limits, invocation.clock())
+    return await stores.budgets.carve(invocation.lease, wanted, above, limits, invocation.clock())

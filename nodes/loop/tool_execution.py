@@ -9,10 +9,12 @@ from pydantic import JsonValue
 from planwright.checkpoints.whole_results import ref_of
 from planwright.domain.results import StepResult
 from planwright.domain.step_ends import CANCELLED
+from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.call_events import call_fields, tell_end, tell_start
 from planwright.execution.step_runner import StepRunner, site_of
 from planwright.models.conversation.truncation import shorten
 from planwright.nodes.loop.parallel_execution import answer_message
+from planwright.prompts.fence import OURS
 from planwright.state.invocation import invocation_of
 from planwright.state.loop_state import CallDoubt, CallTask, LoopUpdate
 from planwright.state.node import Node
@@ -37,7 +39,7 @@ def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask, LoopUpdate]
                         answer_message(call.model_copy(update={"error": f"not made: {result.error}"}))
                     ]
                 }
-            await runner.record(result, invocation)
+            runner.record(result, invocation)
         fields = call_fields(checked, state["loop"].lane, call.call_id)
 
         async def arguments() -> dict[str, JsonValue]:
@@ -48,13 +50,25 @@ def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask, LoopUpdate]
             async with invocation.board.slots:
                 site = site_of(checked, state["batch"], invocation, state["loop"].budgets)
                 result = await runner.attempt(site, arguments, fields, invocation)
-            await runner.record(result, invocation)
+            runner.record(result, invocation)
         tell_end(invocation, fields, result, uid)
         if result.code == "in_doubt":
             return {"doubts": {call.call_id: CallDoubt(call_id=call.call_id, uid=uid)}}
-        return {"conversation": [await call_answer(call.call_id, result, runner, limit)]}
+        answer = await call_answer(call.call_id, result, runner, limit)
+        return {"conversation": [_unfenced(answer) if _is_own(result, checked, runner) else answer]}
 
     return tool_execution
+
+
+def _is_own(result: StepResult, checked: VerifiedStep, runner: StepRunner) -> bool:
+    """Say whether a result holds nothing that others wrote: a trusted one, of a call before any such text."""
+    capability = runner.gateway.registry.get(checked.step.capability or "")
+    trusted = capability is not None and capability.trusted_result
+    return trusted and result.status == "completed" and not checked.tainted
+
+
+def _unfenced(answer: ToolMessage) -> ToolMessage:
+    return answer.model_copy(update={"additional_kwargs": {**answer.additional_kwargs, **OURS}})
 
 
 async def call_answer(call_id: str, result: StepResult, runner: StepRunner, limit: int) -> ToolMessage:

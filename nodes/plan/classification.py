@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from langchain_core.runnables import RunnableConfig
 
 from planwright.capabilities.contract import Capability
-from planwright.capabilities.registry import ALWAYS, Registry
+from planwright.capabilities.registry import ALWAYS, TOOL_SEARCH, Registry
 from planwright.domain.errors import LimitExceeded, ModelError, SetupError
 from planwright.domain.plan import CLOSING
 from planwright.domain.results import Finding
@@ -41,6 +41,7 @@ def classification(registry: Registry, models: Models) -> Node[AgentState, Agent
         rounds, findings = state.get("attempts", Attempts()).reclassifications, state.get("findings", [])
         ranked = shortlist(surface, state["task"].task, findings, rounds)
         names = list(dict.fromkeys([*state["tools"], *ranked]))
+        names = [name for name in names if name != TOOL_SEARCH]
         if models.router.role("fast", state["route"]) is None:
             return {"shortlist": names}
         open_, active = to_classify(capability for name in names if (capability := surface.get(name)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.approvals.gate import wait_for_decision
+from planwright.approvals.gate import trace_gate, wait_for_decision
 from planwright.capabilities.gateway.pins import changed_since
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.consent.gate import Gate
@@ -91,4 +91,5 @@ def _tell(invocation: Invocation, gate: Gate, edited: Plan, changed: list[str]) 
     data = {"gate_id": gate.gate_id, "plan_id": edited.plan_id, "revision": edited.revision}
     hashes = {"plan_hash": edited.plan_hash, "before": gate.shown_hash, "changes": changed}
     by = {"reason": gate.reason, "by": gate.decided_by, "channel": gate.channel}
-    invocation.emit("plan_edited", {**data, **hashes, **by}, gate.gate_id)
+    if invocation.emit("plan_edited", {**data, **hashes, **by}, gate.gate_id):
+        trace_gate(gate, invocation)

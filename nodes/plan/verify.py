@@ -60,8 +60,8 @@ def verify(
         if invocation.cancelled_by:
             answer = f"Cancelled by {invocation.cancelled_by}; nothing was run."
             return {"status": "cancelled", "answer": answer}
-        plan, mended = close_plan(plan_of(state))
-        attempts, spent = _attempts(state), await stores.budgets.spent(invocation.run_id, invocation.clock())
+        (plan, mended), attempts = close_plan(plan_of(state)), _attempts(state)
+        spent = await stores.budgets.spent_by(invocation.lease, invocation.clock())
         rules = await rules_for(state, invocation, registry, settings, call_context, taint)
         checked, findings, needed = await asyncio.to_thread(  # a preflight may read files
             examine, plan, rules, invocation.run_id, results, spent

@@ -33,30 +33,31 @@ def agentic_step(
         results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
         if again := await runner.turn(task, invocation):
             return {"results": {again.uid: again}}
-        missing = runner.begin(task, results, invocation)
-        try:
-            runner.gateway.check_pin(task["checked"])
-            route = route_of_step(router, task, invocation)
-        except SetupError as error:
-            failed = unmet_result(task["checked"], error)
-            return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
-        except CapabilityChanged as error:
-            failed = bare_result(task["checked"], "failed", code=error.code, error=error.cause)
-            return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
-        inputs = await runner.outputs(results)
-        last = refused_before(task["checked"], invocation)
-        refused, approach = last.error if last else "", state.get("approach", "")
-        opening = step_opening(task, route, inputs, missing, refused, approach)
-        try:
-            async with invocation.board.lanes.hold(task["checked"].uid):
-                closed = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
-        except GraphInterrupt:
-            invocation.board.wait_on_gate(task["checked"].uid)
-            raise
-        envelope = await envelopes.of(opening["loop"], closed, invocation.run_id)
-        goal, outcome = task["checked"].step.description, loop_outcome(closed)
-        result = step_result(task["checked"], outcome, envelope, goal, len(inputs))
-        result = result.model_copy(update={"missing": missing})
-        return {"results": {result.uid: await runner.settle(task, result, invocation)}}
+        with invocation.spans.step(task["checked"]):
+            missing = runner.begin(task, results, invocation)
+            try:
+                runner.gateway.check_pin(task["checked"])
+                route = route_of_step(router, task, invocation)
+            except SetupError as error:
+                failed = unmet_result(task["checked"], error)
+                return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
+            except CapabilityChanged as error:
+                failed = bare_result(task["checked"], "failed", code=error.code, error=error.cause)
+                return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
+            inputs = await runner.outputs(results)
+            last = refused_before(task["checked"], invocation)
+            refused, approach = last.error if last else "", state.get("approach", "")
+            opening = step_opening(task, route, inputs, missing, refused, approach)
+            try:
+                async with invocation.board.lanes.hold(task["checked"].uid):
+                    closed = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
+            except GraphInterrupt:
+                invocation.board.wait_on_gate(task["checked"].uid)
+                raise
+            envelope = await envelopes.of(opening["loop"], closed, invocation.run_id)
+            goal, outcome = task["checked"].step.description, loop_outcome(closed)
+            result = step_result(task["checked"], outcome, envelope, goal, len(inputs))
+            result = result.model_copy(update={"missing": missing})
+            return {"results": {result.uid: await runner.settle(task, result, invocation)}}
 
     return agentic_step

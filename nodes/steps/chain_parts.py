@@ -203,7 +203,7 @@ class _Run:
 
     async def _settle(self, result: StepResult) -> StepResult:
         """Write down how a part ended before the next one begins."""
-        await self.runner.record(result, self.invocation)
+        self.runner.record(result, self.invocation)
         self.invocation.board.settle(result)
         return result
 

@@ -35,27 +35,28 @@ def chain_step(run_chain: RunChain, runner: StepRunner, gates: CallGates) -> Nod
             return {"results": {no.uid: await runner.settle(task, no, invocation)}}
         if again := await runner.turn(task, invocation):
             return {"results": {again.uid: again}}
-        missing = runner.begin(task, results, invocation)
-        try:
-            args = await runner.arguments(task, results, invocation)
-            if checked.gates:
-                _, complete = await checked_call(runner, task, args, invocation)
-                await gates.passed(checked, complete, invocation.run_id)
-            opening = ChainTask(
-                checked=checked,
-                plan_hash=task["plan_hash"],
-                args=args,
-                gate_id=gate_id,
-                plan_gate=task["plan_gate"],
-                ask_from=runner.approval.of_plan,
-            )
-            result = await run_chain(opening, config)
-        except CapabilityError as error:
-            result = bare_result(checked, "failed", code=error.code, error=error.cause)
-        except GraphInterrupt:
-            invocation.board.wait_on_gate(checked.uid)
-            raise
-        result = result.model_copy(update={"missing": missing})
-        return {"results": {result.uid: await runner.settle(task, result, invocation)}}
+        with invocation.spans.step(checked):
+            missing = runner.begin(task, results, invocation)
+            try:
+                args = await runner.arguments(task, results, invocation)
+                if checked.gates:
+                    _, complete = await checked_call(runner, task, args, invocation)
+                    await gates.passed(checked, complete, invocation.run_id)
+                opening = ChainTask(
+                    checked=checked,
+                    plan_hash=task["plan_hash"],
+                    args=args,
+                    gate_id=gate_id,
+                    plan_gate=task["plan_gate"],
+                    ask_from=runner.approval.of_plan,
+                )
+                result = await run_chain(opening, config)
+            except CapabilityError as error:
+                result = bare_result(checked, "failed", code=error.code, error=error.cause)
+            except GraphInterrupt:
+                invocation.board.wait_on_gate(checked.uid)
+                raise
+            result = result.model_copy(update={"missing": missing})
+            return {"results": {result.uid: await runner.settle(task, result, invocation)}}
 
     return chain_step

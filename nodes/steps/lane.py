@@ -17,7 +17,9 @@ def lane(subgraph: CompiledStateGraph[Any, Any, Any, Any]) -> Node[LaneInput, Ag
     """Run a step in a lane of its own, with the lane's events on the outer stream."""
 
     async def lane(state: LaneInput, config: RunnableConfig) -> AgentUpdate:
-        invocation_of(config).speak_from_here()
-        return cast("AgentUpdate", await subgraph.ainvoke(state, config))
+        invocation, checked = invocation_of(config), state["step_task"]["checked"]
+        invocation.speak_from_here()
+        with invocation.spans.lane(checked):
+            return cast("AgentUpdate", await subgraph.ainvoke(state, config))
 
     return lane

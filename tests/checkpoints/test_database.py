@@ -254,12 +254,17 @@ def test_a_migration_that_fails_changes_nothing_and_leaves_no_lock(tmp_path: Pat
     assert str(path) in refused.value.cause
 
 
-def test_writes_are_synced_to_disk_before_they_count(database: Database) -> None:
+def test_only_what_is_to_outlive_a_loss_of_power_waits_for_the_disk(database: Database) -> None:
     def settings(connection: sqlite3.Connection) -> tuple[str, int]:
         mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
         return str(mode), int(connection.execute("PRAGMA synchronous").fetchone()[0])
 
-    assert database.call("read", settings) == ("wal", 2)
+    async def awaited(*, synced: bool) -> tuple[str, int]:
+        return await database.run("intent", settings, synced=synced)
+
+    assert database.call("read", settings) == ("wal", 1)
+    assert database.submit("intent", settings, synced=True).result() == ("wal", 2)
+    assert [asyncio.run(awaited(synced=synced)) for synced in (False, True)] == [("wal", 1), ("wal", 2)]
 
 
 @pytest.mark.parametrize(
@@ -272,3 +277,61 @@ def test_an_error_of_the_disk_is_a_full_one_where_nothing_is_free(
 ) -> None:
     path = Path(folder or tmp_path) / "planwright.db"
     assert cause in store_error(path, sqlite3.OperationalError("disk I/O error")).cause
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[tuple[Database, list[str]]]:
+    """A database, and the names of what it commits."""
+    names: list[str] = []
+    database = Database(tmp_path / "notes.db", TABLE, boundary=names.append)
+    database.call("open", lambda _: None)
+    yield database, names
+    database.close()
+
+
+def test_what_rides_is_committed_with_what_somebody_waits_for(watched: tuple[Database, list[str]]) -> None:
+    database, names = watched
+    for text in ("a", "b", "c"):
+        database.submit("ride", insert(text), rides=True)
+    database.call("wait", insert("d"))
+    assert texts(database.path) == ["a", "b", "c", "d"]
+    assert names[-1].endswith("wait")
+    assert (
+        len([name for name in names if "before" in name]) < 5
+    )  # 2, unless this thread was stopped meanwhile
+
+
+def test_what_rides_is_committed_after_a_moment(watched: tuple[Database, list[str]]) -> None:
+    database, _ = watched
+    database.submit("ride", insert("a"), rides=True).result(PATIENCE_S)
+    assert texts(database.path) == ["a"]
+
+
+def test_what_rode_with_a_commit_that_failed_rides_with_the_next(watched: tuple[Database, list[str]]) -> None:
+    def breaks(connection: sqlite3.Connection) -> None:
+        connection.execute("SELECT * FROM nothing")
+
+    database, _ = watched
+    riding = database.submit("ride", insert("a"), rides=True)
+    with pytest.raises(StoreFailed):
+        database.call("break", breaks)
+    database.call("wait", insert("b"))
+    assert riding.result(PATIENCE_S) is None
+    assert texts(database.path) == ["a", "b"]
+
+
+def test_what_rides_is_committed_when_the_file_is_closed(watched: tuple[Database, list[str]]) -> None:
+    database, _ = watched
+    database.submit("ride", insert("a"), rides=True)
+    database.close()
+    assert texts(database.path) == ["a"]
+
+
+async def test_a_read_sees_what_was_awaited_and_writes_nothing(watched: tuple[Database, list[str]]) -> None:
+    database, names = watched
+    await database.run("wait", insert("a"))
+    commits = len(names)
+    assert await database.read(lambda c: c.execute("SELECT text FROM notes").fetchone()[0]) == "a"
+    assert len(names) == commits
+    with pytest.raises(StoreFailed):
+        await database.read(insert("b"))

@@ -34,7 +34,7 @@ def test_a_run_leaves_nothing_open_to_others(tmp_path: Path) -> None:
     assert agent.invoke(given, {"configurable": {"thread_id": "t"}})["status"] == "completed"
     store = tmp_path / ".planwright"
     names = {path.name for path in store.rglob("*")}
-    assert {"planwright.db", "planwright.db-wal", "planwright.db-shm", "checkpoints.db", "blobs"} <= names
+    assert {"planwright.db", "planwright.db-wal", "planwright.db-shm", "blobs"} <= names
     assert open_to_others(store) == []
     agent.close()
     assert open_to_others(store) == []

@@ -16,6 +16,7 @@ from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR, Budgets
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.domain.errors import BudgetExceeded, ProviderBudgetExceeded
+from planwright.domain.lease import Lease
 from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.provider_budget import ProviderBudgetSettings
 
@@ -23,6 +24,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 TTL = 600
 DOLLAR = MICRO_CENTS_PER_DOLLAR
 HUNDRED = ProviderBudgetSettings(daily_tokens=100)
+LEASE = Lease("acme", "thread_1", "run_1", 1)
 
 
 @pytest.fixture
@@ -235,18 +237,18 @@ async def test_calls_of_capabilities_are_no_tokens_of_a_provider(budgets: Budget
 @pytest.mark.parametrize(("used", "near"), [(79, False), (80, True), (100, True), (120, True)])
 async def test_a_limit_is_near_from_80_percent_on(budgets: Budgets, used: int, near: bool) -> None:
     await use(budgets, Amount(tokens=used, cost=0))
-    found = await budgets.near("run_1", RunBudgetSettings(tokens=100), NOW, "acme", "local", HUNDRED)
+    found = await budgets.near(LEASE, RunBudgetSettings(tokens=100), NOW, "local", HUNDRED)
     expected = ["budgets.run.tokens", "providers.local.daily_tokens"] if near else []
     assert [limit.setting for limit in found] == expected
 
 
 async def test_what_is_only_reserved_is_no_reason_to_warn(budgets: Budgets) -> None:
     await reserve(budgets, Amount(tokens=100, cost=0), HUNDRED)
-    assert await budgets.near("run_1", RunBudgetSettings(tokens=100), NOW, "acme", "local", HUNDRED) == []
+    assert await budgets.near(LEASE, RunBudgetSettings(tokens=100), NOW, "local", HUNDRED) == []
 
 
 async def test_a_limit_of_nothing_is_not_near_before_anything_is_used(budgets: Budgets) -> None:
-    assert await budgets.near("run_1", RunBudgetSettings(tokens=0), NOW) == []
+    assert await budgets.near(LEASE, RunBudgetSettings(tokens=0), NOW) == []
 
 
 def test_threads_on_several_stores_never_overspend_a_day(tmp_path: Path) -> None:
@@ -300,10 +302,11 @@ def test_a_store_from_before_keeps_what_its_providers_have_used(tmp_path: Path) 
 def test_no_sum_of_a_window_walks_over_the_calls(tmp_path: Path) -> None:
     database = Database(tmp_path / "planwright.db", MIGRATIONS)
     asked: list[str] = []
-    database.call("watch", lambda c: c.set_trace_callback(asked.append))
+    database.call("open", lambda _: None)
+    database.look(lambda c: c.set_trace_callback(asked.append))
     both = limits(daily_tokens=1, monthly_cost=1)
     asyncio.run(Budgets(database, TTL).of_provider("acme", "local", both, NOW))
-    database.call("unwatch", lambda c: c.set_trace_callback(None))
+    database.look(lambda c: c.set_trace_callback(None))
     sums = [query for query in asked if "sum(tokens)" in query]
 
     def explain(connection: sqlite3.Connection) -> list[str]:

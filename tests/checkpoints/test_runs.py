@@ -34,7 +34,7 @@ async def test_a_thread_has_one_open_run(stores: Stores, make_run: MakeRun) -> N
     first = await stores.leases.take(make_run("run_1"), 60)
     with pytest.raises(RunError, match="run_1 on thread thread_1 has not ended"):
         await stores.leases.take(make_run("run_2"), 60)
-    await stores.runs.end(first, "completed", "done", NOW)
+    stores.runs.end(first, "completed", "done", NOW)
     assert (await stores.leases.take(make_run("run_2"), 60)).token == first.token + 1
     newest = await stores.runs.latest("thread_1")
     assert newest is not None
@@ -43,8 +43,8 @@ async def test_a_thread_has_one_open_run(stores: Stores, make_run: MakeRun) -> N
 
 async def test_a_run_ends_once(stores: Stores, begin: Begin) -> None:
     lease = await begin()
-    await stores.runs.end(lease, "completed", "first", NOW)
-    await stores.runs.end(lease, "failed", "second", NOW)
+    stores.runs.end(lease, "completed", "first", NOW)
+    stores.runs.end(lease, "failed", "second", NOW)
     await stores.runs.set_status(lease, "running")
     run = await stores.runs.latest("thread_1")
     assert run is not None

@@ -276,3 +276,30 @@ async def test_reading_closes_nothing_and_going_on_closes_the_late_gates_of_its_
     await stores.gates.expire(lease, far)
     assert (await stores.gates.read("gate_a")).status == "expired"
     assert (await stores.gates.read("gate_b")).status == "open"
+
+
+async def test_a_late_gate_closes_though_the_decision_over_another_is_refused_with_it(
+    stores: Stores, lease: Lease
+) -> None:
+    late, open_ = gate(), gate("gate_b").model_copy(update={"expires_at": LATER + timedelta(days=1)})
+    for each in (open_, late):
+        await stores.gates.open(each, lease)
+    with pytest.raises(GateError, match="gate_a expired"):
+        await stores.gates.decide_all({"gate_b": APPROVE, "gate_a": APPROVE}, LATER)
+    assert [(await stores.gates.read(name)).status for name in ("gate_a", "gate_b")] == ["expired", "open"]
+    assert [gate.gate_id for gate in await stores.gates.waiting(LATER)] == ["gate_b"]
+
+
+async def test_a_late_gate_that_nobody_touches_is_listed_as_expired_and_stays(
+    stores: Stores, lease: Lease
+) -> None:
+    await stores.gates.open(gate(), lease)
+    (listed,) = await stores.gates.waiting(LATER)
+    assert (listed.status, (await stores.gates.read("gate_a")).status) == ("expired", "open")
+
+
+async def test_open_gates_are_listed_without_reading_the_closed_ones(stores: Stores, lease: Lease) -> None:
+    await stores.gates.open(gate(), lease)
+    query = "EXPLAIN QUERY PLAN SELECT * FROM gates WHERE status = 'open' ORDER BY rowid"
+    steps = await stores.database.read(lambda c: [row["detail"] for row in c.execute(query)])
+    assert steps == ["SEARCH gates USING INDEX gates_open (status=?)"]

@@ -38,11 +38,11 @@ async def settled(stores: Stores, call: EffectCall, status: EffectStatus | None,
         result = StepResult(
             uid=call.step_uid, step_id="s1", capability=call.capability, status="failed", code=code
         )
-        await stores.ledger.settle_step(call.lease, result, NOW)
+        stores.ledger.settle_step(call.lease, result, NOW)
 
 
 async def end(stores: Stores) -> None:
-    await stores.runs.end(CALL.lease, "escalated", "", NOW)
+    stores.runs.end(CALL.lease, "escalated", "", NOW)
 
 
 async def test_what_is_marked_is_in_doubt_and_an_intent_only_when_its_run_has_ended(
@@ -64,7 +64,7 @@ async def test_an_intent_whose_step_has_ended_is_in_doubt_while_its_run_goes_on(
     await settled(stores, CALL, None)
     assert await stores.doubts.of_run("run_1") == []
     ended = StepResult(uid="step_1", step_id="s1", capability="mail.send", status="failed", code="in_doubt")
-    await stores.ledger.settle_step(CALL.lease, ended, NOW)
+    stores.ledger.settle_step(CALL.lease, ended, NOW)
     assert [doubt.key for doubt in await stores.doubts.of_run("run_1")] == [CALL.key]
 
 
@@ -150,7 +150,7 @@ async def test_what_a_living_process_may_still_send_cannot_be_said_not_to_have_h
 ) -> None:
     lease = await begin()
     await settled(stores, replace(CALL, lease=lease), None)
-    await stores.runs.end(lease, "escalated", "", NOW)
+    stores.runs.end(lease, "escalated", "", NOW)
     (doubt,) = await stores.doubts.of_run("run_1")
     sender = f"process {os.getpid()} on {socket.gethostname()}"
     assert (doubt.still_sent_by, doubt.why) == (sender, f"it may still be sent by {sender}")

@@ -9,12 +9,13 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from planwright.checkpoints.database import Job
 from planwright.checkpoints.ownership import leases
 from planwright.checkpoints.ownership.leases import Leases
 from planwright.checkpoints.ownership.owners import Owner, Owners, is_stopped, owner_of, this_process
@@ -157,7 +158,7 @@ async def test_tokens_rise_from_run_to_run_of_a_thread(stores: Stores, make_run:
     tokens = []
     for name in ("run_1", "run_2", "run_3"):
         lease = await stores.leases.take(make_run(name), 60)
-        await stores.runs.end(lease, "completed", "", NOW)
+        stores.runs.end(lease, "completed", "", NOW)
         tokens.append(lease.token)
     assert tokens == [1, 2, 3]
 
@@ -167,27 +168,25 @@ async def test_an_owner_that_was_taken_over_can_write_nothing(
 ) -> None:
     assert (await stores.leases.take_over(make_run()))[0] == owner_of(lease.owner).label
     new = await stores.leases.take(make_run(), 60)
-    writes: tuple[Callable[[], Awaitable[None]], ...] = (
-        lambda: stores.runs.set_status(lease, "waiting"),
-        lambda: stores.runs.end(lease, "failed", "", NOW),
-        lambda: stores.runs.set_title(lease, "mine"),
-        lambda: stores.own_parts.keep(lease, ["a.b"]),
-    )
-    for write in writes:
-        with pytest.raises(LeaseLost, match="taken over by another process"):
-            await write()
+    with pytest.raises(LeaseLost, match="taken over by another process"):
+        await stores.runs.set_status(lease, "waiting")
+    stores.runs.end(lease, "failed", "", NOW)
+    stores.runs.set_title(lease, "mine")
+    stores.own_parts.keep(lease, ["a.b"])
     await stores.leases.release(lease, "storage")
     stores.work_times.keep(lease, 5)
     held = await row(stores)
     assert (held.status, held.lease_token, held.owner) == ("running", new.token, new.owner)
     assert held.lease_until > 0
     assert await stores.work_times.of("run_1") == 0
+    assert not await stores.runs.has_title("thread_1")
+    assert not await stores.own_parts.needed("run_1")
 
 
 async def test_a_run_that_has_ended_is_not_taken_over(
     stores: Stores, make_run: MakeRun, lease: Lease
 ) -> None:
-    await stores.runs.end(lease, "completed", "", NOW)
+    stores.runs.end(lease, "completed", "", NOW)
     with pytest.raises(RunError, match="run_1 has ended"):
         await stores.leases.take_over(make_run())
 
@@ -253,3 +252,54 @@ def test_an_owner_is_read_as_it_was_written_also_from_older_stores(tmp_path: Pat
     assert owners.life_of(f"{me.pid}:1:0123abcd") == "dead"
     assert Owners(tmp_path / "elsewhere").life_of(str(this_process())) == "dead"
     owners.close()
+
+
+@pytest.mark.parametrize("committed", [True, False], ids=["committed all the same", "not committed"])
+async def test_a_lease_whose_commit_failed_is_held_by_nobody(
+    stores: Stores, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch, committed: bool
+) -> None:
+    """An error of a commit does not say that nothing was written."""
+    monkeypatch.setattr(leases, "RETRY_S", 0.01)
+    other = Leases(stores.database, stores_owners(stores))
+    await stores.leases.release(await stores.leases.take(make_run(), 60))
+    run = stores.database.run
+
+    async def fails(name: str, job: Job[object]) -> object:
+        with contextlib.suppress(RuntimeError):
+            await run(name, job if committed else lambda connection: not_written(job(connection)))
+        raise StoreFailed("disk I/O error")
+
+    def not_written(_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(stores.database, "run", fails)
+    with pytest.raises(StoreFailed):
+        await stores.leases.take(make_run(), 60)
+    monkeypatch.setattr(stores.database, "run", run)
+    assert not stores.leases.is_leased(await row(stores))
+    while (await row(stores)).lease_until:  # noqa: ASYNC110 - another thread writes it
+        await asyncio.sleep(0.01)
+    theirs = await other.take(make_run(), 60)
+    while stores.leases._released:  # noqa: ASYNC110 - the late release changes nothing of theirs
+        await asyncio.sleep(0.01)
+    assert (await row(stores)).lease_until
+    await other.check(theirs)
+    other.close()
+
+
+async def test_the_process_whose_commit_failed_takes_its_run_again_at_once(
+    stores: Stores, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = stores.database.run
+
+    async def fails(name: str, job: Job[object]) -> object:
+        await run(name, job)
+        raise StoreFailed("disk I/O error")
+
+    monkeypatch.setattr(stores.database, "run", fails)
+    with pytest.raises(StoreFailed):
+        await stores.leases.take(make_run(), 60)
+    monkeypatch.setattr(stores.database, "run", run)
+    again = await stores.leases.take(make_run(), 60)
+    assert again.token == 2
+    await stores.leases.check(again)
