@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # What is imported is compiled once, not anew by each process: half of what collecting the tests costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-long test-whole check types house bench crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls oracle order soak plans
+.PHONY: setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls oracle order soak plans
 
 setup: $(STAMP)
 
@@ -45,10 +45,17 @@ types: setup  ## Check the Python of README and guides against the wheel, by myp
 house: setup  ## Thirteen bars that the code keeps to, with their figures
 	$(BIN)/python -m tests.house.bars
 
-bench: setup  ## Makespan over critical path, and beside LangChain's create_agent -> bench.json
-	$(BIN)/python -m benchmarks.makespan
-	$(BIN)/python -m benchmarks.peers
+bench: setup .bench-venv/.installed  ## How light Planwright is beside its peers, figure by figure -> bench.json
 	$(BIN)/python -m benchmarks.tool_filter
+	$(BIN)/python -m benchmarks.bench
+
+bench-short: setup .bench-venv/.installed  ## The same with fewer rounds, in three minutes -> bench.json
+	$(BIN)/python -m benchmarks.bench --short
+
+.bench-venv/.installed: | setup
+	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .bench-venv
+	$(BIN)/uv pip install --quiet --python .bench-venv/bin/python "pydantic-ai-slim[openai]>=2,<3"
+	touch $@
 
 crash: setup  ## kill -9 at every boundary, then recover -> crash.json
 	$(BIN)/python -m benchmarks.crash
@@ -152,4 +159,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) .docs-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json simulate.json clock.json crash_calls.json order.json soak.json
+	rm -rf $(VENV) .docs-venv .bench-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json simulate.json clock.json crash_calls.json order.json soak.json

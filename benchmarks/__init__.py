@@ -1,1 +1,1 @@
-"""Benchmarks, run from the root of the repository (`python -m benchmarks.makespan`), not installed."""
+"""Benchmarks, run from the root of the repository (`python -m benchmarks.bench`), not installed."""

@@ -68,7 +68,7 @@ class Stage:
     def create_store(self) -> None:
         """Create both databases. Starts threads."""
         agent = self.open()
-        for database in (agent.stores.database, agent.stores.saver.database):
+        for database in (agent.stores.database,):
             database.call("create", lambda connection: None)
         agent.close()
 

@@ -160,7 +160,7 @@ def judge(stage: Stage, last: Outcome, open_: set[str], trial: Trial) -> None:
     again = (names[key] for key, times in answered.items() if times > 1)
     trial.wrong += [f"asked twice whether it happened: {name}" for name in again]
     trial.wrong += ["a gate is left open"] * len(stage.rows("SELECT 1 FROM gates WHERE status = 'open'"))
-    for path in (stage.store / "planwright.db", stage.store / "checkpoints.db"):
+    for path in (stage.store / "planwright.db",):
         if rows_of(path, "PRAGMA integrity_check") != [{"integrity_check": "ok"}]:
             trial.wrong.append(f"{path.name} is damaged")
 

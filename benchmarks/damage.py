@@ -13,8 +13,9 @@ from pathlib import Path
 
 import ormsgpack
 
-RECORDS, CHECKPOINTS = "planwright.db", "checkpoints.db"
-FILES = (RECORDS, CHECKPOINTS)
+RECORDS = "planwright.db"
+FILES = (RECORDS,)
+OF_CHECKPOINTS = ("checkpoints", "writes", "contents")
 Damage = Callable[[Path, Path, random.Random], str]
 
 
@@ -70,15 +71,28 @@ def lose_log(store: Path, _: Path, dice: random.Random) -> str:
 
 
 def mix_times(store: Path, earlier: Path, dice: random.Random) -> str:
-    """Put one file, or the blobs, of an earlier time in place; or lose one."""
-    name = dice.choice((*FILES, *FILES, "lost"))
-    if name == "lost":
-        name = dice.choice(FILES)
-        (store / name).unlink()
-        return f"{name} gone"
+    """Put the tables of the checkpoints, or all others, of an earlier time in place; or lose the file."""
+    part = dice.choice(("checkpoints", "records", "lost"))
+    if part == "lost":
+        (store / RECORDS).unlink()
+        return f"{RECORDS} gone"
     moment = dice.choice(sorted(earlier.iterdir()))
-    shutil.copy(moment / name, store / name)
-    return f"{name} of {moment.name}"
+    if part == "records":
+        shutil.copy(store / RECORDS, store / "now")
+        shutil.copy(moment / RECORDS, store / RECORDS)
+    source = moment / RECORDS if part == "checkpoints" else store / "now"
+    put_checkpoints(source, store / RECORDS)
+    return f"{part} of {moment.name}"
+
+
+def put_checkpoints(source: Path, target: Path) -> None:
+    """Put the checkpoints of one store in the place of those of another."""
+    with closing(sqlite3.connect(target)) as db:
+        db.execute("ATTACH ? AS source", (str(source),))
+        for table in OF_CHECKPOINTS:
+            db.execute(f"DELETE FROM main.{table}")
+            db.execute(f"INSERT INTO main.{table} SELECT * FROM source.{table} ORDER BY rowid")
+        db.commit()
 
 
 def lose_rows(store: Path, _: Path, dice: random.Random) -> str:
@@ -122,7 +136,7 @@ def spoil_values(store: Path, _: Path, dice: random.Random) -> str:
 def forge(store: Path, _: Path, dice: random.Random) -> str:
     """Name a harmful class in a checkpoint, in each format that LangGraph has ever read."""
     kind, payload = dice.choice(_forgeries())
-    with closing(sqlite3.connect(store / CHECKPOINTS)) as db, db:
+    with closing(sqlite3.connect(store / RECORDS)) as db, db:
         table, column = dice.choice((("checkpoints", "checkpoint"), ("writes", "value")))
         where = dice.choice(("1", f"rowid = (SELECT max(rowid) FROM {table})"))
         db.execute(f"UPDATE {table} SET type = ?, {column} = ? WHERE {where}", (kind, payload))

@@ -80,7 +80,6 @@ class Stage:
         """Read all that must stay as it is: what is on record, and the files of the workspace."""
         with contextlib.closing(sqlite3.connect(self.folder / ".planwright" / "planwright.db")) as database:
             rows = [database.execute(query).fetchall() for query in RECORDS]
-        with contextlib.closing(sqlite3.connect(self.folder / ".planwright" / "checkpoints.db")) as database:
             query = "SELECT thread_id, checkpoint_id FROM checkpoints WHERE thread_id IN (?, ?) ORDER BY 1, 2"
             rows.append(database.execute(query, (self.thread, self.hidden)).fetchall())
         return [*rows, sorted(path.name for path in self.folder.glob("*.md"))]

@@ -17,22 +17,35 @@ class ModelServer(ThreadingHTTPServer):
     """Serve one script: `plan`, `answer`, `turns` (lists of calls) and `delay_s`."""
 
     daemon_threads = True
+    request_queue_size = 256
 
     def __init__(self, script: dict[str, Any]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.script = script
+        self.asked: list[tuple[list[dict[str, Any]], str]] = []
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
+    def do_GET(self) -> None:
+        """Say about how many tokens were sent and returned so far."""
+        body = str(sum(tokens(*exchange) for exchange in cast(ModelServer, self.server).asked)).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
     def do_POST(self) -> None:
         """Wait as long as a model thinks, and reply."""
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         script = cast(ModelServer, self.server).script
         time.sleep(script["delay_s"])
-        body = json.dumps(completion(reply_to(request["messages"], script))).encode()
+        reply = reply_to(request["messages"], script)
+        form = json.dumps([request.get("tools", []), request.get("response_format")], separators=(",", ":"))
+        cast(ModelServer, self.server).asked.append(([*request["messages"], reply], form))
+        body = json.dumps(completion(reply)).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
@@ -56,6 +69,13 @@ def reply_to(messages: list[dict[str, Any]], script: dict[str, Any]) -> dict[str
         for n, (name, args) in enumerate(script["turns"][said])
     ]
     return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def tokens(messages: list[dict[str, Any]], form: str) -> int:
+    """Estimate the tokens of messages as LangChain does, and of tools and form by their characters."""
+    from langchain_core.messages.utils import count_tokens_approximately  # it takes half a second to load
+
+    return count_tokens_approximately(messages) + len(form) // 4
 
 
 def completion(message: dict[str, Any]) -> dict[str, Any]:

@@ -147,9 +147,9 @@ def written(pid: int) -> int:
 
 
 def contents(stage: Stage) -> set[tuple[Any, ...]]:
-    """Read every row of both databases."""
+    """Read every row of the store."""
     found: set[tuple[Any, ...]] = set()
-    for path in (stage.store / "planwright.db", stage.store / "checkpoints.db"):
+    for path in (stage.store / "planwright.db",):
         tables = rows_of(
             path, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%fts%'"
         )
@@ -161,7 +161,7 @@ def contents(stage: Stage) -> set[tuple[Any, ...]]:
 def checkpointed_late(stage: Stage) -> int:
     """Count the checkpoints that the first process wrote after the second had written one."""
     rows = rows_of(
-        stage.store / "checkpoints.db",
+        stage.store / "planwright.db",
         "SELECT json_extract(metadata, '$.process') AS process FROM checkpoints ORDER BY rowid",
     )
     who = [row["process"] for row in rows]

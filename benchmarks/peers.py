@@ -1,24 +1,22 @@
 """Planwright beside LangChain's create_agent: the same model, the same number of tools, in turn.
 
-A job of three levels with three calls each (model 500 ms, tools 200 ms) in wall time; twenty direct
-steps in model calls; and the CPU a turn of a durable loop costs. Each number is joined to `bench.json`.
+Twenty direct steps in model calls. Each number is joined to `bench.json`.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import json
 import subprocess
 import sys
 import tempfile
-import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 from langchain.agents import create_agent
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
@@ -26,13 +24,14 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from pydantic import SecretStr
 from rich.console import Console
 
-from benchmarks.makespan import RESULTS, SCRATCH, join_results
+from benchmarks.figures import RESULTS, SCRATCH, join_results
 from planwright.capabilities.declaration import capability
+from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
 from planwright.settings.settings import load
 
-LEVELS, WIDTH, TURNS = 3, 3, 30
+LEVELS, WIDTH = 3, 3
 MODEL_S, TOOL_S = 0.5, 0.2
 
 
@@ -58,13 +57,13 @@ def made(folder: Path) -> Path:
 
 @tool
 async def datetime__now(timezone: str = "UTC") -> dict[str, str]:
-    """Tell the date and time."""
+    """Tell the current date, time and weekday in a time zone."""
     return {"timezone": timezone}
 
 
 @tool
 async def memory__search(query: str, limit: int = 5) -> list[str]:
-    """Search what was remembered in earlier runs."""
+    """Search what the user asked to be remembered."""
     return [query][:limit]
 
 
@@ -80,7 +79,7 @@ def plan(levels: int, width: int) -> str:
             "id": f"s{level}_{lane}",
             "capability": "bench.work",
             "params": {"level": level, "lane": lane},
-            "depends_on": [f"s{level - 1}_{other}" for other in range(width)] if level else [],
+            **({"depends_on": [f"s{level - 1}_{other}" for other in range(width)]} if level else {}),
         }
         for level in range(levels)
         for lane in range(width)
@@ -106,14 +105,14 @@ def model_server(script: dict[str, Any]) -> Iterator[str]:
 
 
 @contextlib.asynccontextmanager
-async def ours(url: str, folder: Path, mode: str) -> Any:
-    """Open Planwright on a model."""
+async def ours(url: str, folder: Path, mode: str, *, built_in: bool = True) -> Any:
+    """Open Planwright on a model, with all that is built in or with the tools of the peer alone."""
     settings = load(
         folder,
         providers={"bench": {"base_url": url, "model": "m", "capabilities": ["function_calling"]}},
         planning={"mode": mode, "max_steps": 100},
         execution={"max_parallel_steps": 64},
-        tools={"top_k": 3},
+        agents={"peer": {"tools": [] if built_in else ["bench.work", "datetime.now", "memory.search"]}},
     )
     agent = build_graph(settings, capabilities=[work])
     try:
@@ -136,58 +135,6 @@ async def peer(url: str, folder: Path) -> Any:
         yield create_agent(model, [bench__work, datetime__now, memory__search], checkpointer=saver)
 
 
-async def clock(agent: Any, read: Callable[[], float]) -> float:
-    """Read a clock around one job of an agent."""
-    started = read()
-    await ask(agent)
-    return read() - started
-
-
-async def compare_levels(folder: Path, repeat: int) -> dict[str, float]:
-    """Time three levels of three calls: planned, with parallel calls, and one call a turn."""
-    rows = [[(level, lane) for lane in range(WIDTH)] for level in range(LEVELS)]
-    single = [[call] for row in rows for call in row]
-    base = {"plan": plan(LEVELS, WIDTH), "answer": "done", "delay_s": MODEL_S}
-    taken: dict[str, list[float]] = {"ours": [], "parallel": [], "serial": []}
-    with (
-        model_server({**base, "turns": []}) as planned,
-        model_server({**base, "turns": turns(*rows)}) as parallel,
-        model_server({**base, "turns": turns(*single)}) as serial,
-    ):
-        async with (
-            ours(planned, made(folder / "ours"), "always") as a,
-            peer(parallel, made(folder / "b")) as b,
-            peer(serial, made(folder / "c")) as c,
-        ):
-            for _ in range(repeat + 1):
-                for name, agent in (("ours", a), ("parallel", b), ("serial", c)):
-                    taken[name].append(await clock(agent, time.perf_counter))
-    best = {name: min(seconds[1:]) for name, seconds in taken.items()}
-    return {
-        "levels_seconds": round(best["ours"], 3),
-        "levels_faster_than_parallel_calls": round(best["parallel"] / best["ours"], 2),
-        "levels_faster_than_one_call_a_turn": round(best["serial"] / best["ours"], 2),
-    }
-
-
-async def compare_cpu(folder: Path, repeat: int) -> dict[str, float]:
-    """Compare the CPU of a turn of the durable loop, as minima of interleaved runs."""
-    script = {"plan": "", "answer": "done", "delay_s": 0}
-    script["turns"] = turns(*([(turn, -1)] for turn in range(TURNS)))
-    taken: dict[str, list[float]] = {"ours": [], "peer": []}
-    with model_server(script) as url:
-        async with ours(url, made(folder / "ours"), "never") as a, peer(url, made(folder / "peer")) as b:
-            for _ in range(repeat + 1):
-                for name, agent in (("ours", a), ("peer", b)):
-                    taken[name].append(await clock(agent, time.process_time))
-    best = {name: min(seconds[1:]) / (TURNS + 1) * 1000 for name, seconds in taken.items()}
-    return {
-        "turn_cpu_ms": round(best["ours"], 2),
-        "turn_cpu_ms_of_create_agent": round(best["peer"], 2),
-        "turn_cpu_ratio": round(best["ours"] / best["peer"], 2),
-    }
-
-
 async def count_calls(folder: Path) -> dict[str, float]:
     """Count the model calls of twenty direct steps, and of the same work one call a turn."""
     with model_server({"plan": plan(1, 20), "answer": "done", "delay_s": 0, "turns": []}) as url:
@@ -196,26 +143,55 @@ async def count_calls(folder: Path) -> dict[str, float]:
             return {"model_calls_for_20_steps": await _model_calls(agent), "model_calls_one_a_turn": 21}
 
 
+async def count_tokens(folder: Path) -> dict[str, float]:
+    """Count the tokens of twenty steps: planned, in the loop, and by create_agent, over the same tools."""
+    script = {"plan": plan(1, 20), "answer": "done", "delay_s": 0}
+    script["turns"] = turns(*([(0, lane)] for lane in range(20)))
+    tokens: dict[str, int] = {}
+    ways = {
+        "planned": ("always", False),
+        "planned_with_built_ins": ("always", True),
+        "loop": ("never", False),
+    }
+    for name, (mode, built_in) in ways.items():
+        with model_server(script) as url:
+            async with ours(url, made(folder / name), mode, built_in=built_in) as agent:
+                context = None if built_in else RunContext(agent="peer")
+                given = {"messages": [{"role": "user", "content": "Bench work"}]}
+                await agent.ainvoke(given, config(), context=context)
+                tokens[name] = await _tokens(url)
+    with model_server(script) as url:
+        async with peer(url, made(folder / "peer")) as agent:
+            await ask(agent)
+            tokens["create_agent"] = await _tokens(url)
+    theirs = tokens["create_agent"]
+    return {f"tokens_for_20_steps_{name}": count for name, count in tokens.items()} | {
+        "tokens_fewer_planned": round(theirs / tokens["planned"], 2),
+        "tokens_fewer_planned_with_built_ins": round(theirs / tokens["planned_with_built_ins"], 2),
+        "tokens_loop_ratio": round(tokens["loop"] / theirs, 3),
+    }
+
+
+async def _tokens(url: str) -> int:
+    async with httpx.AsyncClient() as client:
+        return int((await client.get(url)).text)
+
+
 async def _model_calls(agent: Agent) -> int:
     query = "SELECT count(*) FROM usage WHERE kind = 'model'"
     return await agent.stores.database.run("read", lambda c: int(c.execute(query).fetchone()[0]))
 
 
-async def measure(folder: Path, repeat: int) -> dict[str, float]:
-    """Measure everything, one after the other."""
-    found = await compare_levels(folder / "levels", repeat)
-    found |= await count_calls(folder / "count")
-    return found | await compare_cpu(folder / "cpu", max(repeat, 5))
+async def measure(folder: Path) -> dict[str, float]:
+    """Count the calls."""
+    return await count_calls(folder / "count") | await count_tokens(folder / "tokens")
 
 
 def main() -> None:
-    """Read the options, measure, print and write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("--repeat", type=int, default=5, help="measured runs of each (default 5)")
-    given = parser.parse_args()
+    """Measure, print and write."""
     SCRATCH.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="peers-", dir=SCRATCH) as folder:
-        found = asyncio.run(measure(Path(folder), given.repeat))
+        found = asyncio.run(measure(Path(folder)))
     Console().print_json(json.dumps(found))
     join_results(RESULTS, found)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from benchmarks.simulated_time import SimulatedLoop
-from planwright.checkpoints.database import Database, Job, T, _Item
+from planwright.checkpoints.database import RIDE_S, Database, Job, T, _Item
 from planwright.checkpoints.ownership.heartbeat import Beat, Heartbeat
 from planwright.checkpoints.store_errors import store_error
 
@@ -87,6 +87,7 @@ class SimulatedDatabase(Database):
         self._committed = committed
         self._waiting: list[_Item] = []
         self._connection: sqlite3.Connection | None = None
+        self._second: sqlite3.Connection | None = None
 
     def call(self, name: str, job: Job[T]) -> T:
         """Run a job at once, after those that wait."""
@@ -94,19 +95,43 @@ class SimulatedDatabase(Database):
         self._flush()
         return future.result()
 
+    async def read(self, job: Job[T], *, behind: Collection[str] | None = None) -> T:
+        """Read beside what rides, or in the order of all jobs."""
+        return await self.run("read", job) if self._waits(behind) else self._read(job)
+
+    def look(self, job: Job[T], *, behind: Collection[str] | None = None) -> T:
+        """Read like `read`, at once."""
+        return self.call("read", job) if self._waits(behind) else self._read(job)
+
     def close(self) -> None:
         """Close the file without doing anything more."""
-        if self._connection is not None:
-            self._connection.close()
-        self._connection = None
+        for connection in (self._connection, self._second):
+            if connection is not None:
+                connection.close()
+        self._connection = self._second = None
+
+    def _read(self, job: Job[T]) -> T:
+        try:
+            self._disk.meet("begin")
+        except sqlite3.Error as error:
+            raise store_error(self.path, error) from error
+        if self._second is None:
+            self._second = sqlite3.connect(self.path, isolation_level=None)
+            self._second.row_factory = sqlite3.Row
+        return job(self._second)
 
     def _put(self, item: _Item) -> None:
         if self._connection is None:
             self._connection = cast(sqlite3.Connection, DiskConnection(self._on_disk(), self._disk))
             self._thread = threading.Thread()  # open; it is never started
+        with self._counting:
+            self._awaited += not item.rides
+            self._riding.update([item.name] * item.rides)
         self._waiting.append(item)
-        if len(self._waiting) == 1:
+        if not item.rides:
             self._loop.call_soon(self._flush)
+        elif len(self._waiting) == 1:
+            self._loop.call_later(RIDE_S, self._flush)
 
     def _on_disk(self) -> sqlite3.Connection:
         try:

@@ -27,19 +27,14 @@ def stale(stage: Stage, worker: Worker, store: str, names: frozenset[str]) -> It
         stage.holders |= {run["lease_token"]: run["owner"] for run in stage.rows("SELECT * FROM runs")}
     if not names or names - FENCED or (stage.days and names & SPENDING):
         return
-    fence = (
-        "SELECT token FROM fences"
-        if store == "checkpoints"
-        else "SELECT lease_token AS token FROM runs ORDER BY rowid DESC LIMIT 1"
-    )
-    for row in stage.rows(fence, name=store):
+    for row in stage.rows("SELECT lease_token AS token FROM runs ORDER BY rowid DESC LIMIT 1", name=store):
         if not worker.owns(stage.holders.get(row["token"])):
             yield f"{worker.name} wrote {'+'.join(sorted(names))} for a run that it does not hold"
 
 
 def early(stage: Stage, names: frozenset[str]) -> Iterator[str]:
     """Look at gates that have just expired: had their time gone by, as far as this boot knows?"""
-    if "expiry" not in names:
+    if not names & {"expiry", "decision"}:
         return
     for gate in stage.rows("SELECT * FROM gates WHERE status = 'expired'"):
         if gate["gate_id"] in stage.expired:

@@ -175,7 +175,6 @@ class Worker:
         """Close the files, and drop what the kernel drops with a process."""
         self.agent.stores.leases.close()
         self.agent.stores.database.close()
-        self.agent.stores.saver.database.close()
 
     async def lead(self) -> None:
         """Do what is next until all has ended."""

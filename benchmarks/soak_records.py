@@ -24,16 +24,14 @@ TAGGED = 64  # the extension that holds a type of ours, by its tag
 
 @dataclass(frozen=True)
 class Records:
-    """Both databases, and what the receiver counted.
+    """The store, and what the receiver counted.
 
     `tables`: the rows of `planwright.db` by table, the oldest first. `checkpoints`: by thread, the values of
-    the channels of the one written last. `fences`: by thread, the token of `checkpoints.db`. `arrivals`: the
-    name and the key of all that took place, in its order.
+    the channels of the one written last. `arrivals`: the name and the key of all that took place, in order.
     """
 
     tables: dict[str, list[Row]]
     checkpoints: dict[str, Row]
-    fences: dict[str, int]
     arrivals: Sequence[tuple[str, str]]
 
     def by_run(self, table: str) -> dict[str, list[Row]]:
@@ -52,14 +50,26 @@ def read_records(store: Path, arrivals: Sequence[tuple[str, str]]) -> Records:
     """Read a store that nobody works on."""
     with closing(_opened(store / "planwright.db")) as database:
         tables = {name: _rows(database, f"SELECT * FROM {name} ORDER BY rowid") for name in TABLES}
-    with closing(_opened(store / "checkpoints.db")) as database:
-        last = {row["thread_id"]: unpacked(row["checkpoint"]) for row in _rows(database, LAST)}
-        fences = {row["thread_id"]: row["token"] for row in _rows(database, "SELECT * FROM fences")}
+        checkpoints = {row["thread_id"]: _values(database, row) for row in _rows(database, LAST)}
     for table, column in JSON:
         for row in tables[table]:
             row[column] = json.loads(row[column])
-    checkpoints = {thread: checkpoint["channel_values"] for thread, checkpoint in last.items()}
-    return Records(tables, checkpoints, fences, arrivals)
+    return Records(tables, checkpoints, arrivals)
+
+
+def _values(database: sqlite3.Connection, row: Row) -> Row:
+    """Put the values of a checkpoint together: each is there, or named by 16 bytes, a log by as many each."""
+    query = "SELECT hash, type, value FROM contents WHERE thread_id = ?"
+    contents = {digest: (kind, value) for digest, kind, value in database.execute(query, (row["thread_id"],))}
+
+    def value(digest: bytes) -> Any:
+        kind, content = contents[digest]
+        if kind == "log":
+            return [value(content[start : start + 16]) for start in range(0, len(content), 16)]
+        return unpacked(content)
+
+    refs = unpacked(row["checkpoint"])["refs"]
+    return {name: ref[0] if isinstance(ref, list) else value(ref) for name, ref in refs.items()}
 
 
 def unpacked(content: bytes) -> Any:

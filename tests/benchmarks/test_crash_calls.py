@@ -156,7 +156,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
     with receiving(None) as receiver:
         stage = Stage(tmp_path, receiver, SHAPES["a fork"])
         stage.store.mkdir()
-        with closing(sqlite3.connect(stage.store / "checkpoints.db")) as database:
+        with closing(sqlite3.connect(stage.store / "planwright.db")) as database:
             database.execute("CREATE TABLE checkpoints (id)")
         with closing(sqlite3.connect(stage.store / "planwright.db")) as database:
             database.executescript(RECORDS)

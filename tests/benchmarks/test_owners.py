@@ -68,7 +68,7 @@ def test_what_never_arrived_is_lost_unless_it_is_in_doubt(stage: Stage) -> None:
 @pytest.mark.enable_socket
 def test_a_late_checkpoint_and_any_row_that_changes_are_seen(stage: Stage) -> None:
     stage.store.mkdir()
-    path = stage.store / "checkpoints.db"
+    path = stage.store / "planwright.db"
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("CREATE TABLE checkpoints (id INTEGER PRIMARY KEY, metadata TEXT)")
         wrote = [(json.dumps({"process": who}),) for who in ("first", "second", "first")]

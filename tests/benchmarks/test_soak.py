@@ -102,7 +102,6 @@ def records() -> Records:
             thread: {**values, "run_id": id_, "messages": [{"id": f"answer_{id_}"}], "results": {}}
             for thread, id_ in (("t1", "r1"), ("t2", "r2"))
         },
-        {"t1": 3, "t2": 3},
         [("a", "k1"), ("not a", "k7")],
     )
 
@@ -196,10 +195,6 @@ A, NOT_A = ("a", "k1"), ("not a", "k7")
             "the checkpoint of r1 says failed of s1, no step does",
         ),
         (checkpoint(**{"branch:to:respond": None}), "the last checkpoint of r1 waits for a node"),
-        (
-            lambda records: records.fences.update(t1=2),
-            "the checkpoints of r1 are fenced by another token",
-        ),
         (drop("memories"), "accepted and not remembered: metric"),
         (add("memories", {"text": "loud"}), "remembered 1 times more than was accepted: loud"),
     ],
@@ -241,22 +236,22 @@ def test_an_idempotent_call_that_nobody_answered_may_have_happened(records: Reco
     assert not [one for one in disagreements(records) if one.startswith("the ledger")]
 
 
-def test_records_are_read_from_both_databases(tmp_path: Path) -> None:
+def test_records_are_read_from_the_store(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "planwright.db")) as database, database:
         for table in TABLES:
             database.execute(f"CREATE TABLE {table} (run_id, result, data, args, checked)")
             database.execute(f"INSERT INTO {table} VALUES ('r1', '1', '[2]', '3', '4')")
-    with closing(sqlite3.connect(tmp_path / "checkpoints.db")) as database, database:
         database.execute("CREATE TABLE checkpoints (thread_id, checkpoint_ns, type, checkpoint)")
-        database.execute("CREATE TABLE fences (thread_id, token)")
-        database.execute("INSERT INTO fences VALUES ('t1', 4)")
+        database.execute("CREATE TABLE contents (thread_id, hash, type, value)")
         message = ormsgpack.Ext(5, ormsgpack.packb(["module", "Class", {"id": "x"}, "method"]))
         for name, space in (("old", ""), ("new", ""), ("inner", "lane")):
-            packed = ormsgpack.packb({"channel_values": {"status": name, "messages": [message]}})
-            database.execute("INSERT INTO checkpoints VALUES ('t1', ?, 'msgpack', ?)", (space, packed))
+            packed = ormsgpack.packb({"refs": {"status": [name], "messages": b"l" * 16}})
+            database.execute("INSERT INTO checkpoints VALUES ('t1', ?, 'refs', ?)", (space, packed))
+        contents = [(b"l" * 16, "log", b"m" * 16), (b"m" * 16, "msgpack", ormsgpack.packb(message))]
+        database.executemany("INSERT INTO contents VALUES ('t1', ?, ?, ?)", contents)
     records = read_records(tmp_path, [A])
     assert records.checkpoints == {"t1": {"status": "new", "messages": [{"id": "x"}]}}
-    assert (records.fences, records.arrivals, set(records.tables)) == ({"t1": 4}, [A], set(TABLES))
+    assert (records.arrivals, set(records.tables)) == ([A], set(TABLES))
     assert (records.tables["steps"][0]["result"], records.tables["journal"][0]["data"]) == (1, [2])
 
 
