@@ -5,12 +5,13 @@ from __future__ import annotations
 import signal
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from planwright.cli.commands import (
     agents,
+    approve,
     calls,
     db,
     delegations,
@@ -25,6 +26,7 @@ from planwright.cli.commands import (
     usage,
     workspaces,
 )
+from planwright.cli.commands.help_page import Commands
 from planwright.cli.commands.option_groups import Interaction, ProfileOptions, grouped
 from planwright.cli.commands.options import (
     HERE,
@@ -38,16 +40,17 @@ from planwright.cli.commands.options import (
     Request,
     Thread,
     Verbose,
-    Which,
 )
 from planwright.cli.commands.version import options
 from planwright.domain.errors import PlanwrightError
 
 app = typer.Typer(
     name="planwright",
+    cls=Commands,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # boxes around the help load Markdown and Pygments, half of its time
     callback=options,
 )
 
@@ -62,8 +65,6 @@ GROUPS = {
 }
 for name, group in GROUPS.items():
     app.add_typer(group.app, name=name)
-
-Scope = Literal["run", "session", "always"]
 
 
 @app.command()
@@ -139,28 +140,6 @@ def demo(
 
 
 @app.command()
-@grouped
-def approve(
-    which: Which = None,
-    workspace: Folder = HERE,
-    plan_hash: Annotated[str | None, typer.Option(help="Refuse unless this is what is shown.")] = None,
-    remember: Annotated[Scope | None, typer.Option(help="Do not ask for the same call again.")] = None,
-    where: Annotated[
-        list[str] | None, typer.Option(metavar="ARG=GLOB", help="With --remember: any ARG that fits.")
-    ] = None,
-    *,
-    interaction: Interaction,
-) -> None:
-    """Approve what waits at a gate, and go on."""
-    from planwright.cli.actions.allow_rules import approval_scope_of
-    from planwright.cli.session.drive import Terminal, answer_gate
-
-    decision = {"type": "approve", "plan_hash": plan_hash, **approval_scope_of(remember, where or [])}
-    terminal = Terminal(interaction.json, interaction.no_input, interaction.verbose)
-    raise typer.Exit(answer_gate(which, decision, workspace, terminal))
-
-
-@app.command()
 def cancel(
     which: Annotated[str, typer.Argument(help="A plan, run or thread id.")], workspace: Folder = HERE
 ) -> None:
@@ -170,7 +149,7 @@ def cancel(
     raise typer.Exit(stop(which, workspace))
 
 
-for answer in (rejections.reject, rejections.edit, respond.respond):
+for answer in (approve.approve, rejections.reject, rejections.edit, respond.respond):
     app.command()(answer)
 
 

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="The agents of a workspace: profiles to run by.")
+from planwright.cli.commands.help_page import group
+
+app = group("The agents of a workspace: profiles to run by.")
 
 Folder = Annotated[Path, typer.Option("--workspace", "-w", help="The workspace folder.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]

@@ -7,9 +7,10 @@ from typing import Annotated, Literal
 
 import typer
 
+from planwright.cli.commands.help_page import group
 from planwright.cli.commands.options import HERE, Folder, Json
 
-app = typer.Typer(no_args_is_help=True, help="Look after the store: check, back up, restore, read.")
+app = group("Look after the store: check, back up, restore, prune, read.")
 
 Format = Literal["csv", "json", "ndjson"]
 
@@ -28,7 +29,7 @@ def backup(
     workspace: Folder = HERE,
     json: Json = False,
 ) -> None:
-    """Back up both databases and all blobs, as they are at one moment, also while runs go on."""
+    """Back up the database and all blobs, as they are at one moment, also while runs go on."""
     from planwright.cli.views.db_views import take_backup
 
     raise typer.Exit(take_backup(to, workspace, json))
@@ -44,6 +45,20 @@ def restore(
     from planwright.cli.views.db_views import put_back
 
     raise typer.Exit(put_back(backup, workspace, json))
+
+
+@app.command()
+def prune(
+    keep: Annotated[
+        int | None, typer.Option(min=1, help="Checkpoints of a thread that stay; storage.keep_checkpoints.")
+    ] = None,
+    workspace: Folder = HERE,
+    json: Json = False,
+) -> None:
+    """Remove old checkpoints: the newest of each thread stay, as points that a fork can begin at."""
+    from planwright.cli.views.db_views import remove_checkpoints
+
+    raise typer.Exit(remove_checkpoints(keep, workspace, json))
 
 
 @app.command()

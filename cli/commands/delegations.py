@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
+from planwright.cli.commands.help_page import group
 from planwright.cli.commands.option_groups import DelegationTerms, grouped
 from planwright.cli.commands.options import HERE, Folder, Json
 
-app = typer.Typer(no_args_is_help=True, help="What agents may do for a while without asking you.")
+app = group("What agents may do for a while without asking you.")
 
 Names = Annotated[list[str], typer.Argument(metavar="CAPABILITY…", help="A name, or a pattern as pay.*")]
 

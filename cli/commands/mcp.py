@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
+from planwright.cli.commands.help_page import group
 from planwright.cli.commands.options import HERE, Folder, Json
 
-app = typer.Typer(no_args_is_help=True, help="The MCP servers of a workspace, as .mcp.json lists them.")
+app = group("The MCP servers of a workspace, as .mcp.json lists them.")
 
 Server = Annotated[str | None, typer.Argument(metavar="SERVER", help="The server's name in .mcp.json.")]
 

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
+from planwright.cli.commands.help_page import group
 from planwright.cli.commands.options import HERE, Folder, Json, NoInput
 
-app = typer.Typer(no_args_is_help=True, help="What is remembered, and what runs propose to remember.")
+app = group("What is remembered, and what runs propose to remember.")
 
 Tenant = Annotated[str, typer.Option(help="Whose memory it is.")]
 ProposalId = Annotated[str, typer.Argument(metavar="ID", help="As in: planwright memory proposals.")]

@@ -13,6 +13,7 @@ import typer
 from planwright.cli.commands.options import Agent, Json, Mode, NoInput, Provider, Verbose
 
 Risk = Literal["None", "Low", "Medium", "High", "Critical"]
+Scope = Literal["run", "session", "always"]
 MOST_HOURS = 24 * 366
 
 
@@ -38,6 +39,38 @@ class ProfileOptions:
     """When to plan; None for what the settings say."""
     provider: Provider = None
     """Provider, or provider and model; None for what the settings say."""
+
+
+@dataclass(frozen=True)
+class ApprovalTerms:
+    """What a single approval names, and how widely it holds."""
+
+    plan_hash: Annotated[str | None, typer.Option(help="Refuse unless this is what is shown.")] = None
+    """Hash of what was looked at; None where the approval does not name it."""
+    remember: Annotated[Scope | None, typer.Option(help="Do not ask for the same call again.")] = None
+    """How widely it holds; None for this once."""
+    where: Annotated[
+        list[str] | None, typer.Option(metavar="ARG=GLOB", help="With --remember: any ARG that fits.")
+    ] = None
+    """Arguments that may differ, and how."""
+
+
+@dataclass(frozen=True)
+class BulkTerms:
+    """Which gates are approved together."""
+
+    all_: Annotated[bool, typer.Option("--all", help="Approve all that calls a capability.")] = False
+    """Whether many gates are approved."""
+    capability: Annotated[
+        str | None, typer.Option(metavar="NAME|GLOB", help="With --all: the capability, such as 'tickets.*'.")
+    ] = None
+    """Name or glob of the capability; None for none."""
+    tenant: Annotated[
+        str | None, typer.Option(metavar="NAME|GLOB", help="With --all: whose runs; everybody's if left out.")
+    ] = None
+    """Name or glob of the tenants; None for all."""
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --all: do not ask once more.")] = False
+    """Whether nobody is asked whether the list is right."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-Agent = Annotated[str | None, typer.Option(help="The agent to be: a profile under \\[agents].")]
+Agent = Annotated[str | None, typer.Option(help="The agent to be: a profile under [agents].")]
 Folder = Annotated[Path, typer.Option("--workspace", "-w", help="The workspace folder.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 Limit = Annotated[int, typer.Option(min=1, max=10_000, help="How many rows a page has.")]

@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
+from planwright.cli.commands.help_page import group
 from planwright.cli.commands.option_groups import CallOptions, grouped
 from planwright.cli.commands.options import HERE, Folder, Json
 
-app = typer.Typer(no_args_is_help=True, help="What may be done, what needs a person, and what may not.")
+app = group("What may be done, what needs a person, and what may not.")
 
 Name = Annotated[str, typer.Argument(metavar="CAPABILITY", help="Its name, as in: planwright capabilities.")]
 

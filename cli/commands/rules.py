@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
+from planwright.cli.commands.help_page import group
 from planwright.cli.commands.options import HERE, Folder, Json
 
-app = typer.Typer(no_args_is_help=True, help="The calls that are always allowed.")
+app = group("The calls that are always allowed.")
 
 
 @app.command("ls")

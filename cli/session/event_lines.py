@@ -24,6 +24,12 @@ def event_line(event: RunEvent, *, verbose: bool = True, models: bool = True) ->
 
     Without `models` nothing is said of tokens: the embedded planner has none.
     """
+    if verbose and models and event["data"].get("cached_tokens"):
+        return _cached(event["data"])
+    return _line(event, verbose=verbose, models=models)
+
+
+def _line(event: RunEvent, *, verbose: bool, models: bool) -> RenderableType | None:
     data = event["data"]
     match event["type"]:
         case "run_start" if "undoes" in data:
@@ -34,6 +40,11 @@ def event_line(event: RunEvent, *, verbose: bool = True, models: bool = True) ->
             return label("agent", data["agent"])
         case "planning_decision":
             return label("planning", _planning(data))
+        case "llm_call" if verbose and data.get("cached_tokens"):
+            share = data["cached_tokens"] / max(data["input_tokens"], 1)
+            return label(
+                "model", f"{data['role']}: {data['input_tokens']:,} tokens sent, {share:.0%} from a cache"
+            )
         case "plan_verified":
             return _verified(data, verbose, models)
         case "plan_repaired":
@@ -184,6 +195,12 @@ def _planning(data: EventData) -> str:
         kind = "simple, left to the model and its tools"
     why = ", ".join(data["signals"]) or "no signal"
     return f"{kind} (mode {data['mode']}, score {data['score']}: {why})"
+
+
+def _cached(data: EventData) -> RenderableType:
+    """Tell which share of what a model was sent its provider had in a cache."""
+    share = data["cached_tokens"] / max(data["input_tokens"], 1)
+    return label("model", f"{data['role']}: {data['input_tokens']:,} tokens sent, {share:.0%} from a cache")
 
 
 def _verified(data: EventData, verbose: bool, models: bool) -> RenderableType:

@@ -26,7 +26,7 @@ def with_record(event: RunEvent, settings: Settings) -> RunEvent:
     database, key = open_store(settings), (event["run_id"], event["data"]["uid"])
     result: Report = next((json.loads(row["result"]) for row in database.query(_RESULT, key)), {})
     sent = next((json.loads(row["args"]) for row in database.query(_SENT, key)), None)
-    database.conn.close()
+    database.close()
     used = sent if sent is not None else result.get("args")
     brought = (
         "a large result, on record" if result.get("blob") else brought_text(result.get("output"), used or {})

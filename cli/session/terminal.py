@@ -62,6 +62,10 @@ class Terminal:
         return able and not self.as_json and width >= LEAST_WIDTH and height >= LEAST_HEIGHT
 
 
+Chunk = tuple[str, Any]
+"""A mode of the stream, and what comes of it."""
+
+
 class RunWatch:
     """Show a run while it goes on, over all its invocations in this process."""
 
@@ -93,9 +97,8 @@ class RunWatch:
     def stream(self, agent: Agent, entry: object, config: RunnableConfig, context: RunContext | None) -> None:
         """Follow one invocation to its end; whatever ends it, the lines of its steps stay behind."""
         if not self._terminal.live:
-            for mode, chunk in agent.stream(
-                entry, config, context=context, stream_mode=["custom", "updates"]
-            ):
+            plain = agent.stream(entry, config, context=context, stream_mode=["custom", "updates"])
+            for mode, chunk in _on_record(agent, plain):
                 self._plainly(mode, chunk)
             return
         screen, self._over = self._terminal.screen, False
@@ -104,7 +107,8 @@ class RunWatch:
         live = Live(console=screen, transient=True, get_renderable=self._frame, auto_refresh=False)
         with live, self._ticking(live):
             try:
-                for mode, chunk in agent.stream(entry, config, context=context, stream_mode=modes):
+                chunks = agent.stream(entry, config, context=context, stream_mode=modes)
+                for mode, chunk in _on_record(agent, chunks):
                     self._lively(mode, chunk)
             finally:
                 self._leave(ended=False)
@@ -197,6 +201,14 @@ class RunWatch:
         view = replace(self._view, lines=()) if self._over else self._view
         width, height = self._terminal.screen.size
         return frame(view, time.time(), width - 1, height - 1, self._settings.budgets.run)
+
+
+def _on_record(agent: Agent, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """Go through the chunks of a stream; what a step brought is on record when its end comes."""
+    for mode, chunk in chunks:
+        if mode == "custom" and chunk["type"] == "plan_step_complete":
+            agent.stores.database.look(lambda _: None)
+        yield mode, chunk
 
 
 def _name(line: RunLine) -> str:

@@ -20,7 +20,7 @@ from sqlite_utils import Database
 
 from planwright.checkpoints.private_files import FILE_MODE, FOLDER_MODE
 from planwright.checkpoints.store_errors import BROKEN, store_error
-from planwright.checkpoints.upkeep.store_files import RECORDS, no_store, open_both, open_files
+from planwright.checkpoints.upkeep.store_files import RECORDS, no_store, open_files, open_tables
 from planwright.cli.views import rendering as views
 from planwright.domain.errors import SetupError
 from planwright.security.redaction.connection import redacted_value
@@ -35,7 +35,7 @@ _OF_INDEX = "memories_fts"
 
 
 def show_tables(workspace: Path, as_json: bool) -> int:
-    """List the tables of both files."""
+    """List the tables of the store."""
     settings = load(workspace)
     with _tables(settings) as tables:
         rows = [
@@ -58,7 +58,7 @@ def show_query(sql: str, workspace: Path, shape: Literal["table", "csv", "json"]
     """Print what a SELECT brings. Raises SetupError for any other statement, and for one that fails."""
     settings = load(workspace)
     redactor = redactor_of(settings)
-    with closing(open_both(settings.store_folder)) as connection:
+    with closing(open_tables(settings.store_folder)) as connection:
         names, rows = _selected(connection, sql, limit + 1)
     more = len(rows) > limit
     rows = [[redacted_value(value, redactor) for value in row] for row in rows[:limit]]

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from planwright.checkpoints.upkeep.backup import back_up
 from planwright.checkpoints.upkeep.findings import StoreFinding
+from planwright.checkpoints.upkeep.prune import prune_store
 from planwright.checkpoints.upkeep.restore import restore
 from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.checkpoints.upkeep.store_files import has_files, no_store
@@ -71,6 +72,17 @@ def put_back(backup: Path, workspace: Path, as_json: bool) -> int:
     if done.set_aside:
         print(f"the store from before is kept in {done.set_aside}")
     print("what was done since then is not on record here: look with planwright ls before you resume a run")
+    return 0
+
+
+def remove_checkpoints(keep: int | None, workspace: Path, as_json: bool) -> int:
+    """Remove all but the newest checkpoints of each thread."""
+    storage = load(workspace).storage
+    gone = prune_store(load(workspace).store_folder, keep or storage.keep_checkpoints, storage.busy_timeout_s)
+    if as_json:
+        _print({"removed": gone})
+    else:
+        print(f"{gone:,} checkpoints removed; the space goes back to the disk with: planwright db vacuum")
     return 0
 
 

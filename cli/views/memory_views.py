@@ -88,7 +88,7 @@ def _rows(
     if not has_store(settings):
         return []
     database = open_store(settings)
-    if not database[table].exists():  # a store that no newer version has written to yet
+    if not database.has(table):
         return []
     return [{**row, "tags": json.loads(row["tags"])} for row in database.query(query, parameters)]
 

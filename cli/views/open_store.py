@@ -3,34 +3,52 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
-from planwright.checkpoints.upkeep.store_files import in_checkpoints
+from planwright.checkpoints.upkeep.store_files import CHECKPOINTS
+from planwright.cli.views.rows import Report
 from planwright.domain.errors import RunError, SetupError
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.settings import Settings
 
-if TYPE_CHECKING:
-    from sqlite_utils import Database
+
+class StoreReader:
+    """The records of a workspace, to read. Rows come as dicts by column."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def query(self, sql: str, parameters: Mapping[str, object] | Sequence[object] = ()) -> Iterator[Report]:
+        """Ask one statement, and yield its rows."""
+        cursor = self._connection.execute(sql, parameters)
+        names = [column[0] for column in cursor.description]
+        return (dict(zip(names, row, strict=True)) for row in cursor)
+
+    def has(self, *tables: str) -> bool:
+        """Say whether tables are there; a store that no newer version has written to yet lacks some."""
+        names = {row["name"] for row in self.query("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        return names.issuperset(tables)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
 
 
 def has_store(settings: Settings) -> bool:
     """Say whether a workspace has any records yet. Raises SetupError where they are gone."""
     there = _path(settings).is_file()
-    if not there and in_checkpoints(settings.store_folder):
+    if not there and (settings.store_folder / CHECKPOINTS).is_file():
         cause = f"{_path(settings)} is gone, and there are checkpoints of threads beside it"
         raise SetupError(cause, "planwright db check, then: planwright db restore BACKUP")
     return there
 
 
-def open_store(settings: Settings) -> Database:
+def open_store(settings: Settings) -> StoreReader:
     """Open the records. Raises RunError for none, StoreFailed for a broken one, SetupError for a newer."""
-    from sqlite_utils import Database  # here, for it loads numpy where that is: `doctor` opens nothing
-
     path = _path(settings)
     if not has_store(settings):
         raise no_runs(settings)
@@ -44,7 +62,7 @@ def open_store(settings: Settings) -> Database:
         raise store_error(path, error) from error
     redactor = redactor_of(settings)
     connection.text_factory = lambda text: redactor.document(text.decode())
-    return Database(connection)
+    return StoreReader(connection)
 
 
 def no_runs(settings: Settings) -> RunError:

@@ -125,7 +125,7 @@ def policy_beside(servers: Servers, settings: Settings) -> tuple[Policy, Registr
         settings.workspace, modules.modules, modules.prohibit, servers.capabilities, servers.absent
     )
     policy = load_policy(settings.workspace)
-    check_policy(policy, registry, modules.prohibit)
+    check_policy(policy, registry)
     return policy, registry
 
 

@@ -10,8 +10,10 @@ from planwright.cli.views import rendering as views
 from planwright.domain.clock import utc_now
 from planwright.domain.errors import PlanwrightError
 from planwright.models.providers.probe import ABILITIES, ModelAbility, Probe
+from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.providers import ProviderSettings
 from planwright.settings.settings import Settings, load
+from planwright.telemetry.langsmith_runs import LangSmithRuns
 
 INSTEAD = {
     "function_calling": "tools are called in words",
@@ -25,7 +27,8 @@ def probe(workspace: Path) -> int:
     if not settings.providers:
         views.console().print(views.label("probe", "no provider is configured: the embedded planner serves"))
         return 0
-    return asyncio.run(_all(settings))
+    with LangSmithRuns(settings.tracing, redactor_of(settings)).around():
+        return asyncio.run(_all(settings))
 
 
 async def _all(settings: Settings) -> int:

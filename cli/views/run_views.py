@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from planwright.checkpoints.upkeep.store_files import in_checkpoints
 from planwright.cli.session.event_lines import failover_text, left_in_doubt, routing_text
 from planwright.cli.views import rendering as views
 from planwright.cli.views.gate_view import gate_view
-from planwright.cli.views.open_store import open_store, read_rows
+from planwright.cli.views.open_store import StoreReader, open_store, read_rows
 from planwright.cli.views.rows import GateRow, Report, RunEvent, RunRow
 from planwright.cli.views.run_list import questions
 from planwright.cli.views.short_names import full_gate_name, full_name
@@ -21,7 +20,6 @@ from planwright.settings.settings import Settings, load
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from sqlite_utils import Database
 
 _NAMED = """FROM gates WHERE (:id IS NULL AND status = 'open') OR gate_id = :id
     OR (thread_id = :id AND status = 'open') ORDER BY rowid"""
@@ -135,9 +133,6 @@ def find_run(settings: Settings, thread: str) -> RunRow:
     row: RunRow
     for row in read_rows(settings, query, {"id": thread}):
         return row
-    if in_checkpoints(settings.store_folder, thread):
-        cause = f"thread {thread} is in checkpoints.db and not in planwright.db, which is older"
-        raise RunError(cause, "see what differs: planwright db check")
     raise RunError(f"there is no thread or run {thread}", "list them: planwright ls")
 
 
@@ -229,16 +224,16 @@ def report(settings: Settings, run_id: str) -> Report:
     }
 
 
-def _verdicts(database: Database, run_id: str) -> list[Report]:
+def _verdicts(database: StoreReader, run_id: str) -> list[Report]:
     """Read the verdicts over a run, oldest first; a store that no newer version has written to has none."""
-    if "verdicts" not in database.table_names():
+    if not database.has("verdicts"):
         return []
     query = "SELECT content, revision, at FROM verdicts WHERE run_id = ? ORDER BY rowid"
     rows = database.query(query, (run_id,))
     return [{**json.loads(row["content"]), "revision": row["revision"], "at": row["at"]} for row in rows]
 
 
-def _journal_data(database: Database, run_id: str, kind: str) -> list[Any]:
+def _journal_data(database: StoreReader, run_id: str, kind: str) -> list[Any]:
     query = "SELECT data FROM journal WHERE run_id = ? AND type = ? ORDER BY seq"
     return [json.loads(row["data"]) for row in database.query(query, (run_id, kind))]
 
@@ -249,16 +244,14 @@ def _only_embedded(settings: Settings, run_id: str) -> bool:
     return bool(calls) and all(call["provider"] == "embedded" for call in calls)
 
 
-def _newest(database: Database, run_id: str, kind: str, key: str = "%") -> Any:
+def _newest(database: StoreReader, run_id: str, kind: str, key: str = "%") -> Any:
     query = "SELECT data FROM journal WHERE run_id = ? AND type = ? AND key LIKE ? ORDER BY seq DESC LIMIT 1"
     return next((json.loads(row["data"]) for row in database.query(query, (run_id, kind, key))), None)
 
 
-def _source(database: Database, run_id: str) -> Report:
+def _source(database: StoreReader, run_id: str) -> Report:
     """Tell which run a run was forked from or undoes; and which runs were begun to undo it."""
-    if not {"forks", "compensations"} <= set(
-        database.table_names()
-    ):  # a store that no newer version has written to yet
+    if not database.has("forks", "compensations"):
         return {"forked_from": None, "undo": False, "undone_by": []}
     query = "SELECT source_run AS forked_from, undo FROM forks WHERE run_id = ?"
     came = next(database.query(query, (run_id,)), {"forked_from": None, "undo": 0})

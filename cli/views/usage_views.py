@@ -27,6 +27,11 @@ _TOOL_CALLS = """SELECT {column} AS name, count(*) AS calls FROM
     (SELECT run_id, tenant, ended_at AS at FROM steps WHERE status IN ('completed', 'failed')
      AND json_extract(result, '$.capability') <> 'agent' AND json_extract(result, '$.kept_from') = '')
     GROUP BY name"""
+_CACHED_BY = {"provider": "json_extract(data, '$.provider')", "run": "run_id", "day": "substr(ts, 1, 10)"}
+_CACHED_BY |= {"tenant": "tenant"}
+_CACHED = """SELECT {column} AS name, sum(json_extract(data, '$.cached_tokens')) AS cached,
+    sum(json_extract(data, '$.input_tokens')) AS sent FROM journal
+    WHERE type = 'llm_call' GROUP BY name"""
 _OPEN = """SELECT count(*) AS count, coalesce(sum(tokens), 0) AS tokens, coalesce(sum(cost), 0) AS cost
     FROM usage WHERE settled = 0 AND kind = 'model' AND (expires_at > :now) = :open"""
 _WINDOW = """SELECT coalesce(sum({column}), 0) AS used, sum(settled = 1 AND cost IS NULL) AS unpriced
@@ -74,6 +79,10 @@ def usage_of(settings: Settings, by: By, now: datetime) -> Report:
     rows = list(database.query(_COUNTED.format(column=_COLUMNS[by]), at))
     if by != "provider":
         rows = [{**row, "tool_calls": calls.get(row["name"], 0)} for row in rows]
+    cached = {row["name"]: row for row in database.query(_CACHED.format(column=_CACHED_BY[by]))}
+    rows = [
+        {**row, "cached_tokens": 0, "input_tokens": 0, **_cached(cached.get(row["name"]))} for row in rows
+    ]
     held = {
         name: next(database.query(_OPEN, {**at, "open": number}))
         for name, number in (("open", 1), ("expired", 0))
@@ -86,6 +95,11 @@ def usage_of(settings: Settings, by: By, now: datetime) -> Report:
         for limit in _limits(settings, database, tenant, provider, now)
     ]
     return {"by": by, "rows": rows, "limits": limits, "reservations": held}
+
+
+def _cached(row: Report | None) -> Report:
+    """Tell how many tokens were sent, and how many of them providers had in their caches."""
+    return {"cached_tokens": row["cached"] or 0, "input_tokens": row["sent"] or 0} if row else {}
 
 
 def _limits(settings: Settings, database: Any, tenant: str, provider: str, now: datetime) -> list[Report]:
@@ -115,11 +129,14 @@ def _table(by: By, rows: Sequence[Report]) -> Table:
     named = ["model_calls", "tool_calls", "tokens", "cost", "unpriced", "reserved"]
     if by == "provider":
         named.remove("tool_calls")
-    for name in named:
+    columns = [*named, *(["from a cache"] if any(row["cached_tokens"] for row in rows) else [])]
+    for name in columns:
         table.add_column(name.replace("_", " "), justify="right", no_wrap=True)
     for row in rows:
         cells = {name: f"{row[name]:,}" for name in named}
         cells["cost"] = views.dollars(row["cost"]) if row["unpriced"] < row["model_calls"] else "unpriced"
+        if len(columns) > len(named):
+            cells["cached"] = f"{row['cached_tokens'] / max(row['input_tokens'], 1):.0%}"
         table.add_row(views.one_line(row["name"]), *cells.values())
     return table
 

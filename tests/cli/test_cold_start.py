@@ -47,12 +47,13 @@ STARTS: dict[str, tuple[list[str], int, str]] = {
     "policy_views": (["policy", "check"], 0, ""),
     "delegation_views": (["delegations", "ls"], 0, "nothing is delegated"),
     "db_views": (["db", "check"], 0, "nothing is wrong"),
-    "db_tables": (["db", "tables"], 0, "checkpoints.db"),
+    "db_tables": (["db", "tables"], 0, "planwright.db"),
     "agent_views": (["agents", "show", "reader"], 0, "reader"),
     "new_workspace": (["init", "fresh"], 0, "words.count"),
     "settings_views": (["config"], 0, "planning.mode"),
     "allow_rules": (["rules", "ls"], 0, "No call is always allowed"),
     "calling": (["call", "files.raed"], 2, "nearest: files.read"),
+    "approving": (["approve", "--all", "--capability", "files.*"], 3, "1 not decided"),
     "agent_table": (["agents", "edit", "reader"], 2, "error: "),
 }
 ELSEWHERE = {"studio": "tests/server/test_studio.py"}
@@ -120,3 +121,21 @@ def test_a_new_interpreter_plays_a_command(desk: Desk, waiting: Waiting, module:
     assert done.code == code, done.printed
     assert told in done.printed
     assert "Traceback" not in done.printed
+
+
+HEAVY = {"numpy", "sqlite_utils", "langsmith", "langgraph", "langchain_core", "openai", "markdown_it"}
+LISTED = """import atexit, sys
+atexit.register(lambda: print('loaded', *{name.partition('.')[0] for name in sys.modules}))
+"""
+
+
+@pytest.mark.parametrize("command", ["ls", "show", "events"])
+def test_looking_at_records_loads_little(desk: Desk, waiting: Waiting, command: str) -> None:
+    args = [command, *([] if command == "ls" else [waiting.thread_id]), "-w", str(desk.folder)]
+    code = f"{LISTED}sys.argv = ['planwright', *{args}]; from planwright.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.rpartition("loaded ")[2].split())
+    assert "rich" in loaded
+    assert loaded & HEAVY == set()

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.damage import put_checkpoints
 from planwright.checkpoints.ownership.owners import Owners
 from tests.cli.conftest import Waiting, ask
 from tests.cli.desk import Desk, refusal
 
-FILES = ("planwright.db", "checkpoints.db")
+FILE = "planwright.db"
 
 
 def store(desk: Desk) -> Path:
@@ -26,8 +27,8 @@ def store(desk: Desk) -> Path:
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    """Read the bytes of both files, and of what is not yet in them; whoever reads may leave an empty log."""
-    names = [f"{name}{side}" for name in FILES for side in ("", "-wal")]
+    """Read the bytes of the file, and of what is not yet in it; whoever reads may leave an empty log."""
+    names = [f"{FILE}{side}" for side in ("", "-wal")]
     read = {name: (folder / name).read_bytes() for name in names if (folder / name).exists()}
     return {name: data for name, data in read.items() if data}
 
@@ -73,25 +74,19 @@ def test_a_store_of_an_older_version_is_checked_without_a_change(desk: Desk, wai
     assert desk.rows("PRAGMA user_version") == [(17,)]
 
 
-@pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize(
     "words", [["ls"], ["run", "What time is it?"], ["db", "vacuum"], ["db", "backup", "b"]]
 )
-def test_a_newer_store_is_refused_and_stays_as_it_is(
-    desk: Desk, waiting: Waiting, file: str, words: list[str]
-) -> None:
-    with closing(sqlite3.connect(store(desk) / file)) as newer:
+def test_a_newer_store_is_refused_and_stays_as_it_is(desk: Desk, waiting: Waiting, words: list[str]) -> None:
+    with closing(sqlite3.connect(store(desk) / FILE)) as newer:
         newer.execute("PRAGMA user_version = 99")
-    if words == ["ls"] and file == "checkpoints.db":
-        assert desk.run(*words).code == 0  # it reads the records only
-        return
     before = content(store(desk))
     done = desk.run(*words)
     assert done.code == 2
     said = refusal(done)
     assert "its tables have version 99" in said
     assert "install that version, or" in said
-    assert content(store(desk))[file] == before[file]
+    assert content(store(desk))[FILE] == before[FILE]
     assert desk.run("db", "check").code == 1
 
 
@@ -151,8 +146,7 @@ def test_what_is_no_whole_backup_is_refused_and_changes_nothing(
 
 def test_a_damaged_store_can_be_restored(desk: Desk, waiting: Waiting) -> None:
     desk.run("db", "backup", "b")
-    for name in FILES:
-        (store(desk) / name).write_bytes(b"no database any more")
+    (store(desk) / FILE).write_bytes(b"no database any more")
     said = refusal(desk.run("ls"))
     assert "planwright db restore" in said
     assert desk.run("db", "restore", "b").code == 0
@@ -173,10 +167,10 @@ def test_nothing_is_moved_while_a_process_works_on_a_run(
 
 def test_nothing_is_restored_while_a_program_has_the_store_open(desk: Desk, waiting: Waiting) -> None:
     desk.run("db", "backup", "b")
-    with closing(sqlite3.connect(store(desk) / "checkpoints.db")) as other:
+    with closing(sqlite3.connect(store(desk) / FILE)) as other:
         other.execute("SELECT count(*) FROM writes").fetchone()
         assert "has" in (said := refusal(desk.run("db", "restore", "b")))
-    assert "checkpoints.db open" in said
+    assert "planwright.db open" in said
     assert desk.run("db", "restore", "b").code == 0
 
 
@@ -193,15 +187,25 @@ def test_vacuum_gives_space_back_and_memories_are_still_found(desk: Desk) -> Non
     assert "Ada" in row[0]
 
 
-def test_tables_of_both_files_are_listed(desk: Desk, waiting: Waiting) -> None:
+def test_old_checkpoints_are_removed_and_the_gate_stays(desk: Desk, waiting: Waiting) -> None:
+    before = len(desk.rows("SELECT 1 FROM checkpoints"))
+    gone = desk.run("db", "prune", "--keep", "1", "--json").json["removed"]
+    assert gone > 0
+    assert len(desk.rows("SELECT 1 FROM checkpoints")) == before - gone
+    assert desk.run("db", "check").code == 0
+    assert desk.run("approve", waiting.gate_id).code == 0
+    assert "checkpoints removed" in desk.run("db", "prune").stdout
+
+
+def test_tables_are_listed(desk: Desk, waiting: Waiting) -> None:
     rows = {row["table"]: row for row in desk.run("db", "tables", "--json").json}
     assert rows["runs"]["rows"] == 1
     assert rows["runs"]["columns"][:2] == ["run_id", "thread_id"]
-    assert rows["writes"]["file"] == "checkpoints.db"
-    assert "checkpoints.db" in desk.run("db", "tables").stdout
+    assert rows["writes"]["file"] == FILE
+    assert "contents" in desk.run("db", "tables").stdout
 
 
-def test_a_query_reads_both_files(desk: Desk, waiting: Waiting) -> None:
+def test_a_query_reads_records_and_checkpoints(desk: Desk, waiting: Waiting) -> None:
     sql = "SELECT r.status, count(*) AS points FROM runs r JOIN checkpoints USING (thread_id)"
     (row,) = desk.run("db", "query", sql, "--json").json["rows"]
     assert row["status"] == "waiting"
@@ -290,61 +294,61 @@ def test_a_table_that_is_not_there_is_named(desk: Desk, waiting: Waiting) -> Non
 
 @pytest.fixture
 def two_times(desk: Desk, waiting: Waiting) -> Waiting:
-    """Keep both files as they are while a run waits; then approve it, and begin another."""
+    """Keep the store as it is while a run waits; then approve it, and begin another."""
     shutil.copytree(store(desk), desk.folder / "then")
     assert desk.run("approve", waiting.gate_id).code == 0
     return ask(desk.folder, "Save hi to later.md")
 
 
-def put(desk: Desk, file: str) -> None:
-    """Put one file of the earlier time in place, as a careless restore does."""
+def put(desk: Desk, part: str) -> None:
+    """Put records, or checkpoints, of the earlier time in place."""
+    then, now = desk.folder / "then" / FILE, store(desk) / FILE
+    for path in (then, now):
+        with closing(sqlite3.connect(path)) as database:
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    if part == "checkpoints":
+        put_checkpoints(then, now)
+        return
+    shutil.copy(now, desk.folder / "now.db")
     for side in ("-wal", "-shm"):
-        (store(desk) / f"{file}{side}").unlink(missing_ok=True)
-    with closing(sqlite3.connect(desk.folder / "then" / file)) as earlier:
-        earlier.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    shutil.copy(desk.folder / "then" / file, store(desk) / file)
+        now.with_name(now.name + side).unlink(missing_ok=True)
+    shutil.copy(then, now)
+    put_checkpoints(desk.folder / "now.db", now)
 
 
 def test_records_older_than_the_checkpoints_are_told_and_run_nothing(
     desk: Desk, waiting: Waiting, two_times: Waiting
 ) -> None:
-    put(desk, "planwright.db")
+    put(desk, "records")
     (desk.folder / "note.md").unlink()
     for words in (["approve", waiting.gate_id], ["resume", waiting.thread_id]):
         said = refusal(desk.run(*words))
-        assert "planwright.db is older than checkpoints.db: it lacks the end of run" in said
+        assert "the records of this thread are older than its checkpoints: they lack the end of run" in said
         assert "planwright db check" in said
-    assert "in checkpoints.db and not in planwright.db" in refusal(desk.run("resume", two_times.thread_id))
+    assert "there is no thread or run" in refusal(desk.run("resume", two_times.thread_id))
     assert not (desk.folder / "note.md").exists()
     found = desk.run("db", "check")
     assert found.code == 1
-    assert "planwright.db is older than checkpoints.db" in found.stdout
+    assert "the records are older than the checkpoints" in found.stdout
 
 
 def test_checkpoints_older_than_the_records_are_told(
     desk: Desk, waiting: Waiting, two_times: Waiting
 ) -> None:
-    put(desk, "checkpoints.db")
+    put(desk, "checkpoints")
     found = desk.run("db", "check")
     assert found.code == 1
-    assert "checkpoints.db is older than planwright.db" in found.stdout
+    assert "the checkpoints are older than the records" in found.stdout
     assert two_times.run_id in found.stdout
 
 
 def test_effects_of_a_run_without_a_checkpoint_are_not_repeated(
     desk: Desk, waiting: Waiting, two_times: Waiting
 ) -> None:
-    put(desk, "checkpoints.db")
+    put(desk, "checkpoints")
     desk.change(f"UPDATE effects SET run_id = '{two_times.run_id}'")
     said = refusal(desk.run("resume", two_times.thread_id))
-    assert "checkpoints.db is older than planwright.db" in said
-
-
-def test_records_that_are_gone_are_missed(desk: Desk, waiting: Waiting) -> None:
-    for path in store(desk).glob("planwright.db*"):
-        path.unlink()
-    assert "is gone, and there are checkpoints" in refusal(desk.run("ls"))
-    assert "the file is not there" in desk.run("db", "check").stdout
+    assert "the checkpoints of this thread are older than its records" in said
 
 
 def test_a_run_that_was_cancelled_from_outside_is_no_finding(desk: Desk, waiting: Waiting) -> None:

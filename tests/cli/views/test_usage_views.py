@@ -76,9 +76,10 @@ async def _fill(records: Records) -> None:
     lease = await records.leases.take(RUN, 60)
     for uid, capability, status in (("a", "files.read", "completed"), ("b", "agent", "completed")):
         done = StepResult(uid=uid, step_id=uid, capability=capability, status="completed")
-        await records.ledger.settle_step(lease, done.model_copy(update={"status": status}), NOW)
+        records.ledger.settle_step(lease, done.model_copy(update={"status": status}), NOW)
     skipped = StepResult(uid="c", step_id="c", capability="files.read", status="skipped")
-    await records.ledger.settle_step(lease, skipped, NOW)
+    records.ledger.settle_step(lease, skipped, NOW)
+    await records.ledger.settled_steps(lease.run_id)  # what rides is committed first
 
 
 RUN = Run(
