@@ -13,8 +13,12 @@ class ToolSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    filter: Literal["fit", "top_k"] = "fit"
+    """Which tools a loop is offered: by `fit` all within `token_budget`, by `top_k` so many."""
+    token_budget: int = Field(8000, ge=100)
+    """Most tokens of the tools that a loop is offered; never more than a quarter of a model's context."""
     top_k: int = Field(10, ge=1)
-    """Number of capabilities that a model chooses from."""
+    """Number of capabilities that a model chooses from where `filter` is `top_k`."""
     result_limit: int = Field(8000, ge=100)
     """Characters of a result that go into the state; what is longer lies in the blob store."""
 
@@ -37,6 +41,8 @@ class StorageSettings(BaseModel):
     """Folder of the databases and blobs, relative to the workspace."""
     busy_timeout_s: float = Field(30, ge=0)
     """Seconds to wait for a database that another process has locked."""
+    keep_checkpoints: int = Field(50, ge=1)
+    """Checkpoints of a thread that stay when a run of it ends: the points that a fork can begin at."""
 
 
 class SessionSettings(BaseModel):

@@ -19,7 +19,7 @@ README = "README.md"
 MCP = "docs/guides/mcp.md"
 
 
-@pytest.mark.parametrize("code", sorted({block.text for block in blocks("python", mark="open_agent")}))
+@pytest.mark.parametrize("code", sorted({block.text for block in blocks("python", mark="Command(resume")}))
 def test_the_python_of_the_pages_runs_as_it_stands(code: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -33,6 +33,16 @@ def test_the_python_of_the_pages_runs_as_it_stands(code: str, tmp_path: Path) ->
     assert "Approve the plan" in done.stdout
     assert "completed" in done.stdout
     assert (tmp_path / "todo.txt").read_text("utf-8") == "ship on friday"
+
+
+def test_a_program_sees_the_log_lines_that_the_guide_sets_up(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", block("python", "docs/guides/watching.md", "logging")]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=True
+    )
+    assert "planwright.graph run_end" in done.stderr
+    assert "planwright.critic" not in done.stderr
+    assert "What time" not in done.stderr
 
 
 @pytest.mark.long

@@ -181,7 +181,12 @@ def test_what_is_written_now_names_no_class_and_nothing_is_wrong_with_the_store(
 
 
 def written(folder: Path) -> list[bytes]:
-    """Read the bytes of every checkpoint and every write of a store."""
-    with closing(sqlite3.connect(folder / "checkpoints.db")) as connection:
-        rows = connection.execute("SELECT checkpoint FROM checkpoints UNION ALL SELECT value FROM writes")
-        return [row[0] for row in rows if row[0] is not None]
+    """Read the bytes of all that checkpoints of a store hold, by an older program or by this one."""
+    values: list[bytes] = []
+    columns = {"checkpoints": "checkpoint", "writes": "value", "contents": "value"}
+    for path in folder.glob("*.db"):
+        with closing(sqlite3.connect(path)) as connection:
+            tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+            for table in tables & columns.keys():
+                values += [row[0] for row in connection.execute(f"SELECT {columns[table]} FROM {table}")]
+    return [value for value in values if value is not None]

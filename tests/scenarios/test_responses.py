@@ -70,7 +70,7 @@ def test_the_planner_hears_the_feedback_and_sees_the_plan_it_is_about(scene: Sce
     scene.answer(agent, FEEDBACK)
     prompt = model.prompts[-1][-1].text
     assert "feedback: Write b instead" in prompt
-    assert '"text": "edited by hand"' in prompt.split("<draft>")[1].split("</draft>")[0]
+    assert '"text":"edited by hand"' in prompt.split("<draft>")[1].split("</draft>")[0]
 
 
 def test_the_planner_still_hears_the_feedback_when_its_next_plan_does_not_verify(scene: Scene) -> None:

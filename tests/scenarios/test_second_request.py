@@ -67,4 +67,4 @@ def test_a_run_that_has_ended_leaves_nothing_in_memory(scene: Scene) -> None:
     agent = scene.agent("hello", planning={"mode": "never"})
     for _ in range(3):
         scene.ask(agent, "hello?")
-    assert not vars(agent.stores.journal)["_undurable_counts"]
+    assert not vars(agent.stores.saver)["_failures"]

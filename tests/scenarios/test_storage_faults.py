@@ -29,15 +29,17 @@ if TYPE_CHECKING:
 class Lock:
     """Another program that locks a file of the store before a job of some name, until it lets go."""
 
-    def __init__(self, scene: Scene, file: str, job: str) -> None:
-        self._path = scene.workspace / ".planwright" / file
+    def __init__(self, scene: Scene, job: str) -> None:
+        self._path = scene.workspace / ".planwright" / "planwright.db"
         self._before = f"{self._path.stem}: before "
         self._job = job
         self._connection: sqlite3.Connection | None = None
-        self.armed = True
+        self.armed, self.briefly = True, False
 
     def boundary(self, name: str) -> None:
-        """Lock the file once, before the job."""
+        """Lock the file once, before the job; `briefly` until that has failed."""
+        if self.briefly and self._connection and "after" in name:
+            self.let_go()
         if self.armed and name.startswith(self._before) and self._job in name.split(" ")[-1].split("+"):
             self.armed = False
             self._connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
@@ -53,8 +55,8 @@ class Lock:
 def beside(scene: Scene) -> Callable[..., tuple[Agent, Lock]]:
     """Build an agent whose store another program locks before a job."""
 
-    def build(file: str, job: str, *replies: Any, **options: Any) -> tuple[Agent, Lock]:
-        lock = Lock(scene, file, job)
+    def build(job: str, *replies: Any, **options: Any) -> tuple[Agent, Lock]:
+        lock = Lock(scene, job)
         settings = load(scene.workspace, approval={"plan": "never"}, **options)
         stores = open_stores(settings.store_folder, busy_timeout_s=0.1, boundary=lock.boundary)
         agent = build_graph(settings, model=ScriptedModel(replies=list(replies)), stores=stores)
@@ -64,22 +66,15 @@ def beside(scene: Scene) -> Callable[..., tuple[Agent, Lock]]:
     return build
 
 
-JOBS = [
-    ("planwright.db", "intent"),
-    ("planwright.db", "done"),
-    ("planwright.db", "step"),
-    ("planwright.db", "plan"),
-    ("checkpoints.db", "writes"),
-    ("checkpoints.db", "checkpoint"),
-]
+JOBS = ["intent", "done", "step", "plan", "writes", "checkpoint"]
 
 
-@pytest.mark.parametrize(("file", "job"), JOBS)
+@pytest.mark.parametrize("job", JOBS)
 def test_the_run_stops_and_goes_on_with_every_effect_once(
-    scene: Scene, beside: Callable[..., tuple[Agent, Lock]], file: str, job: str
+    scene: Scene, beside: Callable[..., tuple[Agent, Lock]], job: str
 ) -> None:
     steps = [scene.step("s1", "work.transfer"), scene.step("s2", "work.transfer", "s1")]
-    agent, lock = beside(file, job, scene.plan(*steps), "the answer", "never asked")
+    agent, lock = beside(job, scene.plan(*steps), "the answer", "never asked")
     with pytest.raises(StoreFailed, match=r"is locked by another program; run run_\w+ is paused") as stopped:
         scene.ask(agent)
     assert f"nothing is done twice: planwright resume {scene.thread}" in stopped.value.next_step
@@ -95,7 +90,7 @@ def test_a_blind_effect_whose_record_was_lost_is_put_before_a_person(
     scene: Scene, beside: Callable[..., tuple[Agent, Lock]]
 ) -> None:
     plan = scene.plan(scene.step("s1", "work.engrave"))
-    agent, lock = beside("planwright.db", "done", plan, "the answer")
+    agent, lock = beside("done", plan, "the answer")
     with pytest.raises(StoreFailed):
         scene.ask(agent)
     lock.let_go()
@@ -110,7 +105,7 @@ def test_a_call_of_the_loop_is_not_made_again_by_the_model(
     scene: Scene, beside: Callable[..., tuple[Agent, Lock]]
 ) -> None:
     calls = scene.calls(("work__transfer", {"name": "s1"}), ("work__write", {"name": "s2"}))
-    agent, lock = beside("planwright.db", "done", calls, "all done", planning={"mode": "auto"})
+    agent, lock = beside("done", calls, "all done", planning={"mode": "auto"})
     with pytest.raises(StoreFailed):
         scene.ask(agent, "Transfer s1 and write s2")
     lock.let_go()
@@ -124,12 +119,12 @@ def test_a_call_of_the_loop_is_not_made_again_by_the_model(
 
 
 def test_a_paused_run_says_so_and_why(scene: Scene, beside: Callable[..., tuple[Agent, Lock]]) -> None:
-    agent, lock = beside("checkpoints.db", "checkpoint", scene.plan(scene.step("s1", "work.read")), "done")
+    agent, lock = beside("verdict", scene.plan(scene.step("s1", "work.read")), "done")
+    lock.briefly = True
     with pytest.raises(StoreFailed):
         scene.ask(agent)
     (run,) = scene.rows("SELECT status, paused_for, lease_until FROM runs")
     assert run == {"status": "paused", "paused_for": "storage", "lease_until": 0}
-    lock.let_go()
     scene.recover(agent)
     (run,) = scene.rows("SELECT status, paused_for FROM runs")
     assert run == {"status": "completed", "paused_for": None}
@@ -139,18 +134,15 @@ ENGRAVE = ("work__engrave", {"name": "s1"})
 
 
 @pytest.fixture(params=["plan", "loop"])
-def done_unsettled(
-    scene: Scene, beside: Callable[..., tuple[Agent, Lock]], request: pytest.FixtureRequest
-) -> Agent:
-    """Stop a run in which an effect is done, and how its step ended is not on record."""
+def done_unsettled(scene: Scene, request: pytest.FixtureRequest) -> Agent:
+    """Kill a process in whose run an effect is done, and how its step ended is not on record."""
     planned = request.param == "plan"
     reply = scene.plan(scene.step("s1", "work.engrave")) if planned else scene.calls(ENGRAVE)
-    options: dict[str, Any] = {} if planned else {"planning": {"mode": "auto"}}
-    agent, lock = beside("planwright.db", "step", reply, "the answer", **options)
-    with pytest.raises(StoreFailed):
-        scene.ask(agent, "Engrave s1")
-    lock.let_go()
-    return agent
+    settings = {"approval": {"plan": "never"}, "planning": {"mode": "always" if planned else "auto"}}
+    entry = scene.entry(message="Engrave s1")
+    scene.child(entry, replies=[reply], settings=settings, die_at="step", die_when="before")
+    assert scene.rows("SELECT status FROM effects") == [{"status": "done"}]
+    return scene.agent("the answer", **settings)
 
 
 def told_right(scene: Scene, agent: Agent) -> None:
@@ -190,7 +182,7 @@ def test_what_was_done_is_told_as_done_when_it_would_not_be_done_any_more(
 def test_a_fault_before_an_answer_is_taken_up_says_so_and_how_to_go_on(
     scene: Scene, beside: Callable[..., tuple[Agent, Lock]]
 ) -> None:
-    agent, lock = beside("planwright.db", "lease", scene.plan(scene.step("s1", "work.wipe")), "the answer")
+    agent, lock = beside("lease", scene.plan(scene.step("s1", "work.wipe")), "the answer")
     lock.armed = False
     scene.ask(agent)
     lock.armed = True
@@ -210,9 +202,9 @@ def test_the_end_of_a_step_is_told_when_a_crash_came_before(scene: Scene) -> Non
     steps = [scene.step("s1", "work.transfer"), scene.step("s2", "work.transfer", "s1")]
     never = {"approval": {"plan": "never"}}
     scene.child(scene.entry(message="Do it"), replies=[scene.plan(*steps)], settings=never, dies=True)
-    for file, lost in (("planwright", "journal WHERE type = 'plan_step_complete'"), ("checkpoints", RESULTS)):
-        with closing(sqlite3.connect(scene.workspace / ".planwright" / f"{file}.db")) as db, db:
-            assert db.execute(f"DELETE FROM {lost}").rowcount
+    with closing(sqlite3.connect(scene.workspace / ".planwright" / "planwright.db")) as db, db:
+        for lost in ("journal WHERE type = 'plan_step_complete'", RESULTS):
+            db.execute(f"DELETE FROM {lost}")
     scene.recover(scene.agent("the answer", **never))
     told = [event["data"]["step_id"] for event in scene.journal() if event["type"] == "plan_step_complete"]
     assert sorted(told) == ["s1", "s2"]

@@ -148,11 +148,14 @@ def between(scene: Scene) -> tuple[Scene, Agent]:
 def edit_recorded_results(scene: Scene) -> int:
     """Write another output into every result that the checkpoint of this scene's thread holds."""
     serde, edited = AllowListedSerializer(), 0
-    path = scene.workspace / ".planwright" / "checkpoints.db"
-    query = "SELECT rowid, type, value FROM writes WHERE thread_id = ? AND channel = 'results'"
+    path = scene.workspace / ".planwright" / "planwright.db"
+    query = (
+        "SELECT hash, type, value FROM contents WHERE thread_id = ?1 AND hash IN"
+        " (SELECT value FROM writes WHERE thread_id = ?1 AND channel = 'results' AND type = 'hash')"
+    )
     with closing(sqlite3.connect(path)) as connection, connection:
         rows = connection.execute(query, (scene.thread,)).fetchall()
-        for rowid, kind, value in rows:
+        for digest, kind, value in rows:
             results: dict[str, StepResult] | Overwrite = serde.loads_typed((kind, value))
             if isinstance(results, Overwrite):
                 continue
@@ -160,8 +163,9 @@ def edit_recorded_results(scene: Scene) -> int:
                 uid: result.model_copy(update={"output": {"text": "forged", "turn": 1}})
                 for uid, result in results.items()
             }
-            kind, value = serde.dumps_typed(forged)
-            connection.execute("UPDATE writes SET type = ?, value = ? WHERE rowid = ?", (kind, value, rowid))
+            connection.execute(
+                "UPDATE contents SET value = ? WHERE hash = ?", (serde.dumps_typed(forged)[1], digest)
+            )
             edited += 1
     return edited
 

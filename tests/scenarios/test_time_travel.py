@@ -73,7 +73,7 @@ def test_nothing_goes_on_from_an_old_checkpoint_of_a_lane(way: str, scene: Scene
         with pytest.raises(RunError, match="entered at its top"):
             WAYS[way](played, config)
     assert scene.everything() == before
-    assert bool(old) == ("write" in scene.done)
+    assert bool(old) == (scene.done == ["write"])  # a run that has ended needs its lanes no more
 
 
 def test_old_states_can_be_looked_at(scene: Scene, played: Agent) -> None:

@@ -25,7 +25,14 @@ TOO_LONG = refuses(400, "This model's maximum context length is 8192 tokens")
 def settings_of(folder: Path, server: ScriptedServer, context: int = 27_000, **more: Any) -> Settings:
     local = provider(server, context=context)
     planning = more.pop("planning", {"mode": "auto"})
-    return settings_for(folder, {"local": local}, planning=planning, failover={"retries": 0}, **more)
+    return settings_for(
+        folder,
+        {"local": local},
+        planning=planning,
+        failover={"retries": 0},
+        tools={"filter": "top_k"},
+        **more,
+    )
 
 
 def talk(agent: Agent, times: int, text: str = LONG) -> dict[str, Any]:
