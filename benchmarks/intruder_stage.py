@@ -64,9 +64,13 @@ class Stage:
         return {**ids, "graph_id": GRAPH, "checkpoint_id": str(uuid.uuid4()), "cron_id": str(uuid.uuid4())}
 
     def client(self, token: str = "") -> httpx.Client:
-        """Connect, with a token or without one."""
+        """Connect anew for each request, with a token or without one.
+
+        A connection that is kept is closed by a slow server after 5 s, sometimes under the next request.
+        """
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return httpx.Client(base_url=self.url, headers=headers, trust_env=False, timeout=ANSWER_S)
+        limits = httpx.Limits(max_keepalive_connections=0)
+        return httpx.Client(base_url=self.url, headers=headers, trust_env=False, timeout=ANSWER_S, limits=limits)
 
     def settle(self) -> None:
         """Wait until the server works on nothing more, whoever began it."""

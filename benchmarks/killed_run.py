@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from planwright.capabilities.declaration import capability
+from planwright.checkpoints.database import RIDE_S
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel
@@ -36,6 +37,7 @@ def open_recovering(folder: Path, called: Callable[[], object], runs: int, stays
     async def step(number: int) -> str:
         """Take a step."""
         if number == stays_in:
+            await asyncio.sleep(4 * RIDE_S)  # the first step is on record by then
             print("second step", flush=True)
             await asyncio.Event().wait()
         called()
