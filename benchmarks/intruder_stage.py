@@ -70,7 +70,9 @@ class Stage:
         """
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         limits = httpx.Limits(max_keepalive_connections=0)
-        return httpx.Client(base_url=self.url, headers=headers, trust_env=False, timeout=ANSWER_S, limits=limits)
+        return httpx.Client(
+            base_url=self.url, headers=headers, trust_env=False, timeout=ANSWER_S, limits=limits
+        )
 
     def settle(self) -> None:
         """Wait until the server works on nothing more, whoever began it."""
