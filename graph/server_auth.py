@@ -68,6 +68,10 @@ async def _crons(tenant: str, action: str, value: Request, runs: Runs) -> Filter
     begun = await runs.latest(str(value["thread_id"])) if value.get("thread_id") else None
     if begun is not None and begun.tenant != tenant:
         raise Auth.exceptions.HTTPException(status_code=404, detail="there is no such thread")
+    if action == "create" and not isinstance(value.get("schedule"), str):  # the server would answer 500
+        raise Auth.exceptions.HTTPException(
+            status_code=422, detail="a cron needs a schedule: five fields in a text"
+        )
     if action in WRITES and isinstance(value.get("metadata"), dict):
         value["metadata"]["tenant"] = tenant
     return {"tenant": tenant}

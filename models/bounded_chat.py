@@ -16,6 +16,7 @@ from langchain_openai import ChatOpenAI
 
 from planwright.domain.errors import ModelOutputInvalid
 from planwright.models.json_reply import LONGEST_REPLY
+from planwright.models.providers.common_form import plain_arguments
 from planwright.security.reply_size import MOST_LISTS, count_lists
 
 LONGEST_QUOTED = 2000  # characters of arguments that are no JSON
@@ -130,7 +131,7 @@ class _Calls:
 
 def _parsable(call: _Call) -> str:
     """Join the arguments of a call; what would take long to be found wrong is shortened to a text."""
-    arguments = "".join(call.pieces)
+    arguments = plain_arguments("".join(call.pieces))
     if len(arguments) > LONGEST_QUOTED:
         try:
             json.loads(arguments, strict=False)

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from planwright.domain.errors import SetupError
 from planwright.models.bounded_chat import BoundedChat
-from planwright.models.providers.error_events import ErrorEvents
+from planwright.models.providers.refused_parameters import AdaptedRequests
 from planwright.settings.providers import ProviderSettings
 from planwright.settings.settings import api_keys
 
@@ -35,7 +35,7 @@ def chat_model(name: str, provider: ProviderSettings, key: int = 0) -> BaseChatM
         disable_streaming="streaming" not in provider.capabilities,
         # A client of its own: langchain-openai shares one between event loops and never closes it.
         http_async_client=httpx.AsyncClient(
-            timeout=provider.timeout_s, trust_env=False, transport=ErrorEvents(name, proxy=provider.proxy)
+            timeout=provider.timeout_s, trust_env=False, transport=AdaptedRequests(name, proxy=provider.proxy)
         ),
         http_socket_options=(),  # else langchain-openai logs a warning wherever a proxy is set, even NO_PROXY
         use_responses_api=False,

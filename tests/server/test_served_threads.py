@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
-from langgraph_sdk.errors import ConflictError, NotFoundError
+from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEntityError
 
 from tests.cli.desk import wait_until
 from tests.server.conftest import Server
@@ -188,3 +188,10 @@ def test_a_cron_is_set_listed_and_removed(client: SyncLangGraphClient, server: S
             ada.crons.delete(cron["cron_id"])
     client.crons.delete(cron["cron_id"])
     assert client.crons.search(thread_id=thread) == []
+
+
+def test_a_cron_without_a_schedule_is_refused_and_the_server_goes_on(client: SyncLangGraphClient) -> None:
+    cron = {"assistant_id": GRAPH, "schedule": None, "input": NEXT}
+    with pytest.raises(UnprocessableEntityError, match="needs a schedule"):
+        client.http.post("/runs/crons", json=cron)
+    assert client.crons.count() == 0

@@ -1,0 +1,209 @@
+"""Replies of servers that spell chat completions in ways of their own, put into the documented form.
+
+Pure functions over one completion, or one chunk of a streamed one: ids, indexes, roles, contents, calls, the
+reason of the end and the usage (https://platform.openai.com/docs/api-reference/chat).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+Json = dict[str, object]
+_Speller = Callable[[int, Json], Json]
+ENDS = {
+    "eos": "stop",
+    "eos_token": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "complete": "stop",
+    "max_tokens": "length",
+    "tool_use": "tool_calls",
+    "function_call": "tool_calls",
+}
+_FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
+KNOWN_ENDS = frozenset(("stop", "length", "tool_calls", "content_filter", "error"))
+
+
+def completion(body: Mapping[str, object]) -> Json:
+    """Put a whole completion into the documented form."""
+    choices = [_choice(position, choice) for position, choice in enumerate(_objects(body.get("choices")))]
+    return {
+        **body,
+        **_head(body, "chat.completion"),
+        "choices": choices,
+        "usage": read_usage(body.get("usage")),
+    }
+
+
+@dataclass
+class ChunkForm:
+    """Puts the chunks of one stream into the documented form, in their order."""
+
+    ended: bool = False
+    """Whether a reason of the end has come."""
+    _calls: list[str] = field(default_factory=list)
+    _places: dict[object, int] = field(default_factory=dict)
+    _head: Json = field(default_factory=dict)
+
+    def chunk(self, body: Mapping[str, object]) -> Json:
+        """Put the next chunk into the documented form."""
+        choices = [self._choice(position, c) for position, c in enumerate(_objects(body.get("choices")))]
+        self._head = _head(body, "chat.completion.chunk")
+        return {**body, **self._head, "choices": choices, "usage": read_usage(body.get("usage"))}
+
+    def last(self) -> Json | None:
+        """Give the chunk that is missing where a whole stream has value no reason of its end."""
+        if self.ended or not self._head:
+            return None
+        self.ended = True
+        choice: Json = {"index": 0, "delta": {}, "finish_reason": "tool_calls" if self._calls else "stop"}
+        return {**self._head, "choices": [choice], "usage": None}
+
+    def _choice(self, position: int, choice: Json) -> Json:
+        delta = _message(choice.get("delta"), self._call)
+        end = read_reason(choice.get("finish_reason"), bool(self._calls))
+        self.ended = self.ended or end is not None
+        index = choice.get("index")
+        return {
+            **choice,
+            "index": index if isinstance(index, int) else position,
+            "delta": delta,
+            "finish_reason": end,
+        }
+
+    def _call(self, _: int, call: Json) -> Json:
+        """Give a piece of a call its place, and an id to the first one of each call."""
+        place = self._place(call)
+        function = _function(call)
+        if place < len(self._calls):
+            call.pop("id", None)
+            if not function.get("name"):
+                function.pop("name", None)
+        else:
+            self._calls.append(_call_id(call, place))
+            call["id"] = self._calls[place]
+        arguments = function.get("arguments")
+        function["arguments"] = arguments if isinstance(arguments, str) else _spelled(arguments, "")
+        return {**call, "index": place, "type": "function", "function": function}
+
+    def _place(self, call: Json) -> int:
+        key = call.get("index")
+        if key is None:  # a server that numbers no calls sends each in one piece, or its pieces in a row
+            begins = bool(_function(call).get("name"))
+            return len(self._calls) if begins or not self._calls else len(self._calls) - 1
+        return self._places.setdefault(key, len(self._calls))
+
+
+def plain_arguments(text: str) -> str:
+    """Take the arguments of a call out of a fence or a second encoding; "" are none. All else stays."""
+    if fenced := _FENCE.match(text):
+        text = fenced[1]
+    if not text.strip():
+        return "{}"
+    if text.lstrip().startswith('"'):
+        try:
+            inner = json.loads(text)
+            if isinstance(inner, str) and isinstance(json.loads(inner), dict):
+                return inner
+        except ValueError:
+            return text
+    return text
+
+
+def read_usage(value: object) -> Json | None:
+    """Read what was used; None where it is not said in numbers."""
+    if not isinstance(value, Mapping):
+        return None
+    counts = {name: _number(value.get(name)) for name in ("prompt_tokens", "completion_tokens")}
+    if None in counts.values():
+        return None
+    total = _number(value.get("total_tokens"))
+    details = {name: value for name, value in value.items() if isinstance(value, Mapping)}
+    return {**details, **counts, "total_tokens": total or sum(filter(None, counts.values()))}
+
+
+def read_reason(value: object, calls: bool) -> str | None:
+    """Name the reason of the end as documented; None where none is value yet."""
+    if not isinstance(value, str) or not value:
+        return None
+    name = value.lower()
+    known = name if name in KNOWN_ENDS else ENDS.get(name, "stop")
+    return "tool_calls" if calls and known == "stop" else known
+
+
+def _head(body: Mapping[str, object], kind: str) -> Json:
+    created, id_ = body.get("created"), body.get("id")
+    return {
+        "id": str(id_) if id_ else "chatcmpl-0",
+        "object": kind,
+        "created": int(created) if isinstance(created, int | float) else 0,
+        "model": str(body.get("model") or ""),
+    }
+
+
+def _choice(position: int, choice: Json) -> Json:
+    message = _message(choice.get("message"), _whole_call)
+    message.setdefault("content", None)
+    message["role"] = "assistant"
+    end = read_reason(choice.get("finish_reason"), bool(message.get("tool_calls")))
+    whole = "tool_calls" if message.get("tool_calls") else "stop"  # nothing is missing of a whole reply
+    return {**choice, "index": position, "message": message, "finish_reason": end or whole}
+
+
+def _message(value: object, spell: _Speller) -> Json:
+    message: Json = dict(value) if isinstance(value, Mapping) else {}
+    if not message.get("role"):
+        message.pop("role", None)
+    if isinstance(content := message.get("content"), list):
+        message["content"] = "".join(_texts(content))
+    calls = [spell(position, dict(call)) for position, call in enumerate(_objects(message.get("tool_calls")))]
+    if calls:
+        message["tool_calls"] = calls
+    else:
+        message.pop("tool_calls", None)
+    return message
+
+
+def _whole_call(position: int, call: Json) -> Json:
+    function = _function(call)
+    arguments = function.get("arguments")
+    text = arguments if isinstance(arguments, str) else _spelled(arguments, "{}")
+    function["arguments"] = plain_arguments(text)
+    return {**call, "id": _call_id(call, position), "type": "function", "function": function}
+
+
+def _function(call: Json) -> Json:
+    function = call.get("function")
+    return dict(function) if isinstance(function, Mapping) else {}
+
+
+def _call_id(call: Json, position: int) -> str:
+    return str(call.get("id") or f"call_{position}")
+
+
+def _spelled(arguments: object, nothing: str) -> str:
+    return nothing if arguments is None else json.dumps(arguments, ensure_ascii=False)
+
+
+def _texts(parts: Iterable[object]) -> Iterable[str]:
+    """Take the texts out of the parts of a content; what a model thought is no part of its answer."""
+    for part in parts:
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, Mapping) and isinstance(text := part.get("text"), str):
+            yield text
+
+
+def _number(value: object) -> int | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return int(value)
+    return int(value) if isinstance(value, str) and value.isdecimal() else None
+
+
+def _objects(value: object) -> list[Json]:
+    return [dict(entry) for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []

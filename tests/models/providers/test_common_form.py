@@ -1,0 +1,127 @@
+"""Completions and chunks as servers spell them, put into the documented form."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from planwright.models.providers.common_form import (
+    ChunkForm,
+    completion,
+    plain_arguments,
+    read_reason,
+    read_usage,
+)
+
+
+def whole(message: object, **choice: object) -> Any:
+    return completion({"choices": [{"message": message, **choice}]})
+
+
+def pieces(*deltas: object) -> list[Any]:
+    form = ChunkForm()
+    return [form.chunk({"choices": [{"delta": delta}]}) for delta in deltas]
+
+
+def test_a_bare_completion_gets_all_that_is_documented() -> None:
+    out = whole({"content": "Yes."})
+    assert out["object"] == "chat.completion"
+    assert (out["created"], out["model"], out["usage"]) == (0, "", None)
+    assert out["choices"] == [
+        {"message": {"content": "Yes.", "role": "assistant"}, "index": 0, "finish_reason": "stop"}
+    ]
+
+
+def test_what_a_model_thought_is_no_part_of_its_answer() -> None:
+    parts = [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "Yes"}, "."]
+    assert whole({"content": parts})["choices"][0]["message"]["content"] == "Yes."
+
+
+def test_a_whole_call_gets_an_id_a_type_and_its_arguments_as_a_text() -> None:
+    call = {"id": 3, "function": {"name": "look", "arguments": {"at": "ä"}}}
+    choice = whole({"tool_calls": [call, {"function": {"name": "end", "arguments": None}}]})["choices"][0]
+    assert choice["finish_reason"] == "tool_calls"
+    first, second = choice["message"]["tool_calls"]
+    assert (first["id"], first["type"]) == ("3", "function")
+    assert first["function"] == {"name": "look", "arguments": '{"at": "ä"}'}
+    assert (second["id"], second["function"]["arguments"]) == ("call_1", "{}")
+
+
+@pytest.mark.parametrize("calls", [None, [], "none", [None]])
+def test_no_calls_are_no_calls(calls: object) -> None:
+    assert "tool_calls" not in whole({"content": "Yes.", "tool_calls": calls})["choices"][0]["message"]
+
+
+def test_calls_without_numbers_are_told_apart_by_their_names() -> None:
+    def piece(name: str | None, arguments: str) -> dict[str, object]:
+        return {"tool_calls": [{"function": {"name": name, "arguments": arguments}}]}
+
+    out = pieces(piece("a", "{"), piece(None, "}"), piece("b", "{}"))
+    calls = [chunk["choices"][0]["delta"]["tool_calls"][0] for chunk in out]
+    assert [call["index"] for call in calls] == [0, 0, 1]
+    assert [call.get("id") for call in calls] == ["call_0", None, "call_1"]
+    assert "name" not in calls[1]["function"]
+
+
+def test_numbers_with_gaps_become_places_in_a_row() -> None:
+    def piece(index: int, **function: str) -> dict[str, object]:
+        return {"tool_calls": [{"index": index, "function": function}]}
+
+    out = pieces(piece(1, name="a"), piece(7, name="b"), piece(1, arguments="{}"))
+    assert [c["choices"][0]["delta"]["tool_calls"][0]["index"] for c in out] == [0, 1, 0]
+
+
+def test_a_stream_without_a_reason_of_its_end_gets_one_once() -> None:
+    form = ChunkForm()
+    assert form.last() is None  # nothing came
+    form.chunk({"choices": [{"delta": {"tool_calls": [{"function": {"name": "a"}}]}}]})
+    last: Any = form.last()
+    assert last["choices"][0]["finish_reason"] == "tool_calls"
+    assert form.last() is None
+
+
+@pytest.mark.parametrize(
+    ("value", "calls", "reason"),
+    [
+        (None, True, None),
+        ("", False, None),
+        ("STOP", False, "stop"),
+        ("eos", False, "stop"),
+        ("stop", True, "tool_calls"),
+        ("max_tokens", True, "length"),
+        ("content_filter", False, "content_filter"),
+        ("whatever", False, "stop"),
+    ],
+)
+def test_the_reason_of_the_end_has_one_of_the_documented_names(
+    value: object, calls: bool, reason: str | None
+) -> None:
+    assert read_reason(value, calls) == reason
+
+
+@pytest.mark.parametrize("value", [None, 7, [], {}, {"prompt_tokens": None, "completion_tokens": 2}])
+def test_usage_without_numbers_is_none(value: object) -> None:
+    assert read_usage(value) is None
+
+
+def test_usage_is_read_where_it_is_text_and_without_a_total() -> None:
+    used: Any = read_usage({"prompt_tokens": "9", "completion_tokens": 2.0, "prompt_tokens_details": None})
+    assert used == {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}
+    details = {"cached_tokens": 4}
+    used = read_usage({"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": details})
+    assert used["prompt_tokens_details"] == details
+
+
+@pytest.mark.parametrize("spell", [str, json.dumps, "```json\n{}\n```".format, "```\n{}```".format])
+def test_arguments_come_out_of_fences_and_second_encodings(spell: Any) -> None:
+    text = json.dumps({"a": "b"})
+    assert json.loads(plain_arguments(spell(text))) == {"a": "b"}
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"), [("", "{}"), (" ", "{}"), ('"a', '"a'), ('"a"', '"a"'), ("[1]", "[1]")]
+)
+def test_what_is_no_object_stays_as_it_is(text: str, plain: str) -> None:
+    assert plain_arguments(text) == plain
