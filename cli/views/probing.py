@@ -18,6 +18,7 @@ from planwright.telemetry.langsmith_runs import LangSmithRuns
 INSTEAD = {
     "function_calling": "tools are called in words",
     "streaming": "answers come whole",
+    "all parameters": "left out of each request, by itself",
 }
 
 

@@ -13,7 +13,9 @@ from planwright.settings.providers import ProviderSettings
 from planwright.settings.settings import api_keys
 
 
-def chat_model(name: str, provider: ProviderSettings, key: int = 0) -> BaseChatModel:
+def chat_model(
+    name: str, provider: ProviderSettings, key: int = 0, transport: AdaptedRequests | None = None
+) -> BaseChatModel:
     """Make the chat model of a provider and one of its keys. The SDK's own retries are off: one policy, ours.
 
     Raises SetupError when no key is to be found.
@@ -35,7 +37,9 @@ def chat_model(name: str, provider: ProviderSettings, key: int = 0) -> BaseChatM
         disable_streaming="streaming" not in provider.capabilities,
         # A client of its own: langchain-openai shares one between event loops and never closes it.
         http_async_client=httpx.AsyncClient(
-            timeout=provider.timeout_s, trust_env=False, transport=AdaptedRequests(name, proxy=provider.proxy)
+            timeout=provider.timeout_s,
+            trust_env=False,
+            transport=transport or AdaptedRequests(name, proxy=provider.proxy),
         ),
         http_socket_options=(),  # else langchain-openai logs a warning wherever a proxy is set, even NO_PROXY
         use_responses_api=False,

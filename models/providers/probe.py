@@ -18,13 +18,21 @@ from planwright.models.json_reply import read_json
 from planwright.models.providers.matching import route_of
 from planwright.models.providers.openai_compatible import chat_model
 from planwright.models.providers.pricing import worst_price
+from planwright.models.providers.refused_parameters import AdaptedRequests
 from planwright.models.replies.structured import asking
 from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.providers import ProviderSettings
 
 TIMEOUT_S, TOKENS = 20, 64
+OPTIONAL = {"anyOf": [{"type": "string"}, {"type": "null"}]}
 SCHEMA = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
-TOOL = {"type": "function", "function": {"name": "ping", "description": "Ping.", "parameters": SCHEMA}}
+PARAMETERS = {
+    "type": "object",
+    "properties": {"word": {"type": "string"}, "note": OPTIONAL},
+    "required": ["word"],
+    "additionalProperties": False,
+}
+TOOL = {"type": "function", "function": {"name": "ping", "description": "Ping.", "parameters": PARAMETERS}}
 ABILITIES = ("function_calling", "json_schema", "json_mode", "streaming")
 JSON = 'Answer with the JSON object {"word": "ok"} and nothing else.'
 
@@ -34,7 +42,7 @@ class ModelAbility:
     """Whether an endpoint answers at all, or can do one thing; `why` it cannot."""
 
     name: str
-    """What was tried: `answers`, or a capability of models."""
+    """What was tried: `answers`, a capability of models, or whether it takes `all parameters`."""
     can: bool
     """Whether it worked."""
     why: str = ""
@@ -58,7 +66,8 @@ class Probe:
         Raises SetupError without a key, and BudgetExceeded where the provider's limit is reached.
         """
         able = self._provider.model_copy(update={"capabilities": ABILITIES})
-        model = chat_model(self._name, able)
+        transport = AdaptedRequests(self._name, proxy=able.proxy)
+        model = chat_model(self._name, able, transport=transport)
         try:
             answers = await self._try("answers", lambda: self._says(model))
             yield answers
@@ -68,6 +77,8 @@ class Probe:
             yield await self._try("json_schema", lambda: self._shapes(model, "json_schema"))
             yield await self._try("json_mode", lambda: self._shapes(model, "json_mode"))
             yield await self._try("streaming", lambda: self._streams(model))
+            refused = ", ".join(transport.refused)
+            yield ModelAbility("all parameters", not refused, refused and f"it refuses {refused}")
         finally:
             await model.http_async_client.aclose()  # type: ignore[attr-defined]
 

@@ -38,6 +38,11 @@ class AdaptedRequests(CommonWire):
         super().__init__(provider, proxy)
         self._remembered: list[Adaptation] = []
 
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """Names of what the server has refused and is sent no more."""
+        return tuple(adaptation.name for adaptation in self._remembered)
+
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request, again for each parameter that is refused. Raises what CommonWire raises."""
         request = _adapted(request, self._remembered) or request

@@ -32,7 +32,7 @@ def test_an_endpoint_that_can_do_everything_is_told_so(
     known = ("function_calling", "json_schema", "json_mode", "streaming")
     assert probe(settings(tmp_path, server, *known)) == 0
     out = capsys.readouterr().out
-    assert out.count(" yes") == 5
+    assert out.count(" yes") == 6
     assert "JSON schema" in out
     assert "set it" not in out
     assert server.requests[4].body["stream"] is True
@@ -48,6 +48,16 @@ def test_what_is_used_instead_of_what_an_endpoint_cannot_do_is_told(
     assert "answers come whole" in out
     assert "plans come by JSON mode" in out
     assert '[providers.local] capabilities = ["json_mode"]' in out
+
+
+def test_what_an_endpoint_refuses_is_left_out_and_named(
+    tmp_path: Path, serve: Serve, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refusal = refuses(400, "additionalProperties is not supported")
+    server = serve(OK, refusal, calls("ping", {"word": "ok"}), WORD, WORD, says("one two three"))
+    probe(settings(tmp_path, server))
+    out = " ".join(capsys.readouterr().out.split())
+    assert "all parameters no: it refuses additionalProperties → left out of each request" in out
 
 
 def test_every_model_of_a_provider_is_asked_and_named(
