@@ -69,9 +69,7 @@ async def _crons(tenant: str, action: str, value: Request, runs: Runs) -> Filter
     if begun is not None and begun.tenant != tenant:
         raise Auth.exceptions.HTTPException(status_code=404, detail="there is no such thread")
     if action == "create" and not isinstance(value.get("schedule"), str):  # the server would answer 500
-        raise Auth.exceptions.HTTPException(
-            status_code=422, detail="a cron needs a schedule: five fields in a text"
-        )
+        raise Auth.exceptions.HTTPException(status_code=422, detail="a cron needs a schedule")
     if action in WRITES and isinstance(value.get("metadata"), dict):
         value["metadata"]["tenant"] = tenant
     return {"tenant": tenant}

@@ -191,7 +191,7 @@ def test_a_cron_is_set_listed_and_removed(client: SyncLangGraphClient, server: S
 
 
 def test_a_cron_without_a_schedule_is_refused_and_the_server_goes_on(client: SyncLangGraphClient) -> None:
-    cron = {"assistant_id": GRAPH, "schedule": None, "input": NEXT}
+    cron = {"assistant_id": GRAPH, "input": NEXT}
     with pytest.raises(UnprocessableEntityError) as refused:
         client.http.post("/runs/crons", json=cron)
     assert refused.value.response.json()["detail"] == "a cron needs a schedule"
