@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 
 Json = dict[str, object]
 _Speller = Callable[[int, Json], Json]
@@ -38,15 +37,14 @@ def completion(body: Mapping[str, object]) -> Json:
     }
 
 
-@dataclass
 class ChunkForm:
     """Puts the chunks of one stream into the documented form, in their order."""
 
-    ended: bool = False
-    """Whether a reason of the end has come."""
-    _calls: list[str] = field(default_factory=list)
-    _places: dict[object, int] = field(default_factory=dict)
-    _head: Json = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._ended = False  # whether a reason of the end has come
+        self._calls: list[str] = []  # ids of the calls, by their place
+        self._places: dict[object, int] = {}  # of the calls, by the number that the server gives them
+        self._head: Json = {}
 
     def chunk(self, body: Mapping[str, object]) -> Json:
         """Put the next chunk into the documented form."""
@@ -56,16 +54,16 @@ class ChunkForm:
 
     def last(self) -> Json | None:
         """Give the chunk that is missing where a whole stream has value no reason of its end."""
-        if self.ended or not self._head:
+        if self._ended or not self._head:
             return None
-        self.ended = True
+        self._ended = True
         choice: Json = {"index": 0, "delta": {}, "finish_reason": "tool_calls" if self._calls else "stop"}
         return {**self._head, "choices": [choice], "usage": None}
 
     def _choice(self, position: int, choice: Json) -> Json:
         delta = _message(choice.get("delta"), self._call)
         end = read_reason(choice.get("finish_reason"), bool(self._calls))
-        self.ended = self.ended or end is not None
+        self._ended = self._ended or end is not None
         index = choice.get("index")
         return {
             **choice,
