@@ -30,17 +30,18 @@ def written(desk: Desk) -> list[str]:
 
 def test_a_person_is_asked_once_about_all_that_is_listed(desk: Desk, two: tuple[Waiting, Waiting]) -> None:
     with Typist(desk.folder, *WRITES) as typist:
-        typist.read_until("these 2 gates, as listed above")
+        typist.read_until("leave them all: ")
         assert written(desk) == []
         typist.type("y\n")
         code, _ = typist.finish()
+    shown = " ".join(typist.screen.split())
     for gate, text in zip(two, ("hello", "good morning"), strict=True):
-        assert f"{gate.gate_id}, Medium risk: thread {gate.thread_id}, {gate.run_id}" in typist.screen
-        assert f"text: {text}" in typist.screen
-        assert f"approved   {gate.gate_id} on thread {gate.thread_id}; its run: completed" in typist.screen
-    assert "status     2 approved\n" in typist.screen
+        assert f"{gate.gate_id}, Medium risk: thread {gate.thread_id}, {gate.run_id}" in shown
+        assert f"text: {text}" in shown
+        assert f"approved {gate.gate_id} on thread {gate.thread_id}; its run: completed" in shown
+    assert shown.endswith("status 2 approved")
     assert (code, written(desk)) == (0, ["note.md", "second.md"])
-    assert "tickets.create" not in typist.screen
+    assert "tickets.create" not in shown
 
 
 @pytest.mark.parametrize("typed", ["n\n", "\n", "\x04"], ids=["no", "nothing", "end of input"])
