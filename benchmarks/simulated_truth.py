@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING
 
+from planwright.checkpoints.audit.verification import verify_chain
+from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.upkeep.store_check import check_store
+from planwright.checkpoints.upkeep.store_files import BLOBS, RECORDS, read_only
+from planwright.replay.replay import replay_run
 
 if TYPE_CHECKING:
     from benchmarks.simulated_worker import Stage, Worker
@@ -56,6 +62,20 @@ def judge(stage: Stage) -> None:
         *_limits(stage),
     ]
     stage.wrong += [f"db check: {one.problem}" for one in check_store(stage.store) if not one.note]
+    stage.wrong += _told_otherwise(stage)
+
+
+def _told_otherwise(stage: Stage) -> Iterator[str]:
+    """Compare the store with its audit chain, and each run with what follows from its records."""
+    with closing(read_only(stage.store / RECORDS)) as connection:
+        connection.row_factory = sqlite3.Row
+        findings, _ = verify_chain(connection)
+        yield from (f"audit: {finding.run_id}: {finding.problem}" for finding in findings)
+        for (run_id,) in connection.execute("SELECT run_id FROM runs").fetchall():
+            replay = replay_run(connection, Blobs(stage.store / BLOBS), run_id)
+            yield from (f"replay of {run_id}: {difference}" for difference in replay.differences)
+            stage.count("replayed")
+            stage.count("verdicts", replay.verdicts)
 
 
 def effects_wrong(stage: Stage) -> Iterator[str]:

@@ -111,9 +111,9 @@ class Stage:
         for reader in self.readers.values():
             reader.close()
 
-    def count(self, what: str) -> None:
+    def count(self, what: str, times: int = 1) -> None:
         """Count something that took place."""
-        self.counts[what] = self.counts.get(what, 0) + 1
+        self.counts[what] = self.counts.get(what, 0) + times
 
     def ended(self) -> bool:
         """Say whether there is a run, and all runs have ended."""

@@ -178,6 +178,20 @@ CREATE TABLE contents (
 CREATE TABLE adopted_files (file TEXT PRIMARY KEY)
 """,
     "CREATE INDEX gates_open ON gates (status) WHERE status = 'open'",
+    """
+CREATE TABLE audit (
+    n INTEGER PRIMARY KEY, tenant TEXT NOT NULL, run_id TEXT NOT NULL, kind TEXT NOT NULL,
+    subject TEXT NOT NULL, content TEXT NOT NULL, at TEXT NOT NULL, prev_hash TEXT NOT NULL,
+    hash TEXT NOT NULL
+);
+CREATE TRIGGER audit_stays BEFORE UPDATE ON audit BEGIN
+    SELECT RAISE(ABORT, 'an entry of the audit chain is never changed'); END;
+CREATE TRIGGER audit_remains BEFORE DELETE ON audit BEGIN
+    SELECT RAISE(ABORT, 'an entry of the audit chain is never removed'); END;
+CREATE TABLE sealed_from (runs INTEGER NOT NULL);
+INSERT INTO sealed_from SELECT coalesce(max(rowid), 0) FROM runs;
+ALTER TABLE verdicts ADD COLUMN facts TEXT;
+""",
 )
 
 OLD_CHECKPOINT_VERSION = 2

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from planwright.checkpoints.audit.sealing import seal
 from planwright.checkpoints.consent.gates import close_gates
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.ownership.fencing import held
@@ -115,6 +116,7 @@ class Runs:
             )
             connection.execute("DELETE FROM usage WHERE run_id=? AND settled=0", (lease.run_id,))
             close_gates(connection, lease.run_id, at, "the end of the run")
+            seal(connection, lease.run_id, at)
 
         self._database.submit("end", held(lease, job), rides=True, synced=True)
 

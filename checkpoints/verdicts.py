@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import dataclass
 from datetime import datetime
 
 from planwright.checkpoints.database import Database
@@ -12,23 +13,38 @@ from planwright.domain.plan import Plan
 from planwright.domain.results import RunVerdict
 
 
+@dataclass(frozen=True)
+class Ruled:
+    """A verdict, and what it belongs to."""
+
+    key: str
+    """Key of the round; the id of the gate where a person accepted what the critic did not."""
+    plan: Plan
+    """The plan that it is about."""
+    verdict: RunVerdict
+    """The ruling."""
+    facts: str | None = None
+    """What it follows from, as JSON; None where a person ruled."""
+
+
 class Verdicts:
     """The table of verdicts."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, lease: Lease, key: str, plan: Plan, verdict: RunVerdict, at: datetime) -> None:
+    def add(self, lease: Lease, ruled: Ruled, at: datetime) -> None:
         """Write a verdict down under the key of its round; one that is there already stays as it is."""
-        row = (lease.run_id, lease.tenant, key, plan.plan_id, plan.plan_hash, plan.revision)
+        plan, verdict = ruled.plan, ruled.verdict
+        row = (lease.run_id, lease.tenant, ruled.key, plan.plan_id, plan.plan_hash, plan.revision)
         ruling = (verdict.verdict, verdict.reason, verdict.model_dump_json(), verdict.inputs_hash)
         decided = verdict.decided_by or None
 
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(
                 "INSERT OR IGNORE INTO verdicts (run_id, tenant, key, plan_id, plan_hash, revision, verdict,"
-                " reason, content, inputs_hash, decided_by, at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-                (*row, *ruling, decided, at.isoformat()),
+                " reason, content, inputs_hash, decided_by, at, facts) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                (*row, *ruling, decided, at.isoformat(), ruled.facts),
             )
 
         self._database.submit("verdict", held(lease, job), rides=True)

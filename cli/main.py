@@ -12,6 +12,7 @@ import typer
 from planwright.cli.commands import (
     agents,
     approve,
+    audit,
     calls,
     db,
     delegations,
@@ -56,6 +57,7 @@ app = typer.Typer(
 
 GROUPS = {
     "agents": agents,
+    "audit": audit,
     "policy": policy,
     "delegations": delegations,
     "mcp": mcp,
@@ -185,7 +187,7 @@ for command in (workspaces.init, workspaces.config):
     app.command()(command)
 
 
-for query in (runs.ls, runs.show, runs.events, usage.usage):
+for query in (runs.ls, runs.show, runs.events, usage.usage, audit.replay, audit.diff):
     app.command()(query)
 
 

@@ -21,3 +21,8 @@ def json_text(value: object) -> str:
 def sha256(value: object) -> str:
     """Hash a JSON value by its canonical spelling, as 64 hex digits."""
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+
+def trace_digest(run_id: str) -> bytes:
+    """Make the 32 bytes that name the trace of a run: the first 16 are its id, the next 8 its first span."""
+    return hashlib.sha256(f"planwright {run_id}".encode()).digest()

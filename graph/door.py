@@ -21,6 +21,7 @@ from langgraph.types import Command
 
 from planwright.approvals.decide import Answering
 from planwright.approvals.review import Review
+from planwright.checkpoints.audit.anchor import publish_head
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.saver import LEASE_KEY, PAID_KEY
 from planwright.checkpoints.stores import Stores
@@ -119,6 +120,8 @@ class Door:
                 watching.cancel()
                 self._keep_time(admitted.invocation)
             await self.stores.leases.release(lease, reason)
+        if self.settings.audit.anchors:
+            await asyncio.to_thread(publish_head, self.stores.database, self.settings.audit)
 
     async def _admit(
         self, arrival: Arrival, run: Run, lease: Lease, profile: RunProfile, *, fresh: bool

@@ -24,6 +24,7 @@ from pydantic_settings import (
 from planwright.domain.errors import SetupError
 from planwright.settings.agents import AgentId, AgentProfile, BudgetSettings
 from planwright.settings.approval import ApprovalSettings
+from planwright.settings.audit import AuditSettings
 from planwright.settings.context import ContextSettings
 from planwright.settings.critic import CriticSettings
 from planwright.settings.egress import EgressSettings
@@ -122,6 +123,8 @@ class Settings(BaseSettings):
     """What the command line logs to stderr."""
     tracing: TracingSettings = TracingSettings()
     """Where traces go."""
+    audit: AuditSettings = AuditSettings()
+    """Where the head of the audit chain is kept outside of the store."""
 
     @property
     def store_folder(self) -> Path:

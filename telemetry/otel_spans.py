@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from hashlib import sha256
 
 from langgraph.errors import GraphBubbleUp
 from opentelemetry import context, trace
@@ -13,6 +12,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Link, NonRecordingSpan, Span, SpanContext, SpanKind, StatusCode, TraceFlags
 
 from planwright.domain.events import Event
+from planwright.domain.hashing import trace_digest
 from planwright.domain.lease import Lease
 from planwright.domain.verified_step import VerifiedStep
 from planwright.telemetry import attributes as names
@@ -166,7 +166,7 @@ def _origin(run_id: str) -> SpanContext:
     Whether that trace is sampled is what the program's sampler says of its id: else a parent that is would
     overrule it.
     """
-    digest = sha256(f"planwright {run_id}".encode()).digest()
+    digest = trace_digest(run_id)
     trace_id, span_id = int.from_bytes(digest[:16]), int.from_bytes(digest[16:24])
     sampler = getattr(trace.get_tracer_provider(), "sampler", None)
     sampled = (

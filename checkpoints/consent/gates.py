@@ -7,6 +7,8 @@ import sqlite3
 from collections.abc import Mapping
 from datetime import datetime
 
+from planwright.checkpoints.audit.chain import append_row
+from planwright.checkpoints.audit.sealed_rows import GATES
 from planwright.checkpoints.consent.acceptance import acceptable, decided_effects
 from planwright.checkpoints.consent.approvers import Approval
 from planwright.checkpoints.consent.gate import STATUS_AFTER, Decision, Gate
@@ -132,6 +134,7 @@ class Gates:
                 "UPDATE gates SET status='expired', decided_at=? WHERE gate_id=?",
                 (at.isoformat(), row["gate_id"]),
             )
+            append_row(connection, "gate", GATES, row["gate_id"], at)
         return late
 
 
@@ -145,10 +148,13 @@ def is_late(row: sqlite3.Row, at: datetime, timer: Timer) -> bool:
 
 def close_gates(connection: sqlite3.Connection, run_id: str, at: datetime, by: str) -> None:
     """Close what a run still asks for, in the transaction in which the run ends."""
-    connection.execute(
-        "UPDATE gates SET status='cancelled', decided_at=?, decided_by=? WHERE run_id=? AND status='open'",
-        (at.isoformat(), by, run_id),
-    )
+    query = "SELECT gate_id FROM gates WHERE run_id = ? AND status = 'open'"
+    for (gate_id,) in connection.execute(query, (run_id,)).fetchall():
+        connection.execute(
+            "UPDATE gates SET status='cancelled', decided_at=?, decided_by=? WHERE gate_id=?",
+            (at.isoformat(), by, gate_id),
+        )
+        append_row(connection, "gate", GATES, gate_id, at)
 
 
 def _refusal(connection: sqlite3.Connection, decisions: Mapping[str, Decision]) -> GateError | None:
@@ -174,6 +180,7 @@ def _decide(connection: sqlite3.Connection, gate_id: str, decision: Decision, at
             "UPDATE gates SET approvals=? WHERE gate_id=?", (canonical_json(approvals), gate_id)
         )
         if len(approvals) < gate.quorum:
+            append_row(connection, "gate", GATES, gate_id, at)
             return
     effects = decided_effects(gate, decision)
     settle_doubts(connection, gate.run_id, effects, decision.decided_by, at)
@@ -192,6 +199,7 @@ def _decide(connection: sqlite3.Connection, gate_id: str, decision: Decision, at
             gate_id,
         ),
     )
+    append_row(connection, "gate", GATES, gate_id, at)
 
 
 def _read(connection: sqlite3.Connection, gate_id: str) -> Gate:

@@ -10,6 +10,9 @@ import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
+from planwright.checkpoints.audit.chain import append_row
+from planwright.checkpoints.audit.sealed_rows import EFFECTS
+from planwright.checkpoints.audit.sealing import seal
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.effects.alternatives import step_replaced_by
 from planwright.checkpoints.effects.undone import recorded_steps
@@ -88,6 +91,7 @@ class Doubts:
                 raise GateError(f"nothing of run {run_id} is in doubt", f"see it: planwright show {run_id}")
             settled = every_one(doubts, answers, how_to_decide(run_id))
             settle_doubts(connection, run_id, settled, by, at)
+            seal(connection, run_id, at)
             return settled
 
         return await self._database.run("decision", job, synced=True)
@@ -146,6 +150,7 @@ def _settle_effect(
         "UPDATE effects SET status=?, result=?, error=?, code=?, ended_at=? WHERE key=?",
         (*(happened if answer.happened else denied), at.isoformat(), row["key"]),
     )
+    append_row(connection, "effect", EFFECTS, row["key"], at)
 
 
 def _settle_step(

@@ -17,6 +17,8 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from planwright.checkpoints.audit.chain import append_row
+from planwright.checkpoints.audit.sealed_rows import EFFECTS
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.effects.doubts import doubt_refusal
 from planwright.checkpoints.effects.effect_limits import refuse_more_effects
@@ -188,6 +190,7 @@ class Ledger:
             connection.execute(
                 "UPDATE effects SET status=?, result=?, error=?, code=?, ended_at=? WHERE key=?", row
             )
+            append_row(connection, "effect", EFFECTS, call.key, at)
 
         await self._database.run(status, held(call.lease, job), synced=True)
         level = logging.WARNING if status == "in_doubt" else logging.INFO
@@ -268,6 +271,7 @@ def _intend(
             + (call.attempt, call.ordinal, call.capability, call.effect, call.args_hash)
             + (canonical_json(call.args), at.isoformat(), call.unasked, call.lease.owner, call.first_key),
         )
+        append_row(connection, "effect", EFFECTS, call.key, at)
         return Recorded("intent", fresh=True)
     if row["args_hash"] != call.args_hash:
         raise LedgerConflict(

@@ -91,10 +91,11 @@ class WorkRecords:
 
     async def of_run(self, run_id: str) -> RunWork:
         """Read all calls and effects of a run in one transaction."""
-        return await self._database.read(lambda c: _work(c, run_id))
+        return await self._database.read(lambda c: work_of(c, run_id))
 
 
-def _work(connection: sqlite3.Connection, run_id: str) -> RunWork:
+def work_of(connection: sqlite3.Connection, run_id: str) -> RunWork:
+    """Read all calls and effects of a run, in the transaction that is open."""
     calls: dict[str, RecordedCall] = {}
     for kind, checked, plan_id, approved in connection.execute(_PLANS, (run_id,)).fetchall():
         for entry in json.loads(checked):

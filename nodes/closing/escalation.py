@@ -7,6 +7,7 @@ from langchain_core.runnables import RunnableConfig
 from planwright.approvals.gate import wait_for_decision
 from planwright.checkpoints.consent.gate import Gate
 from planwright.checkpoints.stores import Stores
+from planwright.checkpoints.verdicts import Ruled
 from planwright.critic.gathering import retried
 from planwright.domain.results import Finding, RunVerdict
 from planwright.state.agent_state import AgentState, AgentUpdate, Attempts, plan_of, verdict_of
@@ -38,7 +39,7 @@ def escalation(stores: Stores) -> Node[AgentState, AgentUpdate]:
         by = gate.decided_by or ""
         reason = f"accepted as it is by {by}: {refused.reason}"
         verdict = refused.model_copy(update={"verdict": "accept", "reason": reason, "decided_by": by})
-        stores.verdicts.add(invocation.lease, gate.gate_id, plan, verdict, invocation.clock())
+        stores.verdicts.add(invocation.lease, Ruled(gate.gate_id, plan, verdict), invocation.clock())
         event_fields = {"plan_id": plan.plan_id, "verdict": "accept", "reason": reason, "decided_by": by}
         invocation.emit("verdict", {**event_fields, "not_judged": list(verdict.not_judged)}, gate.gate_id)
         return verdict

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 
 from langchain_core.runnables import RunnableConfig
 
 from planwright.checkpoints.stores import Stores
+from planwright.checkpoints.verdicts import Ruled
 from planwright.critic.evaluators import UNKNOWN
-from planwright.critic.facts import StepFacts, facts_hash
+from planwright.critic.facts import StepFacts
 from planwright.critic.gathering import retried
 from planwright.critic.rubrics import Rubrics
-from planwright.critic.ruling import Means, failures, run_verdict, score_step
+from planwright.critic.ruling import Means, failures
+from planwright.critic.verdict_inputs import VerdictInputs
 from planwright.domain.errors import BudgetExceeded, CapabilityChanged, RunError
 from planwright.domain.events import EventType
-from planwright.domain.hashing import sha256
 from planwright.domain.plan import Plan
 from planwright.domain.results import RunStatus, RunVerdict, StepResult
 from planwright.execution.fact_reader import FactReader
@@ -53,11 +53,18 @@ def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentSta
         row = f"{plan.revision}:{key}"
         verdict = verdicts.get(row)
         if verdict is None:
-            means = means_of(settings, state, cancelled=bool(invocation.cancelled_by))
-            verdict = await asyncio.to_thread(  # criteria are programs of others; the loop goes on meanwhile
-                judge_run, facts, means, invocation.run_id, plan, attempts
+            inputs = VerdictInputs(
+                run_id=invocation.run_id,
+                plan_id=plan.plan_id,
+                facts=tuple(facts),
+                means=means_of(settings, state, cancelled=bool(invocation.cancelled_by)),
+                replans=attempts.replans,
+                retries=attempts.retries,
             )
-            stores.verdicts.add(invocation.lease, row, plan, verdict, invocation.clock())
+            # Criteria are programs of others; the loop goes on meanwhile.
+            verdict = await asyncio.to_thread(inputs.verdict)
+            ruled = Ruled(row, plan, verdict, inputs.spelled())
+            stores.verdicts.add(invocation.lease, ruled, invocation.clock())
         _tell_verdict(invocation, verdict, key)
         error = await _calls_spent(stores, invocation, verdict)
         return _after(state, verdict, facts, settled, error, cancelled=bool(invocation.cancelled_by))
@@ -80,24 +87,6 @@ def means_of(settings: Settings, state: AgentState, *, cancelled: bool) -> Means
         retries=0 if cancelled else max(critic.run_retries - attempts.retries, 0),
         step_retries=critic.step_retries,
         strict_from=None if critic.strictness == "off" else critic.strictness,
-    )
-
-
-def judge_run(
-    facts: Sequence[StepFacts], means: Means, run_id: str, plan: Plan, attempts: Attempts
-) -> RunVerdict:
-    """Score every step and rule over the run: a pure function of what is on record."""
-    scores = [score_step(step_facts, means) for step_facts in facts]
-    ruling, reason = run_verdict([step_facts.result for step_facts in facts], scores)
-    return RunVerdict(
-        run_id=run_id,
-        plan_id=plan.plan_id,
-        verdict=ruling,
-        reason=reason,
-        step_scores=tuple(scores),
-        replan_attempts=attempts.replans,
-        retry_attempts=attempts.retries,
-        inputs_hash=sha256([facts_hash(facts), asdict(means)]),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import cast
 
 from langchain_core.messages import AnyMessage
@@ -18,8 +19,11 @@ from planwright.state.invocation import invocation_of
 from planwright.state.node import Node
 
 
-def session_event(forks: Forks, ledger: Ledger) -> Node[AgentState, AgentUpdate]:
-    """Record the user's message before anything is done about it; a fork takes over plan and results."""
+def session_event(forks: Forks, ledger: Ledger, versions: Mapping[str, str]) -> Node[AgentState, AgentUpdate]:
+    """Record the user's message before anything is done about it; a fork takes over plan and results.
+
+    `versions` are the hashes of all that decides how a run goes; they go on record with its beginning.
+    """
 
     async def session_event(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation = invocation_of(config)
@@ -29,7 +33,9 @@ def session_event(forks: Forks, ledger: Ledger) -> Node[AgentState, AgentUpdate]
         retained = await ledger.settled_steps(invocation.run_id) if fork else []
         caller = {"tenant": context.tenant, "channel": context.channel}
         caller |= {"agent": context.agent} if context.agent else {}
-        invocation.emit("run_start", caller | (origin(fork, retained) if fork else {}), "run")
+        start: dict[str, JsonValue] = {**caller, **(origin(fork, retained) if fork else {})}
+        start["versions"] = {**versions, "profile": invocation.profile.hash}
+        invocation.emit("run_start", start, "run")
         invocation.emit("user_message", {"content": request}, "run")
         inherited = taken_over(fork, retained) if fork else {}
         if plan := inherited.get("plan"):

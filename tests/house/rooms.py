@@ -16,6 +16,7 @@ ROOMS = (
     "nodes",
     "execution",
     "approvals",
+    "replay",
     "planning",
     "critic",
     "capabilities",
