@@ -61,7 +61,7 @@ def plan_card(
         "changes": list(changes),
         "estimate": dict(estimate),
         "done": done,
-        **_decisions(plan),
+        **_decisions(progress, ids),
     }
 
 
@@ -138,22 +138,31 @@ def _gates(entry: VerifiedStep) -> Card:
     gates: list[JsonValue] = [gate.model_dump(mode="json", exclude_defaults=True) for gate in entry.gates]
     named: Card = {"requires": list(entry.step.requires)} if entry.step.requires else {}
     decisions: Card = {"decisions": list(entry.decisions)} if entry.decisions else {}
+    if entry.bound:
+        decisions["versions"] = {bound.decision_id: bound.version for bound in entry.bound}
     return {**named, **({"gates": gates} if gates else {}), **decisions}
 
 
 def _before(checked: VerifiedStep) -> Card:
     """Show the decisions that come before a step."""
-    return {"decisions": [f"{name} ({NOT_BOUND})" for name in checked.decisions]} if checked.decisions else {}
+    versions = {bound.decision_id: f"version {bound.version}" for bound in checked.bound}
+    names: list[JsonValue] = [f"{name} ({versions.get(name, NOT_BOUND)})" for name in checked.decisions]
+    return {"decisions": names} if names else {}
 
 
-def _decisions(plan: Plan) -> Card:
-    """Show the decisions that steps wait for, and that nobody can take them yet."""
-    if not plan.decision_checkpoints:
+def _decisions(progress: PlanProgress, ids: Mapping[str, str]) -> Card:
+    """Show the decisions that steps wait for, and which steps bring their evidence."""
+    if not progress.plan.decision_checkpoints:
         return {}
     checkpoints: list[JsonValue] = [
-        checkpoint.model_dump(mode="json") for checkpoint in plan.decision_checkpoints
+        checkpoint.model_dump(mode="json") for checkpoint in progress.plan.decision_checkpoints
     ]
-    return {"decision_checkpoints": checkpoints, "decisions": NOT_BOUND}
+    bound = {decision.decision_id: decision for entry in progress.checked for decision in entry.bound}
+    evidence: Card = {
+        f"{id_} {decision.version}": {name: ids[uid] for name, uid in decision.sources.items()}
+        for id_, decision in bound.items()
+    }
+    return {"decision_checkpoints": checkpoints, "decisions": evidence or NOT_BOUND}
 
 
 def _tools(step: PlanStep) -> Card:

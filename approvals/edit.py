@@ -36,6 +36,7 @@ _STEP_FACTS = (
     "values",
     "gates",
     "decisions",
+    "versions",
     "done_before",
 )
 _PLAN_FACTS = ("plan_id", "revision", "risk", "changes", "done", "estimate", "replans_left", "decisions")

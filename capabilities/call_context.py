@@ -84,6 +84,8 @@ class CallContext:
     """What the user wrote on the thread; policy and consent look into it."""
     tainted: bool = False
     """Whether what others wrote was read before the call."""
+    decided: tuple[str, ...] = ()
+    """Decisions of the catalog that come before the call, by id."""
     policy: Policy = field(default_factory=default_policy)
     """Rules that decide over the call."""
     network: Network | None = None
@@ -109,10 +111,17 @@ class CallContext:
         return self.network or Network(self.settings.egress)
 
     def on_behalf_of(
-        self, tenant: str, agent: str | None, request: str = "", *, tainted: bool = False
+        self,
+        tenant: str,
+        agent: str | None,
+        request: str = "",
+        *,
+        tainted: bool = False,
+        decided: tuple[str, ...] = (),
     ) -> CallContext:
-        """Bind the context to whom the policy is asked about, what they wrote, and what was read since."""
-        return replace(self, tenant=tenant, agent=agent or "", request=request, tainted=tainted)
+        """Bind the context to whom the policy is asked about, what they wrote, and what came before."""
+        bound = replace(self, tenant=tenant, agent=agent or "", request=request)
+        return replace(bound, tainted=tainted, decided=decided)
 
     def for_call(self, tenant: str, run_id: str, key: str, lease: Lease | None = None) -> CallContext:
         """Bind the context to one call."""

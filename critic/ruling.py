@@ -18,6 +18,7 @@ GRAVE = frozenset(("delegated", "destructive"))  # modes of steps whose failure 
 # `rejected` is a person's no; older stores hold it for the failure of a tool, too, final as it was then.
 FINAL_CODES = frozenset(
     ("rejected", "forbidden", "budget_exceeded", "timeout", "approved", "expired", *UNKNOWN)
+    + ("missing_evidence", "violates_decision_spec")
 )
 STOPPED = ("max_tool_iterations", "loop_guard")  # an agent that has not come to an end
 

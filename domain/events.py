@@ -27,6 +27,7 @@ EventType = Literal[
     "plan_step_retry",
     "plan_step_skipped",
     "effect_kept",
+    "decision_taken",
     "plan_complete",
     "plan_failed",
     "plan_cancelled",

@@ -110,7 +110,7 @@ class _Resolving:
                 return _REFERENCE.sub(self._piece, value)
             if _path(whole[1])[0] in self.later:
                 return value
-            brought = _look_up(whole[1], self.scope)
+            brought = look_up(whole[1], self.scope)
             self._count(_size(brought))
             return brought
         if isinstance(value, list):
@@ -122,7 +122,7 @@ class _Resolving:
     def _piece(self, match: re.Match[str]) -> str:
         if _path(match[1])[0] in self.later:
             return match[0]
-        text = _as_text(_look_up(match[1], self.scope))
+        text = _as_text(look_up(match[1], self.scope))
         self._count(len(text))
         return text
 
@@ -146,7 +146,8 @@ def _well_formed(text: str) -> bool:
     return path[0] == "input" or (path[0] == "steps" and len(path) >= 3 and path[2] == "output")
 
 
-def _look_up(reference: str, scope: Mapping[str, JsonValue]) -> JsonValue:
+def look_up(reference: str, scope: Mapping[str, JsonValue]) -> JsonValue:
+    """Read what a path leads to, as `order.items[0]`. Raises CapabilityRejected where it leads nowhere."""
     value: JsonValue = dict(scope)
     for part in _path(reference):
         if isinstance(value, dict) and part in value:

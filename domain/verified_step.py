@@ -57,6 +57,18 @@ class StepGate(BaseModel):
     """Why it is asked."""
 
 
+class BoundDecision(BaseModel):
+    """A decision of the catalog that comes before a step; set by verification."""
+
+    model_config = ConfigDict(frozen=True)
+    decision_id: str
+    """Id of the decision in the catalog."""
+    version: str
+    """Version of its spec."""
+    sources: dict[str, str] = {}
+    """Uids of the steps that bring its evidence, by the name of the evidence."""
+
+
 class VerifiedStep(BaseModel):
     """What verification found out about a step that may run; `chain` is what it calls, where that is one.
 
@@ -110,6 +122,8 @@ class VerifiedStep(BaseModel):
     """The gates it has to pass, one after another, before it begins; beside its own, if it is `gated`."""
     decisions: tuple[str, ...] = ()
     """The decisions that its plan says are to be taken before it."""
+    bound: tuple[BoundDecision, ...] = ()
+    """Those of them that the catalog has, with where their evidence comes from."""
 
     @property
     def gate_subject(self) -> str:

@@ -27,6 +27,7 @@ from planwright.domain.schedule import cascade_decision
 from planwright.domain.step_ends import CANCELLED, bare_result, failed
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.alternative import Alternative
+from planwright.execution.decisions import Decisions
 from planwright.execution.recorded_result import by_record, completed, full_output
 from planwright.models.budget_warnings import warn
 from planwright.settings.settings import Settings
@@ -45,6 +46,7 @@ class StepRunner:
         self, gateway: Gateway, stores: Stores, settings: Settings, alternative: Alternative
     ) -> None:
         self.gateway = gateway
+        self.decisions = Decisions(gateway, self.output)
         self._alternative = alternative
         self._stores = stores
         self.approval = settings.approval
@@ -70,7 +72,8 @@ class StepRunner:
             reason = f"it needs {', '.join(missing)}, which did not succeed"
             skipped = bare_result(checked, "skipped", code="dependency_failed", error=reason, missing=missing)
             return await self.settle(task, skipped, invocation), {}
-        return None, results
+        refused = await self.decisions.refusal(checked, invocation)
+        return (await self.settle(task, refused, invocation), {}) if refused else (None, results)
 
     async def turn(self, task: StepTask, invocation: Invocation) -> StepResult | None:
         """Wait until the steps that it only follows have ended; return its result where that ends it, too."""

@@ -23,6 +23,7 @@ from planwright.domain.references import malformed_references
 from planwright.domain.results import Finding
 from planwright.domain.risk import looser
 from planwright.domain.schedule import find_cycle
+from planwright.planning.decision_rules import decision_flaws
 from planwright.planning.idle_fields import idle_fields
 from planwright.planning.reference_rules import reference_flaws
 from planwright.settings.profile import RunProfile
@@ -72,9 +73,13 @@ def check(plan: Plan, rules: Rules, tainted: Container[str] = frozenset()) -> li
     most = len(plan.steps) if rules.fixed else rules.settings.planning.max_steps
     findings = [*_shape(plan, most), *_graph(plan), *_secrets(plan, registry, call_context)]
     findings += idle_fields(plan, registry)
+    if call_context.policy.decisions and not findings:  # where a plan is no graph, nothing comes before
+        findings += decision_flaws(plan, registry, call_context.policy)
     for step in plan.steps:
         findings += _gates(step, call_context.policy)
-        step_context = replace(call_context, tainted=step.id in tainted)
+        # Which decision is missing, `decision_flaws` says.
+        decided = tuple(call_context.policy.decisions)
+        step_context = replace(call_context, tainted=step.id in tainted, decided=decided)
         if step.agentic:
             findings += _agentic(step, registry, step_context, rules.can_call)
         else:

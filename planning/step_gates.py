@@ -33,8 +33,8 @@ def gates_of(
 ) -> tuple[StepGate, ...]:
     """List the gates that people open before a step begins, in their order.
 
-    Nobody can take a decision yet, so a step with an effect that is to come after one asks a person, unless
-    it does so already at a gate that its plan names.
+    A decision of the catalog is taken by its evidence. Nobody can take any other, so a step with an effect
+    that is to come after one asks a person, unless it does so already at a gate that its plan names.
     """
     named = tuple(
         StepGate(name=name, **policy.gates[name].model_dump())
@@ -44,7 +44,8 @@ def gates_of(
     if named or effect == "pure":
         return named
     reason = f"the decision is {NOT_BOUND}"
-    return tuple(StepGate(name=name, reason=reason) for name in dict.fromkeys(decisions))
+    open_ = (name for name in dict.fromkeys(decisions) if name not in policy.decisions)
+    return tuple(StepGate(name=name, reason=reason) for name in open_)
 
 
 def dropped(

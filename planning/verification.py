@@ -16,6 +16,7 @@ from planwright.domain.results import Finding, StepResult
 from planwright.domain.risk import at_least, highest_risk, looser
 from planwright.domain.schedule import topological
 from planwright.domain.verified_step import VerifiedStep
+from planwright.planning.decision_rules import bound_decisions
 from planwright.planning.estimate import Estimate, estimate, over_budget
 from planwright.planning.model_hints import unmet_hints
 from planwright.planning.planned_chains import with_planned_chains
@@ -82,11 +83,14 @@ def check_steps(
         general = (plan.on_failed_dependency, settings.execution.on_failed_dependency)
         cascade = step.on_failed_dependency or ("skip" if "skip" in general else "partial")
         fixed = {"step": step, "uid": uids[id_], "needs": needed, "cascade": cascade}
-        step_context = replace(rules.call_context, tainted=step.id in tainted)
+        step_context = replace(rules.call_context, tainted=step.id in tainted, decided=decisions[id_])
         consent = _surface if step.agentic else _call
         judged = consent(step, rules.registry, step_context, settings.approval)
-        entry = VerifiedStep.model_validate({**fixed, **judged, "decisions": decisions[id_]})
-        gates = gates_of(step, entry.effect, entry.decisions, rules.call_context.policy)
+        policy = rules.call_context.policy
+        bound = bound_decisions(plan, decisions[id_], policy, uids) if policy.decisions else ()
+        taken = {"decisions": decisions[id_], "bound": bound}
+        entry = VerifiedStep.model_validate({**fixed, **judged, **taken})
+        gates = gates_of(step, entry.effect, entry.decisions, policy)
         checked.append(entry.model_copy(update={"gates": gates}))
     return checked
 

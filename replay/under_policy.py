@@ -84,7 +84,7 @@ def _judged(
     if capability is None or capability.chain:
         reason = "its parts are judged one by one" if capability else f"there is no {name}"
         return PolicyReplay(step.step.id, name, "allow" if capability else "unknown", reason)
-    context = replace(context, tainted=step.tainted)
+    context = replace(context, tainted=step.tainted, decided=step.decisions)
     ask_from = approval.of_plan if kind == "plan" else approval.of_tool
     try:
         narrowed = capability.narrowed(args, context)

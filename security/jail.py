@@ -20,6 +20,7 @@ from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
 # Ours, git's, and the LangGraph server's, whose pickles run code when it reads them; and files that
 # hold keys or start programs. Wherever they are: a workspace may hold another one.
 HIDDEN = (".planwright", ".git", ".langgraph_api", "planwright.toml", "policy.toml", ".mcp.json", ".env")
+DECISIONS = "decisions"  # the folder of the decision catalog; what else is in one of that name is anybody's
 READ_ONLY = ("langgraph.json",)
 _ELSEWHERE = "no setting allows it: write a file of another name"
 MAX_PATH, MAX_NAME, LARGEST = 1024, 200, 5_000_000
@@ -157,6 +158,8 @@ class Jail:
     def _hides(self, parts: tuple[str, ...]) -> bool:
         names = folded_parts(parts)
         if any(part in HIDDEN for part in names):
+            return True
+        if names[-2:-1] == (DECISIONS,) and names[-1].endswith(".toml"):
             return True
         return any(names[: len(hidden)] == hidden for hidden in self._hidden)
 

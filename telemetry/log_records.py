@@ -20,6 +20,7 @@ ROOMS: Mapping[str, str] = {  # by the first word of an event's type
     "approval": "approvals",
     "model": "models",
     "effect": "capabilities",
+    "decision": "execution",
     "step": "critic",
     "verdict": "critic",
     "tool": "execution",

@@ -156,6 +156,10 @@ class Gateway:
             self._plans.pop(key, None)
             raise
 
+    def as_pinned(self, checked: VerifiedStep) -> bool:
+        """Say whether a step would call what was verified, under the same policy and catalog."""
+        return pin_now(checked, self.registry, self.call_context.policy.hash) == checked.pin
+
     def check_pin(self, checked: VerifiedStep) -> None:
         """Raise CapabilityChanged for a step that would call something else than was verified."""
         now = pin_now(checked, self.registry, self.call_context.policy.hash)
@@ -187,8 +191,10 @@ class Gateway:
         ask_from = approval.of_plan if kind in ("plan", "alternative") else approval.of_tool
         if kind == "chain":
             ask_from = site.ask_from
+        checked = site.checked
+        requester = (site.lease.tenant, site.profile.agent, site.words)
         context = self.call_context.on_behalf_of(
-            site.lease.tenant, site.profile.agent, site.words, tainted=site.checked.tainted
+            *requester, tainted=checked.tainted, decided=checked.decisions
         )
         judged = judge(capability, args, context, ask_from)
         if judged.denied:

@@ -61,6 +61,10 @@ def explain_ruling(
     if capability.name in UNRULED:
         free = Ruling("allow", f"{capability.name} is no matter of policy")
         return Explanation(free, (), free)
+    if undecided := context.policy.undecided(capability.name, context.decided):
+        reason = f"{capability.name} may be called by a step after decision {undecided} alone"
+        denied = Ruling("deny", reason, f"decisions/{undecided}")
+        return Explanation(denied, (), denied)
     call = _Call(capability, args, context, references)
     matches: list[RuleMatch] = []
     floor = call.floor

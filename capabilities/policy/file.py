@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ from rapidfuzz import process
 
 from planwright.capabilities.expression import LONGEST
 from planwright.capabilities.policy.condition import Condition, compile_condition
+from planwright.capabilities.policy.decisions import DecisionSpec, read_decisions
 from planwright.capabilities.policy.gates import NamedGate, Text, as_tuple, read_gates, too_few
 from planwright.domain.errors import SetupError
 from planwright.domain.hashing import sha256
@@ -130,6 +131,8 @@ class Policy:
     """Hash of what the rules say, however they are laid out."""
     gates: Mapping[str, NamedGate] = field(default_factory=dict)
     """The gates that plans can name."""
+    decisions: Mapping[str, DecisionSpec] = field(default_factory=dict)
+    """The decision catalog, by id; empty where there is none."""
 
     @cached_property
     def denies(self) -> tuple[Rule, ...]:
@@ -141,6 +144,11 @@ class Policy:
         """The rules of which the first that matches decides."""
         return tuple(rule for rule in self.rules[:-1] if rule.decide != "deny")
 
+    def undecided(self, capability: str, decided: Collection[str]) -> str:
+        """Name a decision that has to come before a call and has not been taken; "" where there is none."""
+        covering = (id_ for id_, spec in self.decisions.items() if spec.covering(capability))
+        return next((id_ for id_ in covering if id_ not in decided), "")
+
     @property
     def last(self) -> Rule:
         """The catch-all."""
@@ -148,14 +156,20 @@ class Policy:
 
 
 def load_policy(workspace: Path) -> Policy:
-    """Read the policy of a workspace, the default one where it has none. Raises SetupError."""
+    """Read the policy of a workspace, the default one where it has none, and its decision catalog.
+
+    Raises SetupError. The hash covers the catalog, too: a changed decision is asked for anew.
+    """
     path = workspace / FILE_NAME
-    if not path.exists():
-        return default_policy()
     try:
-        return read_policy(path.read_text(encoding="utf-8"), path)
+        policy = read_policy(path.read_text("utf-8"), path) if path.exists() else default_policy()
     except (OSError, UnicodeDecodeError) as error:
         raise SetupError(f"{path} cannot be read as text: {error}", "save it as UTF-8") from error
+    decisions = read_decisions(workspace, policy.gates)
+    if not decisions:
+        return policy
+    catalog = {id_: spec.model_dump(mode="json") for id_, spec in decisions.items()}
+    return replace(policy, decisions=decisions, hash=sha256([policy.hash, catalog]))
 
 
 @cache

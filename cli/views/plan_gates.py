@@ -8,8 +8,11 @@ from planwright.cli.views.rows import Card
 def gate_texts(step: Card) -> list[str]:
     """Say of each gate on the card of a step who opens it, and which decisions come before."""
     texts = [_gate(gate) for gate in step.get("gates", ())]
+    versions = step.get("versions", {})
     return texts + [
-        f"after the decision {name}, which nobody can take yet" for name in step.get("decisions", ())
+        f"after the decision {name}, "
+        + (f"by version {versions[name]} of its spec" if name in versions else "which nobody can take yet")
+        for name in step.get("decisions", ())
     ]
 
 

@@ -129,6 +129,8 @@ def call_view(card: Card) -> RenderableType:
         rows += [row for call in calls for row in call_part(call, call["args"], call["risk"])]
     else:
         rows += [argument(name, value, 11) for name, value in card["args"].items()]
+    rows += [label("after", text) for text in card.get("decisions", ())]
+    rows += [argument(name, proof["value"], 11) for name, proof in card.get("evidence", {}).items()]
     rows += [row for effect in card.get("effects", ()) for row in _doubt(effect)]
     rows += [label("look", mark, "yellow") for mark in card.get("marks", ())]
     rows += [label("beside", other) for other in card.get("others", ())]

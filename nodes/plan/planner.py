@@ -12,6 +12,7 @@ from planwright.capabilities.builtin.databases import Tables, schemas
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.run_chains import allowed_in_run
 from planwright.capabilities.contract import Capability
+from planwright.capabilities.policy.decisions import DecisionSpec
 from planwright.capabilities.policy.file import Policy
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.blobs import Blobs
@@ -143,6 +144,7 @@ def compiled_context(
         "draft": _as_steps(state.get("draft")),
         "findings": [str(finding) for finding in state.get("findings", [])],
         "gates": {name: gate.reason for name, gate in policy.gates.items()},
+        "decisions": [_as_known(spec) for spec in policy.decisions.values()],
         "instructions": profile.instructions,
         "versions": {
             "prompts": prompts_hash(),
@@ -230,6 +232,7 @@ def _message(context: dict[str, object], of_task: list[Capability]) -> str:
     foreign = [capability for capability in of_task if capability.server]
     sections = [
         section("gates", context["gates"]),
+        section("decisions", context["decisions"]),
         section("models", context["models"]),
         section("databases", context["databases"], foreign=True),
         section("schemas", details(own)),
@@ -242,6 +245,11 @@ def _message(context: dict[str, object], of_task: list[Capability]) -> str:
         section("findings", context["findings"], foreign=True),
     ]
     return "".join(sections)
+
+
+def _as_known(spec: DecisionSpec) -> dict[str, object]:
+    """Tell a planner of a decision: what it rests on, what may come after it alone, and its gates."""
+    return spec.model_dump(mode="json", exclude={"version", "outcomes"}, exclude_defaults=True)
 
 
 def _as_steps(draft: Plan | None) -> dict[str, object]:

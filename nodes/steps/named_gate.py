@@ -8,9 +8,10 @@ from pydantic import JsonValue
 from planwright.approvals.call_gate import CallGates
 from planwright.approvals.card import step_card
 from planwright.domain.errors import CapabilityError
+from planwright.domain.hashing import sha256
 from planwright.domain.results import StepResult
 from planwright.domain.step_ends import bare_result
-from planwright.domain.verified_step import PolicyEvidence, StepGate
+from planwright.domain.verified_step import PolicyEvidence, StepGate, VerifiedStep
 from planwright.execution.chain_parts import shown_parts
 from planwright.execution.step_runner import StepRunner
 from planwright.nodes.steps.gated_call import refused
@@ -36,9 +37,9 @@ def named_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState, LaneUpda
         except CapabilityError as error:
             failed = bare_result(checked, "failed", code=error.code, error=error.cause)
             return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
-        opened = ""
+        opened, frozen = "", await _evidence(runner, checked, invocation)
         for gate in checked.gates:
-            gate_fields = card | _who(gate, runner.gateway.call_context.policy.hash)
+            gate_fields = card | frozen | _who(gate, runner.gateway.call_context.policy.hash)
             row = await gates.open_named(gate, checked, gate_fields, invocation)
             opened = row.gate_id
             if row.status == "open":
@@ -65,6 +66,19 @@ async def _card(
     _, args = await checked_call(runner, task, params, invocation)
     parts = shown_parts(invocation.run_id, checked, args, runner.gateway, invocation.board.settled)
     return step_card(task, args, policy, "") | parts
+
+
+async def _evidence(
+    runner: StepRunner, checked: VerifiedStep, invocation: Invocation
+) -> dict[str, JsonValue]:
+    """Freeze what the decisions before a step rest on, with its hash, for the people who open its gates."""
+    taken = await runner.decisions.before(checked, invocation)
+    evidence: dict[str, JsonValue] = {
+        f"{decision.spec.id}.{name}": {"step_id": step_id, "hash": sha256(value), "value": value}
+        for decision in taken
+        for name, (step_id, value) in decision.evidence.items()
+    }
+    return {"evidence": evidence} if evidence else {}
 
 
 def _who(gate: StepGate, version: str) -> dict[str, JsonValue]:

@@ -11,7 +11,9 @@ import pytest
 from planwright.capabilities.builtin.chain import create_chain
 from planwright.capabilities.contract import check_arguments
 from planwright.capabilities.mcp.entries import read_entries
+from planwright.capabilities.policy.decisions import read_decisions
 from planwright.capabilities.policy.file import load_policy
+from planwright.capabilities.policy.gates import NamedGate
 from planwright.domain.plan_reading import read_plan
 from planwright.settings.settings import load
 from tests.cli.desk import Desk
@@ -31,11 +33,26 @@ def is_policy(block: Block) -> bool:
     return "[[rule]]" in block.text or "[gates." in block.text
 
 
-@pytest.mark.parametrize("block", [block for block in blocks("toml") if not is_policy(block)], ids=place)
+def is_decision(block: Block) -> bool:
+    """Say whether a block of TOML is a file of the decision catalog."""
+    return block.text.startswith("# decisions/")
+
+
+@pytest.mark.parametrize(
+    "block", [b for b in blocks("toml") if not (is_policy(b) or is_decision(b))], ids=place
+)
 def test_settings_are_read(block: Block, tmp_path: Path) -> None:
     (tmp_path / "planwright.toml").write_text(block.text, "utf-8")
     sections = re.findall(r"^\[(\w+)", block.text, re.MULTILINE)
     assert set(sections) <= load(tmp_path).model_fields_set
+
+
+@pytest.mark.parametrize("block", [block for block in blocks("toml") if is_decision(block)], ids=place)
+def test_a_decision_of_the_pages_is_read(block: Block, tmp_path: Path) -> None:
+    (tmp_path / "decisions").mkdir()
+    (tmp_path / "decisions" / "page.toml").write_text(block.text, "utf-8")
+    gate = NamedGate(reason="money leaves the shop")
+    assert read_decisions(tmp_path, {"GATE_FINANCE_APPROVAL": gate})
 
 
 @pytest.mark.parametrize("block", [block for block in blocks("toml") if is_policy(block)], ids=place)

@@ -131,3 +131,53 @@ def test_a_process_that_is_killed_between_payment_and_answer_pays_once(example: 
     assert done.code == 0, done.printed
     assert shop.rows("payments.db", PAID) == [("ord_881", "49.90")]
     assert shop.rows("payments.db", "SELECT count(*), count(DISTINCT key) FROM requests") == [(2, 1)]
+
+
+def test_a_refund_is_checked_by_somebody_who_was_not_there(example: Copy, model: Serve) -> None:
+    shop, served = example("refund"), model(says(plan("ord_881")), says("Refunded."))
+    with payments(shop) as address:
+        env = {**served.env, "PAYMENTS": address}
+        assert shop.desk.run("run", "Refund order ord_881", env=env).code == 3
+        gate = shop.desk.run("approve", env=env)
+        assert "after support.refund.execute (version 1)" in " ".join(gate.printed.split())
+        assert "support.refund.execute.order" in gate.printed
+        assert shop.desk.run("approve", env=env).code == 0
+    replay = shop.desk.run("replay", "last")
+    assert (replay.code, "equal" in replay.printed) == (0, True), replay.printed
+    assert shop.desk.run("audit", "verify").code == 0
+    ((sealed,),) = shop.desk.rows("SELECT content FROM audit WHERE kind = 'run'")
+    record = json.loads(sealed)["record"]
+    (decision,) = record["decisions"]
+    assert (decision["decision_id"], decision["version"], decision["outcome"]) == (
+        "support.refund.execute",
+        "1",
+        "execute",
+    )
+    assert {name: entry["step_id"] for name, entry in decision["evidence"].items()} == {
+        "order": "s1",
+        "rules": "s2",
+    }
+    assert {approval["status"] for approval in record["approvals"]} == {"approved"}
+
+
+def test_a_refund_beyond_what_its_decision_allows_is_not_paid(example: Copy, model: Serve) -> None:
+    shop, served = example("refund"), model(says(plan("ord_881")), says(json.dumps({"cannot": "no"})))
+    spec = shop.folder / "decisions" / "support.refund.execute.toml"
+    spec.write_text(spec.read_text("utf-8").replace("5000.0", "10.0"), "utf-8")
+    with payments(shop) as address:
+        env = {**served.env, "PAYMENTS": address}
+        assert shop.desk.run("run", "Refund order ord_881", env=env).code == 3
+        done = shop.desk.run("approve", env=env)
+    assert done.code != 0
+    assert "is not eligible" in " ".join(done.printed.split())
+    assert shop.rows("payments.db", "SELECT * FROM requests") == []
+
+
+def test_a_plan_without_the_decision_does_not_call_the_payment_service(example: Copy, model: Serve) -> None:
+    bare = json.loads(plan("ord_881"))
+    del bare["decision_checkpoints"]
+    shop, served = example("refund"), model(says(json.dumps(bare)), says(json.dumps({"cannot": "no"})))
+    with payments(shop) as address:
+        done = shop.desk.run("run", "Refund order ord_881", env={**served.env, "PAYMENTS": address})
+    assert "violates_decision_spec" in " ".join(done.printed.split())
+    assert shop.rows("payments.db", "SELECT * FROM requests") == []
