@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
@@ -18,7 +19,13 @@ from planwright.execution.repeated_calls import asking_again
 from planwright.execution.tool_calls import CallReader, batch_of, schemas, with_shared_gate
 from planwright.execution.tool_offer import added_tools, answer_searches, search_schema
 from planwright.models.calling import Models
-from planwright.models.conversation.final_text import closing_words, part
+from planwright.models.conversation.final_text import (
+    NOT_CALLED,
+    closing_words,
+    part,
+    without_call,
+    written_call,
+)
 from planwright.models.conversation.history import normalise, repair
 from planwright.models.conversation.shortening import Shortening
 from planwright.models.conversation.truncation import offered_whole
@@ -59,7 +66,7 @@ def llm_invoker(
             return {"crowded": True}
         chat = ChatPrompt("agent", prompt, wire, place=invocation.front if loop.lane == "main" else None)
         try:
-            reply = await models.chat(loop.route, chat, invocation, key, loop.budgets)
+            reply, notes = await _ask(models, chat, key, loop, invocation)
         except ContextOverflow as error:
             return {"outcome": without_reply(error)} if fitted else {"crowded": True}
         except (LimitExceeded, ModelError, SetupError) as error:
@@ -72,17 +79,42 @@ def llm_invoker(
         batch = batch_of(calls, loop.goal, key)
         await _record(batch, calls, stores.plans, invocation)
         return {
-            "conversation": [*steering, clean],
+            "conversation": [*steering, *notes, clean],
             "turn": turn,
             "calls": calls,
             "batch": batch.plan_hash,
             "made": [*state.get("made", []), *(call.signature for call in calls)],
             "steering": "",
             "added": [*state.get("added", []), *added],
-            **({} if calls else {"outcome": closing_words(reply, clean.text)}),
+            **({} if calls else {"outcome": _closing(reply, clean.text, chat)}),
         }
 
     return llm_invoker
+
+
+async def _ask(
+    models: Models, chat: ChatPrompt, key: str, loop: LoopTask, invocation: Invocation
+) -> tuple[AIMessage, list[AnyMessage]]:
+    """Ask the model; once more where it writes a call as text, with what it was told of that."""
+    reply = await models.chat(loop.route, chat, invocation, key, loop.budgets)
+    name = written_call(reply, _names(chat))
+    if not name:
+        return reply, []
+    notes: list[AnyMessage] = [
+        AIMessage(reply.text, id=f"{key}_written"),
+        HumanMessage(NOT_CALLED.format(name=name), id=f"{key}_told"),
+    ]
+    again = replace(chat, messages=[*chat.messages, *notes])
+    return await models.chat(loop.route, again, invocation, f"{key}.again", loop.budgets), notes
+
+
+def _closing(reply: AIMessage, text: str, chat: ChatPrompt) -> LoopOutcome:
+    """End a loop with the words of its model; a call in words is none, and completes nothing."""
+    return without_call(text) if written_call(reply, _names(chat)) else closing_words(reply, text)
+
+
+def _names(chat: ChatPrompt) -> set[str]:
+    return {str(tool["function"]["name"]) for tool in chat.tools}
 
 
 def _offered(state: LoopState, granted: Sequence[str], surface: Registry) -> tuple[str, ...]:
