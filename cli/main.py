@@ -187,6 +187,8 @@ for command in (workspaces.init, workspaces.config):
     app.command()(command)
 
 
+app.command("eval")(audit.evaluation)
+
 for query in (runs.ls, runs.show, runs.events, usage.usage, audit.replay, audit.diff):
     app.command()(query)
 

@@ -100,3 +100,11 @@ def test_two_runs_differ_or_do_not(desk: Desk, waiting: Waiting) -> None:
     assert "files.write → datetime.now" in " ".join(done.stdout.split())
     same = desk.run("diff", "last", "last", "--json")
     assert (same.code, json.loads(same.stdout)["equal"]) == (0, True)
+
+
+def test_the_figures_of_past_runs_are_shown(desk: Desk) -> None:
+    assert desk.run("run", TIME).code == 0
+    done = desk.run("eval", "--by", "week", "--json")
+    (row,) = json.loads(done.stdout)["rows"]
+    assert (done.code, row["runs"], row["step_completion"]) == (0, 1, 1)
+    assert "██████████" in desk.run("eval").stdout
