@@ -80,7 +80,7 @@ class RunCounts:
         }
 
 
-def count_runs(connection: sqlite3.Connection, by: By, since: str = "") -> dict[str, RunCounts]:
+def counts_by(connection: sqlite3.Connection, by: By, since: str = "") -> dict[str, RunCounts]:
     """Count what ended runs did, by group; `since` is a day in ISO 8601, "" for all."""
     groups: dict[str, RunCounts] = {}
     where = "AND started_at >= ?" if since else ""

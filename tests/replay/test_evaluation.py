@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 
-from planwright.replay.evaluation import RunCounts, count_runs
+from planwright.replay.evaluation import RunCounts, counts_by
 
 
 def test_an_approved_run_is_counted_and_one_that_waits_is_not(store: sqlite3.Connection) -> None:
-    (counts,) = count_runs(store, "all").values()
+    (counts,) = counts_by(store, "all").values()
     whole = (counts.runs, counts.plans, counts.plans_ok, counts.steps, counts.steps_ok, counts.safe)
     assert whole == (1, 1, 1, 1, 1, 1)
     assert (counts.retried, counts.recovered, counts.escalated, counts.lanes, counts.replanned) == (0,) * 5
@@ -20,18 +20,18 @@ def test_an_approved_run_is_counted_and_one_that_waits_is_not(store: sqlite3.Con
 
 def test_runs_are_grouped_by_week_model_agent_and_risk(store: sqlite3.Connection) -> None:
     store.execute("UPDATE runs SET started_at = '2026-01-01T10:00:00+00:00'")
-    assert list(count_runs(store, "week")) == ["2026-W01"]
-    assert list(count_runs(store, "model")) == ["embedded/planwright-offline"]
-    assert list(count_runs(store, "agent")) == ["(none)"]
-    assert list(count_runs(store, "risk")) == ["Medium"]
-    assert count_runs(store, "all", since="2026-01-02") == {}
+    assert list(counts_by(store, "week")) == ["2026-W01"]
+    assert list(counts_by(store, "model")) == ["embedded/planwright-offline"]
+    assert list(counts_by(store, "agent")) == ["(none)"]
+    assert list(counts_by(store, "risk")) == ["Medium"]
+    assert counts_by(store, "all", since="2026-01-02") == {}
 
 
 def test_failures_retries_and_escalations_count(store: sqlite3.Connection) -> None:
     store.execute("UPDATE steps SET status = 'failed', result = json_set(result, '$.attempts', 3)")
     store.execute("UPDATE gates SET kind = 'escalation' WHERE status = 'approved'")
     store.execute("UPDATE verdicts SET content = json_set(content, '$.replan_attempts', 2)")
-    (counts,) = count_runs(store, "all").values()
+    (counts,) = counts_by(store, "all").values()
     assert (counts.steps_ok, counts.retried, counts.recovered) == (0, 1, 0)
     assert (counts.escalated, counts.replanned) == (1, 1)
 

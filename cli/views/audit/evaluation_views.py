@@ -11,7 +11,7 @@ from rich.table import Table
 
 from planwright.cli.views import rendering as views
 from planwright.cli.views.audit.chain_views import open_records_file
-from planwright.replay.evaluation import By, RunCounts, count_runs
+from planwright.replay.evaluation import By, RunCounts, counts_by
 from planwright.settings.settings import load
 
 BAR = 10  # characters of a full bar
@@ -21,7 +21,7 @@ SHARES = ("plan_pass", "step_completion", "retry", "recovery", "escalation", "la
 def show_evaluation(by: By, since: str, workspace: Path, as_json: bool) -> int:
     """Print what past runs say, by group."""
     with closing(open_records_file(load(workspace))) as connection:
-        groups = count_runs(connection, by, since)
+        groups = counts_by(connection, by, since)
     if as_json:
         rows = [{by: name, **asdict(counts), **counts.rates()} for name, counts in groups.items()]
         print(json.dumps({"by": by, "since": since, "rows": rows}, indent=2))
