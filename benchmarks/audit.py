@@ -31,7 +31,7 @@ from planwright.checkpoints.audit.verification import verify_chain
 from planwright.checkpoints.blobs import Blobs
 from planwright.replay.replay import replay_run
 
-EDITS, STORES = 1000, 40
+EDITS, STORES = 1000, 1000
 RESULTS = Path("audit.json")
 CHAIN = ("n", "tenant", "run_id", "kind", "subject", "content", "at", "prev_hash", "hash")
 
