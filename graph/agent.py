@@ -6,7 +6,7 @@ Without a checkpointer it is compiled bare: a host brings its own saver, or the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig
@@ -195,19 +195,21 @@ class Agent(CompiledStateGraph[Any, Any, Any, Any]):
         return self.loop.call(lambda: self.afork(source, checkpoint_id, **options))
 
     async def aundo(
-        self, source: str, *, thread_id: str | None = None, context: object = None
+        self, source: str, *, without: Collection[str] = (), **options: Unpack[NewRunOptions]
     ) -> RunnableConfig:
         """Begin a run that undoes what a run has done, and return its config for `invoke(None, …)`.
 
-        `source` is a run id or a thread id; a person approves the plan of it. Of `context`, `channel` and
-        `gate_ttl_s` count. Raises RunError when nothing can be undone.
+        `source` is a run or a thread, by id; a person approves it. What the steps `without` did stays, with
+        what that builds on. Of `context`, `channel` and `gate_ttl_s` count. Raises RunError.
         """
-        thread = await self.undoing.begin(source, read_context(context), thread_id)
-        return {"configurable": {"thread_id": thread}}
+        context, thread_id = read_context(options.get("context")), options.get("thread_id")
+        return {"configurable": {"thread_id": await self.undoing.begin(source, context, thread_id, without)}}
 
-    def undo(self, source: str, **options: Unpack[NewRunOptions]) -> RunnableConfig:
+    def undo(
+        self, source: str, *, without: Collection[str] = (), **options: Unpack[NewRunOptions]
+    ) -> RunnableConfig:
         """Begin an undoing from code without an event loop."""
-        return self.loop.call(lambda: self.aundo(source, **options))
+        return self.loop.call(lambda: self.aundo(source, without=without, **options))
 
     async def acall(
         self,

@@ -58,11 +58,19 @@ class Undoing:
         self._registry = registry
         self._clock = clock
 
-    async def look(self, name: str) -> list[CompensationStep]:
-        """List the effects of a run, or of the newest of a thread, in the order they would be undone."""
+    async def look(self, name: str, without: Collection[str] = ()) -> list[CompensationStep]:
+        """List the effects of a run, or of the newest of a thread, in the order they would be undone.
+
+        Those of the steps `without` stay, with what they build on. Raises RunError for one without effects.
+        """
         run = await self._stores.forks.run_named(name)
         effects = await self._stores.undos.effects_of(run.run_id)
-        return compensation_steps(effects, await self._stores.undos.steps_of(run.run_id), self._registry)
+        ids = [effect.step.step.id for effect in effects if effect.step]
+        if unknown := sorted(set(without) - set(ids)):
+            cause = f"step {unknown[0]} of run {run.run_id} has had no effect"
+            raise RunError(cause, f"these have: {', '.join(dict.fromkeys(ids)) or 'none'}")
+        steps = await self._stores.undos.steps_of(run.run_id)
+        return compensation_steps(effects, steps, self._registry, without)
 
     async def count(self, name: str) -> int:
         """Say how many effects of a run could be undone; of one that undoes another, none."""
@@ -70,11 +78,17 @@ class Undoing:
         came = await self._stores.forks.of(run.run_id)
         return 0 if came and came.undo else sum(item.step is not None for item in await self.look(run.run_id))
 
-    async def begin(self, name: str, context: RunContext | None = None, thread_id: str | None = None) -> str:
+    async def begin(
+        self,
+        name: str,
+        context: RunContext | None = None,
+        thread_id: str | None = None,
+        without: Collection[str] = (),
+    ) -> str:
         """Write down the run that undoes another, and return its thread; `invoke(None, …)` runs it.
 
-        Of `context`, `channel` and `gate_ttl_s` count. Raises RunError when there is nothing to undo, or the
-        run has not ended; then nothing has changed.
+        Of `context`, `channel` and `gate_ttl_s` count; effects of the steps `without` stay. Raises RunError
+        when there is nothing to undo, or the run has not ended; then nothing has changed.
         """
         run = await self._stores.forks.run_named(name)
         came = await self._stores.forks.of(run.run_id)
@@ -85,7 +99,7 @@ class Undoing:
             raise RunError(
                 f"run {run.run_id} has not ended", f"end it first: planwright cancel {run.thread_id}"
             )
-        items = await self.look(run.run_id)
+        items = await self.look(run.run_id, without)
         planned = [(item.effect.key, item.step) for item in items if item.step]
         if not planned:
             why = "".join(f"\n  {item.name}: {item.why_not}" for item in items) or " it has had no effects"
@@ -102,13 +116,24 @@ class Undoing:
 
 
 def compensation_steps(
-    effects: Sequence[PastEffect], steps: Sequence[VerifiedStep], registry: Registry
+    effects: Sequence[PastEffect],
+    steps: Sequence[VerifiedStep],
+    registry: Registry,
+    without: Collection[str] = (),
 ) -> list[CompensationStep]:
-    """Find what undoes each effect, the newest first; each waits for those that build on what it undoes."""
+    """Find what undoes each effect, the newest first; each waits for those that build on what it undoes.
+
+    Effects of the steps `without` stay, and so do those that they build on.
+    """
     items: list[CompensationStep] = []
     taken: set[str] = set()
+    staying: list[PastEffect] = []
     needs = {step.uid: set(step.needs) for step in steps}
     for effect in reversed(effects):
+        if why := _why_it_stays(effect, without, staying, needs):
+            staying.append(effect)
+            items.append(CompensationStep(effect, None, why))
+            continue
         try:
             step = _compensation(effect, registry, taken)
         except CapabilityRejected as error:
@@ -118,6 +143,19 @@ def compensation_steps(
         taken.add(step.id)
         items.append(CompensationStep(effect, step.model_copy(update={"depends_on": tuple(first)})))
     return items
+
+
+def _why_it_stays(
+    effect: PastEffect,
+    without: Collection[str],
+    staying: Sequence[PastEffect],
+    needs: Mapping[str, set[str]],
+) -> str:
+    """Say why an effect is left as it is; "" for one that may be undone."""
+    if effect.step and effect.step.step.id in without:
+        return "it is left out"
+    above = next((later for later in staying if builds_on(later, effect, needs)), None)
+    return f"{above.capability}, which builds on it, is left out" if above else ""
 
 
 def _compensation(effect: PastEffect, registry: Registry, taken: Collection[str]) -> PlanStep:

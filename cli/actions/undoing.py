@@ -17,20 +17,23 @@ from planwright.graph.building import build_graph
 from planwright.graph.undo import CompensationStep
 
 
-def undo(source: str, workspace: Path, terminal: Terminal) -> int:
+def undo(source: str, without: list[str], workspace: Path, terminal: Terminal) -> int:
     """Begin the undoing of a run and follow it to its gate or end. Returns the exit code."""
     return follow_from(
-        source, workspace, terminal, lambda agent, name, context: agent.undo(name, context=context)
+        source,
+        workspace,
+        terminal,
+        lambda agent, name, context: agent.undo(name, context=context, without=without),
     )
 
 
-def list_compensations(source: str, workspace: Path, as_json: bool) -> int:
+def list_compensations(source: str, without: list[str], workspace: Path, as_json: bool) -> int:
     """List the effects of a run in the order they would be undone, and by what or why not."""
     settings = load_logged(workspace)
     run_id = find_run(settings, source)["run_id"]
     agent = build_graph(settings)
     try:
-        items = agent.loop.call(lambda: agent.undoing.look(run_id))
+        items = agent.loop.call(lambda: agent.undoing.look(run_id, without))
     finally:
         agent.close()
     if as_json:

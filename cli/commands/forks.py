@@ -49,6 +49,9 @@ def checkpoints(thread: Thread, workspace: Folder = HERE, json: Json = False) ->
 def undo(
     thread: Thread,
     look: Annotated[bool, typer.Option("--look", help="Only list what would be undone.")] = False,
+    without: Annotated[
+        list[str] | None, typer.Option(help="Leave what this step did as it is; may be repeated.")
+    ] = None,
     workspace: Folder = HERE,
     *,
     interaction: Interaction,
@@ -59,7 +62,6 @@ def undo(
     from planwright.cli.session.drive import Terminal
 
     if look:
-        raise typer.Exit(list_compensations(thread, workspace, interaction.json))
-    raise typer.Exit(
-        undo_run(thread, workspace, Terminal(interaction.json, interaction.no_input, interaction.verbose))
-    )
+        raise typer.Exit(list_compensations(thread, without or [], workspace, interaction.json))
+    terminal = Terminal(interaction.json, interaction.no_input, interaction.verbose)
+    raise typer.Exit(undo_run(thread, without or [], workspace, terminal))

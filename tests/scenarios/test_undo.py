@@ -70,6 +70,28 @@ def test_what_builds_on_an_effect_is_undone_before_it(scene: Scene) -> None:
     assert effects == [{"capability": "work.unbook", "status": "done"}] * 3
 
 
+def test_a_step_that_is_left_out_stays_with_what_it_builds_on(scene: Scene) -> None:
+    agent = booked(scene)
+    config = agent.undo(scene.thread, without=["b"])
+    agent.invoke(None, config)
+    (asked,) = agent.get_state(config).interrupts
+    assert [step["id"] for step in asked.value["shown"]["steps"]] == ["undo_c"]
+    assert "b work.book: it is left out" in asked.value["shown"]["goal"]
+    assert "a work.book: work.book, which builds on it, is left out" in asked.value["shown"]["goal"]
+    assert decide(agent, config)["status"] == "completed"
+    assert undone(scene) == ["unc 1"]
+    later, card = begin(agent, scene)
+    assert [step["id"] for step in card["steps"]] == ["undo_b", "undo_a"]
+    assert decide(agent, later)["status"] == "completed"
+    assert undone(scene) == ["unc 1", "unb 1", "una 1"]
+
+
+def test_a_step_that_has_done_nothing_cannot_be_left_out(scene: Scene) -> None:
+    agent = booked(scene)
+    with pytest.raises(RunError, match="step said of run"):
+        agent.undo(scene.thread, without=["said"])
+
+
 @pytest.mark.parametrize("approval", ["never", "risk", "always"])
 def test_a_person_is_always_asked(scene: Scene, approval: str) -> None:
     agent = booked(scene, scene.step("a", "work.book"), approval={"plan": approval})
