@@ -101,7 +101,7 @@ def take_over(stage: Stage, place: Path, trap: Boundary | None = None, asks_firs
 
     def work() -> None:
         agent = stage.open(trap)
-        robbed = asks_first and _goes_on(agent, 1.5 * stage.lease_s)
+        robbed = asks_first and not _has_ended(stage) and _goes_on(agent, 1.5 * stage.lease_s)
         outcome, took = Outcome(), None
         if (ask := getattr(agent, "atake_over", None)) is not None:
             try:
@@ -166,6 +166,12 @@ def checkpointed_late(stage: Stage) -> int:
     )
     who = [row["process"] for row in rows]
     return who[who.index("second") :].count("first") if "second" in who else 0
+
+
+def _has_ended(stage: Stage) -> bool:
+    """Say whether the newest run is over: then there is nothing to take, and to ask for it does no harm."""
+    rows = stage.rows("SELECT ended_at FROM runs ORDER BY rowid DESC LIMIT 1")
+    return bool(rows and rows[0]["ended_at"])
 
 
 def _goes_on(agent: Agent, seconds: float) -> bool:

@@ -34,8 +34,8 @@ Order = Literal["after", "during", "before"]
 ORDERS: tuple[Order, ...] = ("after", "during", "before")
 LEASE_S, BUSY_S, LATE_S, LONGEST_S = 0.3, 1, 20, 0.6
 FENCED = "planwright: after lease"  # until then the first may still write
-WAKES_WITHIN = 60  # about as many boundaries as a run has that goes on from its middle
-BOUNDARIES = {"a plan": 210, "a sequence": 240, "a chain": 345, "a loop": 320}  # about as many as each has
+WAKES_WITHIN = 24  # about as many boundaries as a run has that goes on from its middle
+BOUNDARIES = {"a plan": 43, "a sequence": 55, "a chain": 89, "a loop": 65}  # about as many as each has
 BUSY = "is being worked on by"
 CLEAR = ("LeaseLost", "GateError", "no error")  # lost, answered by somebody else, nothing left to do
 
