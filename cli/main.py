@@ -87,7 +87,12 @@ def run(
     from planwright.domain.run_context import RunContext
 
     thread = known_thread(workspace, thread)
-    options = RunContext(agent=profile.agent, planning_mode=profile.planning, provider=profile.provider)
+    options = RunContext(
+        agent=profile.agent,
+        planning_mode=profile.planning,
+        provider=profile.provider,
+        snapshot=profile.snapshot,
+    )
     terminal = Terminal(interaction.json, interaction.no_input, interaction.verbose)
     raise typer.Exit(start(request, workspace, thread, options, terminal))
 
@@ -163,6 +168,12 @@ def resume(
     take_over: Annotated[
         bool, typer.Option("--take-over", help="Take it from a process that is stopped, or out of sight.")
     ] = False,
+    migrate: Annotated[
+        bool, typer.Option("--migrate", help="Go on with settings, policy and tools as they are now.")
+    ] = False,
+    snapshot: Annotated[
+        str | None, typer.Option(help="Id of the data it works on; another than it began with is refused.")
+    ] = None,
     *,
     interaction: Interaction,
 ) -> None:
@@ -175,6 +186,8 @@ def resume(
             workspace,
             Terminal(interaction.json, interaction.no_input, interaction.verbose),
             take_over=take_over,
+            migrate=migrate,
+            snapshot=snapshot,
         )
     )
 

@@ -32,6 +32,7 @@ PlanwrightError
 │   └── StoreFailed         the store cannot be written or read: mend that, then resume the run
 ├── RunError                the thread or run cannot take this call now
 │   ├── PartsElsewhere      what it needs is in another process: resume it there
+│   ├── VersionMismatch     what it began under is not what is here: migrate it, or cancel it
 │   └── PastCheckpoint      nothing goes on from an old checkpoint: begin a fork there
 └── LedgerConflict          one key, two different calls: a bug or a tampered store
 """
@@ -220,6 +221,17 @@ class PartsElsewhere(RunError):
     """The run waits for a process that has its tools or its model; a decision that was taken is on record."""
 
     exit_code = 3
+
+
+class VersionMismatch(RunError):
+    """A run that waits was begun under other settings, policy, capabilities, prompts or data than these.
+
+    `code` is `pack_version_mismatch` or `snapshot_version_mismatch`.
+    """
+
+    def __init__(self, cause: str, next_step: str, code: str) -> None:
+        super().__init__(cause, next_step)
+        self.code = code
 
 
 class PastCheckpoint(RunError, ValueError):

@@ -28,6 +28,7 @@ EventType = Literal[
     "plan_step_skipped",
     "effect_kept",
     "decision_taken",
+    "versions_changed",
     "plan_complete",
     "plan_failed",
     "plan_cancelled",

@@ -37,6 +37,10 @@ class RunContext:
         default=None,
         metadata={"description": "The approval modes a run may use; unset = those of its agent, or all."},
     )
+    snapshot: str | None = field(
+        default=None,
+        metadata={"description": "Id of the data that the run works on; another one is refused later."},
+    )
     gate_ttl_s: Annotated[int, Field(gt=0, le=MOST_TTL_S)] | None = field(
         default=None, metadata={"description": "How long a gate stays open; unset = sessions.gate_ttl_s."}
     )

@@ -1,19 +1,37 @@
-"""What runs are made under: the hash of everything that decides how they go, read when they begin."""
+"""What runs are made under: the hash of everything that decides how they go, read when they begin.
+
+It is compared when they go on. Calls whose capability or policy changed are asked for anew in any case
+(`capabilities/gateway/pins.py`).
+"""
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.metadata import version
 
 from planwright.capabilities.registry import Registry
+from planwright.checkpoints.database import Database
+from planwright.checkpoints.runs import Run
 from planwright.critic.verdict_inputs import evaluators_hash
+from planwright.domain.errors import VersionMismatch
 from planwright.domain.hashing import sha256
+from planwright.domain.run_context import RunContext
 from planwright.prompts import prompts_hash
+from planwright.settings.profile import RunProfile
 from planwright.settings.settings import Settings
+from planwright.settings.workspace import OnChange
+from planwright.state.invocation import Invocation
 
 APART = frozenset(
     ("workspace", "providers", "sources", "storage", "secrets", "server", "logging", "tracing", "audit")
 )
 """Sections of the settings that name places, keys and looks, and do not change what a run does."""
+SNAPSHOT = "snapshot"
+_NEWEST = """SELECT json_extract(data, '$.versions') FROM journal WHERE run_id = ?
+    AND type IN ('run_start', 'versions_changed') ORDER BY seq DESC LIMIT 1"""
 
 
 def workspace_versions(settings: Settings, registry: Registry, policy_hash: str) -> dict[str, str]:
@@ -26,3 +44,79 @@ def workspace_versions(settings: Settings, registry: Registry, policy_hash: str)
         "settings": sha256(settings.model_dump(mode="json", exclude=set(APART))),
         "evaluators": evaluators_hash(),
     }
+
+
+@dataclass(frozen=True)
+class VersionChange:
+    """What a run went by until now, and what it goes by from here on: hashes by the name of the part."""
+
+    before: Mapping[str, str]
+    """Versions on record, of the beginning or of the newest change; empty where none are."""
+    now: Mapping[str, str]
+    """Versions of this process."""
+
+    @property
+    def parts(self) -> list[str]:
+        """Name the parts that differ."""
+        return sorted(name for name, version in self.before.items() if self.now.get(name, version) != version)
+
+
+class RunVersions:
+    """Compare the versions of a run with those of this process."""
+
+    def __init__(self, database: Database, versions: Mapping[str, str], on_change: OnChange) -> None:
+        self._database = database
+        self._versions = versions
+        self._on_change = on_change
+
+    async def change(self, run: Run, profile: RunProfile, snapshot: str | None = None) -> VersionChange:
+        """Compare what a run went by with what is here now; `snapshot` is that of the caller."""
+
+        def job(connection: sqlite3.Connection) -> str | None:
+            row = connection.execute(_NEWEST, (run.run_id,)).fetchone()
+            return None if row is None else row[0]
+
+        text = await self._database.read(job)
+        before: dict[str, str] = json.loads(text) if text else {}
+        now = {**self._versions, "profile": profile.hash}
+        if data := snapshot or before.get(SNAPSHOT):
+            now[SNAPSHOT] = data
+        return VersionChange(before, now)
+
+    async def check(self, run: Run, profile: RunProfile, context: RunContext) -> VersionChange:
+        """Compare them before a run goes on; one that was cancelled only ends.
+
+        Raises VersionMismatch for another snapshot, and for other parts where `sessions.on_change` refuses.
+        """
+        change = await self.change(run, profile, context.snapshot)
+        if run.ended or run.cancelled_by:
+            return VersionChange({}, change.now)
+        if context.snapshot and context.snapshot != change.before.get(SNAPSHOT, context.snapshot):
+            raise mismatch(run, "snapshot_version_mismatch", [SNAPSHOT])
+        if change.parts and self._on_change == "refuse":
+            raise mismatch(run, "pack_version_mismatch", change.parts)
+        return change
+
+
+def note(invocation: Invocation, change: VersionChange, by: str = "") -> None:
+    """Put on record what a run goes by from here on; `by` is who asked for that, "" for the settings."""
+    if change.parts:
+        data = {"parts": change.parts, "versions": dict(change.now), "code": code_of(change.parts), "by": by}
+        invocation.record_event("versions_changed", data, sha256([change.before, change.now])[:16])
+
+
+def code_of(parts: list[str]) -> str:
+    """Name the kind of a change."""
+    return "snapshot_version_mismatch" if parts == [SNAPSHOT] else "pack_version_mismatch"
+
+
+def mismatch(run: Run, code: str, parts: list[str]) -> VersionMismatch:
+    """Say what differs, and how a run goes on or ends."""
+    names = " and ".join(", ".join(parts).rsplit(", ", 1))
+    verb = "is" if len(parts) == 1 else "are"
+    return VersionMismatch(
+        f"{code}: {names} {verb} not what run {run.run_id} began with; nothing was run",
+        f"go on with what is here now: planwright resume {run.thread_id} --migrate; "
+        f"or end it: planwright cancel {run.thread_id}",
+        code,
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.ownership.own_parts import OwnParts
@@ -27,6 +27,8 @@ class AvailableParts:
     """Names of those given in code, which no other process has, and of the model given in code."""
     registry: Registry
     """What this process can call; it knows which MCP servers are not there."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Hashes of all that decides how its runs go, by the name of the part."""
 
     async def begin(self, lease: Lease, parts: OwnParts) -> None:
         """Write down what a new run begins with."""
@@ -45,11 +47,11 @@ class AvailableParts:
             raise elsewhere(run, missing, decided=decided)
 
 
-def available_parts(registry: Registry, own: Iterable[str]) -> AvailableParts:
+def available_parts(registry: Registry, own: Iterable[str], versions: Mapping[str, str]) -> AvailableParts:
     """Gather what a process has."""
     own_names = frozenset(own)
     names = frozenset(capability.name for capability in registry) | own_names
-    return AvailableParts(names, own_names, registry)
+    return AvailableParts(names, own_names, registry, versions)
 
 
 def elsewhere(run: Run, missing: list[str], *, decided: bool) -> PartsElsewhere:

@@ -24,13 +24,13 @@ from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.domain.clock import Time, Timer, timer_of
 from planwright.domain.errors import SetupError
+from planwright.execution.versions import workspace_versions
 from planwright.graph.agent import Agent
 from planwright.graph.available_parts import MODEL, available_parts
 from planwright.graph.call_context import open_call_context
 from planwright.graph.door import Door
 from planwright.graph.pipeline import Parts, build_pipeline
 from planwright.graph.single_call import SingleCalls
-from planwright.graph.startup_checks import check_agents
 from planwright.graph.sync_loop import BackgroundLoop
 from planwright.graph.undo import Undoing
 from planwright.models.calling import Models
@@ -38,7 +38,8 @@ from planwright.models.providers.router import Router
 from planwright.models.roles import check_roles
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.security.redaction.redactor import Redactor
-from planwright.settings.settings import Settings, load
+from planwright.settings.profile import names
+from planwright.settings.settings import FILE_NAME, Settings, load
 from planwright.state.invocation import Clock, utc_now
 
 _LOG = logging.getLogger("planwright.graph")
@@ -86,6 +87,7 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
         registry=registry,
         models=Models(router, stores.budgets, chosen, timer),
         call_context=open_call_context(chosen, stores, registry, policy, redactor, clock),
+        versions=workspace_versions(chosen, registry, policy.hash),
     )
     agent = build_pipeline(parts).compile(checkpointer=options.get("checkpointer"), name="planwright")
     agent.__class__ = Agent  # compile() makes a CompiledStateGraph, whatever subclass is meant
@@ -93,7 +95,7 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
         raise TypeError("a compiled graph of LangGraph cannot be made an Agent")
     own_names = {capability.name for capability in own} - {c.name for c in servers.capabilities}
     own_names |= {MODEL} if model else set()
-    available = available_parts(registry, own_names)
+    available = available_parts(registry, own_names, parts.versions)
     reviewing = review(registry, stores, chosen, parts.call_context)
     agent.door = Door(chosen, stores, reviewing, available, redactor, time)
     agent.loop = BackgroundLoop()
@@ -115,6 +117,30 @@ def _checked(settings: Settings, own: Iterable[Capability], servers: Servers) ->
     policy = load_policy(settings.workspace)
     check_policy(policy, registry)
     return registry, policy
+
+
+def check_agents(settings: Settings, registry: Registry) -> None:
+    """Raise SetupError for an agent that names a capability or a provider which does not exist.
+
+    Any of an MCP server that is not there counts as one that does.
+    """
+    router, path = Router(settings), settings.workspace / FILE_NAME
+    for agent_id, agent in settings.agents.items():
+        for tool in agent.tools or ():
+            if not registry.absent_server(tool) and not any(
+                names(tool, capability.name) for capability in registry
+            ):
+                near = ", ".join(registry.near(tool)) or "see them with: planwright capabilities"
+                raise SetupError(
+                    f"{path}: `agents.{agent_id}.tools`: there is no capability {tool!r}", f"nearest: {near}"
+                )
+        if agent.model is not None:
+            try:
+                router.route(agent.model)
+            except SetupError as error:
+                raise SetupError(
+                    f"{path}: `agents.{agent_id}.model`: {error.cause}", error.next_step
+                ) from error
 
 
 def _stores(settings: Settings, redactor: Redactor, timer: Timer) -> Stores:

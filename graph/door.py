@@ -29,6 +29,7 @@ from planwright.domain.clock import Time
 from planwright.domain.errors import RunError, StoreFailed
 from planwright.domain.lease import Lease
 from planwright.domain.run_context import RunContext, read_context
+from planwright.execution.versions import RunVersions, note
 from planwright.graph.arrivals import Arrival, Arrivals
 from planwright.graph.available_parts import AvailableParts
 from planwright.graph.checks import foreign, nested, not_begun, profile_of
@@ -82,6 +83,7 @@ class Door:
         self.arrivals = Arrivals(settings, stores, redactor, time.clock)
         self.answering = Answering(stores, review, time.clock)
         self.control = Control(stores, time.clock)
+        self.versions = RunVersions(stores.database, parts.versions, settings.sessions.on_change)
         self._parts = parts
         self.clock = time.clock
         self._time = time
@@ -95,6 +97,7 @@ class Door:
         """
         run, fresh = await self.arrivals.run_for(arrival)
         profile = profile_of(run, fresh, self.settings)
+        change = None if fresh else await self.versions.check(run, profile, read_context(arrival.context))
         lease = await self.stores.leases.take(run, self.settings.sessions.lease_s)
         self.stores.saver.begin(lease)
         watching: asyncio.Task[None] | None = None
@@ -103,6 +106,8 @@ class Door:
             if fresh:
                 await self._parts.begin(lease, self.stores.own_parts)
             admitted = await self._admit(arrival, run, lease, profile, fresh=fresh)
+            if change is not None:
+                note(admitted.invocation, change)
             watching = asyncio.create_task(self._watch(admitted.invocation))
             try:
                 with admitted.invocation.spans.run():
@@ -176,6 +181,23 @@ class Door:
             listeners=(log_event, spans.hear) if spans.on else (log_event,),
             spans=spans,
         )
+
+    async def migrate(self, thread_id: str, snapshot: str | None, by: str) -> list[str]:
+        """Put on record that a run goes on with what is here now; return what differs from before.
+
+        Raises RunError for a thread without a run, for a run that has ended, and for one that is worked on.
+        """
+        run = await self.stores.runs.latest(thread_id)
+        if run is None or run.ended:
+            raise RunError(f"there is no open run on thread {thread_id}", "list them: planwright ls")
+        profile = profile_of(run, False, self.settings)
+        change = await self.versions.change(run, profile, snapshot)
+        lease = await self.stores.leases.take(run, self.settings.sessions.lease_s)
+        try:
+            note(await self._invocation(run, lease, profile), change, by)
+        finally:
+            await self.stores.leases.release(lease)
+        return change.parts
 
     async def _watch(self, invocation: Invocation) -> None:
         """Notice that somebody, in any process, cancelled the run."""

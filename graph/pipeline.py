@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -21,7 +22,6 @@ from planwright.execution.lane_envelope import Envelopes
 from planwright.execution.memory_by_rule import Remembering
 from planwright.execution.memory_proposals import Proposing
 from planwright.execution.step_runner import StepRunner
-from planwright.execution.versions import workspace_versions
 from planwright.graph import routes
 from planwright.graph.agentic_loop import build_loop
 from planwright.graph.chain import chain_runner
@@ -80,6 +80,8 @@ class Parts:
     """Calls models, within the budgets of a run."""
     call_context: CallContext
     """What a call may see, still without a run."""
+    versions: Mapping[str, str]
+    """Hashes of all that decides how a run goes, by the name of the part."""
 
 
 def build_pipeline(parts: Parts) -> Pipeline:
@@ -112,8 +114,7 @@ def _add_outer_zone(graph: Pipeline, parts: Parts, shortening: Shortening) -> No
         seen = visible_messages(state["messages"], state.get("compacted"))
         return "context_window" if shortening.needed(seen, state["route"]) else "tool_filter"
 
-    versions = workspace_versions(settings, parts.registry, parts.call_context.policy.hash)
-    add_node(graph, "session_event", session_event(parts.stores.forks, parts.stores.ledger, versions))
+    add_node(graph, "session_event", session_event(parts.stores.forks, parts.stores.ledger, parts.versions))
     add_node(graph, "budget", ends_run(budget(parts.stores.budgets, parts.models.router)))
     add_node(graph, "capability_routing", ends_run(capability_routing(parts.models.router)))
     add_node(graph, "context_window", context_window(shortening))

@@ -32,6 +32,9 @@ class ChannelSettings(BaseModel):
     """Address that a post is sent to."""
 
 
+OnChange = Literal["ask", "refuse"]
+
+
 class StorageSettings(BaseModel):
     """Where runs are kept, relative to the workspace, and how long to wait for a lock."""
 
@@ -54,6 +57,9 @@ class SessionSettings(BaseModel):
     """Seconds that a gate stays open where the request does not say."""
     lease_s: float = Field(60, gt=0)
     """Seconds that a process holds a run without renewing its lease."""
+    on_change: OnChange = "ask"
+    """What happens when a run goes on under other settings, policy, capabilities or prompts than it began
+    with: changed calls are asked for anew ("ask"), or the run waits until it is migrated ("refuse")."""
 
 
 class SourceSettings(BaseModel):

@@ -131,9 +131,17 @@ class Invocation:
         There is one event a run and key, so a node that runs again, after a crash or for the
         same plan, does not tell its story twice.
         """
+        event = self.record_event(type_, data, key)
+        if event is None:
+            return False
+        (self.writer or get_stream_writer())(event)
+        return True
+
+    def record_event(self, type_: EventType, data: Mapping[str, Any], key: str) -> Event | None:
+        """Write an event into the journal and tell the listeners; None when it was sent before."""
         name = f"{type_}:{key}"
         if name in self.emitted_keys:
-            return False
+            return None
         self.emitted_keys.add(name)
         event = Event(
             v=1,
@@ -147,8 +155,7 @@ class Invocation:
         self.record(event, name)
         for listen in self.listeners:
             listen(event)
-        (self.writer or get_stream_writer())(event)
-        return True
+        return event
 
     def sent_count(self, type_: EventType) -> int:
         """Count the events of a type that the run has sent so far, in every invocation."""

@@ -34,6 +34,7 @@ FIELDS: Mapping[EventType, tuple[str, ...]] = {
     "plan_step_retry": (*_STEP, "idempotency_key"),
     "plan_step_skipped": _STEP,
     "decision_taken": ("decision_id", "version", "outcome"),
+    "versions_changed": ("code",),
     "effect_kept": (*_STEP, "idempotency_key", "done_by"),
     "plan_complete": _PLAN,
     "plan_failed": _PLAN,

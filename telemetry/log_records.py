@@ -21,6 +21,7 @@ ROOMS: Mapping[str, str] = {  # by the first word of an event's type
     "model": "models",
     "effect": "capabilities",
     "decision": "execution",
+    "versions": "graph",
     "step": "critic",
     "verdict": "critic",
     "tool": "execution",

@@ -26,8 +26,8 @@ def record_of(connection: sqlite3.Connection, run_id: str) -> DecisionRecord:
     """Read the rows of a run, and put its record together; the same rows make the same record."""
     run = connection.execute("SELECT * FROM runs WHERE run_id = ?", (run_id,)).fetchone()
     options = json.loads(run["context"])
-    starts = _events(connection, run_id, "run_start")
-    versions = starts[0].get("versions") if starts else None
+    origins = _events(connection, run_id, "run_start") + _events(connection, run_id, "versions_changed")
+    versions = origins[-1].get("versions") if origins else None
     return DecisionRecord(
         record_id=f"rec_{run_id.removeprefix('run_')}",
         run_id=run_id,

@@ -39,6 +39,8 @@ class ProfileOptions:
     """When to plan; None for what the settings say."""
     provider: Provider = None
     """Provider, or provider and model; None for what the settings say."""
+    snapshot: Annotated[str | None, typer.Option(help="Id of the data that the run works on.")] = None
+    """Id of the data that the run works on; None where it is not pinned."""
 
 
 @dataclass(frozen=True)

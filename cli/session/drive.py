@@ -143,15 +143,27 @@ def edit_plan(
         raise GateError(error.cause, f"your text is kept: planwright edit {gate['gate_id']}") from error
 
 
-def recover(thread: str, workspace: Path, terminal: Terminal, *, take_over: bool = False) -> int:
-    """Go on with an interrupted run, or with one that another process holds."""
+def recover(
+    thread: str,
+    workspace: Path,
+    terminal: Terminal,
+    *,
+    take_over: bool = False,
+    migrate: bool = False,
+    snapshot: str | None = None,
+) -> int:
+    """Go on with an interrupted run, or with one that another process holds or other settings began."""
     settings = load_logged(workspace)
     thread_id = str(find_run(settings, thread)["thread_id"])
     if take_over:
         with contextlib.closing(open_stores(settings.store_folder)) as stores:
             holder = asyncio.run(Control(stores, utc_now).take_over(thread_id))
         sys.stderr.write(f"taken over from {holder}\n" if holder else "nobody held it\n")
-    return follow(settings, None, thread_id, RunContext(channel="cli"), terminal)
+    if migrate:
+        with build_graph(settings) as agent:
+            parts = agent.migrate(thread_id, snapshot, who())
+        sys.stderr.write(f"goes on with other {', '.join(parts)}\n" if parts else "nothing has changed\n")
+    return follow(settings, None, thread_id, RunContext(channel="cli", snapshot=snapshot), terminal)
 
 
 def follow(

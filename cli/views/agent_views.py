@@ -13,7 +13,7 @@ from planwright.cli.views import rendering as views
 from planwright.cli.views.rows import Report
 from planwright.domain.plan import CLOSING, WHOLE
 from planwright.domain.run_context import RunContext
-from planwright.graph.startup_checks import check_agents
+from planwright.graph.building import check_agents
 from planwright.models.providers.router import Router
 from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.profile import WORKSPACE, find_agent, in_force

@@ -184,7 +184,7 @@ def _policy(settings: Settings, servers: Servers) -> str:
 
 
 def _agents(settings: Settings, servers: Servers) -> str:
-    from planwright.graph.startup_checks import check_agents  # it knows models, which take long to load
+    from planwright.graph.building import check_agents  # it knows models, which take long to load
 
     check_agents(settings, _registry(settings, servers))
     return ", ".join(settings.agents)

@@ -34,7 +34,8 @@ def session_event(forks: Forks, ledger: Ledger, versions: Mapping[str, str]) -> 
         caller = {"tenant": context.tenant, "channel": context.channel}
         caller |= {"agent": context.agent} if context.agent else {}
         start: dict[str, JsonValue] = {**caller, **(origin(fork, retained) if fork else {})}
-        start["versions"] = {**versions, "profile": invocation.profile.hash}
+        snapshot = {"snapshot": context.snapshot} if context.snapshot else {}
+        start["versions"] = {**versions, "profile": invocation.profile.hash, **snapshot}
         invocation.emit("run_start", start, "run")
         invocation.emit("user_message", {"content": request}, "run")
         inherited = taken_over(fork, retained) if fork else {}

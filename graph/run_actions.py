@@ -1,0 +1,176 @@
+"""What can be done with the runs of an agent beside invoking it: cancel, fork, undo, call, decide …"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from pydantic import JsonValue
+from typing_extensions import Unpack
+
+from planwright.approvals.bulk import BulkApproval, BulkApprovals, BulkOptions
+from planwright.capabilities.mcp.servers import Servers
+from planwright.domain.run_context import read_context
+from planwright.graph.checks import thread_of
+from planwright.graph.door import Door
+from planwright.graph.fork import Forking, ForkOptions, NewRunOptions, Point
+from planwright.graph.single_call import SingleCalls
+from planwright.graph.sync_loop import BackgroundLoop
+from planwright.graph.undo import Undoing
+from planwright.graph.wiring import Compiled
+from planwright.models.providers.router import Router
+
+
+class RunActions(Compiled):
+    """A compiled graph with its door and its stores, and what is done with its runs from outside."""
+
+    def __init__(
+        self,
+        *,
+        door: Door,
+        loop: BackgroundLoop,
+        router: Router,
+        servers: Servers,
+        undoing: Undoing,
+        single_calls: SingleCalls,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.door = door
+        self.servers = servers
+        self.undoing = undoing
+        self.single_calls = single_calls
+        self.loop = loop
+        self.router = router
+
+    async def atake_over(self, thread_id: str) -> str:
+        """Take a thread's run from the process that holds it, and name that; go on with `invoke(None, …)`.
+
+        What that was sending it may still send: it is in doubt until that process has ended. Raises RunError.
+        """
+        return await self.door.control.take_over(thread_id)
+
+    def take_over(self, thread_id: str) -> str:
+        """Take a run over from code without an event loop."""
+        return self.loop.call(lambda: self.atake_over(thread_id))
+
+    async def amigrate(self, thread_id: str, snapshot: str | None = None, by: str = "python") -> list[str]:
+        """Let a waiting run go on with settings, policy, capabilities and prompts as they are now.
+
+        Returns what differs from what it began with. `snapshot` is the id of the data that it works on from
+        now on; None leaves it. Raises RunError for no run, and for one that has ended or is worked on.
+        """
+        return await self.door.migrate(thread_id, snapshot, by)
+
+    def migrate(self, thread_id: str, snapshot: str | None = None, by: str = "python") -> list[str]:
+        """Let a run go on with what is here now, from code without an event loop."""
+        return self.loop.call(lambda: self.amigrate(thread_id, snapshot, by))
+
+    async def acancel(self, thread_id: str, by: str = "python") -> bool:
+        """Cancel a thread's run: running calls finish, the rest is skipped, the thread stays usable.
+
+        Returns whether it has ended; else who works on it ends it in a moment. Raises RunError for no run.
+        """
+        await self.door.control.cancel(thread_id, by)
+        if await self.door.control.wait_until_unleased(thread_id):
+            await self.ainvoke(None, {"configurable": {"thread_id": thread_id}})
+        return await self.door.control.has_ended(thread_id)
+
+    def cancel(self, thread_id: str, by: str = "python") -> bool:
+        """Cancel a thread's run from code without an event loop."""
+        return self.loop.call(lambda: self.acancel(thread_id, by))
+
+    async def afork(
+        self,
+        source: RunnableConfig | str,
+        checkpoint_id: str | None = None,
+        *,
+        rerun: Iterable[str] = (),
+        thread_id: str | None = None,
+        context: object = None,
+    ) -> RunnableConfig:
+        """Begin a new thread with the plan of an older run, and return its config for `invoke(None, …)`.
+
+        `source` is a run id, a thread id, or a config as in `get_state_history`. Steps that were done,
+        at the checkpoint or by now, keep their results; those in `rerun`, and what needs them, run again.
+        Of `context`, `channel` and `gate_ttl_s` count. Raises RunError for what cannot be forked.
+        """
+        name = source if isinstance(source, str) else thread_of(source)
+        if not isinstance(source, str):
+            checkpoint_id = checkpoint_id or source["configurable"].get("checkpoint_id")
+        again = [rerun] if isinstance(rerun, str) else list(rerun)
+        begin = self._forking.begin(name, checkpoint_id, again, thread_id, read_context(context))
+        return {"configurable": {"thread_id": await begin}}
+
+    def fork(
+        self, source: RunnableConfig | str, checkpoint_id: str | None = None, **options: Unpack[ForkOptions]
+    ) -> RunnableConfig:
+        """Begin a fork from code without an event loop."""
+        return self.loop.call(lambda: self.afork(source, checkpoint_id, **options))
+
+    async def aundo(
+        self, source: str, *, without: Collection[str] = (), **options: Unpack[NewRunOptions]
+    ) -> RunnableConfig:
+        """Begin a run that undoes what a run has done, and return its config for `invoke(None, …)`.
+
+        `source` is a run or a thread, by id; a person approves it. What the steps `without` did stays, with
+        what that builds on. Of `context`, `channel` and `gate_ttl_s` count. Raises RunError.
+        """
+        context, thread_id = read_context(options.get("context")), options.get("thread_id")
+        return {"configurable": {"thread_id": await self.undoing.begin(source, context, thread_id, without)}}
+
+    def undo(
+        self, source: str, *, without: Collection[str] = (), **options: Unpack[NewRunOptions]
+    ) -> RunnableConfig:
+        """Begin an undoing from code without an event loop."""
+        return self.loop.call(lambda: self.aundo(source, without=without, **options))
+
+    async def acall(
+        self,
+        capability: str,
+        args: Mapping[str, JsonValue] | None = None,
+        *,
+        thread_id: str | None = None,
+        context: object = None,
+    ) -> RunnableConfig:
+        """Begin a run of one call, and return its config for `invoke(None, …)`; no model has a say in it.
+
+        It passes policy, gate and ledger like any other. Raises SetupError for what is not there, or does
+        not take these arguments; RunError for a thread that is not new.
+        """
+        thread = await self.single_calls.begin(capability, args or {}, read_context(context), thread_id)
+        return {"configurable": {"thread_id": thread}}
+
+    def call(
+        self,
+        capability: str,
+        args: Mapping[str, JsonValue] | None = None,
+        **options: Unpack[NewRunOptions],
+    ) -> RunnableConfig:
+        """Begin a run of one call from code without an event loop."""
+        return self.loop.call(lambda: self.acall(capability, args, **options))
+
+    async def aapprove_all(self, capability: str, **options: Unpack[BulkOptions]) -> BulkApproval:
+        """Approve the gates that ask about a capability (a name or a glob) and nothing else, one by one."""
+        return await BulkApprovals(self, self.door.stores, self.door.clock).approve_all(capability, options)
+
+    def approve_all(self, capability: str, **options: Unpack[BulkOptions]) -> BulkApproval:
+        """Approve many gates from code without an event loop."""
+        return self.loop.call(lambda: self.aapprove_all(capability, **options))
+
+    async def adecide_effects(self, run: str, effects: Iterable[object], by: str = "python") -> None:
+        """Say of each effect that an ended run left in doubt whether it happened, as a `respond` does."""
+        await self.door.answering.decide_ended(run, list(effects), by)
+
+    def decide_effects(self, run: str, effects: Iterable[object], by: str = "python") -> None:
+        """Decide over effects in doubt from code without an event loop."""
+        self.loop.call(lambda: self.adecide_effects(run, effects, by))
+
+    def checkpoints(self, thread_id: str) -> list[Point]:
+        """List the checkpoints of a thread, or of one run, that a fork can begin at, the newest first."""
+        return self.loop.call(lambda: self._forking.points(thread_id))
+
+    @property
+    def _forking(self) -> Forking:
+        return Forking(self, self.door.stores, self.door.clock)
