@@ -27,7 +27,7 @@ from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
 from planwright.checkpoints.database import Boundary
 from planwright.checkpoints.stores import open_stores
-from planwright.domain.errors import CapabilityUnavailable
+from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable
 from planwright.domain.plan import Compensation
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
@@ -184,7 +184,12 @@ def sending(receiver: Receiver) -> list[Capability]:
         """Send, and hold up the event loop it runs on until there is an answer."""
         return Receipt(name=receiver.send("blind", name, call.idempotency_key))
 
-    return [book, unbook, transfer, stamp, pay, block]
+    @capability("bench.fail", trusted_result=True, mode="local_write", risk="Medium", effect="idempotent")
+    def fail(name: str, call: CallContext) -> Receipt:
+        """Refuse what is asked for, always."""
+        raise CapabilityRejected(f"there is no account for {name}")
+
+    return [book, unbook, transfer, stamp, pay, block, fail]
 
 
 def config(thread: str = THREAD, process: str = "") -> RunnableConfig:
