@@ -18,6 +18,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Guide
 from planwright.capabilities.declaration import capability
 from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable
+from planwright.domain.plan import Compensation
 
 _TABLE = """CREATE TABLE IF NOT EXISTS tickets (
     id INTEGER PRIMARY KEY, title TEXT NOT NULL, body TEXT NOT NULL DEFAULT '', amount TEXT,
@@ -65,6 +66,7 @@ class Tickets(BaseModel):
     ),
     trusted_result=True,
     adds=_DATABASE,
+    compensation=Compensation(capability="tickets.close", params={"id": "{{output.id}}"}),
 )
 def create(
     title: Annotated[str, Field(description="what the ticket is about, in one line", min_length=1)],
@@ -83,6 +85,28 @@ def create(
             "SELECT * FROM tickets WHERE effect_key = ?", (call.idempotency_key,)
         ).fetchone()
         database.execute("COMMIT")
+    return Ticket.model_validate(dict(row))
+
+
+@capability(
+    "tickets.close",
+    mode="local_write",
+    risk="Medium",
+    effect="idempotent",
+    tags=("ticket", "close"),
+    guide=Guide("Closes a ticket by its `id`; one that is closed stays so.", (), 900),
+    trusted_result=True,
+    writes=_DATABASE,
+)
+def close(
+    id: Annotated[int, Field(description="number of the ticket, as tickets.list says it")], call: CallContext
+) -> Ticket:
+    """Close a ticket."""
+    with _open(call) as database:
+        database.execute("UPDATE tickets SET status = 'closed' WHERE id = ?", (id,))
+        row = database.execute("SELECT * FROM tickets WHERE id = ?", (id,)).fetchone()
+    if row is None:
+        raise CapabilityRejected(f"there is no ticket {id}", "list them with: tickets.list")
     return Ticket.model_validate(dict(row))
 
 

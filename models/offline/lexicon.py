@@ -12,7 +12,7 @@ def _by_word(rows: Mapping[str, str]) -> dict[str, str]:
 
 KNOWN = frozenset(
     "datetime.now memory.search memory.write files.list files.read files.read_all files.write files.restore files.search mail.search"
-    " tickets.create tickets.list channel.post http.request text.extract text.summarize memory.forget mail.draft mail.send"
+    " tickets.close tickets.create tickets.list channel.post http.request text.extract text.summarize memory.forget mail.draft mail.send"
     " calendar.list documents.create sql.query sql.execute results.read agent.delegate tool.create_chain".split()
 )
 

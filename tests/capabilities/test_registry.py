@@ -19,7 +19,7 @@ BUILT_IN = (
     " files.read_all"
     " files.restore files.search files.write http.request mail.draft mail.search mail.send memory.forget"
     " memory.search memory.write respond results.read sql.execute sql.query text.extract text.summarize"
-    " tickets.create tickets.list tool.create_chain"
+    " tickets.close tickets.create tickets.list tool.create_chain"
 ).split()
 
 
@@ -89,7 +89,7 @@ def test_the_built_in_capabilities_are_there(built_in: Registry) -> None:
         ("calendar.list sql.query", "read_only", "None", "pure"),
         ("mail.draft", "local_write", "Low", "idempotent"),
         ("memory.write files.write documents.create tickets.create", "local_write", "Medium", "idempotent"),
-        ("files.restore", "local_write", "Medium", "idempotent"),
+        ("files.restore tickets.close", "local_write", "Medium", "idempotent"),
         ("memory.forget", "local_write", "High", "idempotent"),
         ("channel.post", "network", "Medium", "idempotent"),
         ("http.request", "network", "High", "blind"),

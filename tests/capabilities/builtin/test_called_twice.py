@@ -28,6 +28,7 @@ CALLS: Mapping[str, dict[str, Any]] = {
     "memory.write": {"text": "Kim likes tea"},
     "memory.forget": {"query": "coffee"},
     "tickets.create": {"title": "Broken"},
+    "tickets.close": {"id": 1},
     "channel.post": {"text": "hello"},
 }
 ELSEWHERE = {
@@ -77,6 +78,8 @@ async def prepared(name: str, folder: Path, world: Callable[[str], CallContext])
     if name == "files.restore":
         written = await call(registry["files.write"], CALLS["files.write"], world("two"))
         return {"version": written.version}
+    if name == "tickets.close":
+        await call(registry["tickets.create"], {"title": "Broken"}, world("one"))
     if name == "memory.forget":
         await call(registry["memory.write"], {"text": "Kim likes coffee"}, world("one"))
     return {}

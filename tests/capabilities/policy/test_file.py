@@ -199,7 +199,12 @@ decide = "ask"
         "policy.toml:21": "policy.toml:18 decides before it",
         "policy.toml:24": "policy.toml:18 decides before it",
     }
-    assert reached(policy.rules[3], registry) == ("files.read", "tickets.create", "tickets.list")
+    assert reached(policy.rules[3], registry) == (
+        "files.read",
+        "tickets.close",
+        "tickets.create",
+        "tickets.list",
+    )
 
 
 def test_rules_about_some_tenants_hide_no_others(registry: Registry) -> None:

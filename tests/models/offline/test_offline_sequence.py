@@ -16,7 +16,7 @@ WRITE, OTHER = 'write "x" to a.txt', 'write "y" to b.txt'
 
 @pytest.fixture(scope="module")
 def capabilities(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    hidden = ("results.read", "files.restore")
+    hidden = ("results.read", "files.restore", "tickets.close")
     registry = load_registry(tmp_path_factory.mktemp("workspace"), prohibit=hidden)
     return [describe_capability(found) for found in registry]
 
