@@ -16,6 +16,7 @@ from planwright.cli.commands import (
     calls,
     db,
     delegations,
+    evaluations,
     forks,
     mcp,
     memory,
@@ -58,6 +59,7 @@ app = typer.Typer(
 GROUPS = {
     "agents": agents,
     "audit": audit,
+    "eval": evaluations,
     "policy": policy,
     "delegations": delegations,
     "mcp": mcp,
@@ -199,8 +201,6 @@ for command in (forks.fork, forks.checkpoints, forks.undo):
 for command in (workspaces.init, workspaces.config):
     app.command()(command)
 
-
-app.command("eval")(audit.evaluation)
 
 for query in (runs.ls, runs.show, runs.events, usage.usage, audit.replay, audit.diff):
     app.command()(query)

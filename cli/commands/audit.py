@@ -1,16 +1,14 @@
-"""`planwright audit`, `replay`, `diff` and `eval`: check runs that have ended. Each loads what it needs."""
+"""`planwright audit`, `replay` and `diff`: check runs that have ended. Each loads what it needs."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from planwright.cli.commands.help_page import group
 from planwright.cli.commands.options import HERE, Folder, Json, Thread
-
-By = Literal["all", "agent", "model", "week", "risk"]
 
 app = group("Check that what is on record is what was recorded.")
 
@@ -60,15 +58,3 @@ def diff(before: Thread, after: Thread, workspace: Folder = HERE, json: Json = F
     from planwright.cli.views.audit.replay_views import show_diff
 
     raise typer.Exit(show_diff(before, after, workspace, json))
-
-
-def evaluation(
-    by: Annotated[By, typer.Option(help="What to group runs by.")] = "all",
-    since: Annotated[str, typer.Option(metavar="DAY", help="Runs begun since then, as 2026-11-01.")] = "",
-    workspace: Folder = HERE,
-    json: Json = False,
-) -> None:
-    """Show how past runs did: plans that pass, steps that succeed or recover, escalations, time and cost."""
-    from planwright.cli.views.audit.evaluation_views import show_evaluation
-
-    raise typer.Exit(show_evaluation(by, since, workspace, json))

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import io
 import json
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
+from rich.console import Console
 from rich.table import Table
 
 from planwright.cli.views import rendering as views
 from planwright.cli.views.audit.chain_views import open_records_file
+from planwright.domain.errors import SetupError
 from planwright.replay.evaluation import By, RunCounts, counts_by
 from planwright.settings.settings import load
 
-BAR = 10  # characters of a full bar
+BAR, WIDE = 10, 180  # characters of a full bar, and of a drawing
 SHARES = ("plan_pass", "step_completion", "retry", "recovery", "escalation", "lane_success", "replan")
 
 
-def show_evaluation(by: By, since: str, workspace: Path, as_json: bool) -> int:
-    """Print what past runs say, by group."""
+def show_evaluation(by: By, since: str, plot: Path | None, workspace: Path, as_json: bool) -> int:
+    """Print what past runs say, by group, and draw it into a file where one is named."""
     with closing(open_records_file(load(workspace))) as connection:
         groups = counts_by(connection, by, since)
+    if plot is not None:
+        _draw(by, groups, plot)
     if as_json:
         rows = [{by: name, **asdict(counts), **counts.rates()} for name, counts in groups.items()]
         print(json.dumps({"by": by, "since": since, "rows": rows}, indent=2))
@@ -35,13 +40,34 @@ def _table(by: By, groups: dict[str, RunCounts]) -> Table:
     table = Table(by, "runs", "steps that succeeded", *names, "s to safe end", "tokens a run", "cost a run")
     for name, counts in groups.items():
         rates = counts.rates()
-        done = rates["step_completion"] or 0
-        bar = "█" * round(done * BAR) + "░" * (BAR - round(done * BAR))
-        shares = [_percent(rates[share]) for share in SHARES]
+        succeeded, shares = _bar(rates["step_completion"] or 0), [_percent(rates[share]) for share in SHARES]
         seconds, tokens, cost = rates["safe_seconds"], rates["tokens_a_run"], rates["cost_a_run"]
         means = ["" if seconds is None else f"{seconds:.1f}", f"{tokens or 0:,.0f}"]
-        table.add_row(name, str(counts.runs), bar, *shares, *means, views.dollars(round(cost or 0)))
+        dollars = views.dollars(round(cost or 0))
+        table.add_row(name, str(counts.runs), succeeded, *shares, *means, dollars)
     return table
+
+
+def _draw(by: By, groups: dict[str, RunCounts], path: Path) -> None:
+    """Draw the shares as bars, one row a group. Raises SetupError where the file cannot be written."""
+    table = Table(by, "runs", *(name.replace("_", " ") for name in SHARES))
+    for name, counts in groups.items():
+        rates = counts.rates()
+        bars = [_bar(share) for share in map(rates.get, SHARES)]
+        table.add_row(name, str(counts.runs), *bars)
+    console = Console(record=True, file=io.StringIO(), width=WIDE)
+    console.print(table)
+    try:
+        path.write_text(console.export_svg(title="planwright eval"), "utf-8")
+    except OSError as error:
+        raise SetupError(f"{path} cannot be written: {error.strerror}", "name another file") from error
+
+
+def _bar(share: float | None) -> str:
+    if share is None:
+        return ""
+    full = round(share * BAR)
+    return f"{'█' * full}{'░' * (BAR - full)} {share:.0%}"
 
 
 def _percent(share: float | None) -> str:
