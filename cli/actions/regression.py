@@ -61,7 +61,7 @@ def run_cases(names: list[str], strict: bool, workspace: Path, as_json: bool) ->
 
 
 def plan_anew(agent: Agent, case: Case) -> CaseResult:
-    """Plan a request in a dry run, which is on record as one, and compare_plan what came of it."""
+    """Plan a request in a dry run, which is on record as one, and compare what came of it."""
     context = RunContext(agent=case.agent, planning_mode="always", dry_run=True, channel="eval")
     config: Any = {"configurable": {"thread_id": str(uuid.uuid4())}}
     try:

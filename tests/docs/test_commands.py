@@ -87,7 +87,10 @@ def _refusal(words: list[str]) -> str:
     """Read a command line as the program does, and run nothing. Returns what is wrong, or an empty text."""
     command: Any = typer.main.get_command(app)
     while commands := getattr(command, "commands", None):
-        name, *words = words or [""]
+        name, *rest = words or [""]
+        if name not in commands and command.invoke_without_command and name[:1] in ("", "-"):
+            break
+        words = rest
         if name not in commands:
             return f"there is no command {name!r}"
         command = commands[name]
