@@ -202,7 +202,7 @@ for command in (workspaces.init, workspaces.config):
     app.command()(command)
 
 
-for query in (runs.ls, runs.show, runs.events, usage.usage, audit.replay, audit.diff):
+for query in (runs.ls, runs.show, runs.events, usage.usage, audit.replay, audit.diff, audit.tune):
     app.command()(query)
 
 

@@ -68,6 +68,19 @@ def replay_run(connection: sqlite3.Connection, blobs: Blobs, run_id: str) -> Rep
     return Replay(run_id, rounds.count, sha256(record), tuple(differences), tuple(rounds.notes))
 
 
+def with_outputs(inputs: VerdictInputs, blobs: Blobs) -> VerdictInputs:
+    """Put the outputs of steps back in their places. Raises RunError where one is gone."""
+    return inputs.model_copy(update={"facts": tuple(_with_output(facts, blobs) for facts in inputs.facts)})
+
+
+def _with_output(facts: StepFacts, blobs: Blobs) -> StepFacts:
+    result = facts.result
+    if result.status != "completed":
+        return facts
+    output: JsonValue = result.output if result.blob is None else json.loads(blobs.get(result.blob))
+    return facts.model_copy(update={"output": output})
+
+
 class _Rounds:
     """The verdicts of one run, oldest first."""
 
@@ -98,7 +111,7 @@ class _Rounds:
         if row["facts"] is None:
             return self._accepted(row, verdict, before)
         inputs = VerdictInputs.model_validate_json(row["facts"])
-        inputs = inputs.model_copy(update={"facts": tuple(map(self._with_output, inputs.facts))})
+        inputs = with_outputs(inputs, self._blobs)
         if REDACTED not in row["facts"] and inputs.inputs_hash != row["inputs_hash"]:
             return self._other_facts(row, inputs) or "the facts are not those that it was made from"
         if difference := self._other_facts(row, inputs):
@@ -124,14 +137,6 @@ class _Rounds:
         own = {"verdict", "reason", "decided_by"}
         was = before.model_dump(mode="json", exclude=own) if before else {}
         return first_difference(was, verdict.model_dump(mode="json", exclude=own))
-
-    def _with_output(self, facts: StepFacts) -> StepFacts:
-        """Put the output of a step back in its place."""
-        result = facts.result
-        if result.status != "completed":
-            return facts
-        output: JsonValue = result.output if result.blob is None else json.loads(self._blobs.get(result.blob))
-        return facts.model_copy(update={"output": output})
 
     def _other_facts(self, row: sqlite3.Row, inputs: VerdictInputs) -> str:
         """Say where the facts differ first from the rows that they were gathered from."""

@@ -1,4 +1,4 @@
-"""`planwright audit`, `replay` and `diff`: check runs that have ended. Each loads what it needs."""
+"""`planwright audit`, `replay`, `diff` and `tune`: check runs that have ended. Each loads what it needs."""
 
 from __future__ import annotations
 
@@ -51,6 +51,13 @@ def replay(
     if policy is not None:
         raise typer.Exit(show_policy_replay(thread, policy, workspace, json))
     raise typer.Exit(show_replay(thread, workspace, json))
+
+
+def tune(workspace: Folder = HERE, json: Json = False) -> None:
+    """Say what other settings would have changed in past runs, and propose a diff; apply nothing."""
+    from planwright.cli.views.audit.tuning_views import show_tuning
+
+    raise typer.Exit(show_tuning(workspace, json))
 
 
 def diff(before: Thread, after: Thread, workspace: Folder = HERE, json: Json = False) -> None:

@@ -50,6 +50,7 @@ STARTS: dict[str, tuple[list[str], int, str]] = {
     "db_tables": (["db", "tables"], 0, "planwright.db"),
     "chain_views": (["audit", "verify"], 0, "no findings"),
     "evaluation_views": (["eval"], 0, "runs"),
+    "tuning_views": (["tune"], 0, "runs"),
     "regression": (["eval", "run"], 2, "there are no cases yet"),
     "replay_views": (["replay", "W"], 0, "the run has not ended"),
     "agent_views": (["agents", "show", "reader"], 0, "reader"),
