@@ -38,15 +38,17 @@ class First:
 
         def work() -> None:
             ours.close()
-            seen = [0]
+            seen, decisions = [0], list[int]()
 
             def trap(name: str) -> None:
+                if name.endswith(" decision"):
+                    decisions.append(written(os.getpid()))
                 seen[0] += only in name
                 if only in name and seen[0] == at:
                     os.kill(os.getpid(), signal.SIGSTOP)
 
             outcome = Person(stage, stage.open(trap), "first", patience=1).lead()
-            said = {**asdict(outcome), "written": written(os.getpid())}
+            said = {**asdict(outcome), "written": written(os.getpid()), "decisions": decisions}
             theirs.sendall(json.dumps(said).encode() + b"\n")
             theirs.recv(1)
 
@@ -75,6 +77,13 @@ class First:
                 line = stream.readline()
             self.report = json.loads(line) if line else {"problem": "it died", "refusals": [], "written": 0}
         return self.report is not None
+
+    def decided_since(self, before: int) -> int:
+        """Count the bytes of decisions that it wrote after so many others: a person's word counts."""
+        marks = (self.report or {}).get("decisions", [])
+        return sum(
+            end - start for start, end in zip(marks[::2], marks[1::2], strict=False) if start >= before
+        )
 
     def kill(self) -> None:
         """End it, and wait until nothing of what it sent is still on its way."""

@@ -155,7 +155,8 @@ def _second(draw: Draw, stage: Stage, first: First, wake: Wake) -> Outcome:
     if wake.taken and not wake.mid_commit:
         wake.stale_rows = len(rows ^ contents(stage)) if rows else 0
         back = any(BUSY in refusal for refusal in second.outcome.refusals)  # it began anew, as anybody may
-        stale = first.report["written"] - before if draw.order != "before" and not back else 0
+        stale = first.report["written"] - before - first.decided_since(before)
+        stale = stale if draw.order != "before" and not back else 0
         wake.stale_bytes = 0 if stale in _blobs(stage) else stale
         wake.late_checkpoints = checkpointed_late(stage)
         if not wake.woken.startswith(CLEAR) and BUSY not in wake.woken:

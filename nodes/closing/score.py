@@ -37,6 +37,7 @@ def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentSta
         attempts, checked = state.get("attempts", Attempts()), state["checked"]
         settled = {r.uid: r for r in await stores.ledger.settled_steps(invocation.run_id)}
         if never := [entry.step.id for entry in checked if entry.uid not in settled]:
+            await stores.leases.check(invocation.lease)  # who has lost the run could not write them
             raise RunError(
                 f"steps {', '.join(never)} have no result on record: the state was changed from outside",
                 f"end the run: planwright cancel {invocation.thread_id}",
