@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from langgraph.types import Command, StateSnapshot
 
@@ -15,6 +16,23 @@ from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import GateError
 from planwright.state.agent_state import ModelRoute
 from planwright.state.invocation import Clock
+
+
+@dataclass(frozen=True)
+class Offered:
+    """The gates that were open when a graph of the user's own was resumed."""
+
+    gate_ids: frozenset[str]
+    """Ids of the gates of the run."""
+    by_id: bool
+    """Whether answers came by the ids of interrupts."""
+
+    def means(self, gate: Gate, answer: object) -> bool:
+        """Say whether an answer can only be meant for a gate: it names it, or that was the one to answer."""
+        named = gate_meant(answer)
+        if named is not None or gate.gate_id not in self.gate_ids:
+            return named == gate.gate_id
+        return self.by_id or len(self.gate_ids) == 1
 
 
 class Answering:
@@ -40,13 +58,15 @@ class Answering:
         resumed = {id_: decided[gate] for id_, gate in interrupts.items() if gate in decided}
         return Command(resume=resumed) if resumed else None
 
-    async def inside(self, gate: Gate, answer: object, snapshot: StateSnapshot, channel: str) -> str:
+    async def inside(
+        self, snapshot: StateSnapshot, channel: str, offered: Offered, gate: Gate, answer: object
+    ) -> str:
         """Take an answer that came through the user's own graph; returns why not, if it is refused.
 
-        LangGraph hands a bare answer to whichever gate asks next, so here it has to name its gate.
+        LangGraph hands a bare answer to whichever gate asks next, so a gate takes it only if it was offered.
         """
         try:
-            if gate_meant(answer) != gate.gate_id:
+            if not offered.means(gate, answer):
                 return f"name the gate in the answer: gate_id {gate.gate_id}"
             (item,) = bind(answer, [gate], {}, channel)
             await self._stores.gates.decide(gate.gate_id, await self._reviewed(item, snapshot), self._clock())

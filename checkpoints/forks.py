@@ -25,6 +25,7 @@ from planwright.domain.verified_step import VerifiedStep
 _PLAN = """SELECT plan, checked, gate_id FROM plans
     WHERE run_id = :run AND kind = 'plan' AND (:hash IS NULL OR plan_hash = :hash)
     ORDER BY rowid DESC LIMIT 1"""
+_ON_ITS_THREAD = "SELECT 1 FROM runs WHERE run_id = ? AND thread_id = ?"
 _UNCERTAIN = "SELECT step_uid FROM effects WHERE run_id = ? AND status IN ('intent', 'in_doubt')"
 
 
@@ -101,6 +102,32 @@ class Forks:
             raise RunError(f"there is no thread or run {name}", "list them: planwright ls")
         return run_of(row)
 
+    async def run_after(self, thread_id: str, run_id: str | None) -> str:
+        """Name the run that came after another on a thread, or the first; "" where there is none."""
+        query = (
+            "SELECT run_id FROM runs WHERE thread_id = :thread AND rowid >"
+            " coalesce((SELECT rowid FROM runs WHERE run_id = :run), 0) ORDER BY rowid LIMIT 1"
+        )
+
+        def job(connection: sqlite3.Connection) -> str:
+            row = connection.execute(query, {"thread": thread_id, "run": run_id}).fetchone()
+            return str(row[0]) if row else ""
+
+        return await self._database.read(job)
+
+    async def base_of(self, run: Run) -> str | None:
+        """Name the checkpoint that a run begins at; None for the newest of its thread."""
+        query = (
+            "SELECT checkpoint_id FROM forks WHERE run_id = ? AND EXISTS"
+            " (SELECT 1 FROM runs WHERE run_id = source_run AND thread_id = ?)"
+        )
+
+        def job(connection: sqlite3.Connection) -> str | None:
+            row = connection.execute(query, (run.run_id, run.thread_id)).fetchone()
+            return row[0] if row else None
+
+        return await self._database.read(job)
+
     async def source(self, run_id: str, plan_hash: str | None = None) -> ForkSource:
         """Read what is on record of a run: the plan with this hash, or the newest one."""
 
@@ -123,7 +150,9 @@ class Forks:
         """
 
         def job(connection: sqlite3.Connection) -> None:
-            if connection.execute("SELECT 1 FROM runs WHERE thread_id = ?", (run.thread_id,)).fetchone():
+            query = "SELECT 1 FROM runs WHERE thread_id = ? AND NOT EXISTS (" + _ON_ITS_THREAD + ")"
+            of = (run.thread_id, fork.source_run, run.thread_id)
+            if connection.execute(query, of).fetchone():
                 raise taken(run.thread_id)
             query = "SELECT thread_id FROM runs WHERE run_id = ? AND status = 'running'"
             if busy := connection.execute(query, (fork.source_run,)).fetchone():

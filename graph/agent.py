@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig
@@ -23,7 +24,7 @@ from planwright.graph.checks import (
     in_the_past,
     names_checkpoint,
     nested,
-    resuming,
+    surrounded,
     thread_of,
     without_checkpoint,
 )
@@ -77,17 +78,20 @@ class Agent(RunActions):
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
         """Stream a run, as LangGraph does. Durability is `sync` unless another is asked for."""
-        thread = thread_of(merge_configs(self.config, config))
+        config = surrounded(merge_configs(self.config, config))
+        thread = thread_of(config)
         async with self.door.telling_faults(input, thread):
-            merged = await self._newest(config)
+            free = names_checkpoint(config) and not names_checkpoint(self.config or {})
+            base = await self._rewinding.base(input, config) if free else None
+            merged = await self._newest(without_checkpoint(config) if base else config)
             await self.door.arrivals.check_tenant(thread, context)
             options = {"durability": durability or "sync", **kwargs}
-            if nested(merged) and resuming(merged):
-                input = None
             snapshot = await self.aget_state(merged)
+            if nested(merged) and await self.door.arrivals.comes_again(input, merged, snapshot):
+                input = None
             if not nested(merged):
                 await refuse_two_times(self.stores.database, checkpoint_facts(thread, snapshot))
-            if input is None and await self.door.arrivals.has_ended(thread, snapshot):
+            if input is None and base is None and await self.door.arrivals.has_ended(thread, snapshot):
                 async for chunk in self._graph(None, merged, **options):
                     yield chunk
                 return
@@ -99,8 +103,11 @@ class Agent(RunActions):
                 snapshot = await self.aget_state(merged)
             breakpoints = bool(kwargs.get("interrupt_before") or kwargs.get("interrupt_after"))
             arrival = Arrival(input, merged, context, snapshot)
+            if base is not None:
+                await self._rewinding.begin(arrival, base)
+                arrival = replace(arrival, entry=None)
             async with self.door.enter(arrival, breakpoints=breakpoints) as run:
-                async for chunk in self._graph(run.input, run.config, context=run.context, **options):
+                async for chunk in self._graph(run.input, run.start, context=run.context, **options):
                     yield chunk
                 if await self.door.stopping(run):
                     run.invocation.cancelled_by = run.invocation.cancelled_by or "another process"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from langchain_core.messages import messages_to_dict
@@ -18,6 +19,7 @@ from planwright.graph.checks import (
     check_same_options,
     check_tenant,
     read_messages,
+    resuming,
     thread_of,
     to_be_closed,
     unfinished,
@@ -80,6 +82,24 @@ class Arrivals:
         """
         run = await self._stores.runs.latest(thread_id)
         return run is not None and to_be_closed(run, snapshot)
+
+    async def comes_again(self, entry: object, config: RunnableConfig, snapshot: StateSnapshot) -> bool:
+        """Say whether a graph of the user's own, which is resumed, brings the input of a run once more.
+
+        It does not where its node begins only now. Raises RunError for the input of another run: the node
+        calls the agent twice, and which call an answer belongs to is not to be told.
+        """
+        run = await self._stores.runs.latest(thread_of(config))
+        if not resuming(config) or run is None or (run.ended and not snapshot.created_at):
+            return False
+        if isinstance(entry, Mapping) and self._redactor.text(read_messages(entry)[-1].text) != run.request:
+            raise RunError(
+                f"a node of your graph calls this agent twice, and run {run.run_id} has not ended"
+                if not run.ended
+                else f"a node of your graph calls this agent twice, and is run again after run {run.run_id}",
+                "give each call a node of its own",
+            )
+        return True
 
     async def cancels_previous_run(self, entry: object, thread_id: str, context: object) -> bool:
         """Say whether a new message cancels the run before it (`threads.new_input = cancel`).

@@ -7,12 +7,13 @@ from dataclasses import fields, replace
 from typing import Any
 
 from langchain_core.messages import BaseMessage, convert_to_messages
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import RunnableConfig, ensure_config
 from langgraph.types import StateSnapshot
 
 from planwright.approvals.decide import gate_of
 from planwright.checkpoints.consent.gate import Gate
 from planwright.checkpoints.runs import Run
+from planwright.checkpoints.saver import LEASE_KEY
 from planwright.checkpoints.upkeep.store_times import Checkpointed
 from planwright.domain.errors import PastCheckpoint, RunError, SetupError
 from planwright.domain.results import answer_id
@@ -24,8 +25,23 @@ MAX_REQUEST = 100_000
 LAST_NODE = ("session_close",)
 
 
+def surrounded(config: RunnableConfig) -> RunnableConfig:
+    """Let a config that names no thread inherit that of the node function which makes the call.
+
+    As LangGraph does for a subgraph that a node calls. What a run of ours calls inherits nothing: its thread
+    is that run's own.
+    """
+    inherited = ensure_config().get("configurable", {})
+    if "thread_id" in config.get("configurable", {}) or not inherited or LEASE_KEY in inherited:
+        return config
+    return {**config, "configurable": {**inherited, **config.get("configurable", {})}}
+
+
 def thread_of(config: RunnableConfig) -> str:
-    """Read the thread id. Raises SetupError when the caller gave none, RunError when it names a subgraph."""
+    """Read the thread id; in a graph of the user's own, each of its nodes has a thread of its own.
+
+    Raises SetupError when the caller gave none, RunError when it names a subgraph.
+    """
     thread_id = config.get("configurable", {}).get("thread_id")
     if not thread_id:
         raise SetupError(
@@ -35,7 +51,19 @@ def thread_of(config: RunnableConfig) -> str:
         raise RunError(
             "a run is entered at its top, not in one of its lanes", "leave checkpoint_ns out of the config"
         )
-    return str(thread_id)
+    return f"{thread_id}:{_place(config)}" if nested(config) else str(thread_id)
+
+
+def _place(config: RunnableConfig) -> str:
+    """Name the nodes of the user's graph that lead to an agent, and the task where `Send` made several.
+
+    A namespace of LangGraph's is `outer:<task id>|inner:<task id>`.
+    """
+    namespace = str(config["configurable"].get("checkpoint_ns", ""))
+    place = ".".join(level.partition(":")[0] for level in namespace.split("|"))
+    path = config.get("metadata", {}).get("langgraph_path")
+    sent = isinstance(path, list | tuple) and path[:1] in (("__pregel_push",), ["__pregel_push"])
+    return f"{place}.{config['configurable']['__pregel_task_id'][:8]}" if sent else place
 
 
 def read_messages(entry: object) -> list[BaseMessage]:
@@ -47,6 +75,11 @@ def read_messages(entry: object) -> list[BaseMessage]:
         raise SetupError(
             "the input holds no messages", 'pass {"messages": [{"role": "user", "content": "…"}]}'
         ) from error
+    if messages and messages[-1].type in ("ai", "tool"):
+        raise SetupError(
+            f"the newest message is of type {messages[-1].type}: no run goes on from words of a model",
+            'end the input with what you want: {"role": "user", "content": "Go on"}',
+        )
     if not messages or messages[-1].type != "human" or not messages[-1].text.strip():
         raise SetupError("the request is empty", 'say what to do: planwright run "What tickets are open?"')
     if not all(_storable(message.text) for message in messages):
@@ -201,3 +234,8 @@ def nested(config: RunnableConfig) -> bool:
 def resuming(config: RunnableConfig) -> bool:
     """Say whether that graph is being resumed, so that its input is the old one again."""
     return bool(config.get("configurable", {}).get("__pregel_resuming"))
+
+
+def answered_by_id(config: RunnableConfig) -> bool:
+    """Say whether that graph is resumed with answers by the ids of interrupts, and none for just anyone."""
+    return bool(config.get("configurable", {}).get("__pregel_resume_map"))

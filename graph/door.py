@@ -19,7 +19,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphInterrupt
 from langgraph.types import Command
 
-from planwright.approvals.decide import Answering
+from planwright.approvals.decide import Answering, Offered
 from planwright.approvals.review import Review
 from planwright.checkpoints.audit.anchor import publish_head
 from planwright.checkpoints.runs import Run
@@ -32,7 +32,7 @@ from planwright.domain.run_context import RunContext, read_context
 from planwright.execution.versions import RunVersions, note
 from planwright.graph.arrivals import Arrival, Arrivals
 from planwright.graph.available_parts import AvailableParts
-from planwright.graph.checks import foreign, nested, not_begun, profile_of
+from planwright.graph.checks import answered_by_id, foreign, nested, not_begun, profile_of
 from planwright.graph.control import Control
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.profile import RunProfile
@@ -62,6 +62,15 @@ class AdmittedRun:
     """The run as its row says."""
     invocation: Invocation
     """What the nodes of this call share."""
+    base: str | None = None
+    """Id of the older checkpoint that the run begins at; None for the newest of its thread."""
+
+    @property
+    def start(self) -> RunnableConfig:
+        """The config that LangGraph is entered with first."""
+        if self.base is None:
+            return self.config
+        return {**self.config, "configurable": {**self.config["configurable"], "checkpoint_id": self.base}}
 
 
 class Door:
@@ -134,6 +143,8 @@ class Door:
         """Put what the arrival answers on record, and make the input and the invocation of its run."""
         entry, snapshot = arrival.entry, arrival.snapshot
         channel = read_context(arrival.context or run.context).channel
+        gates = await self.stores.gates.of_thread(run.thread_id)
+        offered = Offered(frozenset(gate.gate_id for gate in gates), answered_by_id(arrival.config))
         input_: GraphInput | None = None
         if isinstance(entry, Command):
             input_ = await self.answering.resume(entry.resume, run, snapshot, channel)
@@ -147,7 +158,7 @@ class Door:
             _LOG.info("run %s goes on, lease %d", run.run_id, lease.token)
         invocation = await self._invocation(run, lease, profile)
         if nested(arrival.config):
-            invocation.answered = lambda gate, answer: self.answering.inside(gate, answer, snapshot, channel)
+            invocation.answered = partial(self.answering.inside, snapshot, channel, offered)
         configurable = {
             **arrival.config.get("configurable", {}),
             CONFIG_KEY: invocation,
@@ -155,7 +166,8 @@ class Door:
             PAID_KEY: invocation.paid,
         }
         config: RunnableConfig = {**arrival.config, "configurable": configurable}
-        return AdmittedRun(input_, config, invocation.context, run, invocation)
+        base = await self.stores.forks.base_of(run) if isinstance(input_, dict) and not fresh else None
+        return AdmittedRun(input_, config, invocation.context, run, invocation, base)
 
     async def _invocation(self, run: Run, lease: Lease, profile: RunProfile) -> Invocation:
         """Make what the nodes of one call share, from what is on record of the run."""

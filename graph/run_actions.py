@@ -14,7 +14,8 @@ from planwright.capabilities.mcp.servers import Servers
 from planwright.domain.run_context import read_context
 from planwright.graph.checks import thread_of
 from planwright.graph.door import Door
-from planwright.graph.fork import Forking, ForkOptions, NewRunOptions, Point
+from planwright.graph.forks.fork import Forking, ForkOptions, NewRunOptions, Point
+from planwright.graph.forks.rewind import Rewinding
 from planwright.graph.single_call import SingleCalls
 from planwright.graph.sync_loop import BackgroundLoop
 from planwright.graph.undo import Undoing
@@ -170,6 +171,10 @@ class RunActions(Compiled):
     def checkpoints(self, thread_id: str) -> list[Point]:
         """List the checkpoints of a thread, or of one run, that a fork can begin at, the newest first."""
         return self.loop.call(lambda: self._forking.points(thread_id))
+
+    @property
+    def _rewinding(self) -> Rewinding:
+        return Rewinding(self, self.door.stores, self.door.arrivals, self.door.clock)
 
     @property
     def _forking(self) -> Forking:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from planwright.checkpoints.effects.undone import UNANSWERED, recorded_steps
@@ -55,12 +54,16 @@ def done_before(
     return like
 
 
-def _sources(connection: sqlite3.Connection, run_id: str) -> Iterator[str]:
-    """Go back over the runs that a run was forked from."""
-    query = "SELECT source_run FROM forks WHERE run_id = ? AND NOT undo"
-    while row := connection.execute(query, (run_id,)).fetchone():
-        run_id = row[0]
-        yield run_id
+def _sources(connection: sqlite3.Connection, run_id: str) -> list[str]:
+    """List the runs that a run was forked from, the newest first; on their own thread, those since, too."""
+    query = """WITH RECURSIVE sources(run_id) AS (VALUES (:run) UNION
+        SELECT past.run_id FROM sources JOIN forks f ON f.run_id = sources.run_id AND NOT f.undo
+        JOIN runs s ON s.run_id = f.source_run JOIN runs r ON r.run_id = f.run_id
+        JOIN runs past ON past.run_id = s.run_id OR (s.thread_id = r.thread_id
+            AND past.thread_id = r.thread_id AND past.rowid BETWEEN s.rowid AND r.rowid))
+        SELECT runs.run_id FROM sources JOIN runs USING (run_id) WHERE run_id <> :run
+        ORDER BY runs.rowid DESC"""
+    return [row[0] for row in connection.execute(query, {"run": run_id})]
 
 
 def _named(connection: sqlite3.Connection, run_id: str) -> frozenset[str]:

@@ -17,7 +17,7 @@ from planwright.cli.views.short_names import full_name
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
-from planwright.graph.fork import Point
+from planwright.graph.forks.fork import Point
 
 Begin = Callable[[Agent, str, RunContext], RunnableConfig]
 """Writes down the new run that comes from a run, and returns its config."""

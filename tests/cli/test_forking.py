@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from planwright.cli.actions.forking import checkpoints_table
-from planwright.graph.fork import Point
+from planwright.graph.forks.fork import Point
 from tests.cli.conftest import Waiting
 from tests.cli.desk import Desk, Outcome, refusal
 

@@ -1,9 +1,10 @@
 """One process of a scene: enter the graph some times, print what came out, and perhaps die.
 
 The only argument is a JSON object: `workspace`, `settings`, `entries` (each names its `thread`, `how`
-it enters, and a `message`, a `resume` or neither), `replies`, `alternatives` and `memories` of the scripted
-model (none: the embedded planner), `die` (end with SIGKILL right after the last entry), `die_at` (the
-name of the job of the store after whose commit to end so) and `die_when` (`before` that commit).
+it enters, and a `message`, a `resume` or neither, perhaps a `checkpoint_id`), `replies`, `alternatives`
+and `memories` of the scripted model (none: the embedded planner), `die` (end with SIGKILL right after the
+last entry), `die_at` (the name of the job of the store after whose commit to end so) and `die_when`
+(`before` that commit).
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def given(entry: dict[str, Any]) -> Any:
 
 def enter(agent: Agent, entry: dict[str, Any]) -> dict[str, Any]:
     """Enter the graph once, in the way the entry names."""
-    config: RunnableConfig = {"configurable": {"thread_id": entry["thread"]}}
+    at = {name: entry[name] for name in ("checkpoint_id",) if name in entry}
+    config: RunnableConfig = {"configurable": {"thread_id": entry["thread"], **at}}
     if entry["how"] == "fork":
         agent.fork(entry["thread"], rerun=entry["rerun"], thread_id=entry["into"])
         return {}

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import pytest
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
-from langgraph.types import Command
+from langgraph.types import Command, Send
 from typing_extensions import TypedDict
 
 from planwright.checkpoints.serde import AllowListedSerializer
+from planwright.domain.errors import RunError
 
 if TYPE_CHECKING:
+    from planwright.graph.agent import Agent
     from tests.scenarios.conftest import Scene
 
 
@@ -66,8 +70,48 @@ def test_the_run_waits_on_record_so_that_any_door_sees_it(scene: Scene) -> None:
     assert scene.rows("SELECT status FROM runs") == [{"status": "waiting"}]
 
 
-@pytest.mark.parametrize("answer", [True, "approve", {"type": "approve", "gate_id": "gate_0"}], ids=str)
-def test_an_answer_that_does_not_name_the_gate_is_asked_for_again(scene: Scene, answer: Any) -> None:
+@pytest.mark.parametrize(
+    "answer",
+    [True, "approve", {"type": "approve"}, {"decisions": [{"type": "approve"}]}, [{"type": "accept"}]],
+    ids=str,
+)
+def test_the_only_gate_takes_an_answer_that_names_none(scene: Scene, answer: Any) -> None:
+    app = App(scene, gated(scene), "the answer")
+    app.send("Do it")
+    assert app.send(Command(resume=answer))["answer"] == "the answer"
+    assert scene.done == ["s1"]
+
+
+def test_an_answer_by_the_id_of_its_interrupt_is_taken(scene: Scene) -> None:
+    app = App(scene, gated(scene), "the answer")
+    (waiting,) = app.send("Do it")["__interrupt__"]
+    output = app.send(Command(resume={waiting.id: {"decisions": [{"type": "approve"}]}}))
+    assert (output["answer"], scene.done) == ("the answer", ["s1"])
+
+
+def test_gates_of_one_plan_are_answered_by_the_ids_of_their_interrupts(scene: Scene) -> None:
+    plan = scene.plan(scene.step("a", "work.wipe"), scene.step("b", "work.wipe"))
+    app = App(scene, plan, "the answer", approval={"plan": "never"})
+    waiting = app.send("Do it")["__interrupt__"]
+    assert len(waiting) == 2
+    answers = {
+        one.id: {"type": "approve" if one.value["shown"]["step_id"] == "a" else "reject"} for one in waiting
+    }
+    app.send(Command(resume=answers))
+    assert scene.done == ["a"]
+
+
+def test_of_two_gates_none_takes_an_answer_that_names_none(scene: Scene) -> None:
+    plan = scene.plan(scene.step("a", "work.wipe"), scene.step("b", "work.wipe"))
+    app = App(scene, plan, "the answer", approval={"plan": "never"})
+    app.send("Do it")
+    with pytest.raises(RuntimeError, match="multiple pending interrupts"):
+        app.send(Command(resume={"decisions": [{"type": "approve"}]}))
+    assert scene.done == []
+
+
+@pytest.mark.parametrize("answer", [{"type": "approve", "gate_id": "gate_0"}], ids=str)
+def test_an_answer_that_names_another_gate_is_asked_for_again(scene: Scene, answer: Any) -> None:
     app = App(scene, gated(scene), "the answer")
     gate = asked(app.send("Do it"))["gate_id"]
     again = asked(app.send(Command(resume=answer)))
@@ -100,3 +144,106 @@ def test_a_second_request_on_the_thread_runs_in_full(scene: Scene) -> None:
     app = App(scene, plan, "one", '{"task": "again"}', plan, "two")
     assert [app.send("Do it")["answer"], app.send("again")["answer"]] == ["one", "two"]
     assert scene.done == ["s1", "s1"]
+
+
+class Joined(TypedDict, total=False):
+    """The state of a graph whose nodes all write down what they heard."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    heard: Annotated[list[str], operator.add]
+
+
+def calling(agent: Agent, *requests: str) -> Callable[[Joined], Joined]:
+    """Make a node function that calls an agent without naming a thread."""
+
+    def node(state: Joined) -> Joined:
+        asks = requests or (state["messages"][-1].text,)
+        answers = [agent.invoke({"messages": [("user", text)]})["answer"] for text in asks]
+        return {"heard": answers}
+
+    return node
+
+
+def joined(nodes: dict[str, Any], *edges: tuple[str, str]) -> Any:
+    """Compile a graph of nodes that all run at once, or as the edges say."""
+    graph = StateGraph(Joined)
+    for name, node in nodes.items():
+        graph.add_node(name, node)
+    for edge in edges or [(START, name) for name in nodes]:
+        graph.add_edge(*edge)
+    return graph.compile(checkpointer=InMemorySaver(serde=AllowListedSerializer()))
+
+
+def approvals(output: dict[str, Any]) -> Command[Any]:
+    """Approve all that waits, each by the id of its interrupt."""
+    return Command(resume={waiting.id: {"type": "approve"} for waiting in output["__interrupt__"]})
+
+
+def test_a_call_from_a_node_function_inherits_the_config_of_its_graph(scene: Scene) -> None:
+    app = joined({"n": calling(scene.agent(gated(scene), "the answer"))})
+    assert asked(app.invoke({"messages": [("user", "Do it")]}, scene.config))["kind"] == "plan"
+    output = app.invoke(Command(resume={"decisions": [{"type": "approve"}]}), scene.config)
+    assert (output["heard"], scene.done) == (["the answer"], ["s1"])
+
+
+def test_a_node_function_may_name_a_thread_of_its_own(scene: Scene) -> None:
+    agent = scene.agent(scene.plan(scene.step("s1", "work.read")), "the answer")
+
+    def node(state: Joined) -> Joined:
+        own: Any = {"configurable": {"thread_id": "own"}}
+        return {"heard": [agent.invoke({"messages": state["messages"]}, own)["answer"]]}
+
+    joined({"n": node}).invoke({"messages": [("user", "Do it")]}, scene.config)
+    assert scene.rows("SELECT thread_id FROM runs") == [{"thread_id": "own"}]
+
+
+def test_agents_in_parallel_nodes_wait_and_go_on_apart(scene: Scene) -> None:
+    plans = {name: scene.plan(scene.step(name, "work.write", estimated_risk="Medium")) for name in "ab"}
+    app = joined({name: calling(scene.agent(plan, f"answer {name}")) for name, plan in plans.items()})
+    output = app.invoke({"messages": [("user", "Do it")]}, scene.config)
+    ended = app.invoke(approvals(output), scene.config)
+    assert (sorted(ended["heard"]), sorted(scene.done)) == (["answer a", "answer b"], ["a", "b"])
+
+
+def test_one_of_two_parallel_agents_can_be_answered_alone(scene: Scene) -> None:
+    plans = {name: scene.plan(scene.step(name, "work.write", estimated_risk="Medium")) for name in "ab"}
+    app = joined({name: calling(scene.agent(plan, f"answer {name}")) for name, plan in plans.items()})
+    output = app.invoke({"messages": [("user", "Do it")]}, scene.config)
+    steps = {one.id: one.value["shown"]["steps"][0]["id"] for one in output["__interrupt__"]}
+    first = next(id_ for id_, step in steps.items() if step == "a")
+    output = app.invoke(Command(resume={first: {"type": "approve"}}), scene.config)
+    assert (len(output["__interrupt__"]), scene.done) == (1, ["a"])
+    assert sorted(app.invoke(approvals(output), scene.config)["heard"]) == ["answer a", "answer b"]
+    assert scene.done == ["a", "b"]
+
+
+def test_tasks_that_send_makes_of_one_node_have_threads_of_their_own(scene: Scene) -> None:
+    graph = StateGraph(Joined)
+    node: Any = calling(scene.agent(*["the answer"] * 3, planning={"mode": "never"}))
+    graph.add_node("n", node)
+    tasks = [Send("n", {"messages": [HumanMessage(f"Task {n}")]}) for n in range(3)]
+    graph.add_conditional_edges(START, lambda _: tasks, ["n"])
+    app: Any = graph.compile(checkpointer=InMemorySaver(serde=AllowListedSerializer()))
+    output = app.invoke({"messages": [("user", "Do it")]}, scene.config)
+    assert output["heard"] == ["the answer"] * 3
+    assert len(scene.rows("SELECT DISTINCT thread_id FROM runs")) == 3
+
+
+def test_a_node_that_calls_an_agent_twice_is_told_to_be_two(scene: Scene) -> None:
+    read = scene.plan(scene.step("r", "work.read"))
+    agent = scene.agent(read, "one", gated(scene), "two")
+    app = joined({"n": calling(agent, "first", "second")})
+    output = app.invoke({"messages": [("user", "Do it")]}, scene.config)
+    with pytest.raises(RunError, match="a node of its own"):
+        app.invoke(approvals(output), scene.config)
+    assert scene.done == ["r"]
+
+
+def test_a_node_that_begins_as_its_graph_is_resumed_takes_its_input(scene: Scene) -> None:
+    read = scene.plan(scene.step("r", "work.read"))
+    agent = scene.agent(read, "one", read, "two")
+    app = joined({"n": calling(agent)})
+    for answer in ("one", "two"):
+        app.invoke({"messages": [("user", f"before {answer}")]}, scene.config, interrupt_before=["n"])
+        assert app.invoke(None, scene.config)["heard"][-1] == answer
+    assert scene.done == ["r", "r"]

@@ -1,4 +1,4 @@
-"""An old checkpoint can be looked at and forked, but nothing runs on from it."""
+"""An old checkpoint can be looked at and forked, but no run goes on from it; see `test_rewind.py`."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 APPROVE: Command[Any] = Command(resume={"decisions": [{"type": "approve"}]})
 MESSAGE = {"messages": [("user", "Do it")]}
+BEGINNING = ("invoke", "stream", "batch")  # the same request once more, where a run had ended
 WAYS: dict[str, Callable[[Any, RunnableConfig], object]] = {
     "invoke": lambda agent, config: agent.invoke(None, config),
     "an answer": lambda agent, config: agent.invoke(APPROVE, config),
-    "a message": lambda agent, config: agent.invoke(MESSAGE, config),
     "stream": lambda agent, config: list(agent.stream(None, config)),
     "batch": lambda agent, config: agent.batch([None], config),
     "update_state": lambda agent, config: agent.update_state(config, {"approved": True}, "plan_approval"),
@@ -50,11 +50,20 @@ def past(scene: Scene, agent: Agent) -> list[StateSnapshot]:
     return list(agent.get_state_history(scene.config))[1:]
 
 
+def unanswered(snapshot: StateSnapshot) -> bool:
+    """Say whether a request was at work in a state."""
+    messages = snapshot.values.get("messages")
+    return bool(snapshot.next) and (not messages or messages[-1].type == "human")
+
+
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_goes_on_from_an_old_checkpoint(way: str, scene: Scene, played: Agent) -> None:
     before, newest = scene.everything(), played.get_state(scene.config)
+    begins = way in BEGINNING and not newest.next
     for snapshot in past(scene, played):
+        if begins and unanswered(snapshot):
+            continue
         with pytest.raises(RunError, match="planwright fork"):
             WAYS[way](played, snapshot.config)
     assert scene.everything() == before

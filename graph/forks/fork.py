@@ -23,7 +23,7 @@ from planwright.domain.errors import RunError
 from planwright.domain.plan import Plan
 from planwright.domain.results import StepResult
 from planwright.domain.run_context import RunContext
-from planwright.graph.fork_rules import (
+from planwright.graph.forks.fork_rules import (
     carried_results,
     check_certain,
     check_rerun,
@@ -129,6 +129,24 @@ class Forking:
         Raises RunError for what cannot be forked so; then nothing has changed.
         """
         moment = await self._moment(name, checkpoint_id)
+        thread_id = thread_id or str(uuid.uuid4())
+        if thread_id == moment.run.thread_id or (await self._graph.aget_state(_config(thread_id))).created_at:
+            raise taken(thread_id)
+        await self._begin(moment, checkpoint_id, rerun, self._new_run(moment, thread_id, context))
+        return thread_id
+
+    async def again(self, run_id: str, checkpoint_id: str, context: RunContext) -> None:
+        """Write down that an ended run is made again on its own thread, from an older checkpoint of that.
+
+        All that it has done is kept. Raises RunError for what cannot be forked.
+        """
+        moment = await self._moment(run_id, None)
+        new = self._new_run(moment, moment.run.thread_id, context)
+        await self._begin(moment, checkpoint_id, (), new)
+
+    async def _begin(
+        self, moment: _Moment, checkpoint_id: str | None, rerun: Collection[str], new: Run
+    ) -> None:
         run = moment.run
         self._check_over(run)
         if (came := await self._stores.forks.of(run.run_id)) and came.undo:
@@ -139,9 +157,6 @@ class Forking:
         check_undone(run.run_id, source, rerun)
         retained = kept_steps(source.checked, moment.done(source), rerun)
         check_certain(run.run_id, source, retained, rerun)
-        new = self._new_run(moment, thread_id or str(uuid.uuid4()), context)
-        if (await self._graph.aget_state(_config(new.thread_id))).created_at:
-            raise taken(new.thread_id)
         task = moment.values("task")
         fork = Fork(
             run_id=new.run_id,
@@ -152,10 +167,8 @@ class Forking:
             context_hash=moment.values("context_hash") or "",
             again=done_again(source, retained),
         )
-        await self._stores.forks.begin(
-            new, fork, carried_results(new.run_id, retained, source, run.run_id), self._clock()
-        )
-        return new.thread_id
+        carried = carried_results(new.run_id, retained, source, run.run_id)
+        await self._stores.forks.begin(new, fork, carried, self._clock())
 
     async def points(self, name: str) -> list[Point]:
         """List the checkpoints of a thread, or of one run, the newest first."""
@@ -190,7 +203,7 @@ class Forking:
         look = f"list them: planwright checkpoints {run.thread_id}"
         if not snapshot.created_at:
             raise RunError(f"thread {run.thread_id} has no checkpoint {checkpoint_id}", look)
-        if not _begun(snapshot):
+        if not has_begun(snapshot):
             raise RunError(f"at checkpoint {checkpoint_id} its run had not begun", look)
         owner = await self._stores.forks.run_named(str(snapshot.values["run_id"]))
         if owner.thread_id != run.thread_id or name not in (run.thread_id, owner.run_id):
@@ -210,7 +223,7 @@ class Forking:
     async def _history(self, thread_id: str) -> AsyncIterator[StateSnapshot]:
         """Go back through the states of a thread in which a run had begun."""
         async for snapshot in self._graph.aget_state_history(_config(thread_id)):
-            if _begun(snapshot):
+            if has_begun(snapshot):
                 yield snapshot
 
     def _check_over(self, run: Run) -> None:
@@ -251,5 +264,6 @@ def _id(snapshot: StateSnapshot) -> str:
     return str(snapshot.config["configurable"].get("checkpoint_id", ""))
 
 
-def _begun(snapshot: StateSnapshot) -> bool:
+def has_begun(snapshot: StateSnapshot) -> bool:
+    """Say whether the run that a state is of has taken it over from the one before."""
     return bool(snapshot.values.get("run_id")) and not NOT_BEGUN.intersection(snapshot.next)

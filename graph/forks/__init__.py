@@ -1,0 +1,1 @@
+"""Runs that begin where another was: forks, and threads that are rewound."""
