@@ -248,12 +248,18 @@ def _actions(gate: Gate) -> list[ActionRequest]:
     if gate.kind == "plan":
         return [{"name": "approve_plan", "args": {"plan": gate.card}, "description": _describe(gate)}]
     if len(gate.calls) == 1:
-        args = {"args": gate.card["args"]} | ({"effects": gate.card["effects"]} if gate.doubts else {})
+        args = _arguments(gate.card) | ({"effects": gate.card["effects"]} if gate.doubts else {})
         return [{"name": str(gate.card["capability"]), "args": args, "description": _describe(gate)}]
     return [
-        {"name": str(call["capability"]), "args": {"args": call["args"]}, "description": describe_call(call)}
+        {"name": str(call["capability"]), "args": _arguments(call), "description": describe_call(call)}
         for call in gate.calls
     ]
+
+
+def _arguments(call: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Read the arguments of a call, by their names; inboxes show one a line."""
+    args = call["args"]
+    return args if isinstance(args, dict) else {"args": args}
 
 
 def _width(gate: Gate) -> list[str]:

@@ -31,7 +31,7 @@ from planwright.checkpoints.thread_state.tables import Filter
 from planwright.domain.errors import PlanwrightError
 from planwright.domain.lease import Lease
 
-PAID_KEY = "__planwright_paid"  # where the door puts the model calls whose replies are not durable yet
+PAID_KEY = "__pregel_planwright_paid"  # where the door puts the model calls whose replies are not durable yet
 
 
 class Saver(BaseCheckpointSaver[str]):

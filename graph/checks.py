@@ -179,9 +179,14 @@ def to_be_closed(run: Run, snapshot: StateSnapshot) -> bool:
     if not run.ended or not snapshot.next:
         return False
     messages = snapshot.values.get("messages", ())
-    unanswered = all(message.id != answer_id(run.run_id) for message in messages)
+    unanswered = not any(_answers(message, run.run_id) for message in messages)
     begun = snapshot.values.get("run_id") == run.run_id
     return snapshot.next == LAST_NODE or (bool(run.cancelled_by) and begun and unanswered)
+
+
+def _answers(message: BaseMessage, run_id: str) -> bool:
+    """Say whether a message is the one that a run ended with; older stores know it by its id."""
+    return run_id == message.response_metadata.get("run_id") or message.id == answer_id(run_id)
 
 
 def checkpoint_facts(thread_id: str, snapshot: StateSnapshot) -> Checkpointed:
@@ -191,7 +196,7 @@ def checkpoint_facts(thread_id: str, snapshot: StateSnapshot) -> Checkpointed:
     return Checkpointed(
         thread_id=thread_id,
         run_id=run_id,
-        ended=any(run_id is not None and message.id == answer_id(run_id) for message in messages),
+        ended=any(run_id is not None and _answers(message, run_id) for message in messages),
         steps=frozenset(snapshot.values.get("results") or {}),
         gates=frozenset(filter(None, (gate_of(interrupt.value) for interrupt in snapshot.interrupts))),
     )

@@ -128,7 +128,8 @@ async def after_escalation(state: AgentState) -> Literal["verify", "planner", "r
 def _closing(state: AgentState) -> Literal["respond", "clarify"]:
     """Answer, or ask what the plan ends with asking."""
     plan = state.get("plan")
-    return "clarify" if plan is not None and plan.steps[-1].capability == "clarify" else "respond"
+    last = plan.steps[-1:] if plan is not None else ()
+    return "clarify" if any(step.capability == "clarify" for step in last) else "respond"
 
 
 async def after_inputs(

@@ -211,6 +211,8 @@ class Models:
         seconds = round(invocation.seconds() - started, 3)
         data = {"input_tokens": spent[0], "output_tokens": spent[1], "cost": cost, "seconds": seconds}
         invocation.paid.append(key)
+        if call.aloud:
+            invocation.streamed = (reply.id, reply.text)
         data |= _cached(usage)
         self._tell(invocation, route, call.role, key, data)
         await warn(self._budgets, invocation, route.provider, provider)

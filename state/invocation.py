@@ -26,7 +26,7 @@ from planwright.settings.profile import RunProfile
 from planwright.state.step_board import StepBoard
 from planwright.telemetry.spans import NoSpans, Spans
 
-CONFIG_KEY = "__planwright_invocation"
+CONFIG_KEY = "__pregel_planwright_invocation"  # LangGraph leaves `__pregel_` keys out of what it streams
 
 _PLACE = ("langgraph_node", "langgraph_checkpoint_ns", "langgraph_path")
 Record = Callable[[Event, str], None]
@@ -71,6 +71,8 @@ class Invocation:
     """Counters of the model calls made under one key, so that each gets a name of its own."""
     paid: list[str] = field(default_factory=list)
     """Keys of model calls whose replies are in no checkpoint yet: they would have to be paid for again."""
+    streamed: tuple[str | None, str] = (None, "")
+    """Id and text of the newest reply of a model that was streamed to the caller."""
     writer: Callable[[object], None] | None = None
     """Custom stream of an outer node, for the subgraph below it; None to use LangGraph's own."""
     front: Mapping[str, object] = field(default_factory=dict)

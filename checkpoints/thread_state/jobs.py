@@ -28,7 +28,7 @@ from planwright.checkpoints.thread_state.packing import Content, Packed, Packer
 from planwright.checkpoints.thread_state.tables import Filter, Tables, Write
 from planwright.domain.lease import Lease
 
-LEASE_KEY = "__planwright_lease"  # where the door puts the lease into the config of an invocation
+LEASE_KEY = "__pregel_planwright_lease"  # where the door puts the lease into the config of an invocation
 INLINE = 256
 """Most bytes of a write that is stored in its own row."""
 MOST_PARENTS = 256

@@ -55,7 +55,7 @@ def main() -> None:
         out = agent.invoke({"messages": [("user", sys.argv[1])]}, thread)
         while waiting := out.get("__interrupt__"):
             for request in waiting[0].value["action_requests"]:
-                print(request["name"], request["args"]["args"])
+                print(request["name"], request["args"])
             yes = input("approve? [y/N] ").lower() == "y"
             decision = {"type": "approve"} if yes else {"type": "reject", "message": "not now"}
             out = agent.invoke(Command(resume={"decisions": [decision]}), thread)

@@ -119,9 +119,7 @@ def test_of_two_open_gates_exactly_the_named_one_is_answered(
     out = agent.invoke(APPROVE, config)
     with pytest.raises(GateError, match="2 gates are open"):
         agent.invoke(APPROVE, config)
-    asked = next(
-        i for i in out["__interrupt__"] if i.value["action_requests"][0]["args"]["args"]["name"] == "s2"
-    )
+    asked = next(i for i in out["__interrupt__"] if i.value["action_requests"][0]["args"]["name"] == "s2")
     name = asked.id if by == "interrupt" else asked.value["gate_id"]
     agent.invoke(Command(resume={name: "approve"}), config)
     assert done == ["s2"]

@@ -134,7 +134,7 @@ def test_an_input_without_a_request_is_refused(
     make_agent: MakeAgent, new_thread: MakeConfig, given: Any
 ) -> None:
     agent, config = make_agent([step()]), new_thread()
-    with pytest.raises(SetupError, match=r"holds no messages|request is empty"):
+    with pytest.raises(SetupError, match=r"holds no messages|request is empty|words of a model"):
         agent.invoke(given, config)
     assert asyncio.run(agent.stores.runs.latest(config["configurable"]["thread_id"])) is None
 

@@ -146,7 +146,7 @@ def test_one_gate_shows_all_calls_of_a_reply(scene: Scene) -> None:
     agent = play(scene, world, reply, "done")
     scene.ask(agent, "Put both")
     (asked,) = interrupts(agent, scene)
-    assert [request["args"]["args"]["text"] for request in asked["action_requests"]] == ["a", "b"]
+    assert [request["args"]["text"] for request in asked["action_requests"]] == ["a", "b"]
     assert asked["shown"]["others"] == ["page__read({})"]
     decisions = {"decisions": [{"type": "approve"}, {"type": "approve"}]}
     assert scene.answer(agent, decisions)["answer"] == "done"

@@ -149,7 +149,7 @@ def test_a_run_that_began_at_an_older_checkpoint_goes_on_by_its_thread(scene: Sc
     assert words(scene.decide(agent, "approve")) == ["second", "second answer"]
 
 
-@pytest.mark.parametrize("death", ["fork", "plan", "checkpoint", "end"])
+@pytest.mark.parametrize("death", ["fork", "plan", "end"])
 def test_a_process_that_dies_as_it_rewinds_is_taken_up_by_the_next(scene: Scene, death: str) -> None:
     first = scene.agent(read(scene, "a"), "first answer")
     scene.ask(first, "first")

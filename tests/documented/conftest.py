@@ -1,0 +1,86 @@
+"""What LangGraph's documentation says of a compiled graph, tried on an agent: a module a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import pytest
+
+from tests.scenarios.conftest import Scene
+from tests.scenarios.conftest import scene as scene
+from tests.scenarios.conftest import stage as stage
+
+Test = TypeVar("Test", bound=Callable[..., object])
+APPROVE = {"decisions": [{"type": "approve"}]}
+MESSAGE = {"messages": [{"role": "user", "content": "Wipe it"}]}
+
+
+def differs(instead: str) -> Callable[[Test], Test]:
+    """Note on a test what happens instead of what its page says, and why."""
+
+    def mark(test: Test) -> Test:
+        test.instead = instead  # type: ignore[attr-defined]
+        return test
+
+    return mark
+
+
+@dataclass(frozen=True)
+class Play:
+    """An agent and the scene that it plays in."""
+
+    agent: Any
+    """The agent, whose model has a plan of one step and an answer for each request."""
+    scene: Scene
+    """Its workspace and thread."""
+
+    @property
+    def config(self) -> Any:
+        """The config of the thread."""
+        return self.scene.config
+
+    def ask(self, **options: Any) -> Any:
+        """Send the request."""
+        return self.agent.invoke(MESSAGE, self.config, **options)
+
+    def history(self) -> list[Any]:
+        """List the states of the thread, the newest first."""
+        return list(self.agent.get_state_history(self.config))
+
+
+@pytest.fixture
+def reading(scene: Scene) -> Play:
+    """An agent whose plan needs nobody: it reads."""
+    plan = scene.plan(scene.step("s1", "work.read"))
+    return Play(scene.agent(plan, "the answer", '{"task": "again"}', plan, "another answer"), scene)
+
+
+@pytest.fixture
+def writing(scene: Scene) -> Play:
+    """An agent whose plan waits for a person: it writes."""
+    plan = scene.plan(scene.step("s1", "work.write", estimated_risk="Medium"))
+    return Play(scene.agent(plan, "the answer", '{"task": "again"}', plan, "another answer"), scene)
+
+
+@pytest.fixture
+def waiting(writing: Play) -> Play:
+    """The same, at its gate."""
+    writing.ask()
+    return writing
+
+
+@pytest.fixture
+def ended(reading: Play) -> Play:
+    """An agent whose run has ended."""
+    reading.ask()
+    return reading
+
+
+@pytest.fixture
+def calling(scene: Scene) -> Play:
+    """An agent in a loop that calls two tools, which wait for a person together."""
+    calls = scene.calls(("work__wipe", {"name": "a"}), ("work__wipe", {"name": "b"}))
+    agent = scene.agent(calls, "the answer", planning={"mode": "auto"})
+    return Play(agent, scene)

@@ -1,0 +1,68 @@
+"""https://docs.langchain.com/oss/python/langgraph/durable-execution"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.documented.conftest import APPROVE, MESSAGE, Play, differs
+from tests.scenarios.conftest import Scene
+
+
+@pytest.mark.parametrize("durability", ["exit", "async", "sync"])
+def test_durability(reading: Play, durability: str) -> None:
+    """`durability` may be `exit`, `async` or `sync`."""
+    assert reading.ask(durability=durability)["answer"] == "the answer"
+    assert reading.agent.get_state(reading.config).values["answer"] == "the answer"
+
+
+@differs("`sync`: an effect is on record before it happens")
+def test_default_durability(scene: Scene) -> None:
+    """Without it, checkpoints are written `async`."""
+    plan = scene.plan(scene.step("s1", "work.write"))
+    (scene.workspace / "die-s1").touch()
+    entry = scene.entry(message="Do it")
+    scene.child(entry, replies=[plan, "the answer"], settings={"approval": {"plan": "never"}}, dies=True)
+    assert [row["status"] for row in scene.rows("SELECT status FROM effects")] == ["intent"]
+
+
+def test_resume_after_a_crash(scene: Scene) -> None:
+    """After a crash, `invoke(None)` with the thread id goes on from the last checkpoint."""
+    plan = scene.plan(scene.step("s1", "work.write"))
+    (scene.workspace / "die-s1").touch()
+    settings = {"approval": {"plan": "never"}}
+    scene.child(scene.entry(message="Do it"), replies=[plan, "the answer"], settings=settings, dies=True)
+    assert scene.recover(scene.agent("the answer", **settings))["answer"] == "the answer"
+    assert scene.done == ["began s1", "s1"]
+
+
+def test_resume_after_an_error(scene: Scene) -> None:
+    """After an error, `invoke(None)` runs the node that failed again, and no node before it."""
+    agent: Any = scene.agent(scene.plan(scene.step("s1", "work.read")), "the answer")
+    closing = agent.stores.runs.end
+
+    def broken(*_: Any) -> None:
+        raise OSError("the network is down")
+
+    agent.stores.runs.end = broken
+    with pytest.raises(OSError, match="network"):
+        agent.invoke(MESSAGE, scene.config)
+    agent.stores.runs.end = closing
+    nodes = [name for update in agent.stream(None, scene.config, stream_mode="updates") for name in update]
+    assert nodes == ["session_close"]
+    assert scene.done == ["s1"]
+
+
+def test_finished_tasks_are_not_repeated(waiting: Play) -> None:
+    """What is recorded of a finished task is used when the graph goes on."""
+    waiting.scene.answer(waiting.agent, APPROVE)
+    before = waiting.scene.everything()
+    assert waiting.agent.invoke(None, waiting.config)["answer"] == "the answer"
+    assert waiting.scene.everything() == before
+
+
+def test_nothing_to_resume(ended: Play) -> None:
+    """`invoke(None)` on a thread that has ended returns its state."""
+    assert ended.agent.invoke(None, ended.config)["answer"] == "the answer"
+    assert ended.scene.done == ["s1"]

@@ -1,0 +1,205 @@
+"""https://docs.langchain.com/oss/python/langgraph/graph-api"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import HumanMessage, RemoveMessage
+from langgraph.errors import GraphRecursionError
+
+from planwright.domain.errors import SetupError
+from planwright.domain.run_context import RunContext
+from tests.documented.conftest import MESSAGE, Play, differs
+
+
+class Heard(BaseCallbackHandler):
+    """Write down which chains and models begin, with their tags and metadata."""
+
+    def __init__(self) -> None:
+        self.chains: list[str] = []
+        self.models: list[tuple[list[str], dict[str, Any]]] = []
+        self.errors: list[str] = []
+
+    def on_chain_start(self, serialized: Any, inputs: Any, **more: Any) -> None:
+        """Hear of a graph or a node."""
+        self.chains.append(more.get("name") or "")
+
+    def on_chat_model_start(self, serialized: Any, messages: Any, **more: Any) -> None:
+        """Hear of a model."""
+        self.models.append((more.get("tags") or [], more.get("metadata") or {}))
+
+
+def test_output_schema(reading: Play) -> None:
+    """The output holds the keys of the output schema, and no other."""
+    assert set(reading.ask()) == {"messages", "answer", "status", "plan", "verdict"}
+
+
+def test_input_schema(reading: Play) -> None:
+    """Keys that are not in the input schema do not reach the state."""
+    reading.agent.invoke({**MESSAGE, "approved": True, "answer": "forged"}, reading.config)
+    assert reading.agent.get_state(reading.config).values["answer"] == "the answer"
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [{"role": "user", "content": "Do it"}],
+        [("user", "Do it")],
+        [("human", "Do it")],
+        [HumanMessage("Do it")],
+        HumanMessage("Do it"),
+        "Do it",
+        [{"type": "human", "content": [{"type": "text", "text": "Do it"}]}],
+    ],
+    ids=["role", "user", "human", "message", "one message", "text", "blocks"],
+)
+def test_messages(reading: Play, messages: Any) -> None:
+    """Messages come as objects, pairs, dicts or text, and are made message objects."""
+    output = reading.agent.invoke({"messages": messages}, reading.config)
+    assert [message.text for message in output["messages"]] == ["Do it", "the answer"]
+
+
+def test_messages_get_ids(reading: Play) -> None:
+    """Each message has an id, and keeps one that it comes with."""
+    output = reading.agent.invoke({"messages": [HumanMessage("Do it", id="mine")]}, reading.config)
+    assert output["messages"][0].id == "mine"
+    assert output["messages"][1].id
+
+
+def test_a_message_takes_the_place_of_its_id(ended: Play) -> None:
+    """A message with the id of another takes its place."""
+    first = ended.agent.get_state(ended.config).values["messages"][0]
+    output = ended.agent.invoke({"messages": [HumanMessage("Again", id=first.id)]}, ended.config)
+    assert [message.text for message in output["messages"]] == ["Again", "the answer", "another answer"]
+
+
+@differs("a run begins with words of the user; messages are removed with `update_state`")
+def test_remove_messages(ended: Play) -> None:
+    """A `RemoveMessage` takes a message out of the state."""
+    answer = ended.agent.get_state(ended.config).values["messages"][-1]
+    remove = {"messages": [RemoveMessage(id=str(answer.id))]}
+    with pytest.raises(SetupError):
+        ended.agent.invoke(remove, ended.config)
+    ended.agent.update_state(ended.config, remove, as_node="session_close")
+    assert len(ended.agent.get_state(ended.config).values["messages"]) == 1
+
+
+def test_context(reading: Play) -> None:
+    """`context` gives a run its options, as the context schema names them."""
+    output = reading.ask(context={"dry_run": True})
+    assert (output["status"], reading.scene.done) == ("planned", [])
+
+
+def test_context_as_an_object(reading: Play) -> None:
+    """`context` may be an object of the context schema."""
+    assert reading.ask(context=RunContext(dry_run=True))["status"] == "planned"
+
+
+def test_unknown_context(reading: Play) -> None:
+    """An option that the context schema does not know is an error."""
+    with pytest.raises(SetupError, match="colour"):
+        reading.ask(context={"colour": "blue"})
+
+
+def test_recursion_limit(reading: Play) -> None:
+    """`recursion_limit` bounds the supersteps of a call."""
+    with pytest.raises(GraphRecursionError):
+        reading.agent.invoke(MESSAGE, {**reading.config, "recursion_limit": 3})
+    assert reading.agent.invoke(None, reading.config)["answer"] == "the answer"
+
+
+def test_mermaid(reading: Play) -> None:
+    """`get_graph().draw_mermaid()` draws the nodes and edges."""
+    drawn = reading.agent.get_graph().draw_mermaid()
+    assert "planner" in drawn
+    assert "verify -.-> planner" in drawn or "verify -.->" in drawn
+
+
+def test_xray(reading: Play) -> None:
+    """`get_graph(xray=True)` draws the subgraphs, too."""
+    assert len(reading.agent.get_graph(xray=True).nodes) > len(reading.agent.get_graph().nodes)
+
+
+def test_schemas(reading: Play) -> None:
+    """The schemas of input, output and context are there as JSON schemas."""
+    agent = reading.agent
+    assert "messages" in agent.get_input_jsonschema()["properties"]
+    assert "answer" in agent.get_output_jsonschema()["properties"]
+    assert "dry_run" in (agent.get_context_jsonschema() or {})["properties"]
+
+
+def test_bound_config(reading: Play) -> None:
+    """`with_config` binds a config."""
+    assert reading.agent.with_config(reading.config).invoke(MESSAGE)["answer"] == "the answer"
+
+
+def test_config_is_not_changed(reading: Play) -> None:
+    """The config of a caller stays as it is."""
+    config: Any = {"configurable": {"thread_id": reading.scene.thread}, "tags": ["mine"]}
+    reading.agent.invoke(MESSAGE, config)
+    assert config == {"configurable": {"thread_id": reading.scene.thread}, "tags": ["mine"]}
+
+
+def test_callbacks(reading: Play) -> None:
+    """Callbacks of the config hear of every node and every call of a model."""
+    heard = Heard()
+    reading.agent.invoke(MESSAGE, {**reading.config, "callbacks": [heard]})
+    assert {"planner", "verify", "respond"} <= set(heard.chains)
+    assert len(heard.models) == 2
+
+
+def test_tags_and_metadata(reading: Play) -> None:
+    """Tags and metadata of the config reach the calls of models."""
+    heard = Heard()
+    more: Any = {"callbacks": [heard], "tags": ["mine"], "metadata": {"customer": "acme"}}
+    reading.agent.invoke(MESSAGE, {**reading.config, **more})
+    for tags, metadata in heard.models:
+        assert "mine" in tags
+        assert metadata["customer"] == "acme"
+
+
+def test_metadata_reach_checkpoints(reading: Play) -> None:
+    """Metadata of the config are kept with the checkpoints."""
+    reading.agent.invoke(MESSAGE, {**reading.config, "metadata": {"customer": "acme"}})
+    state = reading.agent.get_state(reading.config)
+    assert (state.metadata or {}).get("customer") == "acme"
+
+
+def test_batch(reading: Play) -> None:
+    """`batch` runs several inputs, each with a config of its own."""
+    scene = reading.scene
+    plan = scene.plan(scene.step("s1", "work.read"))
+    agent = scene.agent(*[plan] * 1, "the answer", "the answer", planning={"mode": "never"})
+    configs: Any = [{"configurable": {"thread_id": f"t{number}"}} for number in range(2)]
+    outputs = agent.batch([MESSAGE, MESSAGE], configs)
+    assert len({output["messages"][0].id for output in outputs}) == 2
+
+
+def test_async_batch(scene_of_words: Play) -> None:
+    """`abatch` does so from an event loop."""
+    configs: Any = [{"configurable": {"thread_id": f"t{number}"}} for number in range(3)]
+    outputs = asyncio.run(scene_of_words.agent.abatch([MESSAGE] * 3, configs))
+    assert [output["answer"] for output in outputs] == ["the answer"] * 3
+
+
+def test_name(reading: Play) -> None:
+    """A compiled graph has a name, under which it is traced and drawn."""
+    heard = Heard()
+    reading.agent.invoke(MESSAGE, {**reading.config, "callbacks": [heard]})
+    assert heard.chains[0] == reading.agent.name
+
+
+def test_run_name(reading: Play) -> None:
+    """`run_name` names one call instead."""
+    heard = Heard()
+    reading.agent.invoke(MESSAGE, {**reading.config, "callbacks": [heard], "run_name": "mine"})
+    assert heard.chains[0] == "mine"
+
+
+@pytest.fixture
+def scene_of_words(reading: Play) -> Play:
+    """An agent that answers without a plan."""
+    return Play(reading.scene.agent("the answer", planning={"mode": "never"}), reading.scene)
