@@ -250,13 +250,12 @@ def _bound(gate: Gate, answer: object, channel: str) -> Bound:
     decision, edit = read_decision(answer, channel)
     acceptable(gate, decision)
     brought = _single_decision(answer).get("args")
-    if decision.answer == "approve" and not (brought is None or isinstance(brought, str)):
-        action = gate_prompt(gate)["action_requests"][0]
-        if brought != {"action": action["name"], "args": action["args"]}:
-            raise GateError(
-                "the answer is `approve` and brings other arguments than are shown",
-                "approve without args, or edit the plan",
-            )
+    bare = brought is None or isinstance(brought, str)
+    if decision.answer == "approve" and not bare and brought != gate_prompt(gate)["action_request"]:
+        raise GateError(
+            "the answer is `approve` and brings other arguments than are shown",
+            "approve without args, or edit the plan",
+        )
     return Bound(gate, decision, edit)
 
 

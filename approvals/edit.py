@@ -47,7 +47,7 @@ def read_edit(edit: object, base: Plan, card: Card) -> Plan:
 
     Raises GateError, saying what cannot be taken over. Whether the plan may run is for the rules to say.
     """
-    fields = _named(edit, PLAN, "the plan", _PLAN_FACTS)
+    fields = _named(_plain(edit), PLAN, "the plan", _PLAN_FACTS)
     entries = fields.pop("steps", None)
     if not isinstance(entries, Sequence) or isinstance(entries, str | bytes):
         raise _refusal("the edited plan has no list `steps`")
@@ -70,6 +70,18 @@ def read_edit(edit: object, base: Plan, card: Card) -> Plan:
     if len(spelled) > MAX_EDIT:
         raise _refusal(f"the edited plan is {len(spelled):,} bytes long, {MAX_EDIT:,} are allowed")
     return plan.model_copy(update={"revision": base.revision + 1})
+
+
+def _plain(edit: object) -> object:
+    """Read an edit that came as JSON text: chat pages let a person edit an object so, and send the text."""
+    if not isinstance(edit, str):
+        return edit
+    if len(edit) > MAX_EDIT:
+        raise _refusal(f"the edited plan is {len(edit):,} characters long, {MAX_EDIT:,} are allowed")
+    try:
+        return json.loads(edit)
+    except (ValueError, RecursionError) as error:
+        raise _refusal(f"the edited plan is no JSON: {error}") from error
 
 
 def _step(

@@ -16,63 +16,19 @@ from pydantic import JsonValue
 from typing_extensions import TypedDict
 
 from planwright.approvals.cards import Card, card_steps
+from planwright.approvals.response_schema import RESPONSE_SCHEMA, response_schema
 from planwright.checkpoints.consent.approval_scope import ScopeDuration
 from planwright.checkpoints.consent.gate import Gate, GateAnswer, GateKind
 from planwright.checkpoints.consent.gates import Gates
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation
 
-_EDITED_ACTION: dict[str, object] = {
-    "type": "object",
-    "properties": {
-        "name": {"const": "approve_plan"},
-        "args": {
-            "type": "object",
-            "properties": {"plan": {"type": "object", "required": ["steps"]}},
-            "required": ["plan"],
-        },
-    },
-    "required": ["name", "args"],
+_INBOX_WORDS: dict[GateAnswer, str] = {
+    "approve": "accept",
+    "edit": "edit",
+    "respond": "respond",
+    "reject": "ignore",
 }
-
-
-_EFFECT: dict[str, object] = {
-    "type": "object",
-    "properties": {"key": {"type": "string", "minLength": 4}, "happened": {"type": "boolean"}, "result": {}},
-    "required": ["key", "happened"],
-}
-
-
-def _response_schema(*answers: GateAnswer, most: int = 1, doubts: int = 0) -> dict[str, object]:
-    """Describe LangChain's HITLResponse: one decision, or the same one for each of `most` calls.
-
-    Where effects are in doubt, `respond` says of each whether it happened; of a single one, words do.
-    """
-    message = {"type": "string"}
-    response: dict[str, object] = {"message": {**message, "minLength": 1}}
-    if doubts:
-        response |= {"effects": {"type": "array", "minItems": doubts, "maxItems": doubts, "items": _EFFECT}}
-    fields: dict[GateAnswer, dict[str, object]] = {
-        "approve": {"remember": {"enum": list(get_args(ScopeDuration))}} if "edit" not in answers else {},
-        "edit": {"edited_action": _EDITED_ACTION},
-        "reject": {"message": message},
-        "respond": response,
-    }
-    responds = [] if doubts == 1 else ["effects" if doubts else "message"]
-    demanded = {"edit": ["edited_action"], "respond": responds}
-    forms = [
-        {
-            "type": "object",
-            "properties": {"type": {"const": name}, **fields[name]},
-            "required": ["type", *demanded.get(name, ())],
-        }
-        for name in answers
-    ]
-    decisions = {"type": "array", "minItems": 1, "maxItems": most, "items": {"anyOf": forms}}
-    return {"type": "object", "properties": {"decisions": decisions}, "required": ["decisions"]}
-
-
-RESPONSE_SCHEMA = _response_schema("approve", "edit", "reject", "respond")
 
 
 class ActionRequest(TypedDict):
@@ -95,13 +51,28 @@ class ReviewConfig(TypedDict):
     """Answers that it takes."""
 
 
+class InboxRequest(TypedDict):
+    """What a gate asks for, as `ActionRequest` of LangGraph's HumanInterrupt."""
+
+    action: str
+    """Name of what is called, or names of all that are."""
+    args: dict[str, JsonValue]
+    """Arguments of it; of several calls those of each, by its number."""
+
+
 class GatePrompt(TypedDict):
-    """What an interrupt asks: LangChain's HITLRequest, with our keys beside it."""
+    """What an interrupt asks: LangChain's HITLRequest and LangGraph's HumanInterrupt, and our keys."""
 
     action_requests: list[ActionRequest]
     """Actions that are asked for."""
     review_configs: list[ReviewConfig]
     """Answers that they take."""
+    action_request: InboxRequest
+    """All that is asked for, in the form of LangGraph's Agent Inbox."""
+    config: dict[str, bool]
+    """Answers that it takes, in that form."""
+    description: str
+    """What is asked, in a sentence."""
     gate_id: str
     """Id of the gate."""
     kind: GateKind
@@ -179,7 +150,7 @@ async def wait_for_decision(gates: Gates, gate_id: str, invocation: Invocation) 
         schema = (
             RESPONSE_SCHEMA
             if len(gate.allowed) == 4
-            else _response_schema(*gate.allowed, most=len(gate.calls), doubts=len(gate.doubts))
+            else response_schema(*gate.allowed, most=len(gate.calls), doubts=len(gate.doubts))
         )
         prompt = gate_prompt(gate)
         if refused:
@@ -219,12 +190,15 @@ def _tell_approvals(gate: Gate, invocation: Invocation) -> None:
 
 
 def gate_prompt(gate: Gate) -> GatePrompt:
-    """Phrase a gate as LangChain's HITLRequest, with our keys beside it."""
+    """Phrase a gate in the forms of LangChain's middleware and of LangGraph's inbox, our keys beside them."""
     actions = _actions(gate)
     names = dict.fromkeys(action["name"] for action in actions)
     prompt: GatePrompt = {
         "action_requests": actions,
         "review_configs": [{"action_name": name, "allowed_decisions": list(gate.allowed)} for name in names],
+        "action_request": _in_one(actions),
+        "config": {f"allow_{word}": answer in gate.allowed for answer, word in _INBOX_WORDS.items()},
+        "description": "\n".join(action["description"] for action in actions),
         "gate_id": gate.gate_id,
         "kind": gate.kind,
         "shown": gate.card,
@@ -254,6 +228,14 @@ def _actions(gate: Gate) -> list[ActionRequest]:
         {"name": str(call["capability"]), "args": _arguments(call), "description": describe_call(call)}
         for call in gate.calls
     ]
+
+
+def _in_one(actions: list[ActionRequest]) -> InboxRequest:
+    """Put all actions into one, as the inbox shows them."""
+    if len(actions) == 1:
+        return {"action": actions[0]["name"], "args": actions[0]["args"]}
+    args: dict[str, JsonValue] = {str(n): {**action["args"]} for n, action in enumerate(actions, 1)}
+    return {"action": " + ".join(action["name"] for action in actions), "args": args}
 
 
 def _arguments(call: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

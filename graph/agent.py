@@ -13,6 +13,7 @@ from typing import Any, Self
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.constants import END
 from langgraph.types import StateUpdate
 
 from planwright.checkpoints.stores import Stores
@@ -21,6 +22,7 @@ from planwright.graph.arrivals import Arrival
 from planwright.graph.checks import (
     check_newest,
     checkpoint_facts,
+    goes_to_the_end,
     in_the_past,
     names_checkpoint,
     nested,
@@ -85,6 +87,9 @@ class Agent(RunActions):
             base = await self._rewinding.base(input, config) if free else None
             merged = await self._newest(without_checkpoint(config) if base else config)
             await self.door.arrivals.check_tenant(thread, context)
+            if goes_to_the_end(input):
+                await self._resolve(config)
+                input = None
             options = {"durability": durability or "sync", **kwargs}
             snapshot = await self.aget_state(merged)
             if nested(merged) and await self.door.arrivals.comes_again(input, merged, snapshot):
@@ -114,6 +119,16 @@ class Agent(RunActions):
                     async for chunk in self._graph(None, run.config, context=run.context, **options):
                         yield chunk
 
+    def caller(self, config: RunnableConfig) -> str:
+        """Name who makes a call, for the records."""
+        return "python"
+
+    async def _resolve(self, config: RunnableConfig) -> None:
+        """End the open run of a thread, if there is one: nothing more of it is done."""
+        run = await self.stores.runs.latest(thread_of(config))
+        if run is not None and not run.ended:
+            await self.acancel(run.thread_id, self.caller(config))
+
     def _graph(self, input: object, config: RunnableConfig, **options: Any) -> AsyncIterator[Any]:
         """Stream the graph behind the door."""
         return self.door.langsmith.within(super().astream(input, config, **options))
@@ -135,6 +150,9 @@ class Agent(RunActions):
     ) -> RunnableConfig:
         """Apply state updates to the newest checkpoint of a thread, and to no older one."""
         newest = await self._newest(config)
+        if supersteps == [[StateUpdate(None, END)]]:  # so the Agent Inbox marks a thread as resolved
+            await self._resolve(newest)
+            return (await self.aget_state(newest)).config
         await self.door.control.refuse_busy(str(newest["configurable"]["thread_id"]))
         with self.door.langsmith.around():
             return await super().abulk_update_state(newest, supersteps)

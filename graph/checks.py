@@ -8,7 +8,8 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig, ensure_config
-from langgraph.types import StateSnapshot
+from langgraph.constants import END
+from langgraph.types import Command, StateSnapshot
 
 from planwright.approvals.decide import gate_of
 from planwright.checkpoints.consent.gate import Gate
@@ -239,6 +240,12 @@ def nested(config: RunnableConfig) -> bool:
 def resuming(config: RunnableConfig) -> bool:
     """Say whether that graph is being resumed, so that its input is the old one again."""
     return bool(config.get("configurable", {}).get("__pregel_resuming"))
+
+
+def goes_to_the_end(entry: object) -> bool:
+    """Say whether a Command does nothing but end: so chat pages mark a thread as resolved."""
+    goto = getattr(entry, "goto", ())
+    return isinstance(entry, Command) and goto in (END, [END], (END,)) and entry == Command(goto=goto)
 
 
 def answered_by_id(config: RunnableConfig) -> bool:

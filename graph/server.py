@@ -69,6 +69,11 @@ class ServedAgent(Agent):
             raise SetupError("nobody is known to have asked", "send the token of this server")
         return super().astream(input, config, context=context, durability="sync", **kwargs)
 
+    def caller(self, config: RunnableConfig) -> str:
+        """Name the person whose token came with a call."""
+        caller = caller_in(config.get("configurable", {}))
+        return caller.person if caller is not None else "server"
+
     async def _astream_ready(
         self, entry: object, config: RunnableConfig, context: object, **options: Any
     ) -> AsyncIterator[object]:

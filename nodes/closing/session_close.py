@@ -33,12 +33,13 @@ def session_close(stores: Stores) -> Node[AgentState, AgentUpdate]:
         estimated = state.get("estimate", {}).get("run")
         invocation.emit("run_end", {"status": status, "estimated": estimated, "used": used}, "run")
         stores.runs.end(invocation.lease, status, answer, now)
-        return {"messages": [answer_message(invocation.run_id, answer, *invocation.streamed)], "status": status}
+        message = ending_message(invocation.run_id, answer, *invocation.streamed)
+        return {"messages": [message], "status": status}
 
     return session_close
 
 
-def answer_message(run_id: str, answer: str, streamed_id: str | None, streamed: str) -> AIMessage:
+def ending_message(run_id: str, answer: str, streamed_id: str | None, streamed: str) -> AIMessage:
     """Make the message that a run ends with; where its words were streamed, it is that message.
 
     LangGraph streams a message that a node returns unless one with its id was streamed before.

@@ -1,0 +1,58 @@
+"""The forms that an answer to a gate may have, as a JSON schema beside the question."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from planwright.checkpoints.consent.approval_scope import ScopeDuration
+from planwright.checkpoints.consent.gate import GateAnswer
+
+_EDITED_ACTION: dict[str, object] = {
+    "type": "object",
+    "properties": {
+        "name": {"const": "approve_plan"},
+        "args": {
+            "type": "object",
+            "properties": {"plan": {"type": "object", "required": ["steps"]}},
+            "required": ["plan"],
+        },
+    },
+    "required": ["name", "args"],
+}
+_EFFECT: dict[str, object] = {
+    "type": "object",
+    "properties": {"key": {"type": "string", "minLength": 4}, "happened": {"type": "boolean"}, "result": {}},
+    "required": ["key", "happened"],
+}
+
+
+def response_schema(*answers: GateAnswer, most: int = 1, doubts: int = 0) -> dict[str, object]:
+    """Describe LangChain's HITLResponse: one decision, or the same one for each of `most` calls.
+
+    Where effects are in doubt, `respond` says of each whether it happened; of a single one, words do.
+    """
+    message = {"type": "string"}
+    response: dict[str, object] = {"message": {**message, "minLength": 1}}
+    if doubts:
+        response |= {"effects": {"type": "array", "minItems": doubts, "maxItems": doubts, "items": _EFFECT}}
+    fields: dict[GateAnswer, dict[str, object]] = {
+        "approve": {"remember": {"enum": list(get_args(ScopeDuration))}} if "edit" not in answers else {},
+        "edit": {"edited_action": _EDITED_ACTION},
+        "reject": {"message": message},
+        "respond": response,
+    }
+    responds = [] if doubts == 1 else ["effects" if doubts else "message"]
+    demanded = {"edit": ["edited_action"], "respond": responds}
+    forms = [
+        {
+            "type": "object",
+            "properties": {"type": {"const": name}, **fields[name]},
+            "required": ["type", *demanded.get(name, ())],
+        }
+        for name in answers
+    ]
+    decisions = {"type": "array", "minItems": 1, "maxItems": most, "items": {"anyOf": forms}}
+    return {"type": "object", "properties": {"decisions": decisions}, "required": ["decisions"]}
+
+
+RESPONSE_SCHEMA = response_schema("approve", "edit", "reject", "respond")
