@@ -41,7 +41,23 @@ class Rewinding:
         newest = await self._graph.aget_state(without_checkpoint(config))
         if not base.created_at or _id(base) == _id(newest):
             return None
-        return base if entry is not None or await self._unanswered(base, thread_of(config)) else None
+        if entry is not None:
+            return await self._before_request(base)
+        return base if await self._unanswered(base, thread_of(config)) else None
+
+    async def _before_request(self, base: StateSnapshot) -> StateSnapshot:
+        """Go back to where the request that was at work had not come in: a message takes its place.
+
+        Chat pages read ten states by default, so the first that they know of a message is in its run.
+        """
+        messages = base.values.get("messages", [])
+        request = messages[-1].id if base.next and messages and messages[-1].type == "human" else None
+        while request and base.parent_config and request in {m.id for m in base.values.get("messages", [])}:
+            earlier = await self._graph.aget_state(base.parent_config)
+            if not earlier.created_at:
+                break
+            base = earlier
+        return base
 
     async def begin(self, arrival: Arrival, base: StateSnapshot) -> None:
         """Write down the run that begins at an older checkpoint; `invoke(None)` on the thread leads it on.

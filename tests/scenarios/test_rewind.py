@@ -74,6 +74,13 @@ def test_the_first_message_can_be_edited(scene: Scene) -> None:
     assert words(output) == ["second", "second answer"]
 
 
+def test_a_message_takes_the_place_of_the_request_that_was_at_work(scene: Scene) -> None:
+    agent = scene.agent(read(scene, "a"), "first answer", read(scene, "b"), "second answer")
+    scene.ask(agent, "first")
+    at_work = next(state for state in states(scene, agent) if state.next == ("dispatch",))
+    assert words(edit(agent, at_work.config, "second")) == ["second", "second answer"]
+
+
 def test_the_new_state_is_a_child_of_the_old_checkpoint(scene: Scene) -> None:
     agent = scene.agent(read(scene, "a"), "first answer", read(scene, "b"), "second answer")
     scene.ask(agent, "first")

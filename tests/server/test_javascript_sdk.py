@@ -1,4 +1,4 @@
-"""The JavaScript SDK, run by Node.js: the same conversation as in Python."""
+"""The JavaScript SDK and the components of agent-chat-ui, run by Node.js against one server."""
 
 from __future__ import annotations
 
@@ -17,20 +17,25 @@ from tests.server.conversation import DECISIONS, Decision, Errand, trace
 pytestmark = pytest.mark.enable_socket
 
 
-def converse(folder: Path, server: Server, errand: Errand, decision: Decision) -> dict[str, Any]:
-    """Hold one conversation and return what the SDK saw of it."""
-    job = json.dumps({"request": errand.request, "resume": decision.resume})
+def run_node(folder: Path, *words: str) -> str:
+    """Run a script in the folder of the JavaScript tests, and return what it prints."""
     done = subprocess.run(
-        ["node", "converse.mjs", server.url, server.token, job],
+        ["node", *words],
         cwd=folder,
-        env=environment(),
+        env=environment({"NO_PROXY": "127.0.0.1"}),
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    seen: dict[str, Any] = json.loads(done.stdout)
+    return done.stdout
+
+
+def converse(folder: Path, server: Server, errand: Errand, decision: Decision) -> dict[str, Any]:
+    """Hold one conversation and return what the SDK saw of it."""
+    job = json.dumps({"request": errand.request, "resume": decision.resume})
+    seen: dict[str, Any] = json.loads(run_node(folder, "converse.mjs", server.url, server.token, job))
     return seen
 
 
@@ -48,3 +53,14 @@ def test_a_run_is_begun_answered_and_ended(javascript: Path, server: Server, dec
     assert found.gates == [(decision.gate, "server")]
     assert found.resolved == 1
     assert found.executions == ([1, 1] if decision.writes else [])
+
+
+def test_every_scenario_of_the_sdk_and_of_the_chat_page(
+    javascript: Path, server: Server, tmp_path: Path
+) -> None:
+    bundle = tmp_path / "bundle.mjs"
+    run_node(javascript, "bundle.mjs", str(bundle))
+    results: dict[str, str] = json.loads(run_node(javascript, str(bundle), server.url, server.token))
+    assert {name: result for name, result in results.items() if result != "ok"} == {}
+    pages = [name for name in results if name.startswith("page: ")]
+    assert (len(results) - len(pages) >= 20, len(pages) >= 8) == (True, True)
