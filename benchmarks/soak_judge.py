@@ -219,7 +219,7 @@ def _checkpoints(records: Records) -> Iterator[str]:
         for name, column in (("run_id", "run_id"), ("status", "status"), ("answer", "answer")):
             if values.get(name) != row[column]:
                 yield f"the last checkpoint of {run} has another {name}: {values.get(name)}"
-        if values["messages"][-1].get("id") != f"answer_{run}":
+        if values["messages"][-1].get("response_metadata", {}).get("run_id") != run:
             yield f"the last message in the checkpoint of {run} is not its answer"
         for uid, result in (values.get("results") or {}).items():
             if steps.get((run, uid)) != result["status"] and (run, uid) not in late:

@@ -42,7 +42,7 @@ def from_tool(tool: BaseTool) -> Capability:
         return await tool.ainvoke(arguments)
 
     return Capability(
-        name=tool.name.lower(),
+        name=tool.name,
         description=tool.description.split("\n\n")[0].replace("\n", " "),
         function=call,
         args=args,

@@ -67,13 +67,15 @@ class Registry:
         self._prohibit = tuple(prohibit)
         left_out: set[str] = set()
         by_name: dict[str, Capability] = {}
+        spelled: set[str] = set()
         for capability in capabilities:
             if capability.name == TOOL_SEARCH:
                 raise SetupError(
                     f"the name {TOOL_SEARCH} is taken: by it a loop finds more tools", "rename it"
                 )
-            if capability.name in by_name:
+            if (alike := capability.name.lower()) in spelled:
                 raise SetupError(f"two capabilities are named {capability.name}", "rename one of them")
+            spelled.add(alike)
             if self.prohibits(capability.name):
                 left_out.add(capability.name)
             else:

@@ -28,6 +28,7 @@ from planwright.graph.checks import (
     nested,
     surrounded,
     thread_of,
+    with_status,
     without_checkpoint,
 )
 from planwright.graph.run_actions import RunActions
@@ -136,6 +137,14 @@ class Agent(RunActions):
     def stream(self, input: object, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Stream a run from code without an event loop."""
         return self.loop.iterate(lambda: self.astream(input, config, **kwargs))
+
+    async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Run to the end or to an interrupt, as LangGraph does; then the status is `interrupted`."""
+        return with_status(await super().ainvoke(input, config, **kwargs))
+
+    def invoke(self, input: object, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Run to the end or to an interrupt from code without an event loop."""
+        return with_status(super().invoke(input, config, **kwargs))
 
     def update_state(self, *args: Any, **kwargs: Any) -> RunnableConfig:
         """Change a thread's state from code without an event loop; routes are async."""

@@ -11,12 +11,13 @@ from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.messages.tool import ToolCallChunk, tool_call_chunk
-from langchain_core.outputs import ChatGenerationChunk
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
+from openai import BaseModel
 
 from planwright.domain.errors import ModelOutputInvalid
 from planwright.models.json_reply import LONGEST_REPLY
-from planwright.models.providers.common_form import plain_arguments
+from planwright.models.providers.common_form import REASONING, plain_arguments
 from planwright.security.reply_size import MOST_LISTS, count_lists
 
 LONGEST_QUOTED = 2000  # characters of arguments that are no JSON
@@ -40,7 +41,7 @@ class BoundedChat(ChatOpenAI):
         size, lists, calls = 0, 0, _Calls()
         async for chunk in super()._astream(messages, stop, None, **more):
             arguments = calls.take(chunk.message)
-            size += len(chunk.message.text) + len(arguments)
+            size += len(chunk.message.text) + len(arguments) + len(thoughts_of(chunk.message))
             lists += count_lists(arguments.encode("utf-8", "replace"))
             if size > LONGEST_REPLY or lists > MOST_LISTS:
                 excess = f"{LONGEST_REPLY:,} characters, or {MOST_LISTS:,} lists and objects as arguments"
@@ -78,7 +79,30 @@ class BoundedChat(ChatOpenAI):
                 function = call.get("function") or {}
                 if isinstance(function.get("arguments"), str):
                     function["arguments"] = json.dumps(function["arguments"])
-        return super()._convert_chunk_to_generation_chunk(chunk, *place, **more)
+        piece = super()._convert_chunk_to_generation_chunk(chunk, *place, **more)
+        if piece is not None:
+            for choice in chunk.get("choices") or ():
+                _tell_thoughts(piece.message, (choice.get("delta") or {}).get(REASONING))
+        return piece
+
+    def _create_chat_result(
+        self, response: dict[str, object] | BaseModel, generation_info: dict[str, object] | None = None
+    ) -> ChatResult:
+        result = super()._create_chat_result(response, generation_info)
+        for choice, generation in zip(getattr(response, "choices", ()), result.generations, strict=False):
+            _tell_thoughts(generation.message, getattr(choice.message, REASONING, None))
+        return result
+
+
+def thoughts_of(message: BaseMessage) -> str:
+    """Read what a model said of its thinking, apart from its answer."""
+    return str(message.additional_kwargs.get(REASONING, ""))
+
+
+def _tell_thoughts(message: BaseMessage, thoughts: object) -> None:
+    """Keep thoughts where langchain-core looks for them; the client leaves them out."""
+    if isinstance(thoughts, str) and thoughts:
+        message.additional_kwargs[REASONING] = thoughts
 
 
 @dataclass

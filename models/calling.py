@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -29,6 +29,7 @@ from planwright.models.budget_warnings import warn
 from planwright.models.failover.classify import classify
 from planwright.models.failover.failover import Failover
 from planwright.models.model_calls import ChatPrompt, ModelCall, Prompt
+from planwright.models.providers.common_form import REASONING, without_reasoning
 from planwright.models.providers.pricing import estimated_reply_tokens, price, used_in_vain, worst_price
 from planwright.models.providers.router import Router
 from planwright.models.replies.bridge_stream import BridgeStream
@@ -156,7 +157,7 @@ class Models:
                     data = {**source, "refused": way, "next": then, "cause": error.cause}
                     invocation.emit("structured_output", data, name)
 
-        def tell(data: dict[str, Any]) -> None:
+        def tell(data: dict[str, object]) -> None:
             invocation.emit("failover", {"role": call.role, **data}, f"{key}:{next(events)}")
 
         return await self._failover.serve(self.router.successors(route), attempt, tell, self._deadline_s)
@@ -212,11 +213,11 @@ class Models:
         data = {"input_tokens": spent[0], "output_tokens": spent[1], "cost": cost, "seconds": seconds}
         invocation.paid.append(key)
         if call.aloud:
-            invocation.streamed = (reply.id, reply.text)
+            invocation.streamed = reply
         data |= _cached(usage)
         self._tell(invocation, route, call.role, key, data)
         await warn(self._budgets, invocation, route.provider, provider)
-        return reply
+        return without_reasoning(reply) if REASONING in reply.additional_kwargs else reply
 
     async def _invoke(self, call: ModelCall, route: ModelRoute, with_key: int) -> AIMessage:
         """Make one call. Raises what its failure is classified as."""
@@ -249,7 +250,7 @@ class Models:
         return read_calls(prose.whole(reply), nonce) if nonce else read.whole(reply)
 
     def _tell(
-        self, invocation: Invocation, route: ModelRoute, role: str, key: str, data: dict[str, Any]
+        self, invocation: Invocation, route: ModelRoute, role: str, key: str, data: Mapping[str, object]
     ) -> None:
         invocation.emit(
             "llm_call", {"role": role, "provider": route.provider, "model": route.model, **data}, key

@@ -83,7 +83,7 @@ class _Reader:
         except ValueError as error:
             raise ModelOutputInvalid(f"the reply is no JSON: {error}", "keep one of them") from error
 
-    def _members(self, level: int) -> Iterator[tuple[str, Any]]:
+    def _members(self, level: int) -> Iterator[tuple[str, object]]:
         self.position += 1
         while self._next() != "}":
             name = self._key()
@@ -94,7 +94,7 @@ class _Reader:
             self._comma("}")
         self.position += 1
 
-    def _items(self, level: int) -> Iterator[Any]:
+    def _items(self, level: int) -> Iterator[object]:
         self.position += 1
         while self._next() != "]":
             yield self.value(level + 1)

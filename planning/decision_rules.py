@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 
 from rapidfuzz import process
 
@@ -15,6 +14,7 @@ from planwright.domain.results import Finding
 from planwright.domain.risk import looser
 from planwright.domain.verified_step import BoundDecision
 from planwright.planning.surface import surface_of
+from planwright.settings.profile import names
 
 VIOLATES = "violates_decision_spec"
 
@@ -67,7 +67,7 @@ def _sources(
     before = [step for step in plan.steps if step.id in needs.get(checkpoint.after_step, ())]
     sources = {}
     for name, evidence in spec.evidence.items():
-        calling = [step for step in before if fnmatchcase(step.capability or "", evidence.capability)]
+        calling = [step for step in before if names(evidence.capability, step.capability or "")]
         if calling:
             sources[name] = calling[-1]
     return sources

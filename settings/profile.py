@@ -95,8 +95,11 @@ class RunProfile:
 
 
 def names(tool: str, capability: str) -> bool:
-    """Say whether an entry of `tools`, a name or a pattern like `mail.*`, names a capability."""
-    return tool == capability or fnmatchcase(capability, tool)
+    """Say whether a name or a pattern like `mail.*` names a capability, in capitals or in small letters.
+
+    No two capabilities differ in that alone, so a rule that denies `order` denies the tool `Order`.
+    """
+    return fnmatchcase(capability.lower(), tool.lower()) or tool == capability
 
 
 def in_force(settings: Settings, context: RunContext) -> RunProfile:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
@@ -134,8 +134,8 @@ class OutputState(TypedDict, total=False):
     """The whole conversation of the thread, with the answer as its last message."""
     answer: str
     """The words that the run ended with."""
-    status: RunStatus
-    """How the run stands or ended."""
+    status: RunStatus | Literal["interrupted"]
+    """How the run ended; `interrupted` while it waits for a person."""
     plan: Plan | None
     """The newest plan; None where none was made."""
     verdict: RunVerdict | None

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_stream_writer
 
@@ -71,8 +72,8 @@ class Invocation:
     """Counters of the model calls made under one key, so that each gets a name of its own."""
     paid: list[str] = field(default_factory=list)
     """Keys of model calls whose replies are in no checkpoint yet: they would have to be paid for again."""
-    streamed: tuple[str | None, str] = (None, "")
-    """Id and text of the newest reply of a model that was streamed to the caller."""
+    streamed: AIMessage | None = None
+    """The newest reply of a model that was streamed to the caller, with its thoughts; None before one."""
     writer: Callable[[object], None] | None = None
     """Custom stream of an outer node, for the subgraph below it; None to use LangGraph's own."""
     front: Mapping[str, object] = field(default_factory=dict)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +14,7 @@ from planwright.capabilities.expression import LONGEST, check_names, compiled
 from planwright.capabilities.policy.gates import NamedGate, Text, as_tuple
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import Mode
+from planwright.settings.profile import names
 
 FOLDER = "decisions"
 NAMES = frozenset(("evidence",))
@@ -56,7 +56,7 @@ class DecisionSpec(BaseModel):
 
     def covering(self, capability: str) -> bool:
         """Say whether a capability may be called after this decision alone."""
-        return any(fnmatchcase(capability, glob) for glob in self.covers)
+        return any(names(glob, capability) for glob in self.covers)
 
 
 def read_decisions(workspace: Path, gates: Mapping[str, NamedGate]) -> dict[str, DecisionSpec]:

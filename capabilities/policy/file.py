@@ -21,6 +21,7 @@ from planwright.capabilities.policy.gates import NamedGate, Text, as_tuple, read
 from planwright.domain.errors import SetupError
 from planwright.domain.hashing import sha256
 from planwright.domain.risk import Mode, Risk
+from planwright.settings.profile import names
 
 FILE_NAME = "policy.toml"
 DEFAULT = Path(__file__).with_name("default_policy.toml")
@@ -56,7 +57,7 @@ class Match(BaseModel):
     def declared(self, name: str, mode: Mode, risk: Risk | None) -> bool:
         """Say whether a capability is one of those the rule is about; `risk` None where it may be any."""
         return (
-            _fits(name, self.capability)
+            _names(name, self.capability)
             and (self.mode is None or mode in self.mode)
             and (self.risk is None or risk is None or risk in self.risk)
         )
@@ -70,6 +71,10 @@ class Match(BaseModel):
         """Whether there is no call that the rule is not about."""
         any_name = all(globs is None or "*" in globs for globs in (self.capability, self.tenant))
         return any_name and self.mode is None and self.risk is None
+
+
+def _names(capability: str, globs: tuple[str, ...] | None) -> bool:
+    return globs is None or any(names(glob, capability) for glob in globs)
 
 
 def _fits(name: str, globs: tuple[str, ...] | None) -> bool:

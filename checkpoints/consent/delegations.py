@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from pydantic import AwareDatetime, ConfigDict, Field
@@ -17,6 +16,7 @@ from pydantic import AwareDatetime, ConfigDict, Field
 from planwright.checkpoints.consent.line_file import FileLine, LineFile
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import Risk, at_least
+from planwright.settings.profile import names
 
 FILE_NAME = "delegations.jsonl"
 
@@ -52,7 +52,7 @@ class Delegation(FileLine):
             self.issued_at <= now < self.expires_at
             and tenant == self.tenant
             and at_least(self.max_risk, risk)
-            and any(fnmatchcase(name, glob) for glob in self.capabilities)
+            and any(names(glob, name) for glob in self.capabilities)
         )
 
     @property

@@ -10,6 +10,8 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 
+from langchain_core.messages import AIMessage
+
 Json = dict[str, object]
 _Speller = Callable[[int, Json], Json]
 ENDS = {
@@ -23,6 +25,7 @@ ENDS = {
     "function_call": "tool_calls",
 }
 _FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
+REASONING = "reasoning_content"  # langchain-core shows a message's field of this name as a block of its own
 KNOWN_ENDS = frozenset(("stop", "length", "tool_calls", "content_filter", "error"))
 
 
@@ -132,6 +135,12 @@ def read_reason(value: object, calls: bool) -> str | None:
     return "tool_calls" if calls and known == "stop" else known
 
 
+def without_reasoning(message: AIMessage) -> AIMessage:
+    """Leave out what a model said of its thinking: no other call is told of it, and no state keeps it."""
+    rest = {key: value for key, value in message.additional_kwargs.items() if key != REASONING}
+    return message.model_copy(update={"additional_kwargs": rest})
+
+
 def _head(body: Mapping[str, object], kind: str) -> Json:
     created, id_ = body.get("created"), body.get("id")
     return {
@@ -155,6 +164,8 @@ def _message(value: object, spell: _Speller) -> Json:
     message: Json = dict(value) if isinstance(value, Mapping) else {}
     if not message.get("role"):
         message.pop("role", None)
+    if thoughts := _thoughts(message):
+        message[REASONING] = thoughts
     if isinstance(content := message.get("content"), list):
         message["content"] = "".join(_texts(content))
     calls = [spell(position, dict(call)) for position, call in enumerate(_objects(message.get("tool_calls")))]
@@ -193,6 +204,15 @@ def _texts(parts: Iterable[object]) -> Iterable[str]:
             yield part
         elif isinstance(part, Mapping) and isinstance(text := part.get("text"), str):
             yield text
+
+
+def _thoughts(message: Json) -> str:
+    """Join what a model says of its thinking, in whichever field its server puts that."""
+    fields = (message.pop(name, None) for name in (REASONING, "reasoning"))
+    parts = content if isinstance(content := message.get("content"), list) else []
+    thinking = [part.get("thinking") for part in _objects(parts) if part.get("type") == "thinking"]
+    sources = [*fields, *("".join(_texts(each)) if isinstance(each, list) else each for each in thinking)]
+    return next((text for text in sources if isinstance(text, str) and text), "")
 
 
 def _number(value: object) -> int | None:

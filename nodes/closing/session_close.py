@@ -8,6 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from planwright.approvals.gate import tell_decision
 from planwright.checkpoints.stores import Stores
 from planwright.domain.results import answer_id
+from planwright.models.providers.common_form import REASONING
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
 from planwright.state.node import Node
@@ -33,16 +34,19 @@ def session_close(stores: Stores) -> Node[AgentState, AgentUpdate]:
         estimated = state.get("estimate", {}).get("run")
         invocation.emit("run_end", {"status": status, "estimated": estimated, "used": used}, "run")
         stores.runs.end(invocation.lease, status, answer, now)
-        message = ending_message(invocation.run_id, answer, *invocation.streamed)
+        message = ending_message(invocation.run_id, answer, invocation.streamed)
         return {"messages": [message], "status": status}
 
     return session_close
 
 
-def ending_message(run_id: str, answer: str, streamed_id: str | None, streamed: str) -> AIMessage:
+def ending_message(run_id: str, answer: str, streamed: AIMessage | None) -> AIMessage:
     """Make the message that a run ends with; where its words were streamed, it is that message.
 
     LangGraph streams a message that a node returns unless one with its id was streamed before.
     """
-    id_ = streamed_id if streamed_id and answer == streamed else answer_id(run_id)
-    return AIMessage(answer, id=id_, response_metadata={"run_id": run_id})
+    message = AIMessage(answer, id=answer_id(run_id), response_metadata={"run_id": run_id})
+    if streamed is None or not streamed.id or streamed.text != answer:
+        return message
+    thoughts = {key: text for key, text in streamed.additional_kwargs.items() if key == REASONING}
+    return message.model_copy(update={"id": streamed.id, "additional_kwargs": thoughts})

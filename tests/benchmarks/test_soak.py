@@ -99,7 +99,12 @@ def records() -> Records:
             "memories": [{"text": "metric"}],
         },
         {
-            thread: {**values, "run_id": id_, "messages": [{"id": f"answer_{id_}"}], "results": {}}
+            thread: {
+                **values,
+                "run_id": id_,
+                "messages": [{"response_metadata": {"run_id": id_}}],
+                "results": {},
+            }
             for thread, id_ in (("t1", "r1"), ("t2", "r2"))
         },
         [("a", "k1"), ("not a", "k7")],

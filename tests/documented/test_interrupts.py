@@ -16,6 +16,7 @@ def test_output_of_an_interrupt(writing: Play) -> None:
     """An interrupted `invoke` returns what there is, and the interrupts under `__interrupt__`."""
     output = writing.ask()
     (waiting,) = output["__interrupt__"]
+    assert output["status"] == "interrupted"
     assert waiting.id
     assert waiting.value["kind"] == "plan"
 

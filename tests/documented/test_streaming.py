@@ -134,6 +134,7 @@ def test_output_with_interrupts(writing: Play) -> None:
     """`invoke` with `version="v2"` returns value and interrupts apart."""
     output = writing.ask(version="v2")
     assert len(output.interrupts) == 1
+    assert output.value["status"] == "interrupted"
     assert "__interrupt__" not in output.value
 
 

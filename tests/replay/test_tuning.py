@@ -26,7 +26,7 @@ def played(scene: Scene, decision: str, **settings: Any) -> list[PastRun]:
     """Run a step that nobody can judge, answer what is asked, and read what is on record."""
     agent = scene.agent(scene.plan(scene.step("s", "work.send", **RUBRIC)), "the answer", **settings)
     output = scene.ask(agent)
-    while output["status"] == "running":
+    while output["status"] == "interrupted":
         (gate,) = agent.get_state(scene.config).interrupts
         output = scene.decide(agent, decision if gate.value["kind"] == "escalation" else "approve")
     return past(scene)
@@ -66,7 +66,7 @@ def test_a_run_that_fails_after_all_would_ask_sooner(scene: Scene) -> None:
     failing = scene.plan(scene.step("s", "work.fail"))
     agent = scene.agent(failing, failing, failing, "the answer")
     output = scene.ask(agent)
-    while output["status"] == "running":
+    while output["status"] == "interrupted":
         (gate,) = agent.get_state(scene.config).interrupts
         output = scene.decide(agent, "reject" if gate.value["kind"] == "escalation" else "approve")
     (run,) = runs = past(scene)

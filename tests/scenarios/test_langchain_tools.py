@@ -88,3 +88,33 @@ def test_a_tool_with_the_hints_and_schema_of_an_mcp_server_is_as_they_say(scene:
 def test_a_declaration_that_is_none_is_refused(scene: Scene) -> None:
     with pytest.raises(SetupError, match="declares mode 'harmless'"):
         scene.agent("x", tools=[Till().tool(mode="harmless")])
+
+
+@pytest.mark.parametrize("name", ["PayOut", "payOut", "pay-out", "Pay_Out", "pay__out", "V2"])
+def test_the_name_of_a_tool_stays_as_it_is_spelled(scene: Scene, name: str) -> None:
+    till = Till()
+    tool = till.tool(mode="local_write", effect="idempotent")
+    tool.name = name
+    agent = scene.agent(scene.calls((name, {"to": "ada", "amount": 5})), "paid", tools=[tool], **AUTO)
+    assert scene.ask(agent, "pay ada")["status"] == "completed"
+    assert scene.rows("SELECT capability FROM effects") == [{"capability": name}]
+
+
+@pytest.mark.parametrize("glob", ["payout", "PAYOUT", "pay*"])
+def test_a_rule_holds_for_a_tool_however_its_name_is_spelled(scene: Scene, glob: str) -> None:
+    (scene.workspace / "policy.toml").write_text(
+        f'[[rule]]\nmatch = {{ capability = "{glob}" }}\ndecide = "deny"\n[[rule]]\ndecide = "allow"\n'
+    )
+    till = Till()
+    tool = till.tool(mode="local_write", effect="idempotent")
+    tool.name = "PayOut"
+    agent = scene.agent(scene.calls(("PayOut", {"to": "ada", "amount": 5})), "no", tools=[tool], **AUTO)
+    scene.ask(agent, "pay ada")
+    assert till.paid == []
+
+
+def test_two_tools_whose_names_differ_in_capitals_alone_are_refused(scene: Scene) -> None:
+    one, other = Till().tool(), Till().tool()
+    one.name, other.name = "PayOut", "payout"
+    with pytest.raises(SetupError, match="two capabilities are named"):
+        scene.agent(tools=[one, other])

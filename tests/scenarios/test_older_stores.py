@@ -90,7 +90,7 @@ def answered(agent: Agent, thread: str, kind: str, **answer: Any) -> dict[str, A
 
 def approved_again(agent: Agent, thread: str) -> dict[str, Any]:
     """Approve a plan, and once more: what it would call is on record only now."""
-    assert answered(agent, thread, "plan", type="approve")["status"] == "running"
+    assert answered(agent, thread, "plan", type="approve")["status"] == "interrupted"
     assert NO_PIN in json.dumps(waiting(agent, thread)[0]["shown"]["changes"])
     return answered(agent, thread, "plan", type="approve")
 
@@ -145,7 +145,7 @@ def test_lanes_that_wait_are_answered_one_after_the_other(workspace: Workspace) 
     agent, before = workspace.agent("the answer"), workspace.done
     assert {asked["shown"]["step_id"] for asked in waiting(agent, "parked lanes")} == {"p1", "p2"}
     for kind in ("step", "step", "plan", "step"):
-        assert answered(agent, "parked lanes", kind, type="approve")["status"] == "running"
+        assert answered(agent, "parked lanes", kind, type="approve")["status"] == "interrupted"
     assert answered(agent, "parked lanes", "step", type="approve")["status"] == "completed"
     assert sorted(workspace.done[len(before) :]) == ["after_1", "p1", "p2"]
 

@@ -106,7 +106,7 @@ def test_a_run_on_other_data_is_refused_until_it_is_migrated(scene: Scene) -> No
         output: dict[str, Any] = second.invoke(None, scene.config, context={"snapshot": snapshot})
         return output
 
-    assert go_on("monday")["status"] == "running"
+    assert go_on("monday")["status"] == "interrupted"
     with pytest.raises(VersionMismatch, match="snapshot_version_mismatch"):
         go_on("tuesday")
     assert second.migrate(scene.thread, snapshot="tuesday") == ["snapshot"]

@@ -67,6 +67,11 @@ def says(
     return _completion({"role": "assistant", "content": text}, tokens, finish, pace_s)
 
 
+def thinks(field: str, thoughts: str, text: str) -> Reply:
+    """Answer with a text, and with thoughts in a field of their own."""
+    return _completion({"role": "assistant", "content": text, field: thoughts}, (1000, 200), "stop")
+
+
 def calls(name: str, arguments: Mapping[str, Any], text: str = "") -> Reply:
     """Answer with one tool call."""
     function = {"name": name, "arguments": json.dumps(arguments)}
@@ -238,6 +243,8 @@ def _events(content: Mapping[str, Any], piece: int) -> list[dict[str, Any]]:
     head = {name: content[name] for name in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
     message, finish = content["choices"][0]["message"], content["choices"][0]["finish_reason"]
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
+    for name in message.keys() & {"reasoning", "reasoning_content"}:
+        deltas += [{name: part} for part in re.findall(r"\S+\s*|\s+", message[name])]
     pattern = rf"(?s).{{1,{piece}}}" if piece else r"\S+\s*|\s+"
     deltas += [{"content": part} for part in re.findall(pattern, message["content"])]
     for index, call in enumerate(message.get("tool_calls", ())):
