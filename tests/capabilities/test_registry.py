@@ -196,10 +196,10 @@ def test_a_glob_prohibits_all_that_it_names_and_no_last_word() -> None:
     names = ["a.b", "a.c", "ab", "respond", "b.c"]
     assert Registry(map(declare, names), prohibit=["a.*"]).names == ["ab", "b.c", "respond"]
     assert Registry(map(declare, names), prohibit=["*"]).names == ["respond"]
-    assert Registry(map(declare, names), prohibit=["respond", "A.*"]).names == ["a.b", "a.c", "ab", "b.c"]
+    assert Registry(map(declare, names), prohibit=["respond", "A.*"]).names == ["ab", "b.c"]
 
 
-@pytest.mark.parametrize("entry", ["tikets.create", "tikets.*", "Tickets.*"])
+@pytest.mark.parametrize("entry", ["tikets.create", "tikets.*", "Ticket.*"])
 def test_an_entry_that_prohibits_nothing_is_refused(tmp_path: Path, entry: str) -> None:
     with pytest.raises(SetupError, match="so it prohibits nothing") as refused:
         load_registry(tmp_path, prohibit=["files.write", entry])

@@ -80,7 +80,7 @@ def test_every_value_knows_the_setting_it_comes_from(tmp_path: Path) -> None:
         (["mail.send"], "mail.sender", False),
         (["mail.*"], "mail.send", True),
         (["mail.*"], "email.send", False),
-        (["Mail.*"], "mail.send", False),
+        (["Mail.*"], "mail.send", True),
         (["*"], "mail.send", True),
         ([], "respond", True),
         ([], "clarify", True),
