@@ -28,7 +28,7 @@ def issued(folder: Path, *names: str, max_risk: Risk = "High") -> Delegation:
         ("pay.refund", "None", "default", 0, True),
         ("pay.refund", "Critical", "default", 1, False),
         ("payments.refund", "High", "default", 1, False),
-        ("Pay.refund", "High", "default", 1, False),
+        ("Pay.refund", "High", "default", 1, True),
         ("pay.refund", "High", "acme", 1, False),
         ("pay.refund", "High", "default", 2, False),
         ("pay.refund", "High", "default", -1, False),
