@@ -48,8 +48,8 @@ class First:
                     os.kill(os.getpid(), signal.SIGSTOP)
 
             outcome = Person(stage, stage.open(trap), "first", patience=1).lead()
-            said = {**asdict(outcome), "written": written(os.getpid()), "decisions": decisions}
-            theirs.sendall(json.dumps(said).encode() + b"\n")
+            report = {**asdict(outcome), "written": written(os.getpid()), "decisions": decisions}
+            theirs.sendall(json.dumps(report).encode() + b"\n")
             theirs.recv(1)
 
         pid = fork(work)

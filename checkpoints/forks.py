@@ -25,7 +25,6 @@ from planwright.domain.verified_step import VerifiedStep
 _PLAN = """SELECT plan, checked, gate_id FROM plans
     WHERE run_id = :run AND kind = 'plan' AND (:hash IS NULL OR plan_hash = :hash)
     ORDER BY rowid DESC LIMIT 1"""
-_ON_ITS_THREAD = "SELECT 1 FROM runs WHERE run_id = ? AND thread_id = ?"
 _UNCERTAIN = "SELECT step_uid FROM effects WHERE run_id = ? AND status IN ('intent', 'in_doubt')"
 
 
@@ -145,14 +144,15 @@ class Forks:
     async def begin(self, run: Run, fork: Fork, results: list[StepResult], at: datetime) -> None:
         """Write a fork down, with the results it keeps, in one transaction.
 
-        Raises RunError when its thread is not new, its source is being worked on by now, or what it keeps
-        is being undone, or was meanwhile.
+        Raises RunError when its thread is neither new nor rewound by it, its source is being worked on by
+        now, or what it keeps is being undone, or was meanwhile.
         """
 
         def job(connection: sqlite3.Connection) -> None:
-            query = "SELECT 1 FROM runs WHERE thread_id = ? AND NOT EXISTS (" + _ON_ITS_THREAD + ")"
-            of = (run.thread_id, fork.source_run, run.thread_id)
-            if connection.execute(query, of).fetchone():
+            query = "SELECT run_id FROM runs WHERE thread_id = ?"
+            runs = {run_id for (run_id,) in connection.execute(query, (run.thread_id,))}
+            rewinds = fork.checkpoint_id is not None and fork.source_run in runs
+            if runs and not rewinds:
                 raise taken(run.thread_id)
             query = "SELECT thread_id FROM runs WHERE run_id = ? AND status = 'running'"
             if busy := connection.execute(query, (fork.source_run,)).fetchone():

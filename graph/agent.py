@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.constants import END
-from langgraph.types import StateUpdate
+from langgraph.types import GraphOutput, StateUpdate
 
 from planwright.checkpoints.stores import Stores
 from planwright.checkpoints.upkeep.store_times import refuse_two_times
@@ -28,7 +28,6 @@ from planwright.graph.checks import (
     nested,
     surrounded,
     thread_of,
-    with_status,
     without_checkpoint,
 )
 from planwright.graph.run_actions import RunActions
@@ -120,7 +119,7 @@ class Agent(RunActions):
                     async for chunk in self._graph(None, run.config, context=run.context, **options):
                         yield chunk
 
-    def caller(self, config: RunnableConfig) -> str:
+    def _caller(self, config: RunnableConfig) -> str:
         """Name who makes a call, for the records."""
         return "python"
 
@@ -128,7 +127,7 @@ class Agent(RunActions):
         """End the open run of a thread, if there is one: nothing more of it is done."""
         run = await self.stores.runs.latest(thread_of(config))
         if run is not None and not run.ended:
-            await self.acancel(run.thread_id, self.caller(config))
+            await self.acancel(run.thread_id, self._caller(config))
 
     def _graph(self, input: object, config: RunnableConfig, **options: Any) -> AsyncIterator[Any]:
         """Stream the graph behind the door."""
@@ -140,11 +139,11 @@ class Agent(RunActions):
 
     async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run to the end or to an interrupt, as LangGraph does; then the status is `interrupted`."""
-        return with_status(await super().ainvoke(input, config, **kwargs))
+        return _with_status(await super().ainvoke(input, config, **kwargs))
 
     def invoke(self, input: object, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run to the end or to an interrupt from code without an event loop."""
-        return with_status(super().invoke(input, config, **kwargs))
+        return _with_status(super().invoke(input, config, **kwargs))
 
     def update_state(self, *args: Any, **kwargs: Any) -> RunnableConfig:
         """Change a thread's state from code without an event loop; routes are async."""
@@ -183,3 +182,14 @@ class Agent(RunActions):
     def _resolve_checkpointer(self, config: RunnableConfig) -> BaseCheckpointSaver[Any] | None:
         """Fall back on the workspace's own store where no host brought a saver."""
         return super()._resolve_checkpointer(config) or self.door.stores.saver
+
+
+def _with_status(output: object) -> object:
+    """Let an output that waits for a person say so; the state itself is that of the last superstep."""
+    if isinstance(output, GraphOutput):
+        return replace(output, value=_waiting(output.value)) if output.interrupts else output
+    return _waiting(output) if isinstance(output, dict) and output.get("__interrupt__") else output
+
+
+def _waiting(value: object) -> object:
+    return {**value, "status": "interrupted"} if isinstance(value, dict) and "status" in value else value

@@ -94,9 +94,7 @@ class Arrivals:
             return False
         if isinstance(entry, Mapping) and self._redactor.text(read_messages(entry)[-1].text) != run.request:
             raise RunError(
-                f"a node of your graph calls this agent twice, and run {run.run_id} has not ended"
-                if not run.ended
-                else f"a node of your graph calls this agent twice, and is run again after run {run.run_id}",
+                f"a node of your graph calls this agent twice: run {run.run_id} is of another call",
                 "give each call a node of its own",
             )
         return True

@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig, ensure_config
 from langgraph.constants import END
-from langgraph.types import Command, GraphOutput, StateSnapshot
+from langgraph.types import Command, StateSnapshot
 
 from planwright.approvals.decide import gate_of
 from planwright.checkpoints.consent.gate import Gate
@@ -244,19 +244,9 @@ def resuming(config: RunnableConfig) -> bool:
 
 def goes_to_the_end(entry: object) -> bool:
     """Say whether a Command does nothing but end: so chat pages mark a thread as resolved."""
-    goto = getattr(entry, "goto", ())
-    return isinstance(entry, Command) and goto in (END, [END], (END,)) and entry == Command(goto=goto)
-
-
-def with_status(output: object) -> object:
-    """Let an output that waits for a person say so; the state itself is that of the last superstep."""
-    if isinstance(output, GraphOutput):
-        return replace(output, value=_waiting(output.value)) if output.interrupts else output
-    return _waiting(output) if isinstance(output, dict) and output.get("__interrupt__") else output
-
-
-def _waiting(value: object) -> object:
-    return {**value, "status": "interrupted"} if isinstance(value, dict) and "status" in value else value
+    if not isinstance(entry, Command):
+        return False
+    return entry.goto in (END, [END], (END,)) and entry == Command(goto=entry.goto)
 
 
 def answered_by_id(config: RunnableConfig) -> bool:

@@ -143,8 +143,6 @@ class Door:
         """Put what the arrival answers on record, and make the input and the invocation of its run."""
         entry, snapshot = arrival.entry, arrival.snapshot
         channel = read_context(arrival.context or run.context).channel
-        gates = await self.stores.gates.of_thread(run.thread_id)
-        offered = Offered(frozenset(gate.gate_id for gate in gates), answered_by_id(arrival.config))
         input_: GraphInput | None = None
         if isinstance(entry, Command):
             input_ = await self.answering.resume(entry.resume, run, snapshot, channel)
@@ -158,6 +156,8 @@ class Door:
             _LOG.info("run %s goes on, lease %d", run.run_id, lease.token)
         invocation = await self._invocation(run, lease, profile)
         if nested(arrival.config):
+            gates = await self.stores.gates.of_thread(run.thread_id)
+            offered = Offered(frozenset(gate.gate_id for gate in gates), answered_by_id(arrival.config))
             invocation.answered = partial(self.answering.inside, snapshot, channel, offered)
         configurable = {
             **arrival.config.get("configurable", {}),

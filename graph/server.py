@@ -69,7 +69,7 @@ class ServedAgent(Agent):
             raise SetupError("nobody is known to have asked", "send the token of this server")
         return super().astream(input, config, context=context, durability="sync", **kwargs)
 
-    def caller(self, config: RunnableConfig) -> str:
+    def _caller(self, config: RunnableConfig) -> str:
         """Name the person whose token came with a call."""
         caller = caller_in(config.get("configurable", {}))
         return caller.person if caller is not None else "server"

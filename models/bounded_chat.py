@@ -41,7 +41,7 @@ class BoundedChat(ChatOpenAI):
         size, lists, calls = 0, 0, _Calls()
         async for chunk in super()._astream(messages, stop, None, **more):
             arguments = calls.take(chunk.message)
-            size += len(chunk.message.text) + len(arguments) + len(thoughts_of(chunk.message))
+            size += len(chunk.message.text) + len(arguments)
             lists += count_lists(arguments.encode("utf-8", "replace"))
             if size > LONGEST_REPLY or lists > MOST_LISTS:
                 excess = f"{LONGEST_REPLY:,} characters, or {MOST_LISTS:,} lists and objects as arguments"
@@ -92,11 +92,6 @@ class BoundedChat(ChatOpenAI):
         for choice, generation in zip(getattr(response, "choices", ()), result.generations, strict=False):
             _tell_thoughts(generation.message, getattr(choice.message, REASONING, None))
         return result
-
-
-def thoughts_of(message: BaseMessage) -> str:
-    """Read what a model said of its thinking, apart from its answer."""
-    return str(message.additional_kwargs.get(REASONING, ""))
 
 
 def _tell_thoughts(message: BaseMessage, thoughts: object) -> None:

@@ -175,7 +175,7 @@ class Forking:
         run = await self._stores.forks.run_named(name)
         newest = await self._newest_id(run.thread_id)
         return [
-            await self._point(snapshot, past=_id(snapshot) != newest)
+            await self._point(snapshot, past=checkpoint_id_of(snapshot) != newest)
             async for snapshot in self._history(run.thread_id)
             if name in (run.thread_id, snapshot.values["run_id"])
         ]
@@ -185,7 +185,7 @@ class Forking:
         moment = _Moment(run, snapshot, past)
         source = await self._stores.forks.source(run.run_id, moment.plan_hash)
         return Point(
-            checkpoint_id=_id(snapshot),
+            checkpoint_id=checkpoint_id_of(snapshot),
             run_id=run.run_id,
             at=snapshot.created_at or "",
             next=tuple(dict.fromkeys(snapshot.next)),
@@ -211,7 +211,7 @@ class Forking:
         return _Moment(owner, snapshot, past=checkpoint_id != await self._newest_id(run.thread_id))
 
     async def _newest_id(self, thread_id: str) -> str:
-        return _id(await self._graph.aget_state(_config(thread_id)))
+        return checkpoint_id_of(await self._graph.aget_state(_config(thread_id)))
 
     async def _newest(self, run: Run) -> StateSnapshot | None:
         """Find the newest state of a run; None when its checkpoints are gone."""
@@ -260,7 +260,8 @@ def _config(thread_id: str, checkpoint_id: str | None = None) -> RunnableConfig:
     return {"configurable": {"thread_id": thread_id, **at}}
 
 
-def _id(snapshot: StateSnapshot) -> str:
+def checkpoint_id_of(snapshot: StateSnapshot) -> str:
+    """Read the id of the checkpoint that a state is read from; "" for none."""
     return str(snapshot.config["configurable"].get("checkpoint_id", ""))
 
 

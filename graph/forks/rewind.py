@@ -15,7 +15,7 @@ from planwright.checkpoints.stores import Stores
 from planwright.domain.run_context import read_context
 from planwright.graph.arrivals import Arrival, Arrivals
 from planwright.graph.checks import thread_of, without_checkpoint
-from planwright.graph.forks.fork import Forking, has_begun
+from planwright.graph.forks.fork import Forking, checkpoint_id_of, has_begun
 from planwright.graph.wiring import Compiled
 from planwright.state.agent_state import Task
 from planwright.state.invocation import Clock
@@ -39,7 +39,7 @@ class Rewinding:
             return None
         base = await self._graph.aget_state(config)
         newest = await self._graph.aget_state(without_checkpoint(config))
-        if not base.created_at or _id(base) == _id(newest):
+        if not base.created_at or checkpoint_id_of(base) == checkpoint_id_of(newest):
             return None
         if entry is not None:
             return await self._before_request(base)
@@ -68,11 +68,11 @@ class Rewinding:
         source = await self._source(arrival, base)
         if arrival.entry is None:
             forking = Forking(self._graph, self._stores, self._clock)
-            await forking.again(source, _id(base), read_context(arrival.context))
+            await forking.again(source, checkpoint_id_of(base), read_context(arrival.context))
             return
         run, _ = await self._arrivals.run_for(arrival)
         task = Task(task=run.request).model_dump(mode="json")
-        fork = Fork(run_id=run.run_id, source_run=source, checkpoint_id=_id(base), task=task)
+        fork = Fork(run_id=run.run_id, source_run=source, checkpoint_id=checkpoint_id_of(base), task=task)
         await self._stores.forks.begin(run, fork, [], self._clock())
 
     async def _unanswered(self, base: StateSnapshot, thread_id: str) -> bool:
@@ -88,7 +88,3 @@ class Rewinding:
         if of and base.next and has_begun(base):
             return str(of)
         return await self._stores.forks.run_after(thread_of(arrival.config), of)
-
-
-def _id(snapshot: StateSnapshot) -> str:
-    return str(snapshot.config["configurable"].get("checkpoint_id", ""))

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from planwright.models.scripted import ScriptedModel
 from tests.scenarios.conftest import Scene
 from tests.scenarios.conftest import scene as scene
 from tests.scenarios.conftest import stage as stage
@@ -35,6 +36,8 @@ class Play:
     """The agent, whose model has a plan of one step and an answer for each request."""
     scene: Scene
     """Its workspace and thread."""
+    model: ScriptedModel | None = None
+    """Its model, where a test reads what that was told."""
 
     @property
     def config(self) -> Any:
@@ -82,5 +85,5 @@ def ended(reading: Play) -> Play:
 def calling(scene: Scene) -> Play:
     """An agent in a loop that calls two tools, which wait for a person together."""
     calls = scene.calls(("work__wipe", {"name": "a"}), ("work__wipe", {"name": "b"}))
-    agent = scene.agent(calls, "the answer", planning={"mode": "auto"})
-    return Play(agent, scene)
+    model = ScriptedModel(replies=[calls, "the answer"])
+    return Play(scene.agent(model=model, planning={"mode": "auto"}), scene, model)

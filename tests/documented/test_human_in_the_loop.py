@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from planwright.domain.errors import GateError
+from planwright.models.scripted import ScriptedModel
 from tests.documented.conftest import Play, differs
+from tests.scenarios.conftest import Scene
 
 
 def request(play: Play) -> Any:
@@ -20,12 +22,14 @@ def answer(play: Play, *decisions: Any) -> Any:
     return play.scene.answer(play.agent, {"decisions": list(decisions)})
 
 
-def test_action_requests(calling: Play) -> None:
+def test_action_requests(two_calls: Play) -> None:
     """The interrupt lists each action with its name, arguments and description."""
-    (action, *_) = request(calling)["action_requests"]
-    assert action["name"] == "work.wipe"
-    assert action["args"]["name"] == "a"
-    assert action["description"]
+    actions = request(two_calls)["action_requests"]
+    assert [(action["name"], action["args"]["name"]) for action in actions] == [
+        ("work.write", "a"),
+        ("work.write", "b"),
+    ]
+    assert all(action["description"] for action in actions)
 
 
 def test_review_configs(calling: Play) -> None:
@@ -70,33 +74,56 @@ def test_reject(writing: Play) -> None:
 
 def test_reject_with_a_message(calling: Play) -> None:
     """The message of a rejection is told to the model in the place of a result."""
-    for waiting in calling.ask()["__interrupt__"]:
-        calling.scene.answer(
-            calling.agent,
-            {waiting.id: {"decisions": [{"type": "reject", "message": "never on a Monday"}]}},
-        )
-    told = calling.agent.get_state(calling.config).values
-    assert told["status"] in ("completed", "rejected")
+    reject = {"decisions": [{"type": "reject", "message": "never on a Monday"}]}
+    calling.scene.answer(calling.agent, {waiting.id: reject for waiting in calling.ask()["__interrupt__"]})
+    assert calling.model is not None
+    told = [message.text for message in calling.model.prompts[-1] if message.type == "tool"]
+    assert ["never on a Monday" in text for text in told] == [True, True]
     assert calling.scene.done == []
-    reasons = [row["reason"] for row in calling.scene.rows("SELECT reason FROM gates")]
-    assert "never on a Monday" in reasons
 
 
-def test_respond(writing: Play) -> None:
+def test_respond(scene: Scene) -> None:
     """`respond` answers the model with words instead of a decision."""
-    request(writing)
-    again = answer(writing, {"type": "respond", "message": "only on a Tuesday"})
-    assert again["__interrupt__"] or again["status"]
-    assert writing.scene.done == []
+    plan = scene.plan(scene.step("s1", "work.write", estimated_risk="Medium"))
+    model = ScriptedModel(replies=[plan, plan, "the answer"])
+    play = Play(scene.agent(model=model), scene)
+    request(play)
+    assert answer(play, {"type": "respond", "message": "only on a Tuesday"})["__interrupt__"]
+    assert "only on a Tuesday" in str(model.prompts[-1])
+    assert scene.done == []
 
 
-@differs("an answer with another number of decisions than actions is refused, and the gate stays open")
+@pytest.fixture
+def two_calls(scene: Scene) -> Play:
+    """An agent that waits at one gate for two calls of a reply."""
+    calls = scene.calls(("work__write", {"name": "a"}), ("work__write", {"name": "b"}))
+    agent = scene.agent(calls, "the answer", planning={"mode": "auto"}, approval={"tool_risk": "Low"})
+    return Play(agent, scene)
+
+
+def test_one_decision_for_each_action(two_calls: Play) -> None:
+    """There is one decision for each action."""
+    assert len(request(two_calls)["action_requests"]) == 2
+    answer(two_calls, {"type": "approve"}, {"type": "approve"})
+    assert sorted(two_calls.scene.done) == ["a", "b"]
+
+
+@differs(
+    "the calls of a gate are decided together: decisions that differ are refused, and the gate stays open"
+)
+def test_decisions_that_differ(two_calls: Play) -> None:
+    """The actions of one interrupt may be decided differently."""
+    request(two_calls)
+    with pytest.raises(GateError, match="decisions differ"):
+        answer(two_calls, {"type": "approve"}, {"type": "reject"})
+    assert two_calls.agent.get_state(two_calls.config).interrupts
+
+
 def test_number_of_decisions(writing: Play) -> None:
-    """There is one decision for each action, in the same order."""
+    """Another number of decisions than of actions is an error."""
     request(writing)
     with pytest.raises(GateError, match="exactly one decision"):
         answer(writing, {"type": "approve"}, {"type": "approve"})
-    assert writing.agent.get_state(writing.config).interrupts
 
 
 def test_a_decision_that_is_not_allowed(calling: Play) -> None:

@@ -63,4 +63,6 @@ def test_every_scenario_of_the_sdk_and_of_the_chat_page(
     results: dict[str, str] = json.loads(run_node(javascript, str(bundle), server.url, server.token))
     assert {name: result for name, result in results.items() if result != "ok"} == {}
     pages = [name for name in results if name.startswith("page: ")]
+    twice = "SELECT args FROM effects WHERE status = 'done' GROUP BY capability, args HAVING count(*) > 1"
+    assert [args for (args,) in server.desk.rows(twice) if "js-" in args] == []
     assert (len(results) - len(pages) >= 20, len(pages) >= 8) == (True, True)
