@@ -1,7 +1,7 @@
 """What can be done: the contract of a capability, the registry, the policy and the gateway.
 
-`from planwright.capabilities import CallContext, Compensation, capability` is all that a module of
-capabilities needs; each name is loaded on first use.
+`from planwright.capabilities import CallContext, Compensation, Guide, capability` is all that a module of
+capabilities needs, with the errors that its functions raise; each name is loaded on first use.
 """
 
 from __future__ import annotations
@@ -11,16 +11,29 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from planwright.capabilities.call_context import CallContext as CallContext
+    from planwright.capabilities.contract import Guide as Guide
     from planwright.capabilities.declaration import capability as capability
+    from planwright.domain.errors import CapabilityRejected as CapabilityRejected
+    from planwright.domain.errors import CapabilityUnavailable as CapabilityUnavailable
     from planwright.domain.plan import Compensation as Compensation
 
 _HOMES = {
     "CallContext": "planwright.capabilities.call_context",
+    "CapabilityRejected": "planwright.domain.errors",
+    "CapabilityUnavailable": "planwright.domain.errors",
     "Compensation": "planwright.domain.plan",
+    "Guide": "planwright.capabilities.contract",
     "capability": "planwright.capabilities.declaration",
 }
 
-__all__ = ["CallContext", "Compensation", "capability"]
+__all__ = [
+    "CallContext",
+    "CapabilityRejected",
+    "CapabilityUnavailable",
+    "Compensation",
+    "Guide",
+    "capability",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -18,6 +18,18 @@ def test_the_public_names_of_graph_load_on_first_use() -> None:
         assert callable(getattr(planwright.graph, name))
 
 
+def test_what_a_function_of_a_capability_raises_is_what_the_gateway_tells_apart() -> None:
+    from planwright import capabilities
+    from planwright.capabilities.contract import Guide
+    from planwright.domain import errors
+
+    for name in capabilities.__all__:
+        assert callable(getattr(capabilities, name))
+    assert capabilities.Guide is Guide
+    assert capabilities.CapabilityUnavailable is errors.CapabilityUnavailable
+    assert capabilities.CapabilityRejected is errors.CapabilityRejected
+
+
 def test_a_module_of_capabilities_needs_one_import_and_the_former_paths_work() -> None:
     program = (
         "from planwright.capabilities import CallContext, Compensation, capability as now\n"
