@@ -1,7 +1,7 @@
 """What can be done: the contract of a capability, the registry, the policy and the gateway.
 
-`from planwright.capabilities import CallContext, Compensation, Guide, capability` is all that a module of
-capabilities needs, with the errors that its functions raise; each name is loaded on first use.
+A module of capabilities imports from here all that it needs: `capability`, `CallContext`, `Compensation`,
+`Guide`, and the two errors that its functions raise. Each name is loaded on first use.
 """
 
 from __future__ import annotations

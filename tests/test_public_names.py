@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 import planwright.graph
+from planwright import capabilities
+from planwright.capabilities.contract import Guide
+from planwright.domain import errors
 from tests.patience import PATIENCE_S
 
 
@@ -18,11 +21,7 @@ def test_the_public_names_of_graph_load_on_first_use() -> None:
         assert callable(getattr(planwright.graph, name))
 
 
-def test_what_a_function_of_a_capability_raises_is_what_the_gateway_tells_apart() -> None:
-    from planwright import capabilities
-    from planwright.capabilities.contract import Guide
-    from planwright.domain import errors
-
+def test_the_errors_and_the_guide_of_a_capability_are_the_classes_that_the_gateway_knows() -> None:
     for name in capabilities.__all__:
         assert callable(getattr(capabilities, name))
     assert capabilities.Guide is Guide

@@ -10,8 +10,7 @@ from typing import Literal, get_args
 import httpx
 from pydantic import BaseModel
 
-from planwright.capabilities import CallContext, capability
-from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable
+from planwright.capabilities import CallContext, CapabilityRejected, CapabilityUnavailable, capability
 
 PAYMENTS = os.environ.get("PAYMENTS", "127.0.0.1:8765")
 MOST = Decimal("5000")

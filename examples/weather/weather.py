@@ -10,9 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 from pydantic import BaseModel, Field, JsonValue
 
-from planwright.capabilities import CallContext, capability
-from planwright.capabilities.contract import Guide
-from planwright.domain.errors import CapabilityUnavailable
+from planwright.capabilities import CallContext, CapabilityUnavailable, Guide, capability
 
 SERVICE = os.environ.get("WEATHER_URL", "https://api.open-meteo.com")
 Place = Literal["San Francisco", "Paris", "Nairobi"]
