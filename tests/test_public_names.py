@@ -76,6 +76,7 @@ def test_looking_at_runs_loads_neither_langgraph_nor_langchain(module: str) -> N
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.long
 def test_a_workspace_without_mcp_servers_loads_no_mcp(tmp_path: Path) -> None:
     program = (
         "import sys; from planwright.graph import open_agent; from planwright.cli import main\n"

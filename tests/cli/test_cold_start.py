@@ -119,6 +119,7 @@ def test_each_command_loads_what_it_needs(desk: Desk, waiting: Waiting, tmp_path
     assert told.keys() == STARTS.keys()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("module", ["drive", "asking"])
 def test_a_new_interpreter_plays_a_command(desk: Desk, waiting: Waiting, module: str) -> None:
     _, code, told = STARTS[module]

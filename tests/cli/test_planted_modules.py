@@ -46,6 +46,7 @@ def marks(desk: Desk) -> list[str]:
     return sorted(path.name for path in Path(desk.folder / "marks").iterdir())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "command",
     [("ls",), ("capabilities",), ("doctor",), ("run", "--json", "look up the price with mine.price")],

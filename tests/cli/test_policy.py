@@ -153,6 +153,7 @@ def test_what_cannot_be_explained_is_refused(
         explain_call(name, CallOptions(args, "default", agent), folder, as_json=False)
 
 
+@pytest.mark.long
 def test_a_policy_that_cannot_be_followed_ends_the_command_with_file_and_line(folder: Path) -> None:
     (folder / "policy.toml").write_text('[[rule]]\ndecide = "maybe"\n', "utf-8")
     command = [sys.executable, "-m", "planwright.cli.main", "policy", "check", "--workspace", str(folder)]

@@ -68,6 +68,7 @@ def ordinary_rights(folder: Path) -> Sequence[str]:
     pytest.skip("every process here may write everywhere")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wanted", ["run", "doctor"])
 def test_a_read_only_workspace_is_refused_with_the_setting_that_helps(public_desk: Desk, wanted: str) -> None:
     way = ordinary_rights(public_desk.folder)

@@ -67,6 +67,7 @@ def test_no_sampled_effect_in_doubt_is_repeated(sampled: Report) -> None:
     assert sampled.figures["in_doubt_repeated"] == 0, sampled.text
 
 
+@pytest.mark.long
 def test_a_blind_effect_killed_after_its_intent_is_in_doubt_and_never_repeated(tmp_path: Path) -> None:
     report = bench(tmp_path, "--scenario", "blind", "--only", "intent", IN_A_ROW)
     assert report.figures["in_doubt"] == 1
@@ -94,34 +95,21 @@ def test_a_queryable_effect_killed_before_its_record_is_looked_up_and_takes_plac
     assert report.code == 0, report.text
 
 
+@pytest.mark.long
 def test_a_decision_that_is_durable_is_never_asked_for_again(tmp_path: Path) -> None:
     report = bench(tmp_path, "--scenario", "gated step", "--only", "decision")
     assert report.figures["points"] == 4  # before and after the plan's decision and the step's
     assert report.code == 0, report.text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("scenario", "only"),
     [
         pytest.param("second run", "lease", id="a second run, before its first checkpoint"),
-        pytest.param(
-            "second crash",
-            "lease",
-            id="a second run, after the first one died at its end",
-            marks=pytest.mark.long,
-        ),
-        pytest.param(
-            "idempotent",
-            "+end",
-            id="a run that has ended, before its last checkpoint",
-            marks=pytest.mark.long,
-        ),
-        pytest.param(
-            "exact budget",
-            "reserve",
-            id="a call, in a budget with nothing to spare",
-            marks=pytest.mark.long,
-        ),
+        pytest.param("second crash", "lease", id="a second run, after the first one died at its end"),
+        pytest.param("idempotent", "+end", id="a run that has ended, before its last checkpoint"),
+        pytest.param("exact budget", "reserve", id="a call, in a budget with nothing to spare"),
     ],
 )
 def test_a_run_killed_in_a_narrow_place_is_recovered(scenario: str, only: str, tmp_path: Path) -> None:
@@ -130,13 +118,14 @@ def test_a_run_killed_in_a_narrow_place_is_recovered(scenario: str, only: str, t
     assert report.code == 0, report.text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fault", "counted", "only", "scenario"),
     [
         ("doubles", "duplicated", "done", "idempotent"),
-        pytest.param("forgets", "lost", "gate", "idempotent", marks=pytest.mark.long),
-        pytest.param("refuses", "wrong", "gate", "idempotent", marks=pytest.mark.long),
-        pytest.param("denies", "duplicated", "done", "queryable", marks=pytest.mark.long),
+        ("forgets", "lost", "gate", "idempotent"),
+        ("refuses", "wrong", "gate", "idempotent"),
+        ("denies", "duplicated", "done", "queryable"),
     ],
 )
 def test_a_receiver_with_a_fault_makes_the_benchmark_fail(

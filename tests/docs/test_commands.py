@@ -67,6 +67,7 @@ def _is_there(place: str, words: list[str]) -> bool:
     return words[0] in STARTS and (ROOT / place).parent.joinpath(program).is_file()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("source", [lines, inline])
 def test_the_program_knows_every_command(source: object) -> None:
     assert callable(source)

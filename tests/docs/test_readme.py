@@ -19,6 +19,7 @@ README = "README.md"
 MCP = "docs/guides/mcp.md"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("code", sorted({block.text for block in blocks("python", mark="Command(resume")}))
 def test_the_python_of_the_pages_runs_as_it_stands(code: str, tmp_path: Path) -> None:
     done = subprocess.run(
@@ -35,6 +36,7 @@ def test_the_python_of_the_pages_runs_as_it_stands(code: str, tmp_path: Path) ->
     assert (tmp_path / "todo.txt").read_text("utf-8") == "ship on friday"
 
 
+@pytest.mark.long
 def test_a_program_sees_the_log_lines_that_the_guide_sets_up(tmp_path: Path) -> None:
     command = [sys.executable, "-c", block("python", "docs/guides/watching.md", "logging")]
     done = subprocess.run(

@@ -77,6 +77,7 @@ def look_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(door, "LOOK_S", 0.01)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("look_often")
 def test_what_runs_finishes_and_what_has_not_begun_is_skipped(scene: Scene) -> None:
     plan = scene.plan(scene.step("slow", "work.slow"), scene.step("after", "work.read", "slow"))
@@ -92,6 +93,7 @@ def test_what_runs_finishes_and_what_has_not_begun_is_skipped(scene: Scene) -> N
     assert scene.done == ["began slow", "slow"]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("look_often")
 def test_a_loop_is_cancelled_between_two_turns_and_its_history_stays_valid(scene: Scene) -> None:
     model = ScriptedModel(replies=[scene.calls(("work__slow", {"name": "slow"})), "not asked", "hello"])

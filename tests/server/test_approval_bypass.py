@@ -14,7 +14,7 @@ from tests.server.conftest import Server
 from tests.server.conversation import APPROVE, Errand, trace
 from tests.server.test_python_sdk import GRAPH, answer, begin, run
 
-pytestmark = pytest.mark.enable_socket
+pytestmark = [pytest.mark.enable_socket, pytest.mark.long]
 WRONG = "gate_0000000000000000"
 Asked = dict[str, Any]
 Attempt = Callable[[SyncLangGraphClient, str, Asked], Any]

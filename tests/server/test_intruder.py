@@ -15,7 +15,7 @@ from benchmarks.intruder_stage import Stage, open_stage
 from planwright.graph.server_middleware import LOOPBACK_NAMES, OPEN_PATHS
 from planwright.settings.server import STUDIO_ORIGINS
 
-pytestmark = pytest.mark.enable_socket
+pytestmark = [pytest.mark.enable_socket, pytest.mark.long]
 PREFLIGHT = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
 
 
@@ -26,7 +26,6 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         yield opened
 
 
-@pytest.mark.long
 def test_no_intruder_reads_or_decides_anything_and_the_right_token_does(stage: Stage) -> None:
     figures, wrong = play(stage)
     assert wrong == []

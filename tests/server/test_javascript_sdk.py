@@ -14,7 +14,7 @@ from tests.patience import PATIENCE_S
 from tests.server.conftest import Server
 from tests.server.conversation import DECISIONS, Decision, Errand, trace
 
-pytestmark = pytest.mark.enable_socket
+pytestmark = [pytest.mark.enable_socket, pytest.mark.long]
 
 
 def run_node(folder: Path, *words: str) -> str:

@@ -15,7 +15,7 @@ from tests.cli.conftest import ask
 from tests.server.conftest import Server
 from tests.server.conversation import APPROVE, DECISIONS, Decision, Errand, trace
 
-pytestmark = pytest.mark.enable_socket
+pytestmark = [pytest.mark.enable_socket, pytest.mark.long]
 GRAPH = "planwright"
 
 

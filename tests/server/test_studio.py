@@ -25,6 +25,7 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
+@pytest.mark.long
 def test_it_prints_what_to_open_and_serves_the_threads_that_wait(
     studio: Studio, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,7 @@ from tests.server.conftest import Server
 from tests.server.conversation import APPROVE, Errand, trace
 from tests.server.test_python_sdk import GRAPH, answer, begin, run
 
-pytestmark = pytest.mark.enable_socket
+pytestmark = [pytest.mark.enable_socket, pytest.mark.long]
 ADA = "ada@example.com"
 
 

@@ -14,6 +14,7 @@ from tests.wire.documented_providers import KEY, PROVIDERS, play
 pytestmark = pytest.mark.enable_socket
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.place)
 def test_a_provider_of_the_pages_serves(provider: Block, tmp_path: Path) -> None:
     requests = play(provider, (sys.executable, "-m", "planwright"), tmp_path)

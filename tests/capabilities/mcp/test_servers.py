@@ -195,6 +195,7 @@ def test_closing_ends_the_processes_of_its_own_servers_and_no_other(
         asyncio.run(call(mine, "memory.read_graph"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("script", "limit_s", "said"),
     [
