@@ -192,7 +192,6 @@ def test_a_pipe_gets_plain_lines(desk: Desk, waiting: Waiting, command: str) -> 
     assert re.search(r"✓ \S+ +\S+ +done in", done.stderr)
 
 
-@pytest.mark.long
 @pytest.mark.enable_socket
 def test_the_answer_of_a_model_is_seen_while_it_comes_and_stays_once(desk: Desk) -> None:
     plan = {"goal": "List the tickets", "steps": [{"id": "s1", "capability": "tickets.list", "params": {}}]}

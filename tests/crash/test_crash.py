@@ -95,7 +95,6 @@ def test_a_queryable_effect_killed_before_its_record_is_looked_up_and_takes_plac
     assert report.code == 0, report.text
 
 
-@pytest.mark.long
 def test_a_decision_that_is_durable_is_never_asked_for_again(tmp_path: Path) -> None:
     report = bench(tmp_path, "--scenario", "gated step", "--only", "decision")
     assert report.figures["points"] == 4  # before and after the plan's decision and the step's

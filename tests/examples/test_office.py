@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from tests.examples.conftest import Example
 
 Copy = Callable[[str], Example]
 
 
-@pytest.mark.long
 def test_an_approved_job_leaves_a_ticket_and_a_summary(example: Copy) -> None:
     office = example("office")
     done = office.run("office", typed="y\n")

@@ -82,7 +82,6 @@ def test_a_refund_is_paid_once_though_the_first_try_is_answered_503(example: Cop
     assert shop.rows("payments.db", "SELECT count(DISTINCT key) FROM requests") == [(1,)]
 
 
-@pytest.mark.long
 def test_a_refusal_of_the_service_is_put_before_a_person_who_asks_for_less(
     example: Copy, model: Serve
 ) -> None:
@@ -118,7 +117,6 @@ def test_an_order_that_the_rules_forbid_is_not_paid(example: Copy, model: Serve)
     assert shop.rows("payments.db", "SELECT * FROM requests") == []
 
 
-@pytest.mark.long
 def test_a_process_that_is_killed_between_payment_and_answer_pays_once(example: Copy, model: Serve) -> None:
     shop, served = example("refund"), model(says(plan("ord_881")), says("Refunded."))
     with payments(shop, "--hold", "3600") as address:

@@ -101,7 +101,6 @@ def test_without_a_replan_left_words_are_refused_and_the_gate_stays_open(scene: 
     assert shown(scene, agent)
 
 
-@pytest.mark.long
 def test_nobody_knows_whether_it_happened_and_a_person_is_asked(scene: Scene) -> None:
     card = shown(scene, in_doubt(scene))
     assert card["in_doubt"] == ["s1"]

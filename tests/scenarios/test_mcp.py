@@ -254,7 +254,6 @@ def test_a_plan_that_names_a_tool_of_a_failed_server_is_told_which(
     scene.agents[0].close()
 
 
-@pytest.mark.long
 def test_a_run_whose_server_has_failed_meanwhile_waits_for_it(
     stage: Callable[[Path], Scene], tmp_path: Path, mcp_servers: McpServers
 ) -> None:

@@ -89,7 +89,6 @@ async def test_tools_are_listed_and_called(servers: Servers) -> None:
     assert await call(servers, "plain.get-sum", a=2, b=3) == {"text": "The sum of 2 and 3 is 5."}
 
 
-@pytest.mark.long
 async def test_a_service_that_dies_in_a_call_is_used_again_when_it_is_back(
     servers: Servers, service: Everything
 ) -> None:

@@ -28,7 +28,6 @@ def written(desk: Desk) -> list[str]:
     return [name for name in ("note.md", "second.md") if (desk.folder / name).exists()]
 
 
-@pytest.mark.long
 def test_a_person_is_asked_once_about_all_that_is_listed(desk: Desk, two: tuple[Waiting, Waiting]) -> None:
     with Typist(desk.folder, *WRITES) as typist:
         typist.read_until("leave them all: ")
