@@ -64,6 +64,16 @@ class Sent(BaseModel):
     """What the server said when it took the mail."""
 
 
+class _Client(aiosmtplib.SMTP):
+    """A client that hangs up at once: a transport that is only closed waits for the server's TLS farewell."""
+
+    def close(self) -> None:
+        """Close the connection, also when the server's answer, such as 421, ends it."""
+        if isinstance(self.transport, asyncio.WriteTransport):
+            self.transport.abort()
+        super().close()
+
+
 def _check_sendable(args: Mapping[str, JsonValue], call: CallContext) -> None:
     check_sender(call)
     check_attachments(args, call)
@@ -131,7 +141,7 @@ def _client(server: MailSettings) -> aiosmtplib.SMTP:
         context = None if server.security == "none" else ssl.create_default_context(cafile=server.ca_file)
     except OSError as error:
         raise CapabilityRejected(f"cannot read mail.ca_file: {error}", "set mail.ca_file") from error
-    return aiosmtplib.SMTP(
+    return _Client(
         hostname=server.host,
         port=server.port_in_use,
         use_tls=server.security == "tls",
@@ -193,7 +203,6 @@ def _words(error: Exception) -> str:
 
 async def _leave(client: aiosmtplib.SMTP) -> None:
     """End the session; whatever the server says now, its answer to the message counts."""
-    transport = client.transport  # the client forgets it when it quits
     try:
         if client.is_connected:
             await client.quit(timeout=2)
@@ -201,6 +210,4 @@ async def _leave(client: aiosmtplib.SMTP) -> None:
         pass
     finally:
         client.close()
-        if isinstance(transport, asyncio.WriteTransport):
-            transport.abort()  # there is no TLS farewell to wait for
         await asyncio.sleep(0)  # the loop closes the socket in its next round

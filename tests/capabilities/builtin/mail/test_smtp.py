@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -219,6 +220,21 @@ async def test_a_busy_server_is_tried_again_and_the_mail_arrives_once(
     await bench.call("mail.send", **MAIL)
     assert [attempt for attempt, _ in bench.retries] == [1, 2]
     assert len(office.handler.taken) == 1
+
+
+async def test_a_server_that_ends_the_session_leaves_no_connection_open(
+    office: PostOffice, make_world: MakeWorld
+) -> None:
+    office.handler.replies["MAIL"] = "421 busy"
+    with pytest.raises(CapabilityUnavailable, match="421 busy"):
+        await smtp.send.function(**MAIL, call=make_world(**office.settings))
+    ours = [
+        transport
+        for transport in gc.get_objects()
+        if isinstance(transport, asyncio.Transport)
+        and (transport.get_extra_info("peername") or ("", 0))[1] == office.port
+    ]
+    assert [transport for transport in ours if transport.get_extra_info("socket").fileno() != -1] == []
 
 
 HOSTILE_ADDRESSES = [
