@@ -34,6 +34,10 @@ from planwright.checkpoints.ownership.owners import Owners, folder_of
 from planwright.checkpoints.ownership.work_times import WorkTimes
 from planwright.checkpoints.plans import Plans
 from planwright.checkpoints.runs import Runs
+from planwright.checkpoints.sessions.queue import Queue
+from planwright.checkpoints.sessions.schedule_runs import ScheduleRuns
+from planwright.checkpoints.sessions.sessions import Sessions
+from planwright.checkpoints.sessions.workers import Workers
 from planwright.checkpoints.verdicts import Verdicts
 from planwright.checkpoints.whole_results import WholeResults
 from planwright.domain.clock import Timer, boot_id
@@ -94,6 +98,14 @@ class Records:
     """Chains that runs made."""
     own_parts: OwnParts
     """Parts given in code that a run needs."""
+    queue: Queue
+    """Runs that workers take up."""
+    sessions: Sessions
+    """What operators ask of runs."""
+    workers: Workers
+    """Processes that take runs up."""
+    schedule_runs: ScheduleRuns
+    """Times at which schedules were due."""
 
     def close(self) -> None:
         """Finish what is being written and close the file."""
@@ -114,14 +126,16 @@ def open_records(
     path = folder / "planwright.db"
     database = kind(path, MIGRATIONS, busy_timeout_s=busy_timeout_s, boundary=boundary, redactor=redactor)
     blobs, owners = Blobs(folder / "blobs", redactor), Owners(folder_of(path))
+    leases = Leases(database, owners)
+    timer = timer or Timer(boot=boot_id())
     return Records(
         database=database,
         runs=Runs(database),
-        leases=Leases(database, owners),
+        leases=leases,
         plans=Plans(database),
         forks=Forks(database),
         undos=Undos(database),
-        gates=Gates(database, timer or Timer(boot=boot_id())),
+        gates=Gates(database, timer),
         refusals=Refusals(database),
         ledger=Ledger(database),
         doubts=Doubts(database),
@@ -140,4 +154,8 @@ def open_records(
         verdicts=Verdicts(database),
         chains=CreatedChains(database),
         own_parts=OwnParts(database),
+        queue=Queue(database, timer),
+        sessions=Sessions(database, leases),
+        workers=Workers(database, owners),
+        schedule_runs=ScheduleRuns(database),
     )

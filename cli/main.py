@@ -25,6 +25,7 @@ from planwright.cli.commands import (
     respond,
     rules,
     runs,
+    sessions,
     usage,
     workspaces,
 )
@@ -66,6 +67,7 @@ GROUPS = {
     "memory": memory,
     "db": db,
     "rules": rules,
+    "sessions": sessions,
 }
 for name, group in GROUPS.items():
     app.add_typer(group.app, name=name)
@@ -79,6 +81,9 @@ def run(
     thread: Annotated[
         str | None, typer.Option("--thread", "--continue", help="Go on with this thread.")
     ] = None,
+    background: Annotated[
+        bool, typer.Option("--background", help="Queue it for a worker, and do not wait.")
+    ] = False,
     *,
     profile: ProfileOptions,
     interaction: Interaction,
@@ -95,6 +100,10 @@ def run(
         provider=profile.provider,
         snapshot=profile.snapshot,
     )
+    if background:
+        from planwright.cli.actions.background import begin
+
+        raise typer.Exit(begin(request, workspace, thread, options, interaction.json))
     terminal = Terminal(interaction.json, interaction.no_input, interaction.verbose)
     raise typer.Exit(start(request, workspace, thread, options, terminal))
 
@@ -198,7 +207,7 @@ for command in (forks.fork, forks.checkpoints, forks.undo):
     app.command()(command)
 
 
-for command in (workspaces.init, workspaces.config):
+for command in (workspaces.init, workspaces.config, sessions.worker):
     app.command()(command)
 
 

@@ -15,6 +15,7 @@ Evaluator = Literal["policy", "utility", "safety", "latency", "cost"]
 Grade = Literal["pass", "warn", "fail"]
 FLOORS: tuple[Evaluator, ...] = ("policy", "safety")
 RunStatus = Literal[
+    "queued",
     "running",
     "waiting",
     "paused",
@@ -31,10 +32,10 @@ RunStatus = Literal[
     "timeout",
     "cancelled",
 ]
-"""How a run ends, but for the first three.
+"""How a run ends, but for the first four.
 
-`paused`: it goes on when what it waits for is back. `needs_input`: it has ended with questions, which the
-next message answers.
+`queued`: a worker takes it up. `paused`: it goes on when what it waits for is back, or a person says so.
+`needs_input`: it has ended with questions, which the next message answers.
 """
 TERMINAL: frozenset[RunStatus] = frozenset(
     ("planned", "needs_input", "completed", "completed_with_skips", "failed", "refused")

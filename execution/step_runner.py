@@ -118,6 +118,7 @@ class StepRunner:
         if again := await self.turn(task, invocation):
             return again
         async with invocation.board.slots:
+            invocation.board.park_if_drained(task["checked"].uid)
             if invocation.cancelled_by:
                 stopped = await self.cancelled(task["checked"], invocation)
                 return await self.settle(task, stopped, invocation)

@@ -37,6 +37,7 @@ from planwright.settings.memory import MemorySettings
 from planwright.settings.planning import PlannerSettings, PlanningSettings
 from planwright.settings.providers import BreakerSettings, FailoverSettings, ProviderSettings
 from planwright.settings.roles import RoleSettings
+from planwright.settings.schedules import ScheduleName, ScheduleSettings
 from planwright.settings.secrets import SecretSettings
 from planwright.settings.server import ServerSettings
 from planwright.settings.telemetry import LogSettings, TracingSettings
@@ -44,6 +45,7 @@ from planwright.settings.variables import VariableError, filled
 from planwright.settings.workspace import (
     CapabilitySettings,
     ChannelSettings,
+    QueueSettings,
     SessionSettings,
     SourceSettings,
     StorageSettings,
@@ -104,7 +106,11 @@ class Settings(BaseSettings):
     storage: StorageSettings = StorageSettings()
     """Where runs are kept."""
     sessions: SessionSettings = SessionSettings()
-    """How long gates and leases stay alive."""
+    """How long gates, leases and sessions stay alive."""
+    queue: QueueSettings = QueueSettings()
+    """Runs in the background, and how many of them a worker takes up."""
+    schedules: dict[ScheduleName, ScheduleSettings] = {}
+    """Requests that workers queue at times, by name."""
     sources: SourceSettings = SourceSettings()
     """Where the built-in capabilities find their data."""
     capabilities: CapabilitySettings = CapabilitySettings()

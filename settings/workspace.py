@@ -57,9 +57,34 @@ class SessionSettings(BaseModel):
     """Seconds that a gate stays open where the request does not say."""
     lease_s: float = Field(60, gt=0)
     """Seconds that a process holds a run without renewing its lease."""
+    heartbeat_s: float = Field(30, gt=0)
+    """Seconds between two signs of life of a session; after twice as many without one it is paused."""
+    ttl_s: float = Field(14_400, gt=0)
+    """Seconds after which a session expires, waiting for people included, where its request does not say."""
+    on_crash: Literal["resume", "fail"] = "resume"
+    """What a worker does with a session whose worker has died: it goes on, or the session has failed."""
+    on_silence: Literal["pause", "resume"] = "pause"
+    """What becomes of a session whose worker lives and gives no sign: it is paused, or taken over."""
+    most_breaks: int = Field(3, ge=1)
+    """How often a session may break off before it is paused, for a person to look at it."""
     on_change: OnChange = "ask"
     """What happens when a run goes on under other settings, policy, capabilities or prompts than it began
     with: changed calls are asked for anew ("ask"), or the run waits until it is migrated ("refuse")."""
+
+
+class QueueSettings(BaseModel):
+    """The queue of runs in the background, and how many of them a worker takes up."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    capacity: int = Field(100, ge=1)
+    """Most runs that may be queued; one more is refused."""
+    max_concurrent: int = Field(3, ge=1)
+    """Most runs that a worker goes on with at once."""
+    max_execution_time_s: float = Field(7200, gt=0)
+    """Most seconds that a session is worked on, waiting for people left out; then it ends as `timeout`."""
+    look_s: float = Field(1.0, gt=0)
+    """Seconds between two looks of a worker that has nothing to do."""
 
 
 class SourceSettings(BaseModel):

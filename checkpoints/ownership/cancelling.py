@@ -60,9 +60,10 @@ async def _end(records: Records, run: Run, by: str, at: datetime) -> None:
         used = {name: value for name, value in vars(spent).items() if name != "calls"}
         seq = await records.journal.last_seq(run.run_id)
         _tell(records, lease, "agent_message", {"content": answer}, seq + 1, at)
-        ending: dict[str, JsonValue] = {"status": "cancelled", "estimated": None, "used": used}
+        status = run.ends_as or "cancelled"
+        ending: dict[str, JsonValue] = {"status": status, "estimated": None, "used": used}
         _tell(records, lease, "run_end", ending, seq + 2, at)
-        records.runs.end(lease, "cancelled", answer, at)
+        records.runs.end(lease, status, answer, at)
     finally:
         await records.leases.release(lease)
 

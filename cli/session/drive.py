@@ -43,6 +43,7 @@ EXIT: dict[RunStatus, int] = {
     "planned": 0,
     "completed_with_skips": 0,
     "failed": 1,
+    "queued": 3,
     "running": 1,
     "paused": 2,
     "waiting": 3,

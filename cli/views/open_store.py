@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
@@ -14,6 +14,9 @@ from planwright.cli.views.rows import Report
 from planwright.domain.errors import RunError, SetupError
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.settings import Settings
+
+
+T = TypeVar("T")
 
 
 class StoreReader:
@@ -27,6 +30,10 @@ class StoreReader:
         cursor = self._connection.execute(sql, parameters)
         names = [column[0] for column in cursor.description]
         return (dict(zip(names, row, strict=True)) for row in cursor)
+
+    def read(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        """Run what reads several rows together; its rows come as tuples."""
+        return job(self._connection)
 
     def has(self, *tables: str) -> bool:
         """Say whether tables are there; a store that no newer version has written to yet lacks some."""

@@ -12,6 +12,7 @@ ROOT = Path(__file__).parent.parent.parent
 ROOMS = (
     "cli",
     "demo",
+    "sessions",
     "graph",
     "nodes",
     "execution",
