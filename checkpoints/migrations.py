@@ -198,7 +198,8 @@ ALTER TABLE runs ADD COLUMN pause_by TEXT;
 ALTER TABLE runs ADD COLUMN extended TEXT;
 CREATE TABLE sessions (
     run_id TEXT PRIMARY KEY, thread_id TEXT NOT NULL, tenant TEXT NOT NULL, requested_at TEXT NOT NULL,
-    expires_at TEXT NOT NULL, opened_s REAL, boot TEXT, breaks INTEGER NOT NULL DEFAULT 0, broken_token INTEGER,
+    expires_at TEXT NOT NULL, opened_s REAL, boot TEXT, breaks INTEGER NOT NULL DEFAULT 0,
+    broken_token INTEGER,
     schedule TEXT
 );
 CREATE INDEX runs_open ON runs (status) WHERE ended_at IS NULL;

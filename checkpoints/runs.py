@@ -18,8 +18,7 @@ from planwright.checkpoints.database import Database
 from planwright.checkpoints.ownership.fencing import held
 from planwright.domain.errors import RunError
 from planwright.domain.lease import Lease
-from planwright.domain.results import TERMINAL, RunStatus
-from planwright.domain.run_states import check_step
+from planwright.domain.results import TERMINAL, RunStatus, check_step
 
 
 class Run(BaseModel):

@@ -101,9 +101,9 @@ def run(
         snapshot=profile.snapshot,
     )
     if background:
-        from planwright.cli.actions.background import begin
+        from planwright.cli.actions.background import queue_request
 
-        raise typer.Exit(begin(request, workspace, thread, options, interaction.json))
+        raise typer.Exit(queue_request(request, workspace, thread, options, interaction.json))
     terminal = Terminal(interaction.json, interaction.no_input, interaction.verbose)
     raise typer.Exit(start(request, workspace, thread, options, terminal))
 

@@ -34,6 +34,7 @@ from planwright.graph.checks import (
     thread_of,
     without_checkpoint,
 )
+from planwright.graph.door import AdmittedRun
 from planwright.graph.run_actions import RunActions
 
 
@@ -119,16 +120,21 @@ class Agent(RunActions):
             if base is not None:
                 await self._rewinding.begin(arrival, base)
                 arrival = replace(arrival, entry=None)
-            control = control or control_around(merged)
-            with nullcontext() if control else suppress(GraphDrained):
-                async with self.door.enter(arrival, breakpoints=breakpoints, control=control) as run:
-                    options["control"] = run.invocation.control
-                    async for chunk in self._graph(run.input, run.start, context=run.context, **options):
+            own = control or control_around(merged)
+            with nullcontext() if own else suppress(GraphDrained):
+                async with self.door.enter(arrival, breakpoints=breakpoints, control=own) as run:
+                    async for chunk in self._admitted(run, options):
                         yield chunk
-                    if await self.door.stopping(run):
-                        run.invocation.cancelled_by = run.invocation.cancelled_by or "another process"
-                        async for chunk in self._graph(None, run.config, context=run.context, **options):
-                            yield chunk
+
+    async def _admitted(self, run: AdmittedRun, options: dict[str, Any]) -> AsyncIterator[Any]:
+        """Stream a run that the door has let in; one that was cancelled is led to its end."""
+        options = {**options, "control": run.invocation.control}
+        async for chunk in self._graph(run.input, run.start, context=run.context, **options):
+            yield chunk
+        if await self.door.stopping(run):
+            run.invocation.cancelled_by = run.invocation.cancelled_by or "another process"
+            async for chunk in self._graph(None, run.config, context=run.context, **options):
+                yield chunk
 
     def _caller(self, config: RunnableConfig) -> str:
         """Name who makes a call, for the records."""

@@ -94,7 +94,7 @@ class Door:
         self.answering = Answering(stores, review, time.clock)
         self.control = Control(stores, time.clock)
         self.versions = RunVersions(stores.database, parts.versions, settings.sessions.on_change)
-        self._watching = Watching(stores)
+        self._watching = Watching(stores, settings.sessions, time.clock)
         self.working: dict[str, Invocation] = {}
         self.parts = parts
         self.clock = time.clock
@@ -263,18 +263,6 @@ class Door:
         run = await self.stores.runs.read(admitted.run.run_id)
         return run is not None and not run.ended and run.cancelled_by is not None
 
-    async def _stand_still(self, invocation: Invocation) -> None:
-        """Queue a drained run again, or pause it; nothing of it is being done."""
-        reason = invocation.control.drain_reason or "drained"
-        if invocation.queued_again:
-            await self.stores.runs.set_status(invocation.lease, "queued")
-        else:
-            data = {"reason": reason}
-            invocation.record_event("session_paused", data, str(invocation.lease.token))
-            await self.stores.runs.set_status(invocation.lease, "paused", reason)
-        self.stores.saver.check(invocation.thread_id)
-        _LOG.info("run %s stands still: %s", invocation.run_id, reason)
-
     async def _leave(self, admitted: AdmittedRun, breakpoints: bool) -> None:
         """Note that a run waits; one that neither waits nor ended is a bug of ours."""
         run = admitted.run
@@ -284,7 +272,7 @@ class Door:
             return
         gates = await self.stores.gates.of_thread(run.thread_id)
         if not gates and admitted.invocation.control.drain_requested:
-            await self._stand_still(admitted.invocation)
+            await self._watching.stand_still(admitted.invocation)
             return
         if not gates:
             if breakpoints:

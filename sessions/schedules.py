@@ -8,7 +8,7 @@ from datetime import datetime
 from planwright.domain.errors import QueueFull, SetupError
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
-from planwright.settings.schedules import ScheduleSettings
+from planwright.settings.workspace import ScheduleSettings
 
 _LOG = logging.getLogger("planwright.sessions")
 

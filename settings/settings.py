@@ -37,7 +37,6 @@ from planwright.settings.memory import MemorySettings
 from planwright.settings.planning import PlannerSettings, PlanningSettings
 from planwright.settings.providers import BreakerSettings, FailoverSettings, ProviderSettings
 from planwright.settings.roles import RoleSettings
-from planwright.settings.schedules import ScheduleName, ScheduleSettings
 from planwright.settings.secrets import SecretSettings
 from planwright.settings.server import ServerSettings
 from planwright.settings.telemetry import LogSettings, TracingSettings
@@ -46,6 +45,8 @@ from planwright.settings.workspace import (
     CapabilitySettings,
     ChannelSettings,
     QueueSettings,
+    ScheduleName,
+    ScheduleSettings,
     SessionSettings,
     SourceSettings,
     StorageSettings,

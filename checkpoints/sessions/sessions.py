@@ -112,7 +112,13 @@ class Sessions:
             if seconds := amounts.get("ttl_s"):
                 _put_off(connection, row, seconds)
             if not self._leases.is_leased(run_of(row)):
-                write_event(connection, row["run_id"], "session_extended", {**amounts, "by": by}, at)
+                write_event(
+                    connection,
+                    row["run_id"],
+                    "session_extended",
+                    {**{str(unit): amount for unit, amount in amounts.items()}, "by": by},
+                    at,
+                )
             return open_run(connection, which)
 
         return run_of(await self._database.run("extend", job, synced=True))

@@ -25,7 +25,9 @@ from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.settings import Settings
 
 
-def begin(request: str, workspace: Path, thread: str | None, options: RunContext, as_json: bool) -> int:
+def queue_request(
+    request: str, workspace: Path, thread: str | None, options: RunContext, as_json: bool
+) -> int:
     """Queue a run, and say who takes it up."""
     from planwright.graph.building import build_graph
 

@@ -93,7 +93,11 @@ def extend(thread: Thread, workspace: Folder = HERE, *, more: Extension) -> None
     """Give a run more than its limits, or a session more time."""
     from planwright.cli.actions.background import extend_session
 
-    amounts = {"tokens": more.tokens, "tool_calls": more.tool_calls, "effects": more.effects}
+    amounts: dict[str, float] = {
+        "tokens": more.tokens,
+        "tool_calls": more.tool_calls,
+        "effects": more.effects,
+    }
     amounts |= {"cost": more.cost, "wall_clock_s": more.work, "ttl_s": more.time}
     raise typer.Exit(extend_session(thread, workspace, amounts))
 

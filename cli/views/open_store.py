@@ -15,7 +15,6 @@ from planwright.domain.errors import RunError, SetupError
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.settings import Settings
 
-
 T = TypeVar("T")
 
 

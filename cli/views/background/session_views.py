@@ -28,7 +28,7 @@ from planwright.settings.settings import Settings, load
 _FROM = "FROM sessions s JOIN runs r USING (run_id) WHERE (:open = 0 OR r.ended_at IS NULL)"
 _LIST = f"SELECT {COLUMNS} {_FROM} ORDER BY s.rowid DESC LIMIT :limit OFFSET :skipped"
 _COUNT = f"SELECT count(*) AS count {_FROM}"
-_ONE = f"SELECT {COLUMNS}, r.extended FROM sessions s JOIN runs r USING (run_id) WHERE run_id = :id"
+_SESSION = f"SELECT {COLUMNS}, r.extended FROM sessions s JOIN runs r USING (run_id) WHERE run_id = :id"
 STYLES = {"in_progress": "cyan", "awaiting_gate": "yellow", "paused": "yellow", "completed": "green"}
 """Colours of states; one that is not here has ended badly, or has not begun."""
 WATCH_S = 1.0
@@ -39,14 +39,14 @@ def show_sessions(workspace: Path, open_only: bool, page: Page, as_json: bool) -
     settings = load(workspace)
     rows, total = _sessions(settings, open_only, page)
     if as_json:
-        listed = [session_json(session) for session in rows]
-        print(json.dumps({"sessions": listed, **page.counts(total)}, ensure_ascii=False, indent=2))
+        sessions = [session_json(session) for session in rows]
+        print(json.dumps({"sessions": sessions, **page.counts(total)}, ensure_ascii=False, indent=2))
         return 0
     if rows:
         views.console().print(_table(rows))
     elif not total:
-        what = "are open" if open_only else "yet"
-        print(f'no sessions {what}; begin one: planwright run --background "…"')
+        scope = "are open" if open_only else "yet"
+        print(f'no sessions {scope}; begin one: planwright run --background "…"')
     command = f"planwright sessions ls{' --open' if open_only else ''}"
     if footer := page.footer(total, len(rows), "sessions", command):
         print(footer)
@@ -73,13 +73,13 @@ def _table(sessions: list[Session]) -> Table:
     table.add_column("request", no_wrap=True, overflow="ellipsis", ratio=1)
     for session in sessions:
         expires = "" if session.ended_at else _clock(session.expires_at)
-        state = Text(words(session), STYLES.get(session.state, ""))
+        state = Text(state_words(session), STYLES.get(session.state, ""))
         request = Text(views.one_line(views.safe(session.request)))
         table.add_row(session.thread_id, state, _clock(session.requested_at), expires, request)
     return table
 
 
-def words(session: Session) -> str:
+def state_words(session: Session) -> str:
     """Name the state of a session in words."""
     return session.state.replace("_", " ")
 
@@ -92,7 +92,7 @@ def _clock(moment: datetime) -> str:
 def show_session(thread: str, workspace: Path, as_json: bool) -> int:
     """Show how one session stands, how far it is, and what is left of its budget."""
     settings = load(workspace)
-    session, progress = standing(settings, thread)
+    session, progress = session_standing(settings, thread)
     if as_json:
         both = {**session_json(session), "progress": progress.model_dump(mode="json")}
         print(json.dumps(both, ensure_ascii=False, indent=2))
@@ -103,10 +103,10 @@ def show_session(thread: str, workspace: Path, as_json: bool) -> int:
     return 0
 
 
-def standing(settings: Settings, thread: str) -> tuple[Session, Progress]:
+def session_standing(settings: Settings, thread: str) -> tuple[Session, Progress]:
     """Read how a session stands and how far it is. Raises RunError for none, and for a run that is none."""
     run, store = find_run(settings, thread), open_store(settings)
-    rows = list(store.query(_ONE, {"id": run["run_id"]})) if store.has("sessions") else []
+    rows = list(store.query(_SESSION, {"id": run["run_id"]})) if store.has("sessions") else []
     if not rows:
         cause = f"run {run['run_id']} was not begun in the background"
         raise RunError(cause, f"see it: planwright show {run['thread_id']}")
@@ -119,7 +119,7 @@ def facts(session: Session, progress: Progress) -> Iterator[tuple[str, str]]:
     """List what is worth knowing of a session, name by name."""
     yield "session", f"{session.run_id} on thread {session.thread_id}"
     yield "request", session.request
-    yield "state", words(session) + (f" ({session.paused_for})" if session.paused_for else "")
+    yield "state", state_words(session) + (f" ({session.paused_for})" if session.paused_for else "")
     if session.schedule:
         yield "schedule", session.schedule
     yield "steps", f"{progress.completed} of {progress.total} ended" if progress.total else "no plan yet"
@@ -140,7 +140,7 @@ def watch_session(thread: str, workspace: Path, as_json: bool) -> int:
     """Print how far a session is whenever that changes, until it stands still."""
     settings, last = load(workspace), ""
     while True:
-        session, progress = standing(settings, thread)
+        session, progress = session_standing(settings, thread)
         if progress.progress_id != last:
             last = progress.progress_id
             text = progress.model_dump_json() if as_json else _line(session, progress)
@@ -155,4 +155,4 @@ def _line(session: Session, progress: Progress) -> str:
     """Sum up one moment of a session on a line."""
     step = f", at {progress.current_step}" if progress.current_step and not session.ended_at else ""
     gate = f", waits at {progress.awaiting_gate}" if progress.awaiting_gate else ""
-    return f"{words(session)}: {progress.completed} of {progress.total} steps{step}{gate}"
+    return f"{state_words(session)}: {progress.completed} of {progress.total} steps{step}{gate}"
