@@ -34,6 +34,7 @@ PlanwrightError
 │   ├── PartsElsewhere      what it needs is in another process: resume it there
 │   ├── VersionMismatch     what it began under is not what is here: migrate it, or cancel it
 │   ├── QueueFull           as many runs are queued as may be: try again later
+│   ├── RunHeld             another process works on it: leave it alone, or take it over
 │   └── PastCheckpoint      nothing goes on from an old checkpoint: begin a fork there
 └── LedgerConflict          one key, two different calls: a bug or a tampered store
 """
@@ -237,6 +238,10 @@ class VersionMismatch(RunError):
 
 class QueueFull(RunError):
     """The queue takes no more runs for now; nothing was written down."""
+
+
+class RunHeld(RunError):
+    """Another process works on the run, or nobody can tell whether it does."""
 
 
 class PastCheckpoint(RunError, ValueError):

@@ -15,7 +15,7 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.sessions.queue import QueuedRun
-from planwright.domain.errors import LeaseLost, PlanwrightError, StoreFailed
+from planwright.domain.errors import LeaseLost, PlanwrightError, RunHeld, StoreFailed
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.sessions.schedules import Schedules
@@ -97,7 +97,7 @@ class Worker:
         try:
             async for _ in self._agent.astream(None, config, context=context, stream_mode="custom"):
                 pass
-        except LeaseLost as error:
+        except (LeaseLost, RunHeld) as error:
             _LOG.info("run %s: %s", run.run_id, error.cause)
         except StoreFailed as error:
             _LOG.error("run %s: %s", run.run_id, error.cause)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -135,7 +135,8 @@ class ScheduleSettings(BaseModel):
 
     def newest_before(self, now: datetime) -> datetime | None:
         """Find the newest time at or before a moment, in UTC; None where there was none in four years."""
-        times = CronSim(self.cron, now.astimezone(ZoneInfo(self.timezone)), reverse=True)
+        minute = now.astimezone(ZoneInfo(self.timezone)).replace(second=0, microsecond=0)
+        times = CronSim(self.cron, minute + timedelta(minutes=1), reverse=True)  # those before that
         return next((time.astimezone(UTC) for time in times), None)
 
 

@@ -19,7 +19,7 @@ from planwright.checkpoints.ownership.heartbeat import Heartbeat
 from planwright.checkpoints.ownership.owners import Owners, is_stopped, owner_of
 from planwright.checkpoints.runs import Run, begin_run, pause
 from planwright.checkpoints.store_errors import store_error
-from planwright.domain.errors import PlanwrightError, RunError, StoreFailed
+from planwright.domain.errors import PlanwrightError, RunError, RunHeld, StoreFailed
 from planwright.domain.lease import Lease
 
 Monotonic = Callable[[], float]
@@ -143,14 +143,14 @@ class Leases:
         over = f"take it from there: planwright resume {thread_id} --take-over"
         if life == "alive" and is_stopped(owner):
             cause = f"run {run_id} is held by {owner.label}, which is stopped"
-            raise RunError(cause, f"wake it (fg) or end it; or {over}")
+            raise RunHeld(cause, f"wake it (fg) or end it; or {over}")
         if life == "alive":
             cause = f"run {run_id} is being worked on by {owner.label}"
-            raise RunError(cause, f"watch it: planwright events {thread_id}; or {over}")
+            raise RunHeld(cause, f"watch it: planwright events {thread_id}; or {over}")
         self._owners.forget(row["owner"])
         if life == "unknown" and left > 0:
             cause = f"run {run_id} is held by {owner.label}, and nobody here can tell whether it lives"
-            raise RunError(cause, f"unless it reports, the run is free in {left:.0f} s; or {over}")
+            raise RunHeld(cause, f"unless it reports, the run is free in {left:.0f} s; or {over}")
         _LOG.warning("run %s is taken from %s, which works on it no more", run_id, owner.label)
 
     def _report(self, lease: Lease, seconds: float) -> bool:

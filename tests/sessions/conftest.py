@@ -36,11 +36,27 @@ def at_work() -> AtWork:
     return at_work
 
 
+async def eventually(condition: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():  # noqa: ASYNC110 - what is waited for happens in another process or thread
+            await asyncio.sleep(LOOK_S)
+
+
 async def until(scene: Scene, *statuses: str) -> list[str]:
     """Wait until every run of a scene has one of these statuses, and return them."""
-    async with asyncio.timeout(PATIENCE_S):
-        while True:
-            rows = [row["status"] for row in scene.rows("SELECT status FROM runs ORDER BY rowid")]
-            if rows and all(status in statuses for status in rows):
-                return rows
-            await asyncio.sleep(LOOK_S)
+
+    def all_are() -> bool:
+        rows = scene.rows("SELECT status FROM runs")
+        return bool(rows) and all(row["status"] in statuses for row in rows)
+
+    try:
+        await eventually(all_are)
+    except TimeoutError:
+        print(scene.rows("SELECT run_id, status, paused_for, lease_until, cancelled_by FROM runs"), scene.rows("SELECT gate_id, kind, status FROM gates"), scene.rows("SELECT * FROM sessions")); raise
+    return [row["status"] for row in scene.rows("SELECT status FROM runs ORDER BY rowid")]
+
+
+async def drained(agent: Agent) -> None:
+    """Wait until all that an agent works on has been told to stop."""
+    await eventually(lambda: all(each.control.drain_requested for each in agent.door.working.values()))

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 
 import pytest
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
+from planwright.checkpoints.consent.gate import Decision
 from planwright.domain.errors import QueueFull, RunError
 from planwright.graph.agent import Agent
 from planwright.sessions.worker import Worker
 from tests.patience import PATIENCE_S
 from tests.scenarios.conftest import Scene
-from tests.sessions.conftest import AtWork, until
+from tests.sessions.conftest import AtWork, drained, eventually, until
 
+OPEN = "SELECT gate_id FROM gates WHERE status = 'open'"
 QUICK = {"queue": {"look_s": 0.01}}
 
 
@@ -44,8 +45,8 @@ class Door:
 
 
 @pytest.fixture
-def door() -> Iterator[Door]:
-    yield Door()
+def door() -> Door:
+    return Door()
 
 
 def types(scene: Scene) -> list[str]:
@@ -87,7 +88,9 @@ async def test_a_thread_has_one_run_at_a_time(scene: Scene) -> None:
         await agent.aenqueue("Read more", thread_id=scene.thread)
 
 
-async def test_no_more_runs_are_at_work_at_once_than_may_be(scene: Scene, door: Door, at_work: AtWork) -> None:
+async def test_no_more_runs_are_at_work_at_once_than_may_be(
+    scene: Scene, door: Door, at_work: AtWork
+) -> None:
     plan = scene.plan(scene.step("s1", "door.pass"))
     replies = [plan] * 6  # answers, too: whose turn it is, nobody knows
     settings = {"queue": {"look_s": 0.01, "max_concurrent": 2}}
@@ -95,9 +98,7 @@ async def test_no_more_runs_are_at_work_at_once_than_may_be(scene: Scene, door: 
     for _ in range(3):
         await agent.aenqueue("Pass")
     async with at_work(agent):
-        async with asyncio.timeout(PATIENCE_S):
-            while len(door.begun) < 2:
-                await asyncio.sleep(0.01)
+        await eventually(lambda: len(door.begun) == 2)
         rows = scene.rows("SELECT status, count(*) AS n FROM runs GROUP BY status ORDER BY status")
         assert rows == [{"status": "queued", "n": 1}, {"status": "running", "n": 2}]
         door.open.set()
@@ -114,9 +115,7 @@ async def test_a_paused_run_ends_what_it_has_begun_and_begins_nothing_more(
         await asyncio.wait_for(door.reached.wait(), PATIENCE_S)
         run = await agent.stores.sessions.pause(scene.thread, "ann", agent.door.clock())
         assert (run.status, run.pause_by) == ("running", "ann")
-        async with asyncio.timeout(PATIENCE_S):
-            while not all(each.control.drain_requested for each in agent.door.working.values()):
-                await asyncio.sleep(0.01)
+        await drained(agent)
         door.open.set()
         assert await until(scene, "paused") == ["paused"]
         assert door.ended == ["s1"]
@@ -138,9 +137,7 @@ async def test_a_worker_that_is_stopped_hands_over_and_another_one_finishes(
     working = asyncio.create_task(worker.run())
     await asyncio.wait_for(door.reached.wait(), PATIENCE_S)
     worker.stop()
-    async with asyncio.timeout(PATIENCE_S):
-        while not all(each.control.drain_requested for each in agent.door.working.values()):
-            await asyncio.sleep(0.01)
+    await drained(agent)
     door.open.set()
     await asyncio.wait_for(working, PATIENCE_S)
     assert scene.rows("SELECT status, lease_until FROM runs") == [{"status": "queued", "lease_until": 0}]
@@ -152,17 +149,13 @@ async def test_a_worker_that_is_stopped_hands_over_and_another_one_finishes(
 
 async def test_a_loop_stops_between_two_turns(scene: Scene, door: Door, at_work: AtWork) -> None:
     replies = [scene.calls(("door__pass", {"name": "a"})), scene.calls(("door__pass", {"name": "b"})), "both"]
-    agent = scene.agent(
-        *replies, capabilities=[door.capability], planning={"mode": "never"}, **QUICK
-    )
+    agent = scene.agent(*replies, capabilities=[door.capability], planning={"mode": "never"}, **QUICK)
     await agent.aenqueue("Pass doors", thread_id=scene.thread)
     worker = Worker(agent)
     working = asyncio.create_task(worker.run())
     await asyncio.wait_for(door.reached.wait(), PATIENCE_S)
     worker.stop()
-    async with asyncio.timeout(PATIENCE_S):
-        while not all(each.control.drain_requested for each in agent.door.working.values()):
-            await asyncio.sleep(0.01)
+    await drained(agent)
     door.open.set()
     await asyncio.wait_for(working, PATIENCE_S)
     assert (door.ended, scene.rows("SELECT status FROM runs")) == (["a"], [{"status": "queued"}])
@@ -176,20 +169,15 @@ async def test_a_run_at_a_gate_goes_on_once_somebody_has_decided(scene: Scene, a
     agent = scene.agent(scene.plan(scene.step("s1", "work.wipe")), "wiped", **QUICK)
     await agent.aenqueue("Wipe", thread_id=scene.thread)
     async with at_work(agent):
-        await until(scene, "waiting")
-        while True:
-            gates = await agent.stores.gates.of_thread(scene.thread)
-            for gate in gates:
-                await _approve(agent, gate.gate_id)
-            if await until(scene, "waiting", "completed", "running") == ["completed"]:
-                break
-            await asyncio.sleep(0.01)
+        for _ in ("the plan", "its destructive step"):
+            await eventually(lambda: bool(scene.rows(OPEN)))
+            for row in scene.rows(OPEN):
+                await _approve(agent, row["gate_id"])
+        await until(scene, "completed")
     assert scene.done == ["s1"]
 
 
 async def _approve(agent: Agent, gate_id: str) -> None:
-    from planwright.checkpoints.consent.gate import Decision
-
     decision = Decision(answer="approve", decided_by="ann", channel="test")
     await agent.stores.gates.decide(gate_id, decision, agent.door.clock())
 
@@ -211,25 +199,25 @@ async def test_what_takes_too_long_ends_as_timeout(scene: Scene, door: Door, at_
     await agent.aenqueue("Pass", thread_id=scene.thread)
     async with at_work(agent):
         await asyncio.wait_for(door.reached.wait(), PATIENCE_S)
-        async with asyncio.timeout(PATIENCE_S):
-            while not any(each.cancelled_by for each in agent.door.working.values()):
-                await asyncio.sleep(0.01)
+        await eventually(lambda: any(each.cancelled_by for each in agent.door.working.values()))
         door.open.set()
         assert await until(scene, "timeout") == ["timeout"]
     assert door.ended == ["s1"]
 
 
-async def test_more_budget_is_seen_while_a_run_is_worked_on(scene: Scene, door: Door, at_work: AtWork) -> None:
+async def test_more_budget_is_seen_while_a_run_is_worked_on(
+    scene: Scene, door: Door, at_work: AtWork
+) -> None:
     agent = through_doors(scene, door, ())
     await agent.aenqueue("Pass", thread_id=scene.thread)
     async with at_work(agent):
         await asyncio.wait_for(door.reached.wait(), PATIENCE_S)
         (invocation,) = agent.door.working.values()
         before = invocation.profile.limits.tokens or 0
-        await agent.stores.sessions.extend(scene.thread, {"tokens": 500, "cost": 1}, "ann", agent.door.clock())
-        async with asyncio.timeout(PATIENCE_S):
-            while invocation.profile.limits.tokens != before + 500:
-                await asyncio.sleep(0.01)
+        await agent.stores.sessions.extend(
+            scene.thread, {"tokens": 500, "cost": 1}, "ann", agent.door.clock()
+        )
+        await eventually(lambda: invocation.profile.limits.tokens == before + 500)
         door.open.set()
         await until(scene, "completed")
     assert "session_extended" in types(scene)
@@ -246,7 +234,9 @@ async def test_a_run_that_needs_what_this_process_lacks_is_paused_with_the_reaso
     assert "door.pass" in row["paused_for"]
 
 
-async def test_a_checkpoint_is_kept_of_every_verdict_and_is_never_changed(scene: Scene, at_work: AtWork) -> None:
+async def test_a_checkpoint_is_kept_of_every_verdict_and_is_never_changed(
+    scene: Scene, at_work: AtWork
+) -> None:
     agent = scene.agent(scene.plan(scene.step("s1", "work.read")), "read it", **QUICK)
     await agent.aenqueue("Read", thread_id=scene.thread)
     async with at_work(agent):
