@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Container
 
+from planwright.checkpoints.ownership.cancelling import cancel
+from planwright.checkpoints.runs import Run
 from planwright.checkpoints.sessions.queue import QueuedRun
 from planwright.domain.errors import RunError
 from planwright.domain.results import RunStatus
@@ -27,11 +29,12 @@ class Watchdog:
         `mine` are the runs that this worker is at.
         """
         for run in await self._stores.queue.expired(self._clock()):
-            await self._end(run.run_id, "the end of its time (sessions.ttl_s)", "expired")
+            await self._end(run, "the end of its time (sessions.ttl_s)", "expired")
         most_s = self._settings.queue.max_execution_time_s
         for run_id, invocation in list(self._working.items()):
             if invocation.worked_s > most_s and not invocation.cancelled_by:
-                await self._end(run_id, "the limit queue.max_execution_time_s", "timeout")
+                by = "the limit queue.max_execution_time_s"
+                await self._stores.runs.cancel(run_id, by, self._clock(), "timeout")
         for queued in await self._stores.queue.runnable(self._clock()):
             if queued.run.run_id not in mine and self._stores.leases.is_silent(queued.run):
                 await self._free(queued)
@@ -43,7 +46,7 @@ class Watchdog:
         if run.cancelled_by is not None:
             return True
         if settings.on_crash == "fail":
-            await self._end(run.run_id, "the death of its worker (sessions.on_crash)", "failed")
+            await self._end(run, "the death of its worker (sessions.on_crash)", "failed")
             return False
         if queued.breaks + 1 > settings.most_breaks:
             reason = f"it broke off {queued.breaks + 1} times (sessions.most_breaks)"
@@ -52,13 +55,16 @@ class Watchdog:
             return False
         return True
 
-    async def _end(self, run_id: str, by: str, ends_as: RunStatus) -> None:
-        """Ask for the end of a run; whoever takes it up next leads it there."""
+    async def _end(self, run: Run, by: str, ends_as: RunStatus) -> None:
+        """Ask for the end of a run; one that nobody works on ends here, if no effect of it is under way."""
         try:
-            await self._stores.runs.cancel(run_id, by, self._clock(), ends_as)
+            if self._stores.leases.is_leased(run):
+                await self._stores.runs.cancel(run.run_id, by, self._clock(), ends_as)
+            else:
+                await cancel(self._stores, run.run_id, by, self._clock(), ends_as)
         except RunError:  # it has ended in this moment
             return
-        _LOG.warning("run %s is to end as %s: %s", run_id, ends_as, by)
+        _LOG.warning("run %s is to end as %s: %s", run.run_id, ends_as, by)
 
     async def _free(self, queued: QueuedRun) -> None:
         """Take a run from a process that lives and does not report."""

@@ -50,10 +50,7 @@ async def until(scene: Scene, *statuses: str) -> list[str]:
         rows = scene.rows("SELECT status FROM runs")
         return bool(rows) and all(row["status"] in statuses for row in rows)
 
-    try:
-        await eventually(all_are)
-    except TimeoutError:
-        print(scene.rows("SELECT run_id, status, paused_for, lease_until, cancelled_by FROM runs"), scene.rows("SELECT gate_id, kind, status FROM gates"), scene.rows("SELECT * FROM sessions")); raise
+    await eventually(all_are)
     return [row["status"] for row in scene.rows("SELECT status FROM runs ORDER BY rowid")]
 
 

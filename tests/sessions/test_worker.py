@@ -17,7 +17,7 @@ from tests.patience import PATIENCE_S
 from tests.scenarios.conftest import Scene
 from tests.sessions.conftest import AtWork, drained, eventually, until
 
-OPEN = "SELECT gate_id FROM gates WHERE status = 'open'"
+OPEN = "SELECT gate_id FROM gates g JOIN runs r USING (run_id) WHERE g.status = 'open' AND NOT lease_until"
 QUICK = {"queue": {"look_s": 0.01}}
 
 
@@ -170,7 +170,7 @@ async def test_a_run_at_a_gate_goes_on_once_somebody_has_decided(scene: Scene, a
     await agent.aenqueue("Wipe", thread_id=scene.thread)
     async with at_work(agent):
         for _ in ("the plan", "its destructive step"):
-            await eventually(lambda: bool(scene.rows(OPEN)))
+            await eventually(lambda: bool(scene.rows(OPEN)))  # nobody works on the run any more
             for row in scene.rows(OPEN):
                 await _approve(agent, row["gate_id"])
         await until(scene, "completed")
