@@ -165,7 +165,7 @@ docs-site: setup  ## Build the documents as a site, offline and strict -> site/
 
 lock: setup  ## Lock the dependencies, by hash and without hosts
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio pyproject.toml --output-file requirements-dev.txt
+		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio --extra web pyproject.toml --output-file requirements-dev.txt
 
 clean:
 	rm -rf $(VENV) .docs-venv .bench-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json simulate.json clock.json crash_calls.json order.json soak.json

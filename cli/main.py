@@ -37,6 +37,7 @@ from planwright.cli.commands.options import (
     Folder,
     Json,
     NoInput,
+    PagePort,
     Port,
     Probe,
     Provider,
@@ -247,6 +248,18 @@ def studio(
     from planwright.cli.actions.studio import open_studio
 
     raise typer.Exit(open_studio(workspace, port, not no_browser))
+
+
+@app.command()
+def web(
+    workspace: Folder = HERE,
+    port: PagePort = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
+) -> None:
+    """Open the page of a workspace in a browser: approvals, runs, effects, requests."""
+    from planwright.cli.actions.web import open_page
+
+    raise typer.Exit(open_page(workspace, port, not no_browser))
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from planwright.cli.session.asking import Approver
 from planwright.cli.session.drive import Terminal, follow
 from planwright.cli.session.logs import load_logged
 from planwright.cli.views import rendering as views
-from planwright.cli.views.rows import Card, JsonObject
+from planwright.presentation.rows import Card, JsonObject
 from planwright.demo.service import Webhook
 from planwright.demo.workspace import is_demo_workspace, write_workspace
 from planwright.domain.errors import SetupError

@@ -13,7 +13,7 @@ from planwright.cli.session.logs import load_logged
 from planwright.cli.session.terminal import Terminal
 from planwright.cli.views import rendering as views
 from planwright.cli.views.memory_views import find_memory, find_proposal
-from planwright.cli.views.rows import Card, JsonObject
+from planwright.presentation.rows import Card, JsonObject
 from planwright.cli.views.run_views import find_run
 from planwright.domain.clock import utc_now
 from planwright.domain.memory_proposal import FORGET, WRITE

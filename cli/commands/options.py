@@ -17,6 +17,9 @@ PageNumber = Annotated[int, typer.Option("--page", min=1, max=10**9, help="Which
 Port = Annotated[
     int | None, typer.Option(min=1, max=65535, help="The port; 2024 or any free one if left out.")
 ]
+PagePort = Annotated[
+    int | None, typer.Option("--port", min=1, max=65535, help="The port; 2025 or any free one if left out.")
+]
 Probe = Annotated[bool, typer.Option("--probe", help="Find out by small calls what each provider can do.")]
 Provider = Annotated[str | None, typer.Option(help="The provider to use, or provider/model.")]
 Request = Annotated[str, typer.Argument(help="What to do, in plain words.")]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from planwright.cli.session.terminal import Terminal
 from planwright.cli.views import rendering as views
-from planwright.cli.views.rows import Card, JsonObject
+from planwright.presentation.rows import Card, JsonObject
 from planwright.domain.doubt import SHOWN_KEY, read_result
 
 HAPPENED, NOT_HAPPENED, LEFT = ("y", "yes", "it happened"), ("n", "no", "it did not happen"), ("l", "leave")

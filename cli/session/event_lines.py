@@ -13,7 +13,7 @@ from planwright.cli.views.rendering import (
     run_estimate_text,
     usage,
 )
-from planwright.cli.views.rows import EventData, Report, RunEvent
+from planwright.presentation.rows import EventData, Report, RunEvent
 from planwright.domain.hashing import json_text
 from planwright.domain.results import spelled_end
 from planwright.domain.risk import at_least

@@ -10,7 +10,7 @@ from rich.table import Table
 from planwright.capabilities.mcp.standing import unstarted_servers
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.cli.views import rendering as views
-from planwright.cli.views.rows import Report
+from planwright.presentation.rows import Report
 from planwright.domain.plan import CLOSING, WHOLE
 from planwright.domain.run_context import RunContext
 from planwright.graph.building import check_agents

@@ -9,7 +9,7 @@ from pathlib import Path
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, open_store, read_rows
 from planwright.cli.views.paging import Page
-from planwright.cli.views.rows import QuestionRow, Report
+from planwright.presentation.rows import QuestionRow, Report
 from planwright.cli.views.short_names import full_name
 from planwright.settings.settings import Settings, load
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, open_store
 from planwright.cli.views.paging import Page
-from planwright.cli.views.rows import Report
+from planwright.presentation.rows import Report
 from planwright.domain.windows import day_of, month_of
 from planwright.settings.settings import Settings, load
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
-from planwright.cli.views.printable import safe
-from planwright.cli.views.rows import Card, JsonObject
+from planwright.presentation.printable import safe
+from planwright.presentation.rows import Card, JsonObject
 from planwright.domain.errors import GateError
 from planwright.domain.plan import AGENT, PlanStep
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planwright.cli.session.plan_text import parse_plan, plan_for_editor, spell
+from planwright.presentation.plan_text import parse_plan, plan_for_editor, spell
 from planwright.domain.errors import GateError
 from planwright.domain.plan import Plan
 from tests.sampling import examples

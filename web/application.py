@@ -1,0 +1,72 @@
+"""The page as one Starlette application: guarded routes over the agent of a workspace."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount
+from starlette.staticfiles import StaticFiles
+
+from planwright.checkpoints.history.effect_pages import EffectPages
+from planwright.checkpoints.history.run_pages import RunPages
+from planwright.checkpoints.history.run_records import RunHistory
+from planwright.graph.agent import Agent
+from planwright.security.credentials import Credentials
+from planwright.settings.settings import Settings
+from planwright.web.guard import Guard
+from planwright.web.live import Live
+from planwright.web.pages import STATIC, Pages
+from planwright.web.parts import WebParts
+from planwright.web.routes import approvals, compose, editing, listing, runs, sign_in
+from planwright.web.runs_here import RunsHere
+from planwright.web.visits import Visits
+
+SUBJECTS = (sign_in, approvals, editing, listing, runs, compose)
+
+
+def build_application(settings: Settings, agent: Agent, credentials: Credentials) -> Starlette:
+    """Build the page of a workspace. It closes the agent when it ends."""
+    clock, database = agent.door.clock, agent.stores.database
+    pages = Pages(agent.door.redactor, settings.workspace.resolve().name)
+    live = Live(agent.stores, pages, clock)
+    parts = WebParts(
+        settings=settings,
+        agent=agent,
+        credentials=credentials,
+        visits=Visits(clock),
+        pages=pages,
+        here=RunsHere(agent, live.hear),
+        live=live,
+        history=RunHistory(database),
+        run_pages=RunPages(database),
+        effect_pages=EffectPages(database),
+    )
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        await parts.here.close()
+        await agent.aclose()
+
+    routes: list[BaseRoute] = [route for subject in SUBJECTS for route in subject.ROUTES]
+    routes.append(Mount("/static", StaticFiles(directory=STATIC), name="static"))
+    guard = Middleware(Guard, server=settings.server, visits=parts.visits, pages=pages)
+    application = Starlette(
+        routes=routes,
+        middleware=[guard],
+        lifespan=lifespan,
+        exception_handlers={404: _absent, 405: _absent},
+    )
+    application.state.parts = parts
+    application.state.pages = pages
+    return application
+
+
+async def _absent(request: Request, _: Exception) -> Response:
+    pages: Pages = request.app.state.pages
+    return pages.refusal(request, 404, "there is no such page", "go on with the list of runs")

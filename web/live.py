@@ -1,0 +1,70 @@
+"""The feeds of the page: one for each run that somebody looks at, one of what waits for each tenant."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from planwright.checkpoints.history.run_records import RunHistory
+from planwright.checkpoints.runs import Run
+from planwright.checkpoints.stores import Stores
+from planwright.domain.clock import Clock
+from planwright.domain.hashing import sha256
+from planwright.web.feeds import Feed, Parts, RunFollower
+from planwright.web.pages import Pages
+from planwright.web.view_models.run_page import RunPageView, run_page
+from planwright.web.view_models.run_state import RunState
+
+RUN_PARTS = ("head", "picture", "steps", "answer", "effects")
+
+
+class Live:
+    """Tell viewers of runs and of what waits."""
+
+    def __init__(self, stores: Stores, pages: Pages, clock: Clock) -> None:
+        self._stores = stores
+        self._pages = pages
+        self._clock = clock
+        self._history = RunHistory(stores.database)
+        self._runs: dict[str, tuple[Feed, RunFollower, str]] = {}
+        self._waiting: dict[str, Feed] = {}
+
+    def run(self, run: Run) -> AsyncIterator[str]:
+        """Follow a run: the parts of its page that change."""
+        self._runs = {id_: entry for id_, entry in self._runs.items() if entry[0].watched}
+        if run.run_id not in self._runs:
+            follower = RunFollower(self._history, run.run_id)
+
+            async def look() -> Parts | None:
+                now = await follower.next()
+                return None if now is None else await self.parts(*now)
+
+            self._runs[run.run_id] = (Feed(look), follower, run.thread_id)
+        return self._runs[run.run_id][0].follow()
+
+    def waiting(self, tenant: str) -> AsyncIterator[str]:
+        """Follow what waits for the people of a tenant: how much that is, and whether it is the same."""
+
+        async def look() -> Parts:
+            gates = await self._stores.gates.waiting(self._clock())
+            theirs = [(gate.gate_id, gate.status, len(gate.approvals)) for gate in gates if gate.tenant == tenant]
+            count = sum(status == "open" for _, status, _ in theirs)
+            return {"count": str(count or ""), "waiting": sha256([list(entry) for entry in theirs])}
+
+        return self._waiting.setdefault(tenant, Feed(look)).follow()
+
+    def hear(self, thread_id: str, piece: str, message_id: str) -> None:
+        """Pass a piece of an answer on to whoever looks at its run."""
+        for _, follower, thread in self._runs.values():
+            if thread == thread_id:
+                follower.hear(piece, message_id)
+
+    async def parts(self, state: RunState, run: Run) -> Parts:
+        """Render the parts of the page of a run that change."""
+        view = run_page(state, await self._history.records(run.run_id), run.status)
+        return self.rendered(view, run)
+
+    def rendered(self, view: RunPageView, run: Run) -> Parts:
+        """Render the parts of the page of a run at one moment."""
+        held = self._stores.leases.is_leased(run)
+        values = {"view": view, "run": run, "held": held}
+        return {name: self._pages.part(f"run_{name}.html", values) for name in RUN_PARTS}

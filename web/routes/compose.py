@@ -1,0 +1,44 @@
+"""A new request: what to do in plain words, by which agent, and when to plan."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from typing import get_args
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute
+
+from planwright.domain.errors import SetupError
+from planwright.domain.run_context import PlanningMode
+from planwright.web.forms import Form, field, form_route, page_route
+from planwright.web.parts import caller_of, context_of, parts_of
+
+
+async def new(request: Request) -> Response:
+    """Show the form of a new request."""
+    parts = parts_of(request)
+    agents = [(name, agent.description) for name, agent in sorted(parts.settings.agents.items())]
+    values = {"agents": agents, "modes": get_args(PlanningMode), "request": request.query_params.get("request", "")}
+    values["examples"] = parts.examples
+    return parts.pages.page(request, "new.html", values)
+
+
+async def begin(request: Request, form: Form) -> Response:
+    """Begin a run, and lead to its page."""
+    parts, text = parts_of(request), field(form, "request").replace("\r\n", "\n").strip()
+    if not text:
+        raise SetupError("a request without words says nothing", "write what is to be done")
+    mode = next((mode for mode in get_args(PlanningMode) if mode == field(form, "planning")), None)
+    agent = field(form, "agent") or None
+    context = replace(
+        context_of(request), agent=agent, planning_mode=mode, dry_run=field(form, "dry_run") == "yes"
+    )
+    thread = str(uuid.uuid4())
+    await parts.here.enter({"messages": [{"role": "user", "content": text}]}, thread, context)
+    run = await parts.history.run(caller_of(request).tenant, thread)
+    return RedirectResponse(f"/runs/{run.run_id}" if run else "/runs", 303)
+
+
+ROUTES: list[BaseRoute] = [page_route("/new", new), form_route("/new", begin)]
