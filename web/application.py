@@ -34,13 +34,15 @@ def build_application(settings: Settings, agent: Agent, credentials: Credentials
     clock, database = agent.door.clock, agent.stores.database
     pages = Pages(agent.door.redactor, settings.workspace.resolve().name)
     live = Live(agent.stores, pages, clock)
+    here = RunsHere(agent, live.hear)
+    live.problem_of = here.problem
     parts = WebParts(
         settings=settings,
         agent=agent,
         credentials=credentials,
         visits=Visits(clock),
         pages=pages,
-        here=RunsHere(agent, live.hear),
+        here=here,
         live=live,
         history=RunHistory(database),
         run_pages=RunPages(database),

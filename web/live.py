@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from planwright.checkpoints.history.run_records import RunHistory
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
 from planwright.domain.clock import Clock
+from planwright.domain.errors import PlanwrightError
 from planwright.domain.hashing import sha256
 from planwright.web.feeds import Feed, Parts, RunFollower
 from planwright.web.pages import Pages
-from planwright.web.view_models.run_page import RunPageView, run_page
+from planwright.web.view_models.run_page import run_page
 from planwright.web.view_models.run_state import RunState
 
-RUN_PARTS = ("head", "picture", "steps", "answer", "effects")
+RUN_PARTS = ("head", "picture", "steps", "answer", "effects", "actions")
 
 
 class Live:
@@ -25,6 +26,7 @@ class Live:
         self._pages = pages
         self._clock = clock
         self._history = RunHistory(stores.database)
+        self.problem_of: Callable[[str], PlanwrightError | None] = lambda _: None
         self._runs: dict[str, tuple[Feed, RunFollower, str]] = {}
         self._waiting: dict[str, Feed] = {}
 
@@ -59,12 +61,23 @@ class Live:
                 follower.hear(piece, message_id)
 
     async def parts(self, state: RunState, run: Run) -> Parts:
-        """Render the parts of the page of a run that change."""
-        view = run_page(state, await self._history.records(run.run_id), run.status)
-        return self.rendered(view, run)
+        """Render the parts of the page of a run that change, the same for all who look; forms have no token."""
+        values = await self.values(state, run)
+        rendered = {name: self._pages.part(f"run_{name}.html", {**values, "visit": None}) for name in RUN_PARTS}
+        return {**rendered, "seq": str(state.seq)}
 
-    def rendered(self, view: RunPageView, run: Run) -> Parts:
-        """Render the parts of the page of a run at one moment."""
-        held = self._stores.leases.is_leased(run)
-        values = {"view": view, "run": run, "held": held}
-        return {name: self._pages.part(f"run_{name}.html", values) for name in RUN_PARTS}
+    async def values(self, state: RunState, run: Run, *, past: bool = False) -> dict[str, object]:
+        """Gather what the templates of a run are filled with; `past` for a moment that is not its newest."""
+        records = await self._history.records(run.run_id)
+        return {
+            "view": run_page(state, records, run.status, past=past),
+            "run": run,
+            "records": records,
+            "held": self._stores.leases.is_leased(run),
+            "problem": self.problem_of(run.thread_id),
+            "newer": run.status == "needs_input" and await self._is_answered(run),
+        }
+
+    async def _is_answered(self, run: Run) -> bool:
+        newest = await self._history.run(run.tenant, run.thread_id)
+        return newest is not None and newest.run_id != run.run_id

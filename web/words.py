@@ -46,6 +46,8 @@ def seconds(value: float | None) -> str:
     """Spell a duration."""
     if value is None:
         return ""
+    if 0 < value < 0.01:
+        return "below 0.01 s"
     if value < 60:
         return f"{value:.2f} s" if value < 10 else f"{value:.0f} s"
     minutes, rest = divmod(int(value), 60)

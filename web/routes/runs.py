@@ -5,44 +5,43 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute
 
 from planwright.checkpoints.ownership.cancelling import cancel as cancel_run
-from planwright.checkpoints.runs import Run
 from planwright.domain.errors import RunError
 from planwright.web.forms import Form, form_route, page_route
 from planwright.web.parts import caller_of, context_of, parts_of
-from planwright.web.view_models.run_page import run_page
 from planwright.web.view_models.run_state import run_state
 
 
 async def run(request: Request) -> Response:
     """Show a run as it stands."""
-    parts = parts_of(request)
-    row = await parts.run(request)
-    values = await _shown(request, row, None)
-    problem = parts.here.problem(row.thread_id)
-    return parts.pages.page(request, "run.html", {**values, "problem": problem})
+    return parts_of(request).pages.page(request, "run.html", await _values(request, None))
 
 
 async def moment(request: Request) -> Response:
     """Render a run as it stood after one of its events, for the scrubber."""
+    values = await _values(request, request.path_params["seq"])
+    return parts_of(request).pages.page(request, "run_moment.html", values)
+
+
+async def log(request: Request) -> Response:
+    """List the events of a run."""
     row = await parts_of(request).run(request)
-    values = await _shown(request, row, request.path_params["seq"])
-    return HTMLResponse(parts_of(request).pages.part("run_moment.html", values))
+    pulse = await parts_of(request).history.pulse(row.run_id)
+    values = {"run": row, "events": pulse.events if pulse else []}
+    return parts_of(request).pages.page(request, "run_log.html", values)
 
 
-async def _shown(request: Request, row: Run, upto: int | None) -> dict[str, object]:
+async def _values(request: Request, upto: int | None) -> dict[str, object]:
     parts = parts_of(request)
+    row = await parts.run(request)
     pulse = await parts.history.pulse(row.run_id)
     events = pulse.events if pulse else []
-    records = await parts.history.records(row.run_id)
     state = run_state(events, upto)
-    past = upto is not None and bool(events) and state.seq < events[-1]["seq"]
-    view = run_page(state, records, row.status, past=past)
-    held = parts.agent.stores.leases.is_leased(row)
-    return {"view": view, "run": row, "records": records, "events": events, "held": held}
+    past = bool(events) and state.seq < events[-1]["seq"]
+    return await parts.live.values(state, row, past=past)
 
 
 async def run_events(request: Request) -> Response:
@@ -125,6 +124,7 @@ ROUTES: list[BaseRoute] = [
     page_route("/runs/{run_id}", run),
     page_route("/runs/{run_id}/events", run_events),
     page_route("/runs/{run_id}/at/{seq:int}", moment),
+    page_route("/runs/{run_id}/log", log),
     page_route("/runs/{run_id}/undo", undo_look),
     form_route("/runs/{run_id}/cancel", cancel),
     form_route("/runs/{run_id}/resume", resume),

@@ -5,6 +5,7 @@ import { scrubber } from "./scrubber.js";
 
 const count = document.querySelector("[data-count]");
 const refreshed = document.querySelector("[data-refresh]");
+const csrf = document.querySelector("meta[name=csrf]")?.content ?? "";
 let waiting = null;
 
 async function refresh() {
@@ -30,13 +31,11 @@ if (count) {
 const live = document.querySelector("[data-live]");
 if (live) {
   const looking = scrubber(live);
-  const stop = follow(live.dataset.live, (parts) => {
-    if (!looking.back) replace(parts);
-    else looking.held = { ...looking.held, ...parts };
-    looking.moved();
-  });
   looking.replace = replace;
-  if ("over" in live.dataset) setTimeout(stop, 3000);
+  follow(live.dataset.live, (parts) => {
+    if ("seq" in parts) looking.reach(Number(parts.seq));
+    if (!looking.back) replace(parts);
+  });
 }
 
 function replace(parts) {
@@ -50,8 +49,20 @@ function replace(parts) {
     for (const id of open) document.getElementById(id)?.setAttribute("open", "");
     if (focused) document.getElementById(focused)?.querySelector("summary")?.focus();
     if (left && place.firstElementChild) place.firstElementChild.scrollLeft = left;
+    for (const field of place.querySelectorAll("[name=csrf]")) field.value = csrf;
     localTimes(place);
   }
+}
+
+// What is long is loaded when it is opened.
+for (const box of document.querySelectorAll("details[data-load]")) {
+  box.addEventListener("toggle", async () => {
+    if (!box.open) return;
+    const answer = await fetch(box.dataset.load);
+    if (!answer.ok) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    box.querySelector(".loaded").replaceChildren(...page.querySelector("[data-fragment]").childNodes);
+  });
 }
 
 // A form is sent once; a second click sends nothing.

@@ -1,12 +1,17 @@
 // Look back over a run: the server draws it as it stood after any of its events.
 export function scrubber(live) {
-  const looking = { back: false, held: {}, replace: () => {}, moved: () => {} };
+  const looking = { back: false, replace: () => {}, reach: () => {} };
   const box = live.querySelector("[data-scrub]");
   if (!box) return looking;
   const range = box.querySelector("input");
   const output = box.querySelector("output");
   const now = box.querySelector("[data-now]");
   let newest = 0;
+
+  looking.reach = (seq) => {
+    range.max = seq;
+    if (!looking.back) range.value = seq;
+  };
 
   async function look() {
     const seq = Number(range.value);
