@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import AsyncIterator
 
 from starlette.applications import Starlette
@@ -18,7 +19,7 @@ from planwright.checkpoints.history.run_records import RunHistory
 from planwright.graph.agent import Agent
 from planwright.security.credentials import Credentials
 from planwright.settings.settings import Settings
-from planwright.web.guard import Guard
+from planwright.web.guard import HEADERS, Guard
 from planwright.web.live import Live
 from planwright.web.pages import STATIC, Pages
 from planwright.web.parts import WebParts
@@ -26,11 +27,14 @@ from planwright.web.routes import approvals, compose, editing, listing, runs, si
 from planwright.web.runs_here import RunsHere
 from planwright.web.visits import Visits
 
+_LOG = logging.getLogger("planwright.web")
 SUBJECTS = (sign_in, approvals, editing, listing, runs, compose)
 
 
-def build_application(settings: Settings, agent: Agent, credentials: Credentials) -> Starlette:
-    """Build the page of a workspace. It closes the agent when it ends."""
+def build_application(
+    settings: Settings, agent: Agent, credentials: Credentials, examples: tuple[str, ...] = ()
+) -> Starlette:
+    """Build the page of a workspace, with sentences that work there. It closes the agent when it ends."""
     clock, database = agent.door.clock, agent.stores.database
     pages = Pages(agent.door.redactor, settings.workspace.resolve().name)
     live = Live(agent.stores, pages, clock)
@@ -47,6 +51,7 @@ def build_application(settings: Settings, agent: Agent, credentials: Credentials
         history=RunHistory(database),
         run_pages=RunPages(database),
         effect_pages=EffectPages(database),
+        examples=examples,
     )
 
     @contextlib.asynccontextmanager
@@ -62,7 +67,7 @@ def build_application(settings: Settings, agent: Agent, credentials: Credentials
         routes=routes,
         middleware=[guard],
         lifespan=lifespan,
-        exception_handlers={404: _absent, 405: _absent},
+        exception_handlers={404: _absent, 405: _absent, 500: _broken},
     )
     application.state.parts = parts
     application.state.pages = pages
@@ -72,3 +77,12 @@ def build_application(settings: Settings, agent: Agent, credentials: Credentials
 async def _absent(request: Request, _: Exception) -> Response:
     pages: Pages = request.app.state.pages
     return pages.refusal(request, 404, "there is no such page", "go on with the list of runs")
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    """Say that a bug of ours was met; it is logged, and nothing of it is shown."""
+    _LOG.error("%s %s", request.method, request.url.path, exc_info=error)
+    pages: Pages = request.app.state.pages
+    answer = pages.refusal(request, 500, "this page could not be made: a bug", "look at the log of planwright web")
+    answer.headers.update(HEADERS)  # it is made outside of the guard
+    return answer

@@ -19,14 +19,16 @@ HOST, PORT = "127.0.0.1", 2025
 STOP_S = 2
 
 
-def serve(settings: Settings, port: int | None, begun: Callable[[str], None]) -> None:
+def serve(
+    settings: Settings, port: int | None, begun: Callable[[str], None], examples: tuple[str, ...] = ()
+) -> None:
     """Serve until Ctrl-C; `begun` is told the link that opens the page. Raises SetupError for no port."""
     token = secrets.token_urlsafe(32)
     credentials = read_credentials(settings, token)
     with contextlib.closing(listen(port)) as listener:
         agent = build_graph(settings)
         log_problems(agent)
-        application = build_application(settings, agent, credentials)
+        application = build_application(settings, agent, credentials, examples)
         config = uvicorn.Config(
             application,
             log_config=None,

@@ -86,6 +86,12 @@ def clipped(value: object, most: int = MOST_CHARACTERS) -> str:
     return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
 
 
+def cut(value: object, most: int) -> str:
+    """Spell the beginning of a text where a title has room for no more."""
+    text = str(value or "")
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def short(value: object) -> str:
     """Spell the beginning of an id or a hash."""
     text = str(value or "")
@@ -111,6 +117,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "plain": plain,
     "compact": compact,
     "clipped": clipped,
+    "cut": cut,
     "short": short,
     "state_of": state_of,
     "is_late": is_late,

@@ -13,7 +13,7 @@ from planwright.domain.errors import SetupError
 MODULES = ("starlette", "uvicorn", "jinja2")
 
 
-def open_page(workspace: Path, port: int | None, browser: bool) -> int:
+def open_page(workspace: Path, port: int | None, browser: bool, examples: tuple[str, ...] = ()) -> int:
     """Serve the page of a workspace until Ctrl-C. Returns 0; raises SetupError when it cannot be had."""
     if not all(importlib.util.find_spec(name) for name in MODULES):
         raise SetupError(
@@ -31,5 +31,5 @@ def open_page(workspace: Path, port: int | None, browser: bool) -> int:
         if browser:
             webbrowser.open(link)
 
-    serve(load_logged(workspace), port, begun)
+    serve(load_logged(workspace), port, begun, examples)
     return 0

@@ -21,7 +21,6 @@ from planwright.web.drawing.plan_picture import DrawnStep, draw_plan
 from planwright.web.view_models.values import ValueRow, value_rows
 
 TITLES = {"plan": "Approve a plan", "step": "Approve a call", "info": "Answer a question"}
-RISKS = ("None", "Low", "Medium", "High", "Critical")
 
 
 @dataclass(frozen=True)
@@ -55,6 +54,26 @@ class AskedCall:
 
 
 @dataclass(frozen=True)
+class StepOutcome:
+    """What came of one step, where the critic did not accept a run."""
+
+    id: str
+    """Id of the step."""
+    name: str
+    """Name of what it calls."""
+    risk: str
+    """Risk of the call."""
+    status: str
+    """How it ended; `open` where it has not."""
+    output: str
+    """What it brought; "" for nothing."""
+    why: str
+    """Why it is not accepted; "" where it is."""
+    findings: Sequence[str]
+    """What the critic noticed."""
+
+
+@dataclass(frozen=True)
 class GateView:
     """All that a page shows of a gate."""
 
@@ -74,7 +93,7 @@ class GateView:
     """Calls that it asks about, in order."""
     questions: Sequence[str]
     """Questions that it asks."""
-    outcomes: Sequence[Card]
+    outcomes: Sequence[StepOutcome]
     """What came of each step, where the critic did not accept a run."""
     doubts: Sequence[Doubt]
     """Effects in doubt."""
@@ -107,7 +126,7 @@ def gate_view(gate: Gate, caller: Caller) -> GateView:
         findings=[*map(str, _list(card, "changes")), *_not_judged(card)],
         calls=calls,
         questions=[str(question) for question in _list(_mapping(card.get("args")), "questions")],
-        outcomes=steps if gate.kind == "escalation" else (),
+        outcomes=[_outcome(step, card) for step in steps] if gate.kind == "escalation" else (),
         doubts=gate.doubts,
         picture=draw_plan([_drawn(step, card) for step in planned]),
         approvers=approvers_of(card),
@@ -135,7 +154,7 @@ def _waits_for(gate: Gate, caller: Caller) -> str:
 
 
 def _facts(card: Card, steps: Sequence[Card]) -> list[tuple[str, str]]:
-    facts = [("risk", risk_text(str(card.get("risk", "None"))))]
+    facts: list[tuple[str, str]] = []
     if steps:
         facts.append(("work", work_text(steps)))
     if estimate := _mapping(card.get("estimate")):
@@ -195,6 +214,18 @@ def _asked(part: Card, sentence: str, planned: Mapping[str, Any], values: Mappin
         notes=(),
         after=[str(id_) for id_ in _list(part, "after")],
         inner=[_asked(call, "", _mapping(call.get("arguments")), {}) for call in chain if isinstance(call, Mapping)],
+    )
+
+
+def _outcome(step: Card, card: Card) -> StepOutcome:
+    return StepOutcome(
+        id=str(step["id"]),
+        name=str(step["capability"]),
+        risk=str(step["risk"]),
+        status=str(step["status"]),
+        output=str(step.get("output") or ""),
+        why=str(_mapping(card.get("args")).get(str(step["id"]), "")),
+        findings=[str(line) for line in _list(step, "findings")],
     )
 
 
