@@ -12,10 +12,10 @@ from typing import Any
 
 import yaml
 
-from planwright.presentation.printable import safe
-from planwright.presentation.rows import Card, JsonObject
 from planwright.domain.errors import GateError
 from planwright.domain.plan import AGENT, PlanStep
+from planwright.presentation.printable import safe
+from planwright.presentation.rows import Card, JsonObject
 
 _FIRST = ("id", "capability", "description", "params", "after")
 _ELSEWHERE = frozenset((*_FIRST, "depends_on"))

@@ -22,7 +22,7 @@ from planwright.settings.settings import Settings
 from planwright.web.guard import HEADERS, Guard
 from planwright.web.live import Live
 from planwright.web.pages import STATIC, Pages
-from planwright.web.parts import WebParts
+from planwright.web.parts import WebParts, shared
 from planwright.web.routes import approvals, compose, editing, listing, runs, sign_in
 from planwright.web.runs_here import RunsHere
 from planwright.web.visits import Visits
@@ -70,19 +70,20 @@ def build_application(
         exception_handlers={404: _absent, 405: _absent, 500: _broken},
     )
     application.state.parts = parts
-    application.state.pages = pages
     return application
 
 
 async def _absent(request: Request, _: Exception) -> Response:
-    pages: Pages = request.app.state.pages
+    pages = shared(request).pages
     return pages.refusal(request, 404, "there is no such page", "go on with the list of runs")
 
 
 async def _broken(request: Request, error: Exception) -> Response:
     """Say that a bug of ours was met; it is logged, and nothing of it is shown."""
     _LOG.error("%s %s", request.method, request.url.path, exc_info=error)
-    pages: Pages = request.app.state.pages
-    answer = pages.refusal(request, 500, "this page could not be made: a bug", "look at the log of planwright web")
+    pages = shared(request).pages
+    answer = pages.refusal(
+        request, 500, "this page could not be made: a bug", "look at the log of planwright web"
+    )
     answer.headers.update(HEADERS)  # it is made outside of the guard
     return answer

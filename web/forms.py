@@ -10,6 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from planwright.domain.errors import PlanwrightError
+from planwright.web.parts import shared
 from planwright.web.visits import Visit
 
 MOST_BYTES = 4_000_000
@@ -26,7 +27,7 @@ def page_route(path: str, handler: Handler) -> Route:
         try:
             return await handler(request)
         except PlanwrightError as error:
-            return refused(request, error, 404)
+            return refusal_page(request, error, 404)
 
     return Route(path, serve, methods=["GET"], name=handler.__name__)
 
@@ -38,18 +39,20 @@ def form_route(path: str, handler: FormHandler) -> Route:
         visit: Visit | None = request.state.visit
         form = await read_form(request)
         if visit is None or form is None or not visit.sent(field(form, "csrf")):
-            return request.app.state.pages.refusal(request, 403, "this form is not from your visit", "load the page again")
+            return shared(request).pages.refusal(
+                request, 403, "this form is not from your visit", "load the page again"
+            )
         try:
             return await handler(request, form)
         except PlanwrightError as error:
-            return refused(request, error, 409)
+            return refusal_page(request, error, 409)
 
     return Route(path, serve, methods=["POST"], name=handler.__name__)
 
 
-def refused(request: Request, error: PlanwrightError, status: int) -> Response:
+def refusal_page(request: Request, error: PlanwrightError, status: int) -> Response:
     """Show a refusal of ours."""
-    return request.app.state.pages.page(
+    return shared(request).pages.page(
         request, "refused.html", {"cause": error.cause, "next_step": error.next_step}, status
     )
 

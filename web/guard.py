@@ -6,9 +6,6 @@ from a form of ours, with the token of that visit. Each answer forbids all that 
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
-from typing import Any
-
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
@@ -79,7 +76,7 @@ def _from_another_page(scope: Scope) -> HttpRefusal | None:
     return None
 
 
-def cookie_name(scope: MutableMapping[str, Any]) -> str:
+def cookie_name(scope: Scope) -> str:
     """Name the cookie of a server; one host shares its cookies between ports."""
     return f"{COOKIE}-{(scope.get('server') or ('', 0))[1]}"
 

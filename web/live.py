@@ -48,7 +48,9 @@ class Live:
 
         async def look() -> Parts:
             gates = await self._stores.gates.waiting(self._clock())
-            theirs = [(gate.gate_id, gate.status, len(gate.approvals)) for gate in gates if gate.tenant == tenant]
+            theirs = [
+                (gate.gate_id, gate.status, len(gate.approvals)) for gate in gates if gate.tenant == tenant
+            ]
             count = sum(status == "open" for _, status, _ in theirs)
             return {"count": str(count or ""), "waiting": sha256([list(entry) for entry in theirs])}
 
@@ -61,9 +63,11 @@ class Live:
                 follower.hear(piece, message_id)
 
     async def parts(self, state: RunState, run: Run) -> Parts:
-        """Render the parts of the page of a run that change, the same for all who look; forms have no token."""
+        """Render the parts of a run's page that change, the same for all who look; forms have no token."""
         values = await self.values(state, run)
-        rendered = {name: self._pages.part(f"run_{name}.html", {**values, "visit": None}) for name in RUN_PARTS}
+        rendered = {
+            name: self._pages.part(f"run_{name}.html", {**values, "visit": None}) for name in RUN_PARTS
+        }
         return {**rendered, "seq": str(state.seq)}
 
     async def values(self, state: RunState, run: Run, *, past: bool = False) -> dict[str, object]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -39,12 +38,12 @@ class Pages:
         self._environment.filters["markup"] = Markup  # for pictures of ours, which hold texts escaped
         self._environment.globals.update(workspace=workspace, marks=MARKS)
 
-    def part(self, template: str, values: Mapping[str, Any]) -> str:
+    def part(self, template: str, values: Mapping[str, object]) -> str:
         """Render a part of a page that is the same for all its viewers."""
         return self._environment.get_template(template).render(values)
 
     def page(
-        self, request: Request, template: str, values: Mapping[str, Any], status: int = 200
+        self, request: Request, template: str, values: Mapping[str, object], status: int = 200
     ) -> HTMLResponse:
         """Render a whole page for the visit of a request."""
         visit = request.scope["state"]["visit"]

@@ -53,24 +53,24 @@ class WebParts:
     async def run(self, request: Request) -> Run:
         """Find the run that a path names. Raises RunError for none, and for one of another tenant."""
         which = request.path_params["run_id"]
-        run = await self.history.run(caller_of(request).tenant, which)
+        run = await self.history.run(visitor_of(request).tenant, which)
         if run is None:
             raise RunError(f"there is no run {which}", "choose one from the list of runs")
         return run
 
 
-def parts_of(request: Request) -> WebParts:
+def shared(request: Request) -> WebParts:
     """Read what the routes share."""
     parts: WebParts = request.app.state.parts
     return parts
 
 
-def caller_of(request: Request) -> Caller:
+def visitor_of(request: Request) -> Caller:
     """Read who asks: what the token of the visit says, and nothing else."""
     caller: Caller = request.state.visit.caller
     return caller
 
 
-def context_of(request: Request) -> RunContext:
+def run_options(request: Request) -> RunContext:
     """Make the options with which somebody goes on with a run."""
-    return RunContext(tenant=caller_of(request).tenant, channel=CHANNEL)
+    return RunContext(tenant=visitor_of(request).tenant, channel=CHANNEL)

@@ -19,7 +19,7 @@ HOST, PORT = "127.0.0.1", 2025
 STOP_S = 2
 
 
-def serve(
+def serve_workspace(
     settings: Settings, port: int | None, begun: Callable[[str], None], examples: tuple[str, ...] = ()
 ) -> None:
     """Serve until Ctrl-C; `begun` is told the link that opens the page. Raises SetupError for no port."""

@@ -1,4 +1,4 @@
-"""Visits: who uses the page in which browser. A cookie names a visit; person and tenant come from its token."""
+"""Visits: who uses the page in which browser. A cookie names one; person and tenant are of its token."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Visit:
 
 
 class Visits:
-    """The visits of this process, by the SHA-256 of their cookies; they end with it, or after twelve hours."""
+    """The visits of this process, by the SHA-256 of their cookies; they end with it, or after 12 hours."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from planwright.presentation.run_view import State
@@ -22,8 +22,10 @@ STATUS_WORDS = {
 }
 
 STATES: dict[str, State] = {
-    **dict.fromkeys(("completed", "planned", "completed_with_skips", "done", "approved", "responded"), "done"),
-    **dict.fromkeys(("failed", "budget_exceeded", "timeout", "escalated", "refused"), "failed"),
+    **dict.fromkeys(
+        ("completed", "planned", "completed_with_skips", "done", "approved", "responded"), "done"
+    ),
+    **dict.fromkeys(("failed", "budget_exceeded", "timeout", "escalated", "refusal_page"), "failed"),
     **dict.fromkeys(("rejected", "cancelled", "expired"), "rejected"),
     **dict.fromkeys(("waiting", "needs_input", "in_doubt", "paused", "interrupted", "open"), "waiting"),
     **dict.fromkeys(("running", "intent"), "running"),
@@ -37,12 +39,12 @@ def word(value: object) -> str:
     return STATUS_WORDS.get(text, text.replace("_", " "))
 
 
-def moment(value: object) -> str:
+def clock_time(value: object) -> str:
     """Spell a time, UTC in ISO 8601, on two dozen characters; a browser shows it in its own zone."""
     return str(value or "")[:19].replace("T", " ")
 
 
-def seconds(value: float | None) -> str:
+def duration(value: float | None) -> str:
     """Spell a duration."""
     if value is None:
         return ""
@@ -59,10 +61,10 @@ def between(began: str | None, ended: str | None) -> str:
     """Spell how long something took, by two times in ISO 8601; "" where one is not known."""
     if not began or not ended:
         return ""
-    return seconds((datetime.fromisoformat(ended) - datetime.fromisoformat(began)).total_seconds())
+    return duration((datetime.fromisoformat(ended) - datetime.fromisoformat(began)).total_seconds())
 
 
-def money(cost: int | None) -> str:
+def dollars_text(cost: int | None) -> str:
     """Spell a cost in micro-cents as dollars; "" for one that is not known."""
     if cost is None:
         return ""
@@ -70,7 +72,7 @@ def money(cost: int | None) -> str:
     return f"${dollars:,.2f}" if dollars >= 0.01 or not dollars else f"${dollars:.4f}"
 
 
-def plain(value: object) -> str:
+def spelled_value(value: object) -> str:
     """Spell a value: a text as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 
@@ -82,7 +84,7 @@ def compact(value: object) -> str:
 
 def clipped(value: object, most: int = MOST_CHARACTERS) -> str:
     """Spell the beginning of a value, and how long it is where that is not all."""
-    text = plain(value)
+    text = spelled_value(value)
     return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
 
 
@@ -103,22 +105,16 @@ def state_of(status: str) -> State:
     return STATES.get(status, "pending")
 
 
-def is_late(value: str, now: datetime | None = None) -> bool:
-    """Say whether a time in ISO 8601 has gone by."""
-    return datetime.fromisoformat(value) <= (now or datetime.now(UTC))
-
-
 FILTERS: dict[str, Callable[..., Any]] = {
     "word": word,
-    "moment": moment,
-    "seconds": seconds,
+    "moment": clock_time,
+    "seconds": duration,
     "between": between,
-    "money": money,
-    "plain": plain,
+    "money": dollars_text,
+    "plain": spelled_value,
     "compact": compact,
     "clipped": clipped,
     "cut": cut,
     "short": short,
     "state_of": state_of,
-    "is_late": is_late,
 }

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.history.rows import Row
 
-Row = Mapping[str, Any]
-"""One row, by its columns."""
 _DOUBTFUL = """(e.status = 'in_doubt' OR (e.status = 'intent' AND r.ended_at IS NOT NULL))
     AND e.capability != 'chain.create'"""
-_WHERE = f"""e.tenant = :tenant AND (:status = '' OR e.status = :status OR (:status = 'in_doubt' AND {_DOUBTFUL}))
+_WHERE = f"""e.tenant = :tenant
+    AND (:status = '' OR e.status = :status OR (:status = 'in_doubt' AND {_DOUBTFUL}))
     AND (:text = '' OR instr(lower(e.capability), lower(:text)) OR instr(lower(e.args), lower(:text))
     OR e.key LIKE :text || '%')"""
 _FROM = "FROM effects e JOIN runs r ON r.run_id = e.run_id"
@@ -47,7 +46,7 @@ class EffectFilter:
 class EffectPage:
     """One page of effects."""
 
-    rows: list[Row]
+    rows: Sequence[Row]
     """Effects of the page, the newest first."""
     total: int
     """How many effects there are on all pages."""

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.history.rows import Row
 
-Row = Mapping[str, Any]
-"""One row, by its columns."""
 _WHERE = """r.tenant = :tenant AND (:status = '' OR r.status = :status)
     AND (:agent = '' OR json_extract(r.context, '$.agent') = :agent)
     AND (:text = '' OR instr(lower(r.request), lower(:text)) OR :text IN (r.run_id, r.thread_id))"""
 _PAGE = f"""SELECT r.rowid AS number, r.run_id, r.thread_id, r.status, r.paused_for, r.owner, r.lease_until,
-    r.started_at, r.ended_at, substr(r.request, 1, 300) AS request, json_extract(r.context, '$.agent') AS agent,
+    r.started_at, r.ended_at, substr(r.request, 1, 300) AS request,
+    json_extract(r.context, '$.agent') AS agent,
     (SELECT count(*) FROM gates g WHERE g.run_id = r.run_id AND g.status = 'open') AS gates,
     (SELECT sum(u.cost) FROM usage u WHERE u.run_id = r.run_id AND u.settled = 1) AS cost,
     (SELECT sum(u.tokens) FROM usage u WHERE u.run_id = r.run_id AND u.settled = 1) AS tokens
@@ -49,7 +48,7 @@ class RunFilter:
 class RunPage:
     """One page of runs."""
 
-    rows: list[Row]
+    rows: Sequence[Row]
     """Runs of the page, the newest first."""
     total: int
     """How many runs there are on all pages."""

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.history.rows import Row
 from planwright.checkpoints.runs import Run, run_of
 
-Row = Mapping[str, Any]
-"""One row of a table, by its columns; what a column holds as JSON is read."""
-_EVENTS = "SELECT seq, ts, run_id, thread_id, type, data FROM journal WHERE run_id = ? AND seq > ? ORDER BY seq"
+_EVENTS = (
+    "SELECT seq, ts, run_id, thread_id, type, data FROM journal WHERE run_id = ? AND seq > ? ORDER BY seq"
+)
 _STEPS = "SELECT uid, result FROM steps WHERE run_id = ? ORDER BY rowid"
-_EFFECTS = """SELECT key, step_uid, attempt, capability, effect, args, status, result, error, intended_at, ended_at
+_EFFECTS = """SELECT key, step_uid, attempt, capability, effect, args, status, result, error,
+    intended_at, ended_at
     FROM effects WHERE run_id = ? ORDER BY rowid"""
-_GATES = """SELECT gate_id, kind, status, shown, requested_at, expires_at, decided_at, decided_by, channel, reason,
-    approvals FROM gates WHERE run_id = ? ORDER BY rowid"""
+_GATES = """SELECT gate_id, kind, status, shown, requested_at, expires_at, decided_at, decided_by, channel,
+    reason, approvals FROM gates WHERE run_id = ? ORDER BY rowid"""
 _SOURCE = "SELECT source_run, undo FROM forks WHERE run_id = ?"
 _DERIVED = """SELECT f.run_id, f.undo, r.status FROM forks f JOIN runs r USING (run_id)
     WHERE f.source_run = ? ORDER BY r.rowid"""
@@ -31,23 +32,23 @@ class RunPulse:
 
     run: Run
     """The run as its row says now."""
-    events: list[Row]
+    events: Sequence[Row]
     """Its events after the one that was named, in order."""
 
 
 @dataclass(frozen=True)
-class RunRecords:
+class RunRecord:
     """What is on record of a run beside its events."""
 
     steps: Mapping[str, Row]
     """Results of the steps that have ended, by uid."""
-    effects: list[Row]
+    effects: Sequence[Row]
     """Effects, in the order they began."""
-    gates: list[Row]
+    gates: Sequence[Row]
     """Gates, in the order they opened."""
     source: Row | None
     """Run that it was forked from, or that it undoes; None for neither."""
-    derived: list[Row]
+    derived: Sequence[Row]
     """Runs that were forked from it, or that undo it."""
 
 
@@ -79,12 +80,12 @@ class RunHistory:
 
         return await self._database.read(job, behind=())
 
-    async def records(self, run_id: str) -> RunRecords:
+    async def records(self, run_id: str) -> RunRecord:
         """Read what is on record of a run beside its events."""
 
-        def job(connection: sqlite3.Connection) -> RunRecords:
+        def job(connection: sqlite3.Connection) -> RunRecord:
             source = connection.execute(_SOURCE, (run_id,)).fetchone()
-            return RunRecords(
+            return RunRecord(
                 {row["uid"]: json.loads(row["result"]) for row in connection.execute(_STEPS, (run_id,))},
                 [_read(row) for row in connection.execute(_EFFECTS, (run_id,))],
                 [_read(row) for row in connection.execute(_GATES, (run_id,))],
@@ -95,6 +96,9 @@ class RunHistory:
         return await self._database.read(job, behind=())
 
 
-def _read(row: sqlite3.Row) -> dict[str, Any]:
+def _read(row: sqlite3.Row) -> Row:
     """Read a row, and what its columns hold as JSON."""
-    return {name: json.loads(row[name]) if name in _JSON and row[name] else row[name] for name in row.keys()}
+    return {
+        name: json.loads(row[name]) if name in _JSON and row[name] else row[name]
+        for name in tuple(row.keys())
+    }

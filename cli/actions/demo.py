@@ -12,11 +12,11 @@ from planwright.cli.session.asking import Approver
 from planwright.cli.session.drive import Terminal, follow
 from planwright.cli.session.logs import load_logged
 from planwright.cli.views import rendering as views
-from planwright.presentation.rows import Card, JsonObject
 from planwright.demo.service import Webhook
 from planwright.demo.workspace import is_demo_workspace, write_workspace
 from planwright.domain.errors import SetupError
 from planwright.domain.run_context import RunContext
+from planwright.presentation.rows import Card, JsonObject
 from planwright.settings.settings import FILE_NAME
 
 REQUEST = (

@@ -20,7 +20,7 @@ def open_page(workspace: Path, port: int | None, browser: bool, examples: tuple[
             "what the page needs is not installed",
             "install the extra: pip install 'planwright[web]' (in a checkout: pip install '.[web]')",
         )
-    from planwright.web.serving import serve
+    from planwright.web.serving import serve_workspace
 
     screen = views.console()
 
@@ -31,5 +31,5 @@ def open_page(workspace: Path, port: int | None, browser: bool, examples: tuple[
         if browser:
             webbrowser.open(link)
 
-    serve(load_logged(workspace), port, begun, examples)
+    serve_workspace(load_logged(workspace), port, begun, examples)
     return 0

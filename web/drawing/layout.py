@@ -72,7 +72,9 @@ def _columns(needs: Mapping[str, Sequence[str]]) -> dict[str, int]:
                 stack += waiting
                 continue
             stack.pop()
-            column.setdefault(id_, max((column[name] + 1 for name in needs[id_] if name in column), default=0))
+            column.setdefault(
+                id_, max((column[name] + 1 for name in needs[id_] if name in column), default=0)
+            )
     return {id_: column[id_] for id_ in needs}
 
 

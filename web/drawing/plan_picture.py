@@ -1,4 +1,4 @@
-"""A plan as an SVG: its steps as boxes, what waits for what as lines, how each stands by a mark and a word."""
+"""A plan as an SVG: steps as boxes, what waits for what as lines, how each stands by a mark and a word."""
 
 from __future__ import annotations
 

@@ -13,32 +13,36 @@ from starlette.routing import BaseRoute
 from planwright.domain.errors import SetupError
 from planwright.domain.run_context import PlanningMode
 from planwright.web.forms import Form, field, form_route, page_route
-from planwright.web.parts import caller_of, context_of, parts_of
+from planwright.web.parts import run_options, shared, visitor_of
 
 
-async def new(request: Request) -> Response:
+async def serve_new(request: Request) -> Response:
     """Show the form of a new request."""
-    parts = parts_of(request)
+    parts = shared(request)
     agents = [(name, agent.description) for name, agent in sorted(parts.settings.agents.items())]
-    values = {"agents": agents, "modes": get_args(PlanningMode), "request": request.query_params.get("request", "")}
+    values = {
+        "agents": agents,
+        "modes": get_args(PlanningMode),
+        "request": request.query_params.get("request", ""),
+    }
     values["examples"] = parts.examples
     return parts.pages.page(request, "new.html", values)
 
 
-async def begin(request: Request, form: Form) -> Response:
+async def take_request(request: Request, form: Form) -> Response:
     """Begin a run, and lead to its page."""
-    parts, text = parts_of(request), field(form, "request").replace("\r\n", "\n").strip()
+    parts, text = shared(request), field(form, "request").replace("\r\n", "\n").strip()
     if not text:
         raise SetupError("a request without words says nothing", "write what is to be done")
     mode = next((mode for mode in get_args(PlanningMode) if mode == field(form, "planning")), None)
     agent = field(form, "agent") or None
     context = replace(
-        context_of(request), agent=agent, planning_mode=mode, dry_run=field(form, "dry_run") == "yes"
+        run_options(request), agent=agent, planning_mode=mode, dry_run=field(form, "dry_run") == "yes"
     )
     thread = str(uuid.uuid4())
     await parts.here.enter({"messages": [{"role": "user", "content": text}]}, thread, context)
-    run = await parts.history.run(caller_of(request).tenant, thread)
+    run = await parts.history.run(visitor_of(request).tenant, thread)
     return RedirectResponse(f"/runs/{run.run_id}" if run else "/runs", 303)
 
 
-ROUTES: list[BaseRoute] = [page_route("/new", new), form_route("/new", begin)]
+ROUTES: list[BaseRoute] = [page_route("/new", serve_new), form_route("/new", take_request)]

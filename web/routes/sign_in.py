@@ -9,13 +9,13 @@ from starlette.routing import BaseRoute, Route
 from planwright.graph.server_middleware import on_loopback
 from planwright.web.forms import Form, field, form_route, read_form
 from planwright.web.guard import cookie_name, cookie_of
-from planwright.web.parts import parts_of
+from planwright.web.parts import shared
 
 
-async def open_link(request: Request) -> Response:
+async def serve_sign_in(request: Request) -> Response:
     """Take the token out of a link, and the link out of the address bar; without one show the form."""
     token = request.query_params.get("token", "")
-    return _signed_in(request, token) if token else parts_of(request).pages.sign_in(request, 200)
+    return _signed_in(request, token) if token else shared(request).pages.sign_in(request, 200)
 
 
 async def take_token(request: Request) -> Response:
@@ -25,7 +25,7 @@ async def take_token(request: Request) -> Response:
 
 
 def _signed_in(request: Request, token: str) -> Response:
-    parts = parts_of(request)
+    parts = shared(request)
     caller = parts.credentials.caller(token, loopback=on_loopback(request.scope))
     if caller is None:
         return parts.pages.sign_in(request, 401, "this is no token of this server")
@@ -36,16 +36,16 @@ def _signed_in(request: Request, token: str) -> Response:
     return answer
 
 
-async def sign_out(request: Request, form: Form) -> Response:
+async def take_sign_out(request: Request, form: Form) -> Response:
     """End the visit of this browser."""
-    parts_of(request).visits.end(cookie_of(request.scope))
+    shared(request).visits.end(cookie_of(request.scope))
     answer = RedirectResponse("/sign-in", 303)
     answer.delete_cookie(cookie_name(request.scope), path="/")
     return answer
 
 
 ROUTES: list[BaseRoute] = [
-    Route("/sign-in", open_link, methods=["GET"]),
+    Route("/sign-in", serve_sign_in, methods=["GET"]),
     Route("/sign-in", take_token, methods=["POST"]),
-    form_route("/sign-out", sign_out),
+    form_route("/sign-out", take_sign_out),
 ]

@@ -13,11 +13,11 @@ def answer_of(form: Mapping[str, Sequence[str]], gate: Gate) -> dict[str, object
 
     Whether the gate takes it is for the door to say; nobody's name is read here.
     """
-    word = _one(form, "type")
-    answer: dict[str, object] = {"type": word, "plan_hash": _one(form, "plan_hash")}
-    if text := _one(form, "message").strip():
+    word = _only(form, "type")
+    answer: dict[str, object] = {"type": word, "plan_hash": _only(form, "plan_hash")}
+    if text := _only(form, "message").strip():
         answer["message"] = text
-    if word == "approve" and (scope := _one(form, "remember")):
+    if word == "approve" and (scope := _only(form, "remember")):
         answer["remember"] = scope
     if word == "respond" and gate.doubts:
         answer["effects"] = [
@@ -32,14 +32,14 @@ def effects_of(form: Mapping[str, Sequence[str]], keys: Sequence[str]) -> list[o
 
 
 def _effect(form: Mapping[str, Sequence[str]], key: str) -> dict[str, object] | None:
-    happened = _one(form, f"happened-{key}")
+    happened = _only(form, f"happened-{key}")
     if happened not in ("yes", "no"):
         return None
-    text = _one(form, f"result-{key}").strip()
+    text = _only(form, f"result-{key}").strip()
     result = {"result": read_result(text)} if text and happened == "yes" else {}
     return {"key": key, "happened": happened == "yes", **result}
 
 
-def _one(form: Mapping[str, Sequence[str]], name: str) -> str:
+def _only(form: Mapping[str, Sequence[str]], name: str) -> str:
     values = form.get(name, ())
     return values[0].replace("\r\n", "\n") if len(values) == 1 else ""

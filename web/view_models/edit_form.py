@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from planwright.domain.errors import GateError
 from planwright.presentation.rows import Card
@@ -56,7 +55,10 @@ def edited_steps(card: Card, form: Mapping[str, Sequence[str]]) -> list[EditedSt
             str(step["id"]),
             str(step["capability"]),
             str(step["description"]),
-            [_value(number, position, name, value, form) for position, (name, value) in enumerate(step["params"].items())],
+            [
+                _value(number, position, name, value, form)
+                for position, (name, value) in enumerate(step["params"].items())
+            ],
             f"drop-{number}" in form,
         )
         for number, step in enumerate(card.get("steps", ()), 1)
@@ -81,7 +83,7 @@ def edit_of(form: Mapping[str, Sequence[str]], card: Card) -> dict[str, object]:
 
 
 def _value(
-    number: int, position: int, name: str, value: Any, form: Mapping[str, Sequence[str]]
+    number: int, position: int, name: str, value: object, form: Mapping[str, Sequence[str]]
 ) -> EditedValue:
     field = f"param-{number}-{position}"
     is_json = not isinstance(value, str)
@@ -90,7 +92,7 @@ def _value(
     return EditedValue(field, name, typed, is_json, min(12, typed.count("\n") + 1 + len(typed) // 90))
 
 
-def _read(number: int, position: int, name: str, value: Any, form: Mapping[str, Sequence[str]]) -> object:
+def _read(number: int, position: int, name: str, value: object, form: Mapping[str, Sequence[str]]) -> object:
     typed = form.get(f"param-{number}-{position}")
     if typed is None:
         return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import get_args
 
 from planwright.checkpoints.consent.approval_scope import ScopeDuration
 from planwright.checkpoints.consent.approvers import approvers_of
@@ -74,7 +74,7 @@ class StepOutcome:
 
 
 @dataclass(frozen=True)
-class GateView:
+class GatePage:
     """All that a page shows of a gate."""
 
     gate: Gate
@@ -111,13 +111,13 @@ class GateView:
     """Why whoever looks cannot approve it; "" where they can."""
 
 
-def gate_view(gate: Gate, caller: Caller) -> GateView:
+def gate_page(gate: Gate, caller: Caller) -> GatePage:
     """Lay out a gate for somebody who looks at it. Pure."""
     card = gate.card
     steps: Sequence[Card] = card.get("steps", ()) if gate.kind in ("plan", "escalation") else ()  # type: ignore[assignment]
     planned = steps if gate.kind == "plan" else ()
     calls = [_step(step, card) for step in planned] if gate.kind == "plan" else _calls(gate)
-    return GateView(
+    return GatePage(
         gate=gate,
         title=_title(gate),
         subject=str(card.get("goal") or card.get("description") or ""),
@@ -175,7 +175,7 @@ def _not_judged(card: Card) -> list[str]:
 def _step(step: Card, card: Card) -> AskedCall:
     """Lay out a step of a plan."""
     sentence = step_sentence(step)
-    call = _asked(step, sentence.text, _mapping(step["params"]), _mapping(step.get("values")))
+    call = _call_card(step, sentence.text, _mapping(step["params"]), _mapping(step.get("values")))
     notes = [*gate_texts(step)]
     if step["own_gate"]:
         notes.append("its own gate is opened with the plan" if step.get("gate_included") else "it asks again")
@@ -192,7 +192,7 @@ def _with(call: AskedCall, notes: Sequence[str], done: str) -> AskedCall:
     return AskedCall(**{**vars(call), "notes": notes, "done": done})
 
 
-def _asked(part: Card, sentence: str, planned: Mapping[str, Any], values: Mapping[str, Any]) -> AskedCall:
+def _call_card(part: Card, sentence: str, planned: Card, values: Card) -> AskedCall:
     """Lay out what cards of steps and of calls have in common."""
     marks = [str(mark) for mark in _list(part, "marks")]
     if part.get("done_before"):
@@ -213,7 +213,11 @@ def _asked(part: Card, sentence: str, planned: Mapping[str, Any], values: Mappin
         warnings=marks,
         notes=(),
         after=[str(id_) for id_ in _list(part, "after")],
-        inner=[_asked(call, "", _mapping(call.get("arguments")), {}) for call in chain if isinstance(call, Mapping)],
+        inner=[
+            _call_card(call, "", _mapping(call.get("arguments")), {})
+            for call in chain
+            if isinstance(call, Mapping)
+        ],
     )
 
 
@@ -232,7 +236,10 @@ def _outcome(step: Card, card: Card) -> StepOutcome:
 def _calls(gate: Gate) -> list[AskedCall]:
     if gate.kind in ("info", "escalation"):
         return []
-    return [_asked(call, str(call.get("description", "")), _mapping(call.get("args")), {}) for call in gate.calls]
+    return [
+        _call_card(call, str(call.get("description", "")), _mapping(call.get("args")), {})
+        for call in gate.calls
+    ]
 
 
 def _drawn(step: Card, card: Card) -> DrawnStep:
@@ -251,10 +258,10 @@ def _drawn(step: Card, card: Card) -> DrawnStep:
     )
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
+def _mapping(value: object) -> Card:
     return value if isinstance(value, Mapping) else {}
 
 
-def _list(card: Mapping[str, Any], name: str) -> Sequence[Any]:
+def _list(card: Card, name: str) -> Sequence[Card]:
     value = card.get(name)
     return value if isinstance(value, list) else []

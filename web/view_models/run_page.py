@@ -1,13 +1,14 @@
-"""What the page of a run shows: its state after some events, and what is on record of its steps and effects."""
+"""What the page of a run shows: its state after some events, and what is on record of its steps."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from planwright.checkpoints.history.run_records import Row, RunRecords
+from planwright.checkpoints.history.rows import Row
+from planwright.checkpoints.history.run_records import RunRecord
 from planwright.domain.results import TERMINAL
+from planwright.presentation.rows import Card
 from planwright.presentation.run_view import RunLine, State
 from planwright.presentation.step_sentence import step_sentence
 from planwright.web import words
@@ -73,25 +74,25 @@ class RunPageView:
     """Its effects, in the order they began."""
     facts: Sequence[tuple[str, str]]
     """What it has used, in words, by name."""
+    past: bool = False
+    """Whether it is a moment before the newest."""
 
 
-def run_page(state: RunState, records: RunRecords, status: str, *, past: bool = False) -> RunPageView:
+def run_page(state: RunState, records: RunRecord, status: str, *, past: bool = False) -> RunPageView:
     """Make what is shown of a run; `past` for a moment that is not its newest. Pure."""
     cards = {str(card["id"]): card for card in state.plan.get("steps", ())}
     effects = {row["step_uid"]: row for row in records.effects}
-    steps = [
-        _step(line, cards.get(line.id, {}), state, records.steps, effects) for line in state.view.lines
-    ]
+    steps = [_step(line, cards.get(line.id, {}), state, records.steps, effects) for line in state.view.lines]
     drawn = [_drawn(line, cards[line.id]) for line in state.view.lines if line.id in cards]
     now = (state.status or ("waiting" if state.open_gates else "running")) if past else status
     seen = [row for row in records.effects if not past or row["intended_at"] <= state.at]
     busy = not past and now not in TERMINAL
-    return RunPageView(state, now, busy, draw_plan(drawn), steps, seen, _facts(state))
+    return RunPageView(state, now, busy, draw_plan(drawn), steps, seen, _facts(state), past)
 
 
-def _drawn(line: RunLine, card: Mapping[str, Any]) -> DrawnStep:
+def _drawn(line: RunLine, card: Card) -> DrawnStep:
     tries = f" · try {line.tries}" if line.tries > 1 else ""
-    took = words.seconds(line.seconds) if line.settled and line.seconds else ""
+    took = words.duration(line.seconds) if line.settled and line.seconds else ""
     follows = [str(edge["after"]) for edge in card.get("follows", ())]
     return DrawnStep(
         id=line.id,
@@ -108,7 +109,7 @@ def _drawn(line: RunLine, card: Mapping[str, Any]) -> DrawnStep:
 
 def _step(
     line: RunLine,
-    card: Mapping[str, Any],
+    card: Card,
     state: RunState,
     results: Mapping[str, Row],
     effects: Mapping[str, Row],
@@ -137,7 +138,7 @@ def _step(
     )
 
 
-def _step_facts(card: Mapping[str, Any], line: RunLine) -> list[str]:
+def _step_facts(card: Card, line: RunLine) -> list[str]:
     if not card:
         return [f"{line.risk} risk"] if line.risk != "None" else []
     risk = "no risk" if card["risk"] == "None" else f"{card['risk']} risk"
@@ -145,7 +146,7 @@ def _step_facts(card: Mapping[str, Any], line: RunLine) -> list[str]:
     return [words.word(card["mode"]), risk, *gate]
 
 
-def _output(record: Mapping[str, Any]) -> str:
+def _output(record: Card) -> str:
     if record.get("blob"):
         return f"a large result, on record as {record['blob'][:16]}…"
     return "" if record.get("output") is None else words.clipped(record["output"])
@@ -159,5 +160,5 @@ def _facts(state: RunState) -> list[tuple[str, str]]:
         return facts
     facts += [("model calls", str(view.model_calls)), ("tokens", f"{view.tokens:,}")]
     if view.cost or not view.unpriced:
-        facts.append(("cost", words.money(view.cost)))
+        facts.append(("cost", words.dollars_text(view.cost)))
     return facts

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from planwright.presentation.rows import Card, RunEvent
 from planwright.presentation.run_view import RunLine, RunView, fold
@@ -36,7 +35,7 @@ class GateState:
 class RunState:
     """All that the events of a run tell, up to one of them."""
 
-    view: RunView = RunView()
+    view: RunView = field(default_factory=RunView)
     """Its lines, what it does and what it has used."""
     seq: int = 0
     """Number of the newest event."""
@@ -69,7 +68,9 @@ class RunState:
         return next((line for line in self.view.lines if line.id == step_id), None)
 
 
-def run_state(events: Iterable[RunEvent], upto: int | None = None, before: RunState | None = None) -> RunState:
+def run_state(
+    events: Iterable[RunEvent], upto: int | None = None, before: RunState | None = None
+) -> RunState:
     """Tell how a run stands after its events, up to the one with the number `upto` or to the last.
 
     `before` is how it stood before the first of them. Pure: the same events give the same state.
@@ -105,12 +106,14 @@ def _after(state: RunState, event: RunEvent) -> RunState:
         case "agent_message":
             return replace(state, answer=str(data["content"]))
         case "run_end":
-            closed = {id_: replace(gate, decision=gate.decision or "closed") for id_, gate in state.gates.items()}
+            closed = {
+                id_: replace(gate, decision=gate.decision or "closed") for id_, gate in state.gates.items()
+            }
             return replace(state, status=str(data["status"]), gates=closed)
     return state
 
 
-def _finding(finding: Any) -> str:
+def _finding(finding: object) -> str:
     return str(finding.get("message", finding)) if isinstance(finding, Mapping) else str(finding)
 
 

@@ -1,10 +1,9 @@
-"""Arguments of a call side by side: as a plan has them, with references, and the values that they stand for."""
+"""Arguments of a call side by side: as planned, with references, and the values that they stand for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from planwright.presentation.step_sentence import argument_text
 from planwright.web import words
@@ -24,15 +23,15 @@ class ValueRow:
     """Whether it needs a block of its own."""
 
 
-def value_rows(planned: Mapping[str, Any], values: Mapping[str, Any] | None) -> Sequence[ValueRow]:
+def value_rows(planned: Mapping[str, object], values: Mapping[str, object] | None) -> Sequence[ValueRow]:
     """Set arguments as planned beside what they are; `values` is None while that is not known. Pure."""
     known = values or {}
     return [_row(name, planned, known) for name in dict.fromkeys((*planned, *known))]
 
 
-def _row(name: str, planned: Mapping[str, Any], known: Mapping[str, Any]) -> ValueRow:
+def _row(name: str, planned: Mapping[str, object], known: Mapping[str, object]) -> ValueRow:
     template = argument_text(planned[name]) if name in planned else ""
-    value = words.plain(known[name]) if name in known and known[name] != planned.get(name) else ""
+    value = words.spelled_value(known[name]) if name in known and known[name] != planned.get(name) else ""
     shown_template, shown_value = words.clipped(template), words.clipped(value)
     both = shown_template + shown_value
     return ValueRow(str(name), shown_template, shown_value, "\n" in both or len(both) > 120)
