@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 
 from planwright.checkpoints.history.effect_pages import EffectPages
+from planwright.checkpoints.history.open_gates import OpenGates
 from planwright.checkpoints.history.run_pages import RunPages
 from planwright.checkpoints.history.run_records import RunHistory
 from planwright.graph.agent import Agent
@@ -37,7 +38,7 @@ def build_application(
     """Build the page of a workspace, with sentences that work there. It closes the agent when it ends."""
     clock, database = agent.door.clock, agent.stores.database
     pages = Pages(agent.door.redactor, settings.workspace.resolve().name)
-    live = Live(agent.stores, pages, clock)
+    live = Live(agent.stores, pages)
     here = RunsHere(agent, live.hear)
     live.problem_of = here.problem
     parts = WebParts(
@@ -49,6 +50,7 @@ def build_application(
         here=here,
         live=live,
         history=RunHistory(database),
+        open_gates=OpenGates(database),
         run_pages=RunPages(database),
         effect_pages=EffectPages(database),
         examples=examples,

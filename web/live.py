@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 
+from planwright.checkpoints.history.open_gates import OpenGates
 from planwright.checkpoints.history.run_records import RunHistory
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
-from planwright.domain.clock import Clock
 from planwright.domain.errors import PlanwrightError
-from planwright.domain.hashing import sha256
 from planwright.web.feeds import Feed, Parts, RunFollower
 from planwright.web.pages import Pages
 from planwright.web.view_models.run_page import run_page
@@ -21,11 +20,11 @@ RUN_PARTS = ("head", "picture", "steps", "answer", "effects", "actions")
 class Live:
     """Tell viewers of runs and of what waits."""
 
-    def __init__(self, stores: Stores, pages: Pages, clock: Clock) -> None:
+    def __init__(self, stores: Stores, pages: Pages) -> None:
         self._stores = stores
         self._pages = pages
-        self._clock = clock
         self._history = RunHistory(stores.database)
+        self._open_gates = OpenGates(stores.database)
         self.problem_of: Callable[[str], PlanwrightError | None] = lambda _: None
         self._runs: dict[str, tuple[Feed, RunFollower, str]] = {}
         self._waiting: dict[str, Feed] = {}
@@ -47,12 +46,8 @@ class Live:
         """Follow what waits for the people of a tenant: how much that is, and whether it is the same."""
 
         async def look() -> Parts:
-            gates = await self._stores.gates.waiting(self._clock())
-            theirs = [
-                (gate.gate_id, gate.status, len(gate.approvals)) for gate in gates if gate.tenant == tenant
-            ]
-            count = sum(status == "open" for _, status, _ in theirs)
-            return {"count": str(count or ""), "waiting": sha256([list(entry) for entry in theirs])}
+            pulse = await self._open_gates.pulse(tenant)
+            return {"count": str(pulse.count or ""), "waiting": f"{pulse.places} {pulse.approvals}"}
 
         return self._waiting.setdefault(tenant, Feed(look)).follow()
 

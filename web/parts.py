@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 
 from planwright.checkpoints.history.effect_pages import EffectPages
+from planwright.checkpoints.history.open_gates import OpenGates
 from planwright.checkpoints.history.run_pages import RunPages
 from planwright.checkpoints.history.run_records import RunHistory
 from planwright.checkpoints.runs import Run
@@ -43,6 +44,8 @@ class WebParts:
     """What viewers are told while something changes."""
     history: RunHistory
     """Reads of one run."""
+    open_gates: OpenGates
+    """Reads of what waits."""
     run_pages: RunPages
     """Reads of many runs."""
     effect_pages: EffectPages

@@ -111,7 +111,7 @@ class Stage:
 async def until(look: Callable[[], Any]) -> str:
     """Look until there is something, and return it."""
     async with asyncio.timeout(PATIENCE_S):
-        while not (value := await look()):
+        while not (value := await look()):  # noqa: ASYNC110 - only the records say it
             await asyncio.sleep(0)
     return str(value)
 
@@ -124,16 +124,21 @@ async def make_stage(tmp_path: Path) -> AsyncIterator[MakeStage]:
     """Build the page of a workspace whose model plans the steps that are given, again and again."""
     opened: list[Stage] = []
 
-    def make(steps: list[dict[str, Any]] | None = None, policy: str = "", rounds: int = 4) -> Stage:
+    def make(
+        steps: list[dict[str, Any]] | None = None, policy: str = "", rounds: int = 4, **options: Any
+    ) -> Stage:
         people = {
-            name: {"sha256": hashlib.sha256(token.encode()).hexdigest(), "tenant": "other" if name == "eve" else "default"}
+            name: {
+                "sha256": hashlib.sha256(token.encode()).hexdigest(),
+                "tenant": "other" if name == "eve" else "default",
+            }
             for name, token in TOKENS.items()
         }
         if policy:
             (tmp_path / "policy.toml").write_text(policy, "utf-8")
         settings = load(tmp_path, planning={"mode": "always", "replan_budget": 0}, server={"tokens": people})
         plan = json.dumps({"goal": "the goal", "steps": steps or [WRITE]})
-        agent = build_graph(settings, model=ScriptedModel(replies=[plan, "the answer"] * rounds))
+        agent = build_graph(settings, **options, model=ScriptedModel(replies=[plan, "the answer"] * rounds))
         app = build_application(settings, agent, read_credentials(settings, START))
         opened.append(Stage(app, agent, tmp_path))
         return opened[-1]

@@ -47,7 +47,9 @@ async def test_a_viewer_that_does_not_keep_up_is_let_go() -> None:
     assert [text async for text in slow] == []
 
 
-async def test_who_looks_at_a_run_hears_of_a_decision_that_another_process_made(make_stage: MakeStage) -> None:
+async def test_who_looks_at_a_run_hears_of_a_decision_that_another_process_made(
+    make_stage: MakeStage,
+) -> None:
     stage = make_stage()
     ada = await stage.sign_in()
     run_id, gate_id = await stage.waiting_gate(ada)

@@ -1,4 +1,4 @@
-"""Every route and every kind of stranger: refused, and nothing has changed. The table is made from the routes."""
+"""Every route and every kind of stranger, by a table made from the routes: refused, and nothing changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def routes_of(app: Starlette) -> list[tuple[str, str]]:
         (method, route.path)
         for route in app.routes
         if isinstance(route, Route)
-        for method in sorted(route.methods or ()) if method != "HEAD"
+        for method in sorted(route.methods or ())
+        if method != "HEAD"
     ]
 
 
@@ -37,7 +38,11 @@ def content(stage: Stage) -> list[tuple[object, ...]]:
     with sqlite3.connect(stage.folder / ".planwright" / "planwright.db") as database:
         tables = ("runs", "gates", "plans", "effects", "forks")
         queries = {"runs": "SELECT run_id, status, cancelled_by, answer FROM runs"}
-        rows = [tuple(row) for name in tables for row in database.execute(queries.get(name, f"SELECT * FROM {name}"))]
+        rows = [
+            tuple(row)
+            for name in tables
+            for row in database.execute(queries.get(name, f"SELECT * FROM {name}"))
+        ]
     database.close()
     return rows
 
@@ -94,7 +99,9 @@ async def test_another_tenant_sees_and_changes_nothing(make_stage: MakeStage) ->
     assert content(stage) == before
 
 
-async def test_what_forbids_a_browser_all_it_does_not_need_comes_with_every_answer(make_stage: MakeStage) -> None:
+async def test_what_forbids_a_browser_all_it_does_not_need_comes_with_every_answer(
+    make_stage: MakeStage,
+) -> None:
     client = make_stage().client()
     for path in ("/sign-in", "/approvals", "/static/page.css", "/nowhere"):
         headers = (await client.get(path)).headers
@@ -105,7 +112,9 @@ async def test_what_forbids_a_browser_all_it_does_not_need_comes_with_every_answ
         assert "access-control-allow-origin" not in headers, path
 
 
-async def test_the_cookie_is_for_this_server_alone_and_the_token_leaves_the_address(make_stage: MakeStage) -> None:
+async def test_the_cookie_is_for_this_server_alone_and_the_token_leaves_the_address(
+    make_stage: MakeStage,
+) -> None:
     client = make_stage().client()
     answer = await client.get("/sign-in?token=" + "s" * 43)
     cookie = answer.headers["set-cookie"].lower()

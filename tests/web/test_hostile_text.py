@@ -8,10 +8,16 @@ from urllib.parse import quote
 from planwright.web.view_models.values import value_rows
 from tests.web.conftest import MakeStage
 
-HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(2)>"\'><a href="javascript:alert(3)">{{7*7}}{% raw %}'
+HOSTILE = (
+    '<script>alert(1)</script><img src=x onerror=alert(2)>"\'><a href="javascript:alert(3)">{{7*7}}{% raw %}'
+)
 SCREEN = "\x1b[31mred\x1b[0m \u202egnp.exe \u2066hidden\u2069 \u200b \ufeff"
-ALLOWED = frozenset("a aside body button caption code dd details div dl dt fieldset form h1 h2 h3 h4 head header html".split())
-ALLOWED |= frozenset("input label legend li link main meta nav ol option output p path rect script section select".split())
+ALLOWED = frozenset(
+    "a aside body button caption code dd details div dl dt fieldset form h1 h2 h3 h4 head header html".split()
+)
+ALLOWED |= frozenset(
+    "input label legend li link main meta nav ol option output p path rect script section select".split()
+)
 ALLOWED |= frozenset("span strong summary svg table tbody td text textarea th thead time title tr ul".split())
 
 
@@ -27,7 +33,11 @@ class Tags(HTMLParser):
         """Note an element."""
         self.tags.add(tag)
         for name, value in attrs:
-            if name.startswith("on") or name == "style" or (value or "").strip().lower().startswith("javascript:"):
+            if (
+                name.startswith("on")
+                or name == "style"
+                or (value or "").strip().lower().startswith("javascript:")
+            ):
                 self.acting.append(f"{tag} {name}={value}")
         if tag == "script" and dict(attrs).get("src") != "/static/page.js":
             self.acting.append(f"script {attrs}")

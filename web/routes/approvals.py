@@ -17,7 +17,9 @@ from planwright.web.forms import Form, field, form_route, page_route
 from planwright.web.parts import WebParts, run_options, shared, visitor_of
 from planwright.web.view_models.answer_form import answer_of
 from planwright.web.view_models.gate_page import gate_page
+from planwright.web.view_models.paging import paging
 
+PAGE = 30
 LOOKS, LOOK_S = 20, 0.1
 
 
@@ -38,11 +40,15 @@ async def serve_inbox_list(request: Request) -> Response:
 
 async def _waiting(request: Request) -> dict[str, object]:
     parts, caller = shared(request), visitor_of(request)
-    now = parts.agent.door.clock()
-    gates = await parts.agent.stores.gates.waiting(now)
+    now, page = parts.agent.door.clock(), paging(request.query_params.get("page", "1"), PAGE)
+    ids = await parts.open_gates.page(caller.tenant, page.size, page.skipped)
+    gates = [await parts.agent.stores.gates.read(id_) for id_ in ids]
     since = (now - timedelta(seconds=parts.settings.sessions.gate_ttl_s)).isoformat()
-    views = [gate_page(gate, caller) for gate in gates if gate.tenant == caller.tenant]
-    return {"gates": views, "questions": await parts.run_pages.questions(caller.tenant, since)}
+    return {
+        "gates": [gate_page(gate, caller, now) for gate in gates if gate.status == "open"],
+        "paging": page.of((await parts.open_gates.pulse(caller.tenant)).count),
+        "questions": await parts.run_pages.questions(caller.tenant, since),
+    }
 
 
 async def serve_gate(request: Request) -> Response:
@@ -59,7 +65,11 @@ async def serve_gate_state(request: Request) -> Response:
 async def _gate_values(request: Request) -> dict[str, object]:
     row = await named_gate(request)
     run = await shared(request).history.run(row.tenant, row.run_id)
-    return {"view": gate_page(row, visitor_of(request)), "run": run, "visit": request.state.visit}
+    return {
+        "view": gate_page(row, visitor_of(request), shared(request).agent.door.clock()),
+        "run": run,
+        "visit": request.state.visit,
+    }
 
 
 async def named_gate(request: Request) -> Gate:

@@ -87,7 +87,7 @@ async def _plan(request: Request, row: Gate) -> Plan:
 
 def _page(request: Request, row: Gate, page: EditPage, status: int = 200) -> Response:
     values = {
-        "view": gate_page(row, visitor_of(request)),
+        "view": gate_page(row, visitor_of(request), shared(request).agent.door.clock()),
         "page": page,
         "steps": edited_steps(row.card, page.form),
         "way": field(page.form, "way") or "fields",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import get_args
 
 from planwright.checkpoints.consent.approval_scope import ScopeDuration
@@ -107,11 +108,13 @@ class GatePage:
     """How widely an approval may hold, where it may hold for more than this once."""
     width: Sequence[str]
     """How far such an approval goes, in words."""
+    late: bool
+    """Whether its time is up, so that it takes no answer."""
     waits_for: str
     """Why whoever looks cannot approve it; "" where they can."""
 
 
-def gate_page(gate: Gate, caller: Caller) -> GatePage:
+def gate_page(gate: Gate, caller: Caller, now: datetime) -> GatePage:
     """Lay out a gate for somebody who looks at it. Pure."""
     card = gate.card
     steps: Sequence[Card] = card.get("steps", ()) if gate.kind in ("plan", "escalation") else ()  # type: ignore[assignment]
@@ -133,6 +136,7 @@ def gate_page(gate: Gate, caller: Caller) -> GatePage:
         approvals=[approval.by for approval in gate.approvals],
         remember=list(get_args(ScopeDuration)) if gate.may_be_remembered else (),
         width=[str(_mapping(call.get("width")).get("words", "")) for call in gate.calls if call.get("width")],
+        late=gate.expires_at <= now,
         waits_for=_waits_for(gate, caller),
     )
 

@@ -91,7 +91,11 @@ def chromium() -> Iterator[Browser]:
     program = next((path for name in NAMES if (path := shutil.which(name))), None)
     if program is None:
         pytest.skip("there is no Chromium here: make web installs it")
-    options = ["--disable-background-networking", "--no-first-run", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    options = [
+        "--disable-background-networking",
+        "--no-first-run",
+        *(["--no-sandbox"] if os.geteuid() == 0 else []),
+    ]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=options)
         yield browser

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from planwright.web.drawing.layout import lay_out
 
 NAMES = [f"s{n}" for n in range(12)]
-GRAPHS = st.dictionaries(st.sampled_from(NAMES), st.lists(st.sampled_from([*NAMES, "gone"]), max_size=4), max_size=12)
+GRAPHS = st.dictionaries(
+    st.sampled_from(NAMES), st.lists(st.sampled_from([*NAMES, "gone"]), max_size=4), max_size=12
+)
 
 
 @given(GRAPHS)

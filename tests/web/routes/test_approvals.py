@@ -92,13 +92,25 @@ async def test_an_edit_is_checked_then_asked_for_again_with_what_it_changes(make
     page = (await ada.get(f"/approvals/{gate_id}/edit")).text
     assert "param-1-0" in page
     hash_ = (await stage.agent.stores.gates.read(gate_id)).shown_hash
-    wrong = await ada.post(f"/approvals/{gate_id}/edit", plan_hash=hash_, way="yaml", yaml="steps: [{id: s1, capability: no.such}]")
+    wrong = await ada.post(
+        f"/approvals/{gate_id}/edit",
+        plan_hash=hash_,
+        way="yaml",
+        yaml="steps: [{id: s1, capability: no.such}]",
+    )
     assert wrong.status_code == 409
     assert "no.such" in wrong.text
-    checked = await ada.post(f"/approvals/{gate_id}/check", way="fields", **{"param-1-0": "Four", "param-1-1": "Ropes"})
+    checked = await ada.post(
+        f"/approvals/{gate_id}/check", way="fields", **{"param-1-0": "Four", "param-1-1": "Ropes"}
+    )
     assert "passes all rules" in checked.text
     assert (await stage.agent.stores.gates.read(gate_id)).status == "open"
-    await ada.post(f"/approvals/{gate_id}/edit", plan_hash=hash_, way="fields", **{"param-1-0": "Four", "param-1-1": "Ropes"})
+    await ada.post(
+        f"/approvals/{gate_id}/edit",
+        plan_hash=hash_,
+        way="fields",
+        **{"param-1-0": "Four", "param-1-1": "Ropes"},
+    )
     again = await stage.open_gate(run_id)
     assert again != gate_id
     assert "Ropes" in (await ada.get(f"/approvals/{again}")).text

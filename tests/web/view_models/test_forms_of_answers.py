@@ -13,29 +13,59 @@ from planwright.web.view_models.edit_form import edit_of, edited_steps
 from planwright.web.view_models.paging import paging
 
 AT = datetime(2026, 11, 24, tzinfo=UTC)
-STEP = {"id": "s1", "capability": "tickets.create", "description": "d", "after": [], "params": {"title": "T", "n": 3}}
+STEP = {
+    "id": "s1",
+    "capability": "tickets.create",
+    "description": "d",
+    "after": [],
+    "params": {"title": "T", "n": 3},
+}
 CARD = {"goal": "g", "steps": [STEP, {**STEP, "id": "s2", "after": ["s1"], "params": {"title": "U"}}]}
 
 
 def gate(**fields: object) -> Gate:
     """Write the row of a gate."""
-    row = {"gate_id": "g1", "thread_id": "t", "run_id": "r", "tenant": "default", "kind": "plan", "step_uid": None}
+    row = {
+        "gate_id": "g1",
+        "thread_id": "t",
+        "run_id": "r",
+        "tenant": "default",
+        "kind": "plan",
+        "step_uid": None,
+    }
     row |= {"shown_hash": "h", "card": CARD, "requested_at": AT, "expires_at": AT, "status": "open"}
     return Gate.model_validate({**row, **fields})
 
 
 def test_an_answer_is_its_word_its_hash_and_its_words() -> None:
-    form = {"type": ["reject"], "plan_hash": ["h"], "message": [" no\r\nway "], "decided_by": ["eve"], "remember": ["run"]}
+    form = {
+        "type": ["reject"],
+        "plan_hash": ["h"],
+        "message": [" no\r\nway "],
+        "decided_by": ["eve"],
+        "remember": ["run"],
+    }
     assert answer_of(form, gate()) == {"type": "reject", "plan_hash": "h", "message": "no\nway"}
-    assert answer_of({"type": ["approve"], "plan_hash": ["h"], "remember": ["run"]}, gate())["remember"] == "run"
+    assert (
+        answer_of({"type": ["approve"], "plan_hash": ["h"], "remember": ["run"]}, gate())["remember"] == "run"
+    )
 
 
 def test_a_field_that_comes_twice_counts_for_nothing() -> None:
-    assert answer_of({"type": ["approve", "reject"], "plan_hash": ["h"]}, gate()) == {"type": "", "plan_hash": "h"}
+    assert answer_of({"type": ["approve", "reject"], "plan_hash": ["h"]}, gate()) == {
+        "type": "",
+        "plan_hash": "h",
+    }
 
 
 def test_effects_are_said_one_by_one_and_what_is_left_out_stays_out() -> None:
-    form = {"happened-a": ["yes"], "result-a": ['{"id": 7}'], "happened-b": ["no"], "result-b": ["x"], "happened-c": ["?"]}
+    form = {
+        "happened-a": ["yes"],
+        "result-a": ['{"id": 7}'],
+        "happened-b": ["no"],
+        "result-b": ["x"],
+        "happened-c": ["?"],
+    }
     assert effects_of(form, ["a", "b", "c", "d"]) == [
         {"key": "a", "happened": True, "result": {"id": 7}},
         {"key": "b", "happened": False},
@@ -63,7 +93,9 @@ def test_a_field_of_json_that_is_none_is_refused_with_its_name() -> None:
     ("number", "page", "skipped"),
     [("1", 1, 0), ("3", 3, 100), ("0", 1, 0), ("-1", 1, 0), ("x", 1, 0), ("²", 1, 0), ("9" * 30, 1, 0)],
 )
-def test_a_page_is_read_from_an_address_and_nonsense_is_the_first(number: str, page: int, skipped: int) -> None:
+def test_a_page_is_read_from_an_address_and_nonsense_is_the_first(
+    number: str, page: int, skipped: int
+) -> None:
     read = paging(number, 50)
     assert (read.number, read.skipped) == (page, skipped)
     assert (read.of(101).last, read.of(0).last, paging("3", 50).of(101).until) == (3, 1, 101)

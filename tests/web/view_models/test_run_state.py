@@ -11,8 +11,19 @@ PLAN = {
     "revision": 1,
     "steps": [
         {
-            **{"id": "s1", "capability": "tickets.create", "description": "a ticket", "params": {"title": "T"}},
-            **{"after": [], "risk": "Medium", "mode": "local_write", "effect": "idempotent", "own_gate": False},
+            **{
+                "id": "s1",
+                "capability": "tickets.create",
+                "description": "a ticket",
+                "params": {"title": "T"},
+            },
+            **{
+                "after": [],
+                "risk": "Medium",
+                "mode": "local_write",
+                "effect": "idempotent",
+                "own_gate": False,
+            },
         }
     ],
 }
