@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # What is imported is compiled once, not anew by each process: half of what collecting the tests costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos quirks audit saga aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls oracle order soak plans
+.PHONY: web setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos quirks audit saga aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls oracle order soak plans
 
 setup: $(STAMP)
 
@@ -130,6 +130,10 @@ jail: setup  ## Hostile paths and swapped links through every capability that ta
 intruder: setup  ## Intruders at every route of planwright studio, and pages in Chromium -> intruder.json
 	@command -v chromium > /dev/null || [ "$$(id -u)" != 0 ] || apt-get install -y -qq --no-install-recommends chromium
 	$(BIN)/python -m benchmarks.intruder
+
+web: setup  ## The page in Chromium: the demo from an empty workspace to the answer -> docs/pictures/page-*.png
+	@command -v chromium > /dev/null || [ "$$(id -u)" != 0 ] || apt-get install -y -qq --no-install-recommends chromium
+	PAGE_PICTURES=docs/pictures $(BIN)/pytest --long -s -n 0 tests/web/browser
 
 owners: setup  ## Owners that are stopped, robbed and woken, races, PID namespaces: effects are counted -> owners.json
 	$(BIN)/python -m benchmarks.owners

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
@@ -66,7 +65,7 @@ class RunsHere:
             if mode == "messages":
                 self._pass_on(thread_id, *chunk)
 
-    def _pass_on(self, thread_id: str, message: BaseMessage, metadata: dict[str, Any]) -> None:
+    def _pass_on(self, thread_id: str, message: BaseMessage, metadata: Mapping[str, object]) -> None:
         if metadata.get("langgraph_node") in ANSWERING and message.text:
             self._hear(thread_id, str(message.text), str(message.id))
 

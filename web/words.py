@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
 
 from planwright.presentation.run_view import State
 
@@ -105,7 +104,7 @@ def state_of(status: str) -> State:
     return STATES.get(status, "pending")
 
 
-FILTERS: dict[str, Callable[..., Any]] = {
+FILTERS: dict[str, Callable[..., object]] = {
     "word": word,
     "moment": clock_time,
     "seconds": duration,
