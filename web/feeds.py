@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import replace
 
 from planwright.checkpoints.history.run_records import RunHistory
+from planwright.checkpoints.runs import Run
 from planwright.domain.errors import StoreFailed
 from planwright.presentation.run_view import with_answer_piece
 from planwright.web.view_models.run_state import RunState, run_state
@@ -34,7 +35,7 @@ class Feed:
         """Whether anybody looks."""
         return bool(self._viewers)
 
-    async def follow(self) -> AsyncIterator[str]:
+    async def follow(self) -> AsyncGenerator[str, None]:
         """Yield what changes, as JSON of parts by name; it ends for a viewer that does not keep up."""
         queue: asyncio.Queue[str | None] = asyncio.Queue(MOST_UNREAD)
         self._viewers.add(queue)
@@ -83,9 +84,9 @@ class RunFollower:
         self._run_id = run_id
         self._state = RunState()
         self._pieces = False
-        self._row: object = None
+        self._row: Run | None = None
 
-    async def next(self) -> tuple[RunState, object] | None:
+    async def next(self) -> tuple[RunState, Run] | None:
         """Read on, and return state and row of the run; None where nothing has changed."""
         pulse = await self._history.pulse(self._run_id, self._state.seq)
         if pulse is None or (not pulse.events and pulse.run == self._row and not self._pieces):

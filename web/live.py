@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 
 from planwright.checkpoints.history.open_gates import OpenGates
 from planwright.checkpoints.history.run_records import RunHistory
@@ -29,7 +29,7 @@ class Live:
         self._runs: dict[str, tuple[Feed, RunFollower, str]] = {}
         self._waiting: dict[str, Feed] = {}
 
-    def run(self, run: Run) -> AsyncIterator[str]:
+    def run(self, run: Run) -> AsyncGenerator[str, None]:
         """Follow a run: the parts of its page that change."""
         self._runs = {id_: entry for id_, entry in self._runs.items() if entry[0].watched}
         if run.run_id not in self._runs:
@@ -42,7 +42,7 @@ class Live:
             self._runs[run.run_id] = (Feed(look), follower, run.thread_id)
         return self._runs[run.run_id][0].follow()
 
-    def waiting(self, tenant: str) -> AsyncIterator[str]:
+    def waiting(self, tenant: str) -> AsyncGenerator[str, None]:
         """Follow what waits for the people of a tenant: how much that is, and whether it is the same."""
 
         async def look() -> Parts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from datetime import timedelta
 
 from langgraph.types import Command
@@ -87,7 +88,7 @@ async def take_decision(request: Request, form: Form) -> Response:
     return await send_answer(request, row, answer_of(form, row))
 
 
-async def send_answer(request: Request, row: Gate, decision: dict[str, object]) -> Response:
+async def send_answer(request: Request, row: Gate, decision: Mapping[str, object]) -> Response:
     """Send an answer through the door in the name of who asks, and lead to the run. Raises its refusal."""
     parts = shared(request)
     entry: Command[str] = Command(

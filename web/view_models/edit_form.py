@@ -87,7 +87,7 @@ def _value(
 ) -> EditedValue:
     field = f"param-{number}-{position}"
     is_json = not isinstance(value, str)
-    text = json.dumps(value, ensure_ascii=False, indent=2) if is_json else value
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
     typed = form.get(field, [text])[0].replace("\r\n", "\n")
     return EditedValue(field, name, typed, is_json, min(12, typed.count("\n") + 1 + len(typed) // 90))
 

@@ -16,14 +16,15 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
 
 from tests.patience import PATIENCE_S
 
 HERE = Path(__file__).parent
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 SERIOUS = ("serious", "critical")
-WIDE, PHONE = {"width": 1280, "height": 860}, {"width": 375, "height": 760}
+WIDE = ViewportSize(width=1280, height=860)
+PHONE = ViewportSize(width=375, height=760)
 
 
 @dataclass

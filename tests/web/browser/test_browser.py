@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.browser.conftest import PHONE, Served, Visitor, findings, picture
+from tests.web.browser.conftest import PHONE, WIDE, Served, Visitor, findings, picture
 
 pytestmark = pytest.mark.long
 Visit = Callable[..., Visitor]
@@ -150,4 +150,4 @@ def test_every_page_is_accessible_and_fits_a_phone(visit: Visit, axe: str, schem
         assert findings(page, axe) == [], path
         if (path, scheme) == (gate, "dark"):
             picture(page, "page-phone")
-        page.set_viewport_size({"width": 1280, "height": 860})
+        page.set_viewport_size(WIDE)

@@ -25,7 +25,7 @@ CARD = {"goal": "g", "steps": [STEP, {**STEP, "id": "s2", "after": ["s1"], "para
 
 def gate(**fields: object) -> Gate:
     """Write the row of a gate."""
-    row = {
+    row: dict[str, object] = {
         "gate_id": "g1",
         "thread_id": "t",
         "run_id": "r",

@@ -43,7 +43,7 @@ PLAN = {
 
 def laid_out(card: dict[str, Any], kind: str = "plan", person: Caller = ADA, **fields: Any) -> GatePage:
     """Lay out a gate with a card."""
-    row = {
+    row: dict[str, object] = {
         "gate_id": "g",
         "thread_id": "t",
         "run_id": "r",
