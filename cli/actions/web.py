@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import webbrowser
 from pathlib import Path
@@ -31,5 +32,7 @@ def open_page(workspace: Path, port: int | None, browser: bool, examples: tuple[
         if browser:
             webbrowser.open(link)
 
-    serve_workspace(load_logged(workspace), port, begun, examples)
+    with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises the signal again that has ended it
+        serve_workspace(load_logged(workspace), port, begun, examples)
+    screen.print(views.label("page", "ended; nothing is lost: what waits stays, and what ran goes on here again"))
     return 0
