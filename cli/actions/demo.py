@@ -23,6 +23,11 @@ REQUEST = (
     "Search my emails for the invoice from Acme, then create a ticket with the amount"
     " and send a summary to the team channel"
 )
+EXAMPLES = (
+    REQUEST,
+    "What tickets are open?",
+    "List the markdown files in notes, then summarize roadmap.md and save the summary to summary.md",
+)
 _HEADER = "# Written by `planwright demo`. The webhook runs only while the demo does.\n"
 
 
@@ -57,11 +62,11 @@ def demonstrate(folder: Path, no_input: bool, *, verbose: bool = False) -> int:
 
 
 def demonstrate_page(folder: Path, port: int | None, browser: bool) -> int:
-    """Write the workspace, start the webhook, and serve the page with the job as an example, until Ctrl-C."""
+    """Write the workspace, start the webhook, and serve the page with examples, until Ctrl-C."""
     _write(folder)
     with Webhook(folder / "webhook.db", faults=1) as webhook:
         _configure(folder, webhook.url)
-        return open_page(folder, port, browser, (REQUEST,))
+        return open_page(folder, port, browser, EXAMPLES)
 
 
 def _write(folder: Path) -> None:

@@ -34,5 +34,7 @@ def open_page(workspace: Path, port: int | None, browser: bool, examples: tuple[
 
     with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises the signal again that has ended it
         serve_workspace(load_logged(workspace), port, begun, examples)
-    screen.print(views.label("page", "ended; nothing is lost: what waits stays, and what ran goes on here again"))
+    screen.print(
+        views.label("page", "ended; nothing is lost: what waits stays, and what ran goes on here again")
+    )
     return 0

@@ -9,7 +9,8 @@ from planwright.web.view_models.values import value_rows
 from tests.web.conftest import MakeStage
 
 HOSTILE = (
-    '<script>alert(1)</script><img src=x onerror=alert(2)>"\'><a href="javascript:alert(3)">{{7*7}}{% raw %}'
+    '<script>alert(1)</script><img src=x onerror=alert(2)>"\'><a href="javascript:alert(3)">'
+    "{{7777*7777}}{% raw %}"
 )
 SCREEN = "\x1b[31mred\x1b[0m \u202egnp.exe \u2066hidden\u2069 \u200b \ufeff"
 ALLOWED = frozenset(
@@ -57,7 +58,7 @@ def harmless(html: str) -> bool:
     assert page.acting == []
     for letter in "\x1b\u202e\u2066\u2069\u200b\ufeff":
         assert letter not in html, repr(letter)
-    assert "49" not in html or "{{7*7}}" in html
+    assert "60481729" not in html
     return True
 
 
@@ -70,7 +71,7 @@ def test_the_reader_of_these_tests_sees_what_acts() -> None:
 async def test_hostile_text_in_every_field_of_a_run_is_shown_as_text(make_stage: MakeStage) -> None:
     nasty = HOSTILE + SCREEN
     step = {"id": "s1", "capability": "tickets.create", "description": nasty}
-    value = nasty.replace("{{7*7}}", "")  # a reference that is none would be refused
+    value = nasty.replace("{{7777*7777}}", "")  # a reference that is none would be refused
     stage = make_stage([{**step, "params": {"title": value, "body": value, "amount": value}}])
     ada = await stage.sign_in()
     run_id, gate_id = await stage.waiting_gate(ada, nasty)

@@ -12,6 +12,7 @@ from planwright.web.drawing.layout import Place, lay_out
 
 WIDTH, HEIGHT, GAP_X, GAP_Y, MARGIN = 208, 62, 56, 20, 10
 MOST_LETTERS, MOST_CALLS = 24, 14
+WIDEST = 12  # columns for which the style sheet knows how narrow a picture may get
 # Each mark is drawn in a square of 16, so that a state can be told without its colour.
 MARKS: dict[State, str] = {
     "pending": "M8 2a6 6 0 1 0 0 12a6 6 0 1 0 0-12",
@@ -56,7 +57,8 @@ def draw_plan(steps: Sequence[DrawnStep]) -> str:
     width = 2 * MARGIN + layout.columns * WIDTH + (layout.columns - 1) * GAP_X
     height = 2 * MARGIN + layout.rows * HEIGHT + (layout.rows - 1) * GAP_Y
     size = {"viewBox": f"0 0 {width} {height}", "width": str(width), "height": str(height)}
-    svg = Element("svg", {**size, "class": "plan", "role": "group", "aria-label": _label(steps)})
+    kind = f"plan c{min(layout.columns, WIDEST)}"
+    svg = Element("svg", {**size, "class": kind, "role": "group", "aria-label": _label(steps)})
     by_id = {step.id: step for step in steps}
     for (source, target), passed in layout.lines.items():
         _line(svg, passed, by_id[source], by_id[target])

@@ -25,7 +25,7 @@ class ValueRow:
 
 def value_rows(planned: Mapping[str, object], values: Mapping[str, object] | None) -> Sequence[ValueRow]:
     """Set arguments as planned beside what they are; `values` is None while that is not known. Pure."""
-    known = values or {}
+    known = {name: value for name, value in (values or {}).items() if value is not None or name in planned}
     return [_row(name, planned, known) for name in dict.fromkeys((*planned, *known))]
 
 

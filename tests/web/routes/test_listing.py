@@ -136,3 +136,23 @@ async def test_what_an_ended_run_left_in_doubt_is_decided_afterwards(make_stage:
     assert (await ada.post(f"/runs/{run_id}/doubts", **{f"happened-{doubt.key}": "no"})).status_code == 303
     assert await stage.agent.stores.doubts.of_run(run_id) == []
     assert (await ada.post(f"/runs/{run_id}/doubts")).status_code == 409
+
+
+async def test_a_question_is_listed_and_asked_on_its_page_until_it_is_answered(make_stage: MakeStage) -> None:
+    stage = make_stage()
+    ada = await stage.sign_in()
+    await stage.agent.stores.runs.latest("nobody")
+    fill(stage, 3)
+    with sqlite3.connect(stage.folder / ".planwright" / "planwright.db") as database:
+        now = datetime.now(UTC).isoformat()
+        ends = "UPDATE runs SET status = 'needs_input', answer = 'Which cables?', ended_at = ?"
+        database.execute(f"{ends} WHERE run_id LIKE '%2'", (now,))
+    database.close()
+    assert "Which cables?" in (await ada.get("/approvals")).text
+    run = f"/runs/run_{2:016x}"
+    assert "Your answer" in (await ada.get(run)).text
+    answer = await ada.post(f"{run}/reply", message="The long ones")
+    assert answer.status_code == 303
+    await stage.open_gate(answer.headers["location"].rsplit("/", 1)[1])
+    assert "Which cables?" not in (await ada.get("/approvals")).text
+    assert "Your answer" not in (await ada.get(run)).text

@@ -102,3 +102,16 @@ async def test_runs_of_several_visitors_go_on_at_once(make_stage: MakeStage) -> 
         assert (await stage.answer(ada, gate_id, "approve")).status_code == 303
     assert [await stage.ended(run_id) for run_id, _ in waiting] == ["completed"] * 4
     assert not await stage.agent.stores.gates.waiting(stage.agent.door.clock())
+
+
+async def test_words_to_a_run_that_has_ended_begin_the_next_of_its_thread(make_stage: MakeStage) -> None:
+    stage = make_stage()
+    ada = await stage.sign_in()
+    run_id, gate_id = await stage.waiting_gate(ada)
+    await stage.answer(ada, gate_id, "reject", message="no")
+    await stage.ended(run_id)
+    assert (await ada.post(f"/runs/{run_id}/reply", message="  ")).status_code == 409
+    answer = await ada.post(f"/runs/{run_id}/reply", message="The long ones")
+    assert answer.headers["location"] != f"/runs/{run_id}"
+    page = (await ada.get(answer.headers["location"])).text
+    assert "The long ones" in page

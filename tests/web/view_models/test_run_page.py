@@ -10,7 +10,7 @@ from tests.web.view_models.test_run_state import events
 EFFECT = {
     **{"key": "k" * 64, "step_uid": "u1", "attempt": 1, "capability": "tickets.create", "status": "done"},
     **{
-        "args": {"title": "T", "amount": "EUR 3"},
+        "args": {"title": "T", "amount": "EUR 3", "due": None},
         "intended_at": "2026-11-24T10:00:06.500+00:00",
         "error": None,
     },
