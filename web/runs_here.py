@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Mapping
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
-from planwright.domain.errors import PlanwrightError
+from planwright.domain.errors import PartsElsewhere, PlanwrightError
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 
@@ -32,7 +33,7 @@ class RunsHere:
         """Begin a run, answer its gate or go on with it, and come back once the door has let that in.
 
         Raises what the door refuses it with; then nothing has changed. What the run meets later is kept as
-        its problem.
+        its problem, and so is that it goes on in another process only, where its decision is heard.
         """
         let_in = asyncio.Event()
         task = asyncio.create_task(self._follow(entry, thread_id, context, let_in))
@@ -42,7 +43,8 @@ class RunsHere:
         await asyncio.wait((task, waiting), return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
         if not let_in.is_set():
-            await task
+            with contextlib.suppress(PartsElsewhere):
+                await task
 
     def problem(self, thread_id: str) -> PlanwrightError | None:
         """Return what the last entry into a thread met after it was let in; None for nothing."""
@@ -72,6 +74,7 @@ class RunsHere:
     def _ended(self, task: asyncio.Task[None], thread_id: str, *, refused: bool) -> None:
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
+        refused = refused and not isinstance(error, PartsElsewhere)
         if isinstance(error, PlanwrightError) and not refused:
             self._problems[thread_id] = error
             _LOG.warning("thread %s: %s", thread_id, error)

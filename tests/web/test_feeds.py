@@ -65,3 +65,18 @@ async def test_who_looks_at_a_run_hears_of_a_decision_that_another_process_made(
             if "rejected" in json.loads(text).get("head", ""):
                 break
         await viewer.aclose()
+
+
+async def test_pieces_of_an_answer_show_before_it_is_on_record(make_stage: MakeStage) -> None:
+    stage = make_stage()
+    ada = await stage.sign_in()
+    run_id, _ = await stage.waiting_gate(ada)
+    run = await stage.parts.history.run("default", run_id)
+    assert run is not None
+    viewer = stage.parts.live.run(run)
+    assert "Answer" not in json.loads(await anext(viewer))["answer"]
+    stage.parts.live.hear(run.thread_id, "Once ", "m1")
+    stage.parts.live.hear(run.thread_id, "upon", "m1")
+    stage.parts.live.hear("another thread", "nothing", "m2")
+    assert "Once upon" in json.loads(await anext(viewer))["answer"]
+    await viewer.aclose()

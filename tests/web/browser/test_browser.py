@@ -110,10 +110,13 @@ def test_one_decision_for_two_browsers_and_a_terminal(visit: Visit, served: Serv
     expect(first.open(run).locator(".meta")).to_contain_text("rejected")
 
 
-def test_a_rejection_by_keyboard_alone_keeps_its_reason(visit: Visit, served: Served) -> None:
+def test_a_rejection_on_a_small_screen_by_keyboard_alone_keeps_its_reason(
+    visit: Visit, served: Served
+) -> None:
     visitor = visit()
-    run = begin(visitor)
     page = visitor.page
+    page.set_viewport_size(PHONE)
+    run = begin(visitor)
     press_until(page, "Decide")
     page.wait_for_url("**/approvals/**")
     page.get_by_label("Reason, or what should be different").focus()

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+from planwright.capabilities.declaration import capability
 from planwright.checkpoints.consent.gate import Decision
 from planwright.domain.run_context import RunContext
+from planwright.graph.building import build_graph
+from planwright.models.scripted import ScriptedModel
 from tests.web.conftest import WRITE, MakeStage
+
+
+@capability("own.work", mode="local_write", risk="Medium", effect="idempotent")
+def work() -> dict[str, str]:
+    """Do what only one program can."""
+    return {"done": "yes"}
+
 
 TWO: list[dict[str, Any]] = [
     WRITE,
@@ -115,3 +126,22 @@ async def test_words_to_a_run_that_has_ended_begin_the_next_of_its_thread(make_s
     assert answer.headers["location"] != f"/runs/{run_id}"
     page = (await ada.get(answer.headers["location"])).text
     assert "The long ones" in page
+
+
+async def test_a_decision_over_a_run_that_only_another_process_can_go_on_with_is_on_record(
+    make_stage: MakeStage,
+) -> None:
+    stage = make_stage()
+    ada = await stage.sign_in("a" * 43)
+    steps = json.dumps({"goal": "g", "steps": [{"id": "s1", "capability": "own.work", "params": {}}]})
+    async with build_graph(
+        stage.parts.settings, model=ScriptedModel(replies=[steps, "done"]), capabilities=[work]
+    ) as other:
+        config: Any = {"configurable": {"thread_id": "own"}}
+        await other.ainvoke({"messages": [("user", "Work")]}, config)
+        (gate,) = await other.stores.gates.of_thread("own")
+        answer = await stage.answer(ada, gate.gate_id, "approve")
+        assert (answer.status_code, answer.headers["location"]) == (303, f"/runs/{gate.run_id}")
+        assert (await other.stores.gates.read(gate.gate_id)).decided_by == "ada"
+        assert "own.work" in (await ada.get(f"/runs/{gate.run_id}")).text
+        assert (await other.ainvoke(None, config))["status"] == "completed"
