@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.history.rows import Row
@@ -20,6 +20,10 @@ _EFFECTS = """SELECT key, step_uid, attempt, capability, effect, args, status, r
     FROM effects WHERE run_id = ? ORDER BY rowid"""
 _GATES = """SELECT gate_id, kind, status, shown, requested_at, expires_at, decided_at, decided_by, channel,
     reason, approvals FROM gates WHERE run_id = ? ORDER BY rowid"""
+_SPENT = """SELECT substr(key, 10, instr(substr(key, 10), '.') - 1) AS uid, count(*) AS calls,
+    sum(json_extract(data, '$.input_tokens') + json_extract(data, '$.output_tokens')) AS tokens,
+    sum(json_extract(data, '$.cost')) AS cost
+    FROM journal WHERE run_id = ? AND type = 'llm_call' AND key LIKE 'llm_call:step_%.%' GROUP BY uid"""
 _SOURCE = "SELECT source_run, undo FROM forks WHERE run_id = ?"
 _DERIVED = """SELECT f.run_id, f.undo, r.status FROM forks f JOIN runs r USING (run_id)
     WHERE f.source_run = ? ORDER BY r.rowid"""
@@ -50,6 +54,8 @@ class RunRecord:
     """Run that it was forked from, or that it undoes; None for neither."""
     derived: Sequence[Row]
     """Runs that were forked from it, or that undo it."""
+    spent: Mapping[str, Row] = field(default_factory=dict)
+    """Use of models by steps and calls that a model does, by uid."""
 
 
 class RunHistory:
@@ -91,6 +97,7 @@ class RunHistory:
                 [_read(row) for row in connection.execute(_GATES, (run_id,))],
                 None if source is None else dict(source),
                 [dict(row) for row in connection.execute(_DERIVED, (run_id,))],
+                {row["uid"]: dict(row) for row in connection.execute(_SPENT, (run_id,))},
             )
 
         return await self._database.read(job, behind=())

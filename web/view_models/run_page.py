@@ -50,6 +50,8 @@ class StepRow:
     """How often it was tried."""
     key: str
     """Idempotency key of its effect; "" for none."""
+    used: str
+    """What the model that does it has used, in words; "" where no model does."""
     after: Sequence[str]
     """Ids of the steps that it needs."""
     calls: Sequence[StepRow]
@@ -82,7 +84,7 @@ def run_page(state: RunState, records: RunRecord, status: str, *, past: bool = F
     """Make what is shown of a run; `past` for a moment that is not its newest. Pure."""
     cards = {str(card["id"]): card for card in state.plan.get("steps", ())}
     effects = {row["step_uid"]: row for row in records.effects}
-    steps = [_step(line, cards.get(line.id, {}), state, records.steps, effects) for line in state.view.lines]
+    steps = [_step(line, cards.get(line.id, {}), state, records, effects) for line in state.view.lines]
     drawn = [_drawn(line, cards[line.id]) for line in state.view.lines if line.id in cards]
     now = (state.status or ("waiting" if state.open_gates else "running")) if past else status
     seen = [row for row in records.effects if not past or row["intended_at"] <= state.at]
@@ -111,11 +113,11 @@ def _step(
     line: RunLine,
     card: Card,
     state: RunState,
-    results: Mapping[str, Row],
+    records: RunRecord,
     effects: Mapping[str, Row],
 ) -> StepRow:
     """Lay out a step or a call; what is on record of it shows once its end has been told."""
-    record = results.get(line.uid, {}) if line.settled else {}
+    record = records.steps.get(line.uid, {}) if line.settled else {}
     effect = effects.get(line.uid) if line.state != "pending" else None
     used = effect["args"] if effect else record.get("args")
     planned = card.get("params", {})
@@ -133,8 +135,9 @@ def _step(
         seconds=line.seconds if line.settled else None,
         tries=line.tries,
         key=effect["key"] if effect else "",
+        used=_used(records.spent.get(line.uid)) if line.settled else "",
         after=[str(id_) for id_ in card.get("after", ())],
-        calls=[_step(call, {}, state, results, effects) for call in line.calls],
+        calls=[_step(call, {}, state, records, effects) for call in line.calls],
     )
 
 
@@ -144,6 +147,15 @@ def _step_facts(card: Card, line: RunLine) -> list[str]:
     risk = "no risk" if card["risk"] == "None" else f"{card['risk']} risk"
     gate = ["asks a person"] if card["own_gate"] else []
     return [words.word(card["mode"]), risk, *gate]
+
+
+def _used(spent: Row | None) -> str:
+    """Say what a model has used for a step; a price that nobody knows is left out."""
+    if spent is None:
+        return ""
+    cost = words.dollars_text(spent["cost"])
+    calls = f"{spent['calls']} model call{'s' * (spent['calls'] != 1)}"
+    return ", ".join(filter(None, (calls, f"{spent['tokens'] or 0:,} tokens", cost)))
 
 
 def _output(record: Card) -> str:

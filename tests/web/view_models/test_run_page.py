@@ -15,7 +15,8 @@ EFFECT = {
         "error": None,
     },
 }
-RECORDS = RunRecord({"u1": {"output": {"id": 7}, "blob": None}}, [EFFECT], [], None, [])
+SPENT = {"u1": {"tokens": 1_200, "cost": 300_000_000, "calls": 2}}
+RECORDS = RunRecord({"u1": {"output": {"id": 7}, "blob": None}}, [EFFECT], [], None, [], SPENT)
 
 
 def test_a_step_shows_what_it_was_called_with_and_what_came_of_it_once_it_has_ended() -> None:
@@ -25,6 +26,7 @@ def test_a_step_shows_what_it_was_called_with_and_what_came_of_it_once_it_has_en
         ("amount", "", "EUR 3"),
     ]
     assert '"id": 7' in step.output
+    assert step.used == "2 model calls, 1,200 tokens, $3.00"
     assert (step.key, step.seconds, step.word, step.noticed) == ("k" * 64, 0.5, "done", ("slow",))
 
 
