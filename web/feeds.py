@@ -79,9 +79,11 @@ class Feed:
 class RunFollower:
     """How a run stands, read on from where it was read before, with pieces of its answer as they come."""
 
-    def __init__(self, history: RunHistory, run_id: str) -> None:
+    def __init__(self, history: RunHistory, run_id: str, is_held: Callable[[Run], bool]) -> None:
         self._history = history
         self._run_id = run_id
+        self._is_held = is_held
+        self._held = False
         self._state = RunState()
         self._pieces = False
         self._row: Run | None = None
@@ -89,10 +91,14 @@ class RunFollower:
     async def next(self) -> tuple[RunState, Run] | None:
         """Read on, and return state and row of the run; None where nothing has changed."""
         pulse = await self._history.pulse(self._run_id, self._state.seq)
-        if pulse is None or (not pulse.events and pulse.run == self._row and not self._pieces):
+        if pulse is None:
+            return None
+        held = not pulse.run.ended and self._is_held(pulse.run)  # a process that dies tells nobody
+        same = not pulse.events and pulse.run == self._row and held == self._held
+        if same and not self._pieces:
             return None
         self._state = run_state(pulse.events, before=self._state)
-        self._row, self._pieces = pulse.run, False
+        self._row, self._held, self._pieces = pulse.run, held, False
         return self._state, pulse.run
 
     def hear(self, piece: str, message_id: str) -> None:

@@ -33,7 +33,7 @@ class Live:
         """Follow a run: the parts of its page that change."""
         self._runs = {id_: entry for id_, entry in self._runs.items() if entry[0].watched}
         if run.run_id not in self._runs:
-            follower = RunFollower(self._history, run.run_id)
+            follower = RunFollower(self._history, run.run_id, self._stores.leases.is_leased)
 
             async def look() -> Parts | None:
                 now = await follower.next()

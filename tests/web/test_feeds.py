@@ -7,7 +7,7 @@ import json
 
 from langgraph.types import Command
 
-from planwright.web.feeds import MOST_UNREAD, Feed
+from planwright.web.feeds import MOST_UNREAD, Feed, RunFollower
 from tests.web.conftest import MakeStage
 
 
@@ -80,3 +80,16 @@ async def test_pieces_of_an_answer_show_before_it_is_on_record(make_stage: MakeS
     stage.parts.live.hear("another thread", "nothing", "m2")
     assert "Once upon" in json.loads(await anext(viewer))["answer"]
     await viewer.aclose()
+
+
+async def test_a_run_whose_process_has_died_moves_though_nothing_is_written(make_stage: MakeStage) -> None:
+    stage = make_stage()
+    ada = await stage.sign_in()
+    run_id, _ = await stage.waiting_gate(ada)
+    held = True
+    follower = RunFollower(stage.parts.history, run_id, lambda _: held)
+    assert await follower.next() is not None
+    assert await follower.next() is None
+    held = False
+    assert await follower.next() is not None
+    assert await follower.next() is None

@@ -6,6 +6,7 @@ import { scrubber } from "./scrubber.js";
 const count = document.querySelector("[data-count]");
 const refreshed = document.querySelector("[data-refresh]");
 const csrf = document.querySelector("meta[name=csrf]")?.content ?? "";
+const title = document.title;
 let waiting = null;
 
 async function refresh() {
@@ -20,7 +21,10 @@ async function refresh() {
 
 if (count) {
   follow("/events", (parts) => {
-    if ("count" in parts) count.textContent = parts.count;
+    if ("count" in parts) {
+      count.textContent = parts.count;
+      document.title = `${parts.count ? `(${parts.count}) ` : ""}${title}`;
+    }
     if ("waiting" in parts) {
       if (waiting !== null && refreshed) refresh();
       waiting = parts.waiting;
