@@ -144,7 +144,7 @@ def test_every_page_is_accessible_and_fits_a_phone(visit: Visit, axe: str, schem
     run = begin(visitor)
     visitor.page.get_by_role("link", name="Decide").click()
     gate = visitor.page.url.removeprefix(visitor.served.origin)
-    paths = ["/approvals", gate, f"{gate}/edit", run, f"{run}/log", "/runs", "/effects", "/new"]
+    paths = ["/approvals", gate, f"{gate}/edit", run, f"{run}/log", f"{run}/compare", "/runs", "/effects", "/new"]
     for path in paths:
         page = visitor.open(path)
         page.wait_for_load_state()

@@ -145,3 +145,23 @@ async def test_a_decision_over_a_run_that_only_another_process_can_go_on_with_is
         assert (await other.stores.gates.read(gate.gate_id)).decided_by == "ada"
         assert "own.work" in (await ada.get(f"/runs/{gate.run_id}")).text
         assert (await other.ainvoke(None, config))["status"] == "completed"
+
+
+async def test_two_runs_are_compared_by_their_records(make_stage: MakeStage) -> None:
+    stage = make_stage()
+    ada = await stage.sign_in()
+    runs = []
+    for word in ("approve", "reject"):
+        run_id, gate_id = await stage.waiting_gate(ada, f"To {word}")
+        await stage.answer(ada, gate_id, word)
+        await stage.ended(run_id)
+        runs.append(run_id)
+    choices = (await ada.get(f"/runs/{runs[0]}/compare")).text
+    assert f'<option value="{runs[1]}"' in choices
+    assert "What differs" not in choices
+    page = (await ada.get(f"/runs/{runs[0]}/compare?with={runs[1]}")).text
+    assert "outcome: completed, and rejected" in page
+    assert page.count('class="plan') == 2
+    assert (await ada.get(f"/runs/{runs[0]}/compare?with=run_none")).status_code == 404
+    same = (await ada.get(f"/runs/{runs[0]}/compare?with={runs[0]}")).text
+    assert "Nothing but ids and times" in same
