@@ -39,7 +39,7 @@ _HEAD = """\
 class _Loader(yaml.SafeLoader):
     """Read what JSON could say."""
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
+    def compose_node(self, parent: object, index: object) -> Any:
         if self.check_event(yaml.AliasEvent):
             raise yaml.MarkedYAMLError(
                 problem="aliases are not read", problem_mark=self.peek_event().start_mark
