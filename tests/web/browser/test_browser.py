@@ -34,7 +34,9 @@ def no_wider_than_the_screen(page: Page) -> bool:
     return bool(width <= PHONE["width"])
 
 
-def test_the_demo_is_edited_approved_looked_back_on_and_undone(visit: Visit, served: Served) -> None:
+def test_the_demo_is_edited_approved_looked_back_on_and_undone(
+    visit: Visit, served: Served, axe: str
+) -> None:
     visitor = visit()
     page = visitor.page
     expect(page.get_by_role("heading", name="Approvals")).to_be_visible()
@@ -63,8 +65,9 @@ def test_the_demo_is_edited_approved_looked_back_on_and_undone(visit: Visit, ser
     expect(page.locator("#step-3 .output")).to_contain_text("Invoice of Acme, to be paid")
     page.evaluate("scrollTo(0, 0)")
     picture(page, "page-run")
+    assert findings(page, axe) == []
     look_back(page)
-    undo(page)
+    undo(page, axe)
 
 
 def look_back(page: Page) -> None:
@@ -82,17 +85,18 @@ def look_back(page: Page) -> None:
     expect(page.locator(".answer")).to_be_visible()
 
 
-def undo(page: Page) -> None:
+def undo(page: Page, axe: str) -> None:
     """Look at what can be undone of a run, and undo it, which asks again."""
     page.get_by_role("link", name="Undo what it did").click()
     expect(page.get_by_role("heading", name="Undo what it did")).to_be_visible()
+    assert findings(page, axe) == []
     page.get_by_role("button", name="Begin the undoing").click()
     page.get_by_role("link", name="Decide").click()
     page.get_by_role("button", name="Approve").click()
     expect(page.locator(".meta")).to_contain_text("completed")
 
 
-def test_one_decision_for_two_browsers_and_a_terminal(visit: Visit, served: Served) -> None:
+def test_one_decision_for_two_browsers_and_a_terminal(visit: Visit, served: Served, axe: str) -> None:
     first, second = visit(), visit()
     run = begin(first)
     first.page.get_by_role("link", name="Decide").click()
@@ -107,6 +111,7 @@ def test_one_decision_for_two_browsers_and_a_terminal(visit: Visit, served: Serv
         expect(visitor.page.locator("[data-decided]")).to_contain_text("not this week")
         expect(visitor.page.get_by_role("button", name="Approve")).to_have_count(0)
     print(f"\nboth pages knew {time.monotonic() - decided:.2f} s after the terminal had ended")
+    assert findings(second.page, axe) == []
     expect(first.open(run).locator(".meta")).to_contain_text("rejected")
 
 
@@ -144,7 +149,17 @@ def test_every_page_is_accessible_and_fits_a_phone(visit: Visit, axe: str, schem
     run = begin(visitor)
     visitor.page.get_by_role("link", name="Decide").click()
     gate = visitor.page.url.removeprefix(visitor.served.origin)
-    paths = ["/approvals", gate, f"{gate}/edit", run, f"{run}/log", f"{run}/compare", "/runs", "/effects", "/new"]
+    paths = [
+        "/approvals",
+        gate,
+        f"{gate}/edit",
+        run,
+        f"{run}/log",
+        f"{run}/compare",
+        "/runs",
+        "/effects",
+        "/new",
+    ]
     for path in paths:
         page = visitor.open(path)
         page.wait_for_load_state()
