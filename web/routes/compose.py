@@ -10,10 +10,13 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
+from planwright.checkpoints.history.run_pages import RunFilter
 from planwright.domain.errors import SetupError
 from planwright.domain.run_context import PlanningMode
 from planwright.web.forms import Form, field, form_route, page_route
 from planwright.web.parts import run_options, shared, visitor_of
+
+NEWEST, LONGEST, MOST_EXAMPLES = 20, 200, 4
 
 
 async def serve_new(request: Request) -> Response:
@@ -24,9 +27,18 @@ async def serve_new(request: Request) -> Response:
         "agents": agents,
         "modes": get_args(PlanningMode),
         "request": request.query_params.get("request", ""),
+        "examples": await _examples(request),
     }
-    values["examples"] = parts.examples
     return parts.pages.page(request, "new.html", values)
+
+
+async def _examples(request: Request) -> list[str]:
+    """List sentences that work here: those that were given, and the newest that have completed."""
+    parts = shared(request)
+    done = RunFilter(visitor_of(request).tenant, status="completed")
+    rows = (await parts.run_pages.page(done, NEWEST, 0)).rows
+    before = [row["request"] for row in rows if len(row["request"]) <= LONGEST]
+    return list(dict.fromkeys((*parts.examples, *before)))[: max(MOST_EXAMPLES, len(parts.examples))]
 
 
 async def take_request(request: Request, form: Form) -> Response:
