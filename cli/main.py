@@ -36,7 +36,9 @@ from planwright.cli.commands.options import (
     Agent,
     Folder,
     Json,
+    NoBrowser,
     NoInput,
+    PagePort,
     Port,
     Probe,
     Provider,
@@ -150,10 +152,15 @@ def demo(
     folder: Annotated[Path, typer.Option(help="Where the demo workspace lives.")] = Path("planwright-demo"),
     no_input: NoInput = False,
     verbose: Verbose = False,
+    page: Annotated[bool, typer.Option("--web", help="Open the page of the demo workspace instead.")] = False,
+    port: PagePort = None,
+    no_browser: NoBrowser = False,
 ) -> None:
     """Run the main job on a demo workspace: mail, tickets, notes and a team channel."""
-    from planwright.cli.actions.demo import demonstrate
+    from planwright.cli.actions.demo import demonstrate, demonstrate_page
 
+    if page:
+        raise typer.Exit(demonstrate_page(folder, port, not no_browser))
     raise typer.Exit(demonstrate(folder, no_input, verbose=verbose))
 
 
@@ -241,12 +248,24 @@ def doctor(workspace: Folder = HERE, probe: Probe = False) -> None:
 def studio(
     workspace: Folder = HERE,
     port: Port = None,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
+    no_browser: NoBrowser = False,
 ) -> None:
     """Serve the workspace to LangGraph Studio and the LangGraph SDKs, on this machine only."""
     from planwright.cli.actions.studio import open_studio
 
     raise typer.Exit(open_studio(workspace, port, not no_browser))
+
+
+@app.command()
+def web(
+    workspace: Folder = HERE,
+    port: PagePort = None,
+    no_browser: NoBrowser = False,
+) -> None:
+    """Open the page of a workspace in a browser: approvals, runs, effects, requests."""
+    from planwright.cli.actions.web import open_page
+
+    raise typer.Exit(open_page(workspace, port, not no_browser))
 
 
 def main() -> None:

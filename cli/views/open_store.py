@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
 from planwright.checkpoints.upkeep.store_files import CHECKPOINTS
-from planwright.cli.views.rows import Report
 from planwright.domain.errors import RunError, SetupError
+from planwright.presentation.rows import Report
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.settings import Settings
 

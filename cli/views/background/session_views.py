@@ -17,11 +17,11 @@ from planwright.checkpoints.sessions.session import COLUMNS, Session
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, open_store
 from planwright.cli.views.paging import Page
-from planwright.cli.views.rows import Report
 from planwright.cli.views.run_views import find_run
 from planwright.domain.clock import utc_now
 from planwright.domain.errors import RunError
 from planwright.domain.run_context import read_context
+from planwright.presentation.rows import Report
 from planwright.settings.profile import in_force, with_more
 from planwright.settings.settings import Settings, load
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
-from planwright.cli.views.printable import one_line
-from planwright.cli.views.rows import Card, EventData, RunEvent
-from planwright.cli.views.step_sentence import argument_text, step_sentence
 from planwright.domain.results import spelled_end
 from planwright.domain.risk import Risk, at_least
+from planwright.presentation.printable import one_line
+from planwright.presentation.rows import Card, EventData, RunEvent
+from planwright.presentation.step_sentence import argument_text, step_sentence
 
 State = Literal["pending", "running", "waiting", "done", "failed", "rejected", "skipped"]
 GRAVE_MODES = ("delegated", "destructive")

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planwright.cli.session.plan_text import parse_plan, plan_for_editor, spell
 from planwright.domain.errors import GateError
 from planwright.domain.plan import Plan
+from planwright.presentation.plan_text import parse_plan, plan_for_editor, spell
 from tests.sampling import examples
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))

@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from planwright.cli.views.printable import one_line
-from planwright.cli.views.rows import Card
 from planwright.domain.references import spell_references, whole_reference
+from planwright.presentation.printable import one_line
+from planwright.presentation.rows import Card
 
 TITLES = ("title", "name", "subject", "query", "path", "url")
 SHORT = 60

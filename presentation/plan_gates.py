@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planwright.cli.views.rows import Card
+from planwright.presentation.rows import Card
 
 
 def gate_texts(step: Card) -> list[str]:

@@ -12,10 +12,10 @@ from typing import Any
 
 import yaml
 
-from planwright.cli.views.printable import safe
-from planwright.cli.views.rows import Card, JsonObject
 from planwright.domain.errors import GateError
 from planwright.domain.plan import AGENT, PlanStep
+from planwright.presentation.printable import safe
+from planwright.presentation.rows import Card, JsonObject
 
 _FIRST = ("id", "capability", "description", "params", "after")
 _ELSEWHERE = frozenset((*_FIRST, "depends_on"))
@@ -39,7 +39,7 @@ _HEAD = """\
 class _Loader(yaml.SafeLoader):
     """Read what JSON could say."""
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
+    def compose_node(self, parent: object, index: object) -> Any:
         if self.check_event(yaml.AliasEvent):
             raise yaml.MarkedYAMLError(
                 problem="aliases are not read", problem_mark=self.peek_event().start_mark

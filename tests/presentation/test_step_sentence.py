@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planwright.cli.views.plan_card import tree
-from planwright.cli.views.step_sentence import argument_text, reference_text, step_name, step_sentence
+from planwright.presentation.step_sentence import argument_text, reference_text, step_name, step_sentence
 
 
 def step(**params: Any) -> dict[str, Any]:
