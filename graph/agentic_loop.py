@@ -31,7 +31,6 @@ from planwright.nodes.loop.tool_execution import tool_execution
 from planwright.nodes.steps.chain_step import RunChain
 from planwright.planning.taint import Taint
 from planwright.settings.settings import Settings
-from planwright.state.draining import parked_if_drained
 from planwright.state.invocation import invocation_of
 from planwright.state.loop_state import (
     ApprovalTask,
@@ -44,6 +43,7 @@ from planwright.state.loop_state import (
     calls_in_doubt,
 )
 from planwright.state.node import describe
+from planwright.state.step_board import parked_if_drained
 
 
 def build_loop(

@@ -17,8 +17,8 @@ from planwright.nodes.steps.chain_parts import chain_parts
 from planwright.nodes.steps.chain_step import RunChain
 from planwright.nodes.steps.part_gate import part_gate
 from planwright.state.chain_state import ChainGraphInput, ChainOutput, ChainState, ChainTask
-from planwright.state.draining import parked_if_drained
 from planwright.state.node import describe
+from planwright.state.step_board import parked_if_drained
 
 SUPERSTEPS = 2 * MOST_CALLS + 10
 

@@ -7,13 +7,15 @@ here for what it needs, then for a free slot. The door makes a fresh board at ev
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from typing import NoReturn
+from collections.abc import Awaitable, Iterable
+from typing import NoReturn, TypeVar
 
-from langgraph.errors import GraphInterrupt
+from langgraph.errors import GraphDrained, GraphInterrupt
 
 from planwright.domain.results import StepResult
 from planwright.state.lane_places import LanePlaces
+
+T = TypeVar("T")
 
 
 class StepBoard:
@@ -87,3 +89,14 @@ class StepBoard:
         if uid not in self._futures:
             self._futures[uid] = self._loop.create_future()
         return self._futures[uid]
+
+
+async def parked_if_drained(work: Awaitable[T]) -> T:
+    """Await the work of a graph within a node; where it was drained, park: it goes on at the next resume.
+
+    `GraphDrained` is an error, and that of one task cancels those beside it, in the middle of an effect.
+    """
+    try:
+        return await work
+    except GraphDrained as drained:
+        raise GraphInterrupt(()) from drained

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from planwright.checkpoints.records import Records, open_records
 from planwright.checkpoints.runs import Run
-from planwright.checkpoints.sessions.sessions import UNITS
+from planwright.checkpoints.sessions.sessions import UNITS, Unit
 from planwright.cli.session.logs import load_logged
 from planwright.cli.views.open_store import has_store, no_runs
 from planwright.cli.views.short_names import full_name
@@ -23,6 +23,16 @@ from planwright.domain.run_context import RunContext
 from planwright.security.credentials import login_name
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.settings import Settings
+
+MEANING: Mapping[Unit, str] = {
+    "tokens": "tokens",
+    "tool_calls": "calls",
+    "cost": "US dollars",
+    "wall_clock_s": "seconds of work",
+    "effects": "changes",
+    "ttl_s": "seconds before it expires",
+}
+"""What the units of a session mean, in words."""
 
 
 def queue_request(
@@ -74,8 +84,8 @@ def extend_session(thread: str, workspace: Path, amounts: Mapping[str, float]) -
     with _opened(workspace) as (settings, records):
         which = full_name(settings, thread)
         run: Run = asyncio.run(records.sessions.extend(which, more, login_name(), utc_now()))
-    words = ", ".join(f"{amount:g} {unit.replace('_', ' ')}" for unit, amount in more.items())
-    print(f"{run.run_id} may use {words} more")
+    words = ", ".join(f"{amount:g} more {MEANING[unit]}" for unit, amount in more.items())
+    print(f"{run.run_id} may use {words}")
     return 0
 
 

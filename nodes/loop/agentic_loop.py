@@ -11,13 +11,13 @@ from planwright.execution.loop_ends import Loop, loop_outcome, supersteps
 from planwright.models.roles import serving
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, AgentUpdate
-from planwright.state.draining import parked_if_drained
 from planwright.state.invocation import invocation_of
 from planwright.state.loop_state import (
     LoopInput,
     LoopTask,
 )
 from planwright.state.node import Node
+from planwright.state.step_board import parked_if_drained
 
 
 def agentic_loop(subgraph: Loop, stores: Stores, settings: Settings) -> Node[AgentState, AgentUpdate]:

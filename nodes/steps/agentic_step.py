@@ -14,10 +14,10 @@ from planwright.models.providers.router import Router
 from planwright.nodes.steps.another_approach import refused_before
 from planwright.planning.model_hints import route_of_step, unmet_result
 from planwright.settings.settings import Settings
-from planwright.state.draining import parked_if_drained
 from planwright.state.invocation import invocation_of
 from planwright.state.lane_state import LaneState, LaneUpdate
 from planwright.state.node import Node
+from planwright.state.step_board import parked_if_drained
 
 
 def agentic_step(

@@ -8,10 +8,10 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
 from planwright.state.agent_state import AgentUpdate
-from planwright.state.draining import parked_if_drained
 from planwright.state.invocation import invocation_of
 from planwright.state.lane_state import LaneInput
 from planwright.state.node import Node
+from planwright.state.step_board import parked_if_drained
 
 
 def lane(subgraph: CompiledStateGraph[Any, Any, Any, Any]) -> Node[LaneInput, AgentUpdate]:

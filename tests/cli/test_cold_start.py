@@ -59,6 +59,8 @@ STARTS: dict[str, tuple[list[str], int, str]] = {
     "allow_rules": (["rules", "ls"], 0, "No call is always allowed"),
     "calling": (["call", "files.raed"], 2, "nearest: files.read"),
     "approving": (["approve", "--all", "--capability", "files.*"], 3, "1 not decided"),
+    "session_views": (["sessions", "ls"], 0, "no sessions"),
+    "background": (["sessions", "resume", "W"], 2, "was not begun in the background"),
     "agent_table": (["agents", "edit", "reader"], 2, "error: "),
 }
 ELSEWHERE = {"studio": "tests/server/test_studio.py", "web": "tests/web/browser/test_browser.py"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 
@@ -148,7 +149,11 @@ async def test_a_worker_that_is_stopped_hands_over_and_another_one_finishes(
 
 
 async def test_a_loop_stops_between_two_turns(scene: Scene, door: Door, at_work: AtWork) -> None:
-    replies = [scene.calls(("door__pass", {"name": "a"})), scene.calls(("door__pass", {"name": "b"})), "both"]
+    replies: list[str | dict[str, Any]] = [
+        scene.calls(("door__pass", {"name": "a"})),
+        scene.calls(("door__pass", {"name": "b"})),
+        "both",
+    ]
     agent = scene.agent(*replies, capabilities=[door.capability], planning={"mode": "never"}, **QUICK)
     await agent.aenqueue("Pass doors", thread_id=scene.thread)
     worker = Worker(agent)

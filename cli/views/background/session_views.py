@@ -31,6 +31,7 @@ _COUNT = f"SELECT count(*) AS count {_FROM}"
 _SESSION = f"SELECT {COLUMNS}, r.extended FROM sessions s JOIN runs r USING (run_id) WHERE run_id = :id"
 STYLES = {"in_progress": "cyan", "awaiting_gate": "yellow", "paused": "yellow", "completed": "green"}
 """Colours of states; one that is not here has ended badly, or has not begun."""
+LEFT = {"tokens": "tokens", "tool_calls": "calls", "cost": "US dollars", "wall_clock_s": "seconds of work"}
 WATCH_S = 1.0
 
 
@@ -129,7 +130,7 @@ def facts(session: Session, progress: Progress) -> Iterator[tuple[str, str]]:
         yield "gate", f"{progress.awaiting_gate}: planwright approve {progress.awaiting_gate}"
     left = {unit: amount for unit, amount in progress.budget_remaining.items() if amount is not None}
     if left:
-        yield "left", ", ".join(f"{amount:,.10g} {unit.replace('_', ' ')}" for unit, amount in left.items())
+        yield "left", ", ".join(f"{amount:,.10g} {LEFT[unit]}" for unit, amount in left.items())
     if not session.ended_at:
         yield "expires", f"{_clock(session.expires_at)} UTC"
     if session.breaks:
