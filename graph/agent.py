@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
@@ -36,6 +36,9 @@ from planwright.graph.checks import (
 )
 from planwright.graph.door import AdmittedRun
 from planwright.graph.run_actions import RunActions
+
+NODE_MODES = frozenset(("checkpoints", "debug", "tasks"))
+"""Modes of streaming that show each node by itself."""
 
 
 class Agent(RunActions):
@@ -123,6 +126,7 @@ class Agent(RunActions):
             own = control or control_around(merged)
             with nullcontext() if own else suppress(GraphDrained):
                 async with self.door.enter(arrival, breakpoints=breakpoints, control=own) as run:
+                    run.invocation.node_by_node = breakpoints or looks_at_nodes(kwargs.get("stream_mode"))
                     async for chunk in self._admitted(run, options):
                         yield chunk
 
@@ -199,6 +203,12 @@ class Agent(RunActions):
     def _resolve_checkpointer(self, config: RunnableConfig) -> BaseCheckpointSaver[Any] | None:
         """Fall back on the workspace's own store where no host brought a saver."""
         return super()._resolve_checkpointer(config) or self.door.stores.saver
+
+
+def looks_at_nodes(modes: object) -> bool:
+    """Say whether a caller has tasks or checkpoints streamed, one by one."""
+    several = [modes] if isinstance(modes, str) else cast("Sequence[str]", modes or ())
+    return not NODE_MODES.isdisjoint(several)
 
 
 def _with_status(output: object) -> object:
