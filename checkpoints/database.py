@@ -20,12 +20,12 @@ from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, Union
+from typing import Any, TypeVar
 
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from planwright.checkpoints.private_files import private_database
-from planwright.checkpoints.reader import Reader
+from planwright.checkpoints.reader import Answer, Reader, Waiter, answer_all
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
 from planwright.checkpoints.thread_state.adoption import adopt_checkpoints
 from planwright.domain.errors import PlanwrightError
@@ -40,8 +40,6 @@ STATE = frozenset(("checkpoint", "writes", "journal"))
 _LOG = logging.getLogger("planwright.checkpoints")
 Job = Callable[[sqlite3.Connection], T]
 Boundary = Callable[[str], None]
-_Waiter = Union["Future[Any]", "asyncio.Future[Any]"]
-_Answer = tuple[_Waiter, Any, BaseException | None]
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class _Item:
     """What the job is called at its boundary."""
     job: Job[Any]
     """What is done with the connection, in one transaction."""
-    waiter: _Waiter
+    waiter: Waiter
     """Gets what the job returns or raises."""
     rides: bool = False
     """Whether it may wait a moment for a job that somebody waits for, and is committed with that."""
@@ -233,7 +231,7 @@ class Database:
     def _commit(self, connection: sqlite3.Connection, batch: list[_Item]) -> None:
         batch, self._carried = [*self._carried, *batch], []
         names = "+".join(item.name for item in batch)
-        answers: list[_Answer] = []
+        answers: list[Answer] = []
         self._reach(f"before {names}")
         try:
             for_disk = any(item.synced for item in batch)
@@ -253,35 +251,11 @@ class Database:
             if not self._carried:
                 self._riding -= Counter(item.name for item in batch if item.rides)
         self._reach(f"after {names}")
-        _answer(answers)
+        answer_all(answers)
 
     def _reach(self, name: str) -> None:
         if self._boundary is not None:
             self._boundary(f"{self.path.stem}: {name}")
-
-
-def _answer(answers: list[_Answer]) -> None:
-    """Tell threads at once, and each event loop in one go: waking a loop costs a system call."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[_Answer]] = {}
-    for answer in answers:
-        waiter = answer[0]
-        if isinstance(waiter, Future):
-            _resolve([answer])
-        else:
-            by_loop.setdefault(waiter.get_loop(), []).append(answer)
-    for loop, waiting in by_loop.items():
-        with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits there any more
-            loop.call_soon_threadsafe(_resolve, waiting)
-
-
-def _resolve(answers: list[_Answer]) -> None:
-    for waiter, value, problem in answers:
-        if waiter.done():
-            continue  # whoever waited was cancelled
-        if problem is not None:
-            waiter.set_exception(problem)
-        else:
-            waiter.set_result(value)
 
 
 def _in_savepoint(connection: sqlite3.Connection, job: Job[Any]) -> tuple[Any, BaseException | None]:

@@ -17,8 +17,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.constants import END
 from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
-from langgraph.types import GraphOutput, StateUpdate
+from langgraph.types import GraphOutput, StateSnapshot, StateUpdate
 
+from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
 from planwright.checkpoints.upkeep.store_times import refuse_two_times
 from planwright.graph.arrivals import Arrival
@@ -27,11 +28,13 @@ from planwright.graph.checks import (
     checkpoint_facts,
     control_around,
     goes_to_the_end,
+    has_ended,
     in_the_past,
     names_checkpoint,
     nested,
     surrounded,
     thread_of,
+    to_be_closed,
     without_checkpoint,
 )
 from planwright.graph.door import AdmittedRun
@@ -106,16 +109,15 @@ class Agent(RunActions):
             snapshot = await self.aget_state(merged)
             if nested(merged) and await self.door.arrivals.comes_again(input, merged, snapshot):
                 input = None
-            if not nested(merged):
-                await refuse_two_times(self.stores.database, checkpoint_facts(thread, snapshot))
-            if input is None and base is None and await self.door.arrivals.has_ended(thread, snapshot):
+            newest = await self._newest_run(merged, snapshot)
+            if input is None and base is None and has_ended(newest, snapshot):
                 async for chunk in self._graph(None, merged, **options):
                     yield chunk
                 return
             if await self.door.arrivals.cancels_previous_run(input, thread, context):
                 await self.acancel(thread, by="a new message")
-                snapshot = await self.aget_state(merged)
-            if input is not None and await self.door.arrivals.answer_not_written(thread, snapshot):
+                newest, snapshot = await self.stores.runs.latest(thread), await self.aget_state(merged)
+            if input is not None and newest is not None and to_be_closed(newest, snapshot):
                 await self.ainvoke(None, merged)
                 snapshot = await self.aget_state(merged)
             breakpoints = bool(kwargs.get("interrupt_before") or kwargs.get("interrupt_after"))
@@ -139,6 +141,15 @@ class Agent(RunActions):
             run.invocation.cancelled_by = run.invocation.cancelled_by or "another process"
             async for chunk in self._graph(None, run.config, context=run.context, **options):
                 yield chunk
+
+    async def _newest_run(self, config: RunnableConfig, snapshot: StateSnapshot) -> Run | None:
+        """Read the newest run of a thread. Raises RunError where records and checkpoint tell of two times."""
+        reading = self.stores.runs.latest(thread_of(config))
+        if nested(config):
+            return await reading
+        facts = checkpoint_facts(thread_of(config), snapshot)
+        run, _ = await asyncio.gather(reading, refuse_two_times(self.stores.database, facts))
+        return run
 
     def _caller(self, config: RunnableConfig) -> str:
         """Name who makes a call, for the records."""
