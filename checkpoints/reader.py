@@ -21,9 +21,10 @@ from planwright.checkpoints.store_errors import store_error
 T = TypeVar("T")
 Waiter = Union["Future[Any]", "asyncio.Future[Any]"]
 """Who waits for what a job returns or raises: a thread, or an event loop."""
-Answer = tuple[Waiter, Any, BaseException | None]
+Answer = tuple[Waiter, object, BaseException | None]
 """What is told to whom: a value, or what went wrong."""
-Read = tuple[Callable[[sqlite3.Connection], Any], Waiter]
+Job = Callable[[sqlite3.Connection], object]
+Read = tuple[Job, Waiter]
 
 
 class Reader:
@@ -109,9 +110,7 @@ def _read(connection: sqlite3.Connection, reads: list[Read]) -> list[Answer]:
             connection.execute("COMMIT")
 
 
-def _answered(
-    connection: sqlite3.Connection, job: Callable[[sqlite3.Connection], Any], waiter: Waiter
-) -> Answer:
+def _answered(connection: sqlite3.Connection, job: Job, waiter: Waiter) -> Answer:
     try:
         return waiter, job(connection), None
     except BaseException as error:

@@ -214,7 +214,7 @@ def checkpoint_facts(thread_id: str, snapshot: StateSnapshot) -> Checkpointed:
     return Checkpointed(
         thread_id=thread_id,
         run_id=run_id,
-        ended=any(run_id is not None and _answers(message, run_id) for message in messages),
+        ended=run_id is not None and any(_answers(message, run_id) for message in reversed(messages)),
         steps=frozenset(snapshot.values.get("results") or {}),
         gates=frozenset(filter(None, (gate_of(interrupt.value) for interrupt in snapshot.interrupts))),
     )
