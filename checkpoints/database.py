@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from planwright.checkpoints.private_files import private_database
-from planwright.checkpoints.reader import Answer, Reader, Waiter, answer_all
+from planwright.checkpoints.reader import Answer, Reader, Waiter
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
 from planwright.checkpoints.thread_state.adoption import adopt_checkpoints
 from planwright.domain.errors import PlanwrightError
@@ -78,7 +78,7 @@ class Database:
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._reader = Reader(path, busy_timeout_s)
+        self._reader = Reader(path, busy_timeout_s, _answer)
         self._carried: list[_Item] = []  # jobs that rode with a commit that failed: they ride with the next
         self._counting = threading.Lock()
         self._awaited = 0  # jobs that somebody waits for and that are not committed
@@ -251,11 +251,35 @@ class Database:
             if not self._carried:
                 self._riding -= Counter(item.name for item in batch if item.rides)
         self._reach(f"after {names}")
-        answer_all(answers)
+        _answer(answers)
 
     def _reach(self, name: str) -> None:
         if self._boundary is not None:
             self._boundary(f"{self.path.stem}: {name}")
+
+
+def _answer(answers: list[Answer]) -> None:
+    """Tell threads at once, and each event loop in one go: waking a loop costs a system call."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[Answer]] = {}
+    for answer in answers:
+        waiter = answer[0]
+        if isinstance(waiter, Future):
+            _resolve([answer])
+        else:
+            by_loop.setdefault(waiter.get_loop(), []).append(answer)
+    for loop, waiting in by_loop.items():
+        with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits there any more
+            loop.call_soon_threadsafe(_resolve, waiting)
+
+
+def _resolve(answers: list[Answer]) -> None:
+    for waiter, value, problem in answers:
+        if waiter.done():
+            continue  # whoever waited was cancelled
+        if problem is not None:
+            waiter.set_exception(problem)
+        else:
+            waiter.set_result(value)
 
 
 def _in_savepoint(connection: sqlite3.Connection, job: Job[Any]) -> tuple[Any, BaseException | None]:

@@ -28,9 +28,10 @@ Read = tuple[Job, Waiter]
 
 
 class Reader:
-    """Reads of one file, one after the other. It opens on first use."""
+    """Reads of one file, one after the other. It opens on first use; `tell` gives answers to who waits."""
 
-    def __init__(self, path: Path, busy_timeout_s: float) -> None:
+    def __init__(self, path: Path, busy_timeout_s: float, tell: Callable[[list[Answer]], None]) -> None:
+        self._tell = tell
         self._path = path
         self._busy_timeout_s = busy_timeout_s
         self._queue: queue.SimpleQueue[Read | None] = queue.SimpleQueue()
@@ -78,7 +79,7 @@ class Reader:
                     answers = _read(connection, [read for read in reads if read])
                 except sqlite3.Error as error:
                     answers = [(waiter, None, error) for _, waiter in filter(None, reads)]
-                answer_all([self._explained(answer) for answer in answers])
+                self._tell([self._explained(answer) for answer in answers])
                 if reads[-1] is None:
                     return
         finally:
@@ -117,27 +118,3 @@ def _answered(connection: sqlite3.Connection, job: Job, waiter: Waiter) -> Answe
         if not isinstance(error, Exception):
             raise
         return waiter, None, error  # whoever waits has to hear of it
-
-
-def answer_all(answers: list[Answer]) -> None:
-    """Tell threads at once, and each event loop in one go: waking a loop costs a system call."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[Answer]] = {}
-    for answer in answers:
-        waiter = answer[0]
-        if isinstance(waiter, Future):
-            _resolve([answer])
-        else:
-            by_loop.setdefault(waiter.get_loop(), []).append(answer)
-    for loop, waiting in by_loop.items():
-        with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits there any more
-            loop.call_soon_threadsafe(_resolve, waiting)
-
-
-def _resolve(answers: list[Answer]) -> None:
-    for waiter, value, problem in answers:
-        if waiter.done():
-            continue  # whoever waited was cancelled
-        if problem is not None:
-            waiter.set_exception(problem)
-        else:
-            waiter.set_result(value)
