@@ -22,6 +22,7 @@ from planwright.graph.checks import (
     read_messages,
     resuming,
     thread_of,
+    to_be_closed,
     unfinished,
 )
 from planwright.security.redaction.redactor import Redactor
@@ -59,6 +60,14 @@ class Arrivals:
     async def check_tenant(self, thread_id: str, context: object) -> None:
         """Raise RunError when a thread belongs to another tenant than the caller's."""
         check_tenant(await self._stores.runs.latest(thread_id), context)
+
+    async def answer_not_written(self, thread_id: str, snapshot: StateSnapshot) -> bool:
+        """Say whether the newest run has ended before its answer reached the thread.
+
+        A run that begins on top of it would be closed with that answer if it died early, too.
+        """
+        run = await self._stores.runs.latest(thread_id)
+        return run is not None and to_be_closed(run, snapshot)
 
     async def comes_again(self, entry: object, config: RunnableConfig, snapshot: StateSnapshot) -> bool:
         """Say whether a graph of the user's own, which is resumed, brings the input of a run once more.
