@@ -37,6 +37,8 @@ RIDE_S = 0.05
 """Seconds after which a job that rides is committed alone."""
 STATE = frozenset(("checkpoint", "writes", "journal"))
 """Names of the jobs that write the state of the graph and the events; other tables lean on neither."""
+BESIDE = STATE | {"parts"}
+"""Names of jobs that ride and that no read waits for, unless it names them."""
 _LOG = logging.getLogger("planwright.checkpoints")
 Job = Callable[[sqlite3.Connection], T]
 Boundary = Callable[[str], None]
@@ -114,7 +116,7 @@ class Database:
     async def read(self, job: Job[T], *, behind: Collection[str] | None = None) -> T:
         """Read beside the writes, unless a job is queued here that somebody waits for, or that rides.
 
-        Of those that ride only the names count that are to be read `behind`: all but STATE, if None.
+        Of those that ride only the names count that are to be read `behind`: all but BESIDE, if None.
         """
         return await (self.run("read", job) if self._waits(behind) else self._reader.run(job))
 
@@ -125,7 +127,7 @@ class Database:
     def _waits(self, behind: Collection[str] | None) -> bool:
         with self._counting:
             riding = self._riding.keys()
-            rides = not (riding <= STATE if behind is None else riding.isdisjoint(behind))
+            rides = not (riding <= BESIDE if behind is None else riding.isdisjoint(behind))
         return rides or bool(self._awaited) or self._thread is None
 
     def _put(self, item: _Item) -> None:

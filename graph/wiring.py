@@ -123,7 +123,7 @@ class NodeSequence:
             goal = await self._routes[goal]({**state, **changed})
         return Command(update=changed, goto=goal)
 
-    def _plain(self, update: Values) -> dict[str, Any]:
+    def _plain(self, update: Values) -> dict[str, object]:
         """Take an update whose values take the place of those before. Raises TypeError for others."""
         for key in update:
             if isinstance(self._graph.channels[key], BinaryOperatorAggregate):
