@@ -75,7 +75,7 @@ def crowd(folder: Path, number: int, count: int) -> None:
         for (table,) in tables:
             columns = [row[1:3] for row in connection.execute(f"PRAGMA table_info({table})")]
             key = next((name for name in ("run_id", "thread_id") if name in dict(columns)), None)
-            if key is None or table == "audit":  # a copy of an entry is no entry of the chain
+            if key is None or "n" in dict(columns):  # a copy of a numbered entry is no entry of its chain
                 continue
             owner = ":run" if key == "run_id" else ":thread"
             values = ", ".join(_copied(name) if kind == "TEXT" else name for name, kind in columns)

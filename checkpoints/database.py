@@ -20,12 +20,12 @@ from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, Union
+from typing import Any, TypeVar
 
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from planwright.checkpoints.private_files import private_database
-from planwright.checkpoints.reader import Reader
+from planwright.checkpoints.reader import Answer, Reader, Waiter
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
 from planwright.checkpoints.thread_state.adoption import adopt_checkpoints
 from planwright.domain.errors import PlanwrightError
@@ -37,11 +37,11 @@ RIDE_S = 0.05
 """Seconds after which a job that rides is committed alone."""
 STATE = frozenset(("checkpoint", "writes", "journal"))
 """Names of the jobs that write the state of the graph and the events; other tables lean on neither."""
+BESIDE = STATE | {"parts"}
+"""Names of jobs that ride and that no read waits for, unless it names them."""
 _LOG = logging.getLogger("planwright.checkpoints")
 Job = Callable[[sqlite3.Connection], T]
 Boundary = Callable[[str], None]
-_Waiter = Union["Future[Any]", "asyncio.Future[Any]"]
-_Answer = tuple[_Waiter, Any, BaseException | None]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class _Item:
     """What the job is called at its boundary."""
     job: Job[Any]
     """What is done with the connection, in one transaction."""
-    waiter: _Waiter
+    waiter: Waiter
     """Gets what the job returns or raises."""
     rides: bool = False
     """Whether it may wait a moment for a job that somebody waits for, and is committed with that."""
@@ -80,7 +80,7 @@ class Database:
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._reader = Reader(path, busy_timeout_s)
+        self._reader = Reader(path, busy_timeout_s, _answer)
         self._carried: list[_Item] = []  # jobs that rode with a commit that failed: they ride with the next
         self._counting = threading.Lock()
         self._awaited = 0  # jobs that somebody waits for and that are not committed
@@ -116,7 +116,7 @@ class Database:
     async def read(self, job: Job[T], *, behind: Collection[str] | None = None) -> T:
         """Read beside the writes, unless a job is queued here that somebody waits for, or that rides.
 
-        Of those that ride only the names count that are to be read `behind`: all but STATE, if None.
+        Of those that ride only the names count that are to be read `behind`: all but BESIDE, if None.
         """
         return await (self.run("read", job) if self._waits(behind) else self._reader.run(job))
 
@@ -127,7 +127,7 @@ class Database:
     def _waits(self, behind: Collection[str] | None) -> bool:
         with self._counting:
             riding = self._riding.keys()
-            rides = not (riding <= STATE if behind is None else riding.isdisjoint(behind))
+            rides = not (riding <= BESIDE if behind is None else riding.isdisjoint(behind))
         return rides or bool(self._awaited) or self._thread is None
 
     def _put(self, item: _Item) -> None:
@@ -233,7 +233,7 @@ class Database:
     def _commit(self, connection: sqlite3.Connection, batch: list[_Item]) -> None:
         batch, self._carried = [*self._carried, *batch], []
         names = "+".join(item.name for item in batch)
-        answers: list[_Answer] = []
+        answers: list[Answer] = []
         self._reach(f"before {names}")
         try:
             for_disk = any(item.synced for item in batch)
@@ -260,9 +260,9 @@ class Database:
             self._boundary(f"{self.path.stem}: {name}")
 
 
-def _answer(answers: list[_Answer]) -> None:
+def _answer(answers: list[Answer]) -> None:
     """Tell threads at once, and each event loop in one go: waking a loop costs a system call."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[_Answer]] = {}
+    by_loop: dict[asyncio.AbstractEventLoop, list[Answer]] = {}
     for answer in answers:
         waiter = answer[0]
         if isinstance(waiter, Future):
@@ -274,7 +274,7 @@ def _answer(answers: list[_Answer]) -> None:
             loop.call_soon_threadsafe(_resolve, waiting)
 
 
-def _resolve(answers: list[_Answer]) -> None:
+def _resolve(answers: list[Answer]) -> None:
     for waiter, value, problem in answers:
         if waiter.done():
             continue  # whoever waited was cancelled

@@ -1,63 +1,98 @@
 """One connection that only reads, on a thread of its own: it takes no lock and waits for no commit.
 
-A reader of a WAL sees what was committed before it began (sqlite.org/isolation.html).
+A reader of a WAL sees what was committed before it began (sqlite.org/isolation.html). Reads that wait
+together see the same, and wake their event loop once: handing one over costs more than most of them take.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import queue
 import sqlite3
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar, Union
 
 from planwright.checkpoints.store_errors import store_error
 
 T = TypeVar("T")
+Waiter = Union["Future[Any]", "asyncio.Future[Any]"]
+"""Who waits for what a job returns or raises: a thread, or an event loop."""
+Answer = tuple[Waiter, object, BaseException | None]
+"""What is told to whom: a value, or what went wrong."""
+Job = Callable[[sqlite3.Connection], object]
+Read = tuple[Job, Waiter]
 
 
 class Reader:
-    """Reads of one file, one after the other. It opens on first use."""
+    """Reads of one file, one after the other. It opens on first use; `tell` gives answers to who waits."""
 
-    def __init__(self, path: Path, busy_timeout_s: float) -> None:
+    def __init__(self, path: Path, busy_timeout_s: float, tell: Callable[[list[Answer]], None]) -> None:
+        self._tell = tell
         self._path = path
         self._busy_timeout_s = busy_timeout_s
-        self._executor: ThreadPoolExecutor | None = None
-        self._connection: sqlite3.Connection | None = None
+        self._queue: queue.SimpleQueue[Read | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
 
     def call(self, job: Callable[[sqlite3.Connection], T]) -> T:
         """Run a job and wait for it, without an event loop."""
-        return self._thread().submit(self._read, job).result()
+        future: Future[T] = Future()
+        self._put((job, future))
+        return future.result()
 
     async def run(self, job: Callable[[sqlite3.Connection], T]) -> T:
         """Run a job and await it, on any event loop."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread(), self._read, job)
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._put((job, future))
+        return await future
 
     def close(self) -> None:
         """Close the file; a later job opens it again."""
-        executor, self._executor = self._executor, None
-        if executor is not None:
-            executor.submit(self._close).result()
-            executor.shutdown()
+        with self._lock:
+            thread, self._thread = self._thread, None
+            if thread is not None:
+                self._queue.put(None)
+                thread.join()
 
-    def _thread(self) -> ThreadPoolExecutor:
-        if self._executor is None:
-            self._executor = ThreadPoolExecutor(1, f"reader:{self._path.name}")
-        return self._executor
+    def _put(self, read: Read) -> None:
+        with self._lock:
+            if self._thread is None:
+                name = f"reader:{self._path.name}"
+                self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+                self._thread.start()
+            self._queue.put(read)
 
-    def _read(self, job: Callable[[sqlite3.Connection], T]) -> T:
+    def _work(self) -> None:
+        connection: sqlite3.Connection | None = None
         try:
-            connection = self._connection = self._connection or self._open()
-            connection.execute("BEGIN")
-            try:
-                return job(connection)
-            finally:
-                with contextlib.suppress(sqlite3.Error):
-                    connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise store_error(self._path, error) from error
+            while (first := self._queue.get()) is not None:
+                reads: list[Read | None] = [first]
+                with contextlib.suppress(queue.Empty):
+                    while reads[-1] is not None:
+                        reads.append(self._queue.get_nowait())
+                try:
+                    connection = connection or self._open()
+                    answers = _read(connection, [read for read in reads if read])
+                except sqlite3.Error as error:
+                    answers = [(waiter, None, error) for _, waiter in filter(None, reads)]
+                self._tell([self._explained(answer) for answer in answers])
+                if reads[-1] is None:
+                    return
+        finally:
+            if connection is not None:
+                connection.close()
+
+    def _explained(self, answer: Answer) -> Answer:
+        waiter, value, problem = answer
+        return (
+            waiter,
+            value,
+            store_error(self._path, problem) if isinstance(problem, sqlite3.Error) else problem,
+        )
 
     def _open(self) -> sqlite3.Connection:
         uri = f"{self._path.absolute().as_uri()}?mode=ro"
@@ -65,7 +100,21 @@ class Reader:
         connection.row_factory = sqlite3.Row
         return connection
 
-    def _close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+
+def _read(connection: sqlite3.Connection, reads: list[Read]) -> list[Answer]:
+    """Do reads in one transaction; one that fails fails alone."""
+    connection.execute("BEGIN")
+    try:
+        return [_answered(connection, *read) for read in reads]
+    finally:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("COMMIT")
+
+
+def _answered(connection: sqlite3.Connection, job: Job, waiter: Waiter) -> Answer:
+    try:
+        return waiter, job(connection), None
+    except BaseException as error:
+        if not isinstance(error, Exception):
+            raise
+        return waiter, None, error  # whoever waits has to hear of it

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
@@ -17,8 +17,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.constants import END
 from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
-from langgraph.types import GraphOutput, StateUpdate
+from langgraph.types import GraphOutput, StateSnapshot, StateUpdate
 
+from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
 from planwright.checkpoints.upkeep.store_times import refuse_two_times
 from planwright.graph.arrivals import Arrival
@@ -27,15 +28,20 @@ from planwright.graph.checks import (
     checkpoint_facts,
     control_around,
     goes_to_the_end,
+    has_ended,
     in_the_past,
     names_checkpoint,
     nested,
     surrounded,
     thread_of,
+    to_be_closed,
     without_checkpoint,
 )
 from planwright.graph.door import AdmittedRun
 from planwright.graph.run_actions import RunActions
+
+NODE_MODES = frozenset(("checkpoints", "debug", "tasks"))
+"""Modes of streaming that show each node by itself."""
 
 
 class Agent(RunActions):
@@ -103,16 +109,15 @@ class Agent(RunActions):
             snapshot = await self.aget_state(merged)
             if nested(merged) and await self.door.arrivals.comes_again(input, merged, snapshot):
                 input = None
-            if not nested(merged):
-                await refuse_two_times(self.stores.database, checkpoint_facts(thread, snapshot))
-            if input is None and base is None and await self.door.arrivals.has_ended(thread, snapshot):
+            newest = await self._newest_run(merged, snapshot)
+            if input is None and base is None and has_ended(newest, snapshot):
                 async for chunk in self._graph(None, merged, **options):
                     yield chunk
                 return
             if await self.door.arrivals.cancels_previous_run(input, thread, context):
                 await self.acancel(thread, by="a new message")
-                snapshot = await self.aget_state(merged)
-            if input is not None and await self.door.arrivals.answer_not_written(thread, snapshot):
+                newest, snapshot = await self.stores.runs.latest(thread), await self.aget_state(merged)
+            if input is not None and newest is not None and to_be_closed(newest, snapshot):
                 await self.ainvoke(None, merged)
                 snapshot = await self.aget_state(merged)
             breakpoints = bool(kwargs.get("interrupt_before") or kwargs.get("interrupt_after"))
@@ -123,6 +128,7 @@ class Agent(RunActions):
             own = control or control_around(merged)
             with nullcontext() if own else suppress(GraphDrained):
                 async with self.door.enter(arrival, breakpoints=breakpoints, control=own) as run:
+                    run.invocation.node_by_node = breakpoints or looks_at_nodes(kwargs.get("stream_mode"))
                     async for chunk in self._admitted(run, options):
                         yield chunk
 
@@ -135,6 +141,15 @@ class Agent(RunActions):
             run.invocation.cancelled_by = run.invocation.cancelled_by or "another process"
             async for chunk in self._graph(None, run.config, context=run.context, **options):
                 yield chunk
+
+    async def _newest_run(self, config: RunnableConfig, snapshot: StateSnapshot) -> Run | None:
+        """Read the newest run of a thread. Raises RunError where records and checkpoint tell of two times."""
+        reading = self.stores.runs.latest(thread_of(config))
+        if nested(config):
+            return await reading
+        facts = checkpoint_facts(thread_of(config), snapshot)
+        run, _ = await asyncio.gather(reading, refuse_two_times(self.stores.database, facts))
+        return run
 
     def _caller(self, config: RunnableConfig) -> str:
         """Name who makes a call, for the records."""
@@ -199,6 +214,12 @@ class Agent(RunActions):
     def _resolve_checkpointer(self, config: RunnableConfig) -> BaseCheckpointSaver[Any] | None:
         """Fall back on the workspace's own store where no host brought a saver."""
         return super()._resolve_checkpointer(config) or self.door.stores.saver
+
+
+def looks_at_nodes(modes: object) -> bool:
+    """Say whether a caller has tasks or checkpoints streamed, one by one."""
+    several = [modes] if isinstance(modes, str) else cast("Sequence[str]", modes or ())
+    return not NODE_MODES.isdisjoint(several)
 
 
 def _with_status(output: object) -> object:

@@ -61,21 +61,6 @@ class Arrivals:
         """Raise RunError when a thread belongs to another tenant than the caller's."""
         check_tenant(await self._stores.runs.latest(thread_id), context)
 
-    async def has_ended(self, thread_id: str, snapshot: StateSnapshot) -> bool:
-        """Say whether a thread's newest run has ended and nothing of it is left to write.
-
-        Raises RunError when its state was changed so that it would run on.
-        """
-        run = await self._stores.runs.latest(thread_id)
-        if run is None or not run.ended or to_be_closed(run, snapshot):
-            return False
-        if snapshot.next:
-            raise RunError(
-                f"run {run.run_id} has ended ({run.status}); its state was changed since",
-                "begin a new run on this thread, or a new thread; after a restore: planwright db check",
-            )
-        return True
-
     async def answer_not_written(self, thread_id: str, snapshot: StateSnapshot) -> bool:
         """Say whether the newest run has ended before its answer reached the thread.
 

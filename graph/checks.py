@@ -186,6 +186,22 @@ def to_be_closed(run: Run, snapshot: StateSnapshot) -> bool:
     return snapshot.next == LAST_NODE or (bool(run.cancelled_by) and begun and unanswered)
 
 
+def has_ended(run: Run | None, snapshot: StateSnapshot) -> bool:
+    """Say whether a thread's newest run has ended and nothing of it is left to write.
+
+    One whose answer did not reach the thread has to be closed first: a run that begins on top of it would be
+    closed with that answer if it died early, too. Raises RunError when its state was changed to run on.
+    """
+    if run is None or not run.ended or to_be_closed(run, snapshot):
+        return False
+    if snapshot.next:
+        raise RunError(
+            f"run {run.run_id} has ended ({run.status}); its state was changed since",
+            "begin a new run on this thread, or a new thread; after a restore: planwright db check",
+        )
+    return True
+
+
 def _answers(message: BaseMessage, run_id: str) -> bool:
     """Say whether a message is the one that a run ended with; older stores know it by its id."""
     return run_id == message.response_metadata.get("run_id") or message.id == answer_id(run_id)
@@ -198,7 +214,7 @@ def checkpoint_facts(thread_id: str, snapshot: StateSnapshot) -> Checkpointed:
     return Checkpointed(
         thread_id=thread_id,
         run_id=run_id,
-        ended=any(run_id is not None and _answers(message, run_id) for message in messages),
+        ended=run_id is not None and any(_answers(message, run_id) for message in reversed(messages)),
         steps=frozenset(snapshot.values.get("results") or {}),
         gates=frozenset(filter(None, (gate_of(interrupt.value) for interrupt in snapshot.interrupts))),
     )

@@ -184,7 +184,13 @@ class Door:
     async def _invocation(self, run: Run, lease: Lease, profile: RunProfile) -> Invocation:
         """Make what the nodes of one call share, from what is on record of the run."""
         stores, spans = self.stores, open_spans(lease, profile.agent)
-        steps = await stores.ledger.settled_steps(run.run_id)
+        steps, words, last_seq, keys, worked_s = await asyncio.gather(
+            stores.ledger.settled_steps(run.run_id),
+            stores.runs.words_of(run.thread_id),
+            stores.journal.last_seq(run.run_id),
+            stores.journal.keys(run.run_id),
+            stores.work_times.of(run.run_id),
+        )
         return Invocation(
             lease=lease,
             context=read_context(run.context),
@@ -192,15 +198,15 @@ class Door:
             board=StepBoard(steps, self.settings.execution.max_parallel_steps),
             record=lambda event, key: stores.journal.append(event, key, lease),
             request=run.request,
-            words=await stores.runs.words_of(run.thread_id),
+            words=words,
             foreign=foreign(run.messages),
             clock=self.clock,
             seconds=self._time.timer.seconds,
             cancelled_by=run.cancelled_by or "",
             ends_as=run.ends_as or "cancelled",
-            seq=itertools.count(await stores.journal.last_seq(run.run_id) + 1),
-            emitted_keys=await stores.journal.keys(run.run_id),
-            worked_before_s=await stores.work_times.of(run.run_id),
+            seq=itertools.count(last_seq + 1),
+            emitted_keys=keys,
+            worked_before_s=worked_s,
             redactor=self.redactor,
             check_writes=partial(stores.saver.check, run.thread_id),
             listeners=(log_event, spans.hear) if spans.on else (log_event,),

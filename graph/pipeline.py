@@ -26,7 +26,7 @@ from planwright.graph import routes
 from planwright.graph.agentic_loop import build_loop
 from planwright.graph.chain import chain_runner
 from planwright.graph.lane import build_lane
-from planwright.graph.wiring import add_branch, add_node
+from planwright.graph.wiring import NodeSequence, add_branch, add_node
 from planwright.models.calling import Models
 from planwright.models.conversation.shortening import Shortening
 from planwright.models.roles import role_route
@@ -91,9 +91,10 @@ def build_pipeline(parts: Parts) -> Pipeline:
     )
     shortening = Shortening(parts.models, parts.settings.context)
     gateway = Gateway(parts.registry, parts.stores, parts.settings, parts.call_context)
-    _add_outer_zone(graph, parts, shortening)
-    _add_plan_zone(graph, parts, shortening, gateway)
-    _add_execution(graph, parts, gateway)
+    sequence = NodeSequence(graph)
+    _add_outer_zone(graph, parts, shortening, sequence)
+    _add_plan_zone(graph, parts, shortening, gateway, sequence)
+    _add_execution(graph, parts, gateway, sequence)
     add_node(graph, "respond", ends_run(respond(parts.models, parts.stores)))
     add_node(graph, "clarify", ends_run(clarify(parts.stores)))
     add_node(graph, "session_close", session_close(parts.stores))
@@ -105,7 +106,7 @@ def build_pipeline(parts: Parts) -> Pipeline:
     return graph
 
 
-def _add_outer_zone(graph: Pipeline, parts: Parts, shortening: Shortening) -> None:
+def _add_outer_zone(graph: Pipeline, parts: Parts, shortening: Shortening, sequence: NodeSequence) -> None:
     settings = parts.settings
 
     async def after_routing(state: AgentState) -> Literal["context_window", "tool_filter", "consolidate"]:
@@ -115,45 +116,42 @@ def _add_outer_zone(graph: Pipeline, parts: Parts, shortening: Shortening) -> No
         return "context_window" if shortening.needed(seen, state["route"]) else "tool_filter"
 
     add_node(graph, "session_event", session_event(parts.stores.forks, parts.stores.ledger, parts.versions))
-    add_node(graph, "budget", ends_run(budget(parts.stores.budgets, parts.models.router)))
-    add_node(graph, "capability_routing", ends_run(capability_routing(parts.models.router)))
+    router = parts.models.router
+    sequence.add_node("budget", ends_run(budget(parts.stores.budgets, router)), routes.after_budget)
+    sequence.add_node("capability_routing", ends_run(capability_routing(router)), after_routing)
     add_node(graph, "context_window", context_window(shortening))
-    add_node(graph, "tool_filter", tool_filter(parts.registry, settings.tools))
+    sequence.add_node("tool_filter", tool_filter(parts.registry, settings.tools), routes.after_filter)
     add_node(graph, "prompt_tool_bridge", prompt_tool_bridge())
-    add_node(graph, "planning", planning(settings.planning, parts.models))
+    sequence.add_node("planning", planning(settings.planning, parts.models), routes.after_planning)
     graph.add_edge(START, "session_event")
     graph.add_edge("session_event", "budget")
-    add_branch(graph, "budget", routes.after_budget)
-    add_branch(graph, "capability_routing", after_routing)
     graph.add_edge("context_window", "tool_filter")
-    add_branch(graph, "tool_filter", routes.after_filter)
     graph.add_edge("prompt_tool_bridge", "planning")
-    add_branch(graph, "planning", routes.after_planning)
 
 
-def _add_plan_zone(graph: Pipeline, parts: Parts, shortening: Shortening, gateway: Gateway) -> None:
+def _add_plan_zone(
+    graph: Pipeline, parts: Parts, shortening: Shortening, gateway: Gateway, sequence: NodeSequence
+) -> None:
     stores, settings, taint = parts.stores, parts.settings, Taint(gateway, parts.stores.ledger)
     extracts = task_extraction(parts.models, stores.memories)
-    add_node(graph, "task_extraction", ends_run(shortening.once(extracts)))
-    add_node(graph, "classification", classification(parts.registry, parts.models))
+    sequence.add_node("task_extraction", ends_run(shortening.once(extracts)), routes.after_task)
+    classifies = classification(parts.registry, parts.models)
+    sequence.add_node("classification", classifies, routes.after_classification)
     asks = planner(parts.models, parts.registry, stores.blobs, settings, parts.call_context)
     add_node(graph, "planner", asks_where_acted(ends_run(shortening.once(asks))))
     rubrics = Rubrics(parts.models, partial(role_route, settings, "critic"))
     verifying = verify(parts.registry, stores, settings, parts.call_context, taint, rubrics)
-    add_node(graph, "verify", asks_where_acted(ends_run(verifying)))
+    sequence.add_node("verify", asks_where_acted(ends_run(verifying)), routes.after_verify)
     add_node(graph, "plan_gate", plan_gate(stores.gates, stores.plans, settings))
     pins = (parts.registry, parts.call_context.policy.hash)
     replans = settings.planning.replan_budget
     add_node(graph, "plan_approval", plan_approval(stores.gates, stores.plans, *pins, replans))
-    add_branch(graph, "task_extraction", routes.after_task)
-    add_branch(graph, "classification", routes.after_classification)
     add_branch(graph, "planner", routes.after_planner)
-    add_branch(graph, "verify", routes.after_verify)
     graph.add_edge("plan_gate", "plan_approval")
     add_branch(graph, "plan_approval", routes.after_approval)
 
 
-def _add_execution(graph: Pipeline, parts: Parts, gateway: Gateway) -> None:
+def _add_execution(graph: Pipeline, parts: Parts, gateway: Gateway, sequence: NodeSequence) -> None:
     stores, settings = parts.stores, parts.settings
     alternative = Alternative(parts.models, parts.registry, stores, settings, parts.call_context)
     runner = StepRunner(gateway, stores, settings, alternative)
@@ -170,7 +168,7 @@ def _add_execution(graph: Pipeline, parts: Parts, gateway: Gateway) -> None:
     remembering = Remembering(gateway, stores.plans, settings)
     memory = (proposing, remembering, parts.registry, settings.memory)
     add_node(graph, "consolidate", consolidate(parts.models, stores, *memory))
-    add_node(graph, "dispatch", dispatch(gateway))
+    sequence.add_node("dispatch", dispatch(gateway), open_steps, ["direct_step", "lane"])
     add_node(graph, "direct_step", direct_step(runner), StepTask)
     envelopes = Envelopes(stores.work, parts.registry)
     by_agent = agentic_step(loop, runner, router, envelopes, settings)
@@ -182,7 +180,6 @@ def _add_execution(graph: Pipeline, parts: Parts, gateway: Gateway) -> None:
     add_node(graph, "escalation", escalation(stores))
     graph.add_edge("escalation_gate", "escalation")
     add_branch(graph, "escalation", routes.after_escalation)
-    add_branch(graph, "dispatch", open_steps, ["direct_step", "lane"])
     graph.add_edge("direct_step", "score")
     graph.add_edge("lane", "score")
     add_branch(graph, "score", routes.after_score)

@@ -3,19 +3,23 @@
 Of a plain function LangGraph evaluates the type hints, those of its state's fields too, to find its input,
 and reads the byte code, to find a subgraph in it (`StateGraph.add_node`, `find_subgraph_pregel`): 47 of the
 64 ms in which an agent was opened. An object with `__call__` it takes as it is.
+
+A superstep costs a checkpoint and about a millisecond of CPU, whatever its node does. So nodes of a sequence
+are carried out one after the other within one; each node and each edge is declared all the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from typing import Any, Generic, Protocol, TypeVar, get_args, get_type_hints
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, get_args, get_type_hints
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.channels import BinaryOperatorAggregate
 from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Send
+from langgraph.types import Command, Send
 
-from planwright.state.invocation import invocation_of
+from planwright.state.invocation import CONFIG_KEY, Invocation, invocation_of
 from planwright.state.node import Node
 
 Graph = StateGraph[Any, Any, Any, Any]
@@ -23,6 +27,8 @@ Compiled = CompiledStateGraph[Any, Any, Any, Any]
 StateT = TypeVar("StateT")
 UpdateT = TypeVar("UpdateT")
 StateIn = TypeVar("StateIn", contravariant=True)
+Values: TypeAlias = Any
+"""State or update of a graph, a TypedDict."""
 
 
 class Route(Protocol[StateIn]):
@@ -48,11 +54,14 @@ class _Node(Generic[StateT, UpdateT]):
 class _Branch(Generic[StateT]):
     """What decides where to go after a node."""
 
-    def __init__(self, choose: Route[StateT]) -> None:
+    def __init__(self, choose: Route[StateT], in_sequence: bool) -> None:
         self._choose = choose
+        self._in_sequence = in_sequence
         self.__name__ = choose.__name__
 
-    async def __call__(self, state: StateT) -> str | list[Send]:
+    async def __call__(self, state: StateT, config: RunnableConfig) -> str | list[Send]:
+        if self._in_sequence and goes_on(config):
+            return []  # its node says where to go
         return await self._choose(state)
 
 
@@ -63,7 +72,60 @@ def add_node(
     graph.add_node(name, _Node(node), input_schema=input_schema or graph.state_schema)
 
 
-def add_branch(graph: Graph, source: str, choose: Route[StateT], ends: Sequence[str] = ()) -> None:
+def add_branch(
+    graph: Graph, source: str, choose: Route[StateT], ends: Sequence[str] = (), *, in_sequence: bool = False
+) -> None:
     """Go on from a node to where `choose` says: to one of `ends`, or of the `Literal` that it returns."""
     names = ends or get_args(get_type_hints(choose)["return"])
-    graph.add_conditional_edges(source, _Branch(choose), list(names))
+    graph.add_conditional_edges(source, _Branch(choose, in_sequence), list(names))
+
+
+def goes_on(config: RunnableConfig) -> bool:
+    """Say whether a node of a sequence goes on by itself; not where its state is changed from outside."""
+    invocation = config["configurable"].get(CONFIG_KEY)
+    return isinstance(invocation, Invocation) and not invocation.node_by_node
+
+
+class NodeSequence:
+    """Nodes of a graph that decide nothing a person or a model has a say in.
+
+    The one that is entered goes on with those after it, as long as no model has been paid: its reply is to be
+    durable first. It leaves with one update of all, and a Command that says where to go. Where a caller looks
+    at single nodes (`Invocation.node_by_node`), each has a superstep of its own.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._nodes: dict[str, Node[Values, Values]] = {}
+        self._routes: dict[str, Route[Values]] = {}
+
+    def add_node(
+        self, name: str, node: Node[Values, Values], choose: Route[Values], ends: Sequence[str] = ()
+    ) -> None:
+        """Add a node, and the branch behind it: to one of `ends`, or of the `Literal` that it returns."""
+        self._nodes[name], self._routes[name] = node, choose
+
+        async def entered(state: Values, config: RunnableConfig) -> Values:
+            return await self._carry_out(name, state, config)
+
+        add_node(self._graph, name, entered)
+        add_branch(self._graph, name, choose, ends, in_sequence=True)
+
+    async def _carry_out(self, name: str, state: Values, config: RunnableConfig) -> Values:
+        update, invocation = await self._nodes[name](state, config), invocation_of(config)
+        if not goes_on(config):
+            return update
+        changed = self._plain(update)
+        goal = await self._routes[name]({**state, **changed})
+        while isinstance(goal, str) and goal in self._nodes and not invocation.paid:
+            invocation.check_writes()
+            changed |= self._plain(await self._nodes[goal]({**state, **changed}, config))
+            goal = await self._routes[goal]({**state, **changed})
+        return Command(update=changed, goto=goal)
+
+    def _plain(self, update: Values) -> dict[str, object]:
+        """Take an update whose values take the place of those before. Raises TypeError for others."""
+        for key in update:
+            if isinstance(self._graph.channels[key], BinaryOperatorAggregate):
+                raise TypeError(f"a node in a sequence changes {key}, whose values are joined")
+        return dict(update)

@@ -96,6 +96,8 @@ class Invocation:
     """Opens the spans of the invocation, where a program collects them."""
     check_writes: Callable[[], None] = lambda: None
     """Raises what kept something of the run from being written: then nothing more is done for it here."""
+    node_by_node: bool = False
+    """Whether each node has a superstep of its own, as the caller wants to stop at nodes or looks at them."""
     worked_before_s: float = 0
     """Seconds that the run was worked on in earlier invocations."""
     began_s: float = field(init=False)

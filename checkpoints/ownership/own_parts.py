@@ -53,7 +53,7 @@ class OwnParts:
             approved = _calls_left(connection, run_id)
             return frozenset({*own, *to_call, *approved} - {*CLOSING, AGENT})
 
-        return await self._database.read(job)
+        return await self._database.read(job, behind=("parts",))
 
 
 _OWN = "SELECT name FROM own_parts WHERE run_id = ?"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 import ormsgpack
@@ -17,15 +18,27 @@ AT = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"
 MOST_PARAMETERS = 500
 
 
-def refs_of(payload: bytes) -> dict[str, bytes | list[object]]:
-    """Read what names the value of each channel of a checkpoint: a hash, or the value alone in a list."""
+def refs_of(payload: bytes) -> dict[str, bytes | list[object] | dict[str, bytes | list[object]]]:
+    """Read what names the value of each channel of a checkpoint: a hash, or the value alone in a list.
+
+    Of an input that holds messages each field is named by itself.
+    """
     plain = ormsgpack.unpackb(payload, ext_hook=lambda *_: None, option=ormsgpack.OPT_NON_STR_KEYS)
     return dict(plain["refs"])
 
 
 def refs_in(payload: bytes) -> set[bytes]:
     """Name the contents of a checkpoint by their hashes, without those of the messages in its logs."""
-    return {ref for ref in refs_of(payload).values() if isinstance(ref, bytes)}
+    return set(hashes_in(refs_of(payload).values()))
+
+
+def hashes_in(refs: Iterable[object]) -> Iterator[bytes]:
+    """Pick the hashes out of what names values."""
+    for ref in refs:
+        if isinstance(ref, dict):
+            yield from hashes_in(ref.values())
+        elif isinstance(ref, bytes):
+            yield ref
 
 
 def log_items(index: bytes) -> list[bytes]:

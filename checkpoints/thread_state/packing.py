@@ -11,16 +11,21 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.base import Checkpoint
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from planwright.checkpoints.thread_state.layout import HASH_BYTES, LOG, log_items
+from planwright.checkpoints.thread_state.layout import HASH_BYTES, LOG, hashes_in, log_items
 
-Ref: TypeAlias = "bytes | list[Any]"
-"""How a checkpoint names a value: by hash, or a short plain one as it is, alone in a list."""
+K = TypeVar("K")
+V = TypeVar("V")
+Ref: TypeAlias = "bytes | list[Any] | dict[str, Ref]"
+"""How a checkpoint names a value: by hash, or a short plain one as it is, alone in a list.
+
+An input with a conversation in it is named field by field, so that no message is stored again for it.
+"""
 SHORT = 64
 MOST_KNOWN = 4096
 _PLAIN = (type(None), bool, float)
@@ -111,6 +116,12 @@ class Packer:
         if _is_log(value):
             log, contents = self._log(cast(list[BaseMessage], value), stored)
             return log.hash, contents
+        if _holds_log(value):
+            named = {
+                name: self._spelled(part, stored) for name, part in cast("dict[str, object]", value).items()
+            }
+            contents = {digest: row for _, rows in named.values() for digest, row in rows.items()}
+            return {name: ref for name, (ref, _) in named.items()}, contents
         row = self._content(value)
         return row.hash, {row.hash: row}
 
@@ -138,9 +149,7 @@ class Packer:
         return digest if before is message and message.content is content and message.id == name else b""
 
     def _know(self, message: BaseMessage, digest: bytes) -> None:
-        if len(self._hash_of) >= MOST_KNOWN:
-            self._hash_of.clear()
-        self._hash_of[id(message)] = (message, (message.content, message.id), digest)
+        _remember(self._hash_of, id(message), (message, (message.content, message.id), digest))
 
     def unpack(
         self, payload: bytes, contents: Callable[[Iterable[bytes]], Mapping[bytes, tuple[str, bytes]]]
@@ -151,20 +160,23 @@ class Packer:
         """
         plain: dict[str, Any] = self._serde.loads_typed(("msgpack", payload))
         refs: dict[str, Ref] = plain.pop("refs")
-        rows = contents({ref for ref in refs.values() if isinstance(ref, bytes)})
+        rows = contents(set(hashes_in(refs.values())))
         items = {digest for kind, value in rows.values() if kind == LOG for digest in log_items(value)}
         every = {**rows, **contents(items - rows.keys())} if items else rows
         values: dict[str, object] = {}
         needs: dict[str, frozenset[bytes]] = {}
         for channel, ref in refs.items():
-            if isinstance(ref, list):
-                values[channel], needs[channel] = ref[0], frozenset()
-                continue
-            kind, value = every[ref]
-            values[channel] = self.value((kind, value), every)
-            needs[channel] = frozenset((ref, *(log_items(value) if kind == LOG else ())))
+            values[channel] = self._built(ref, every)
+            named = set(hashes_in([ref]))
+            logs = (value for kind, value in map(every.__getitem__, named) if kind == LOG)
+            needs[channel] = frozenset(named).union(*map(log_items, logs))
         checkpoint = cast(Checkpoint, {**plain, "channel_values": values})
         return checkpoint, Packed(checkpoint["id"], dict(checkpoint["channel_versions"]), refs, needs)
+
+    def _built(self, ref: Ref, every: Mapping[bytes, tuple[str, bytes]]) -> object:
+        if isinstance(ref, dict):
+            return {name: self._built(part, every) for name, part in ref.items()}
+        return ref[0] if isinstance(ref, list) else self.value(every[ref], every)
 
     def value(self, row: tuple[str, bytes], every: Mapping[bytes, tuple[str, bytes]]) -> object:
         """Build a value from its type and bytes; of a log, `every` has the messages."""
@@ -182,10 +194,20 @@ class Packer:
         """Build a message; one that was built before is copied, which takes a tenth of the time."""
         row = every[digest]
         if (message := self._read.get(digest)) is None:
-            if len(self._read) >= MOST_KNOWN:
-                self._read.clear()
-            message = self._read[digest] = self._serde.loads_typed(row)
+            message = self._serde.loads_typed(row)
+            _remember(self._read, digest, message)
         return _copy(message)
+
+
+def _remember(known: dict[K, V], key: K, value: V) -> None:
+    """Add what is newest to a dictionary, and forget what is oldest where it is full.
+
+    Were it emptied instead, the messages of a long thread, just read, would all be spelled again.
+    """
+    known.pop(key, None)
+    while len(known) >= MOST_KNOWN:
+        del known[next(iter(known))]
+    known[key] = value
 
 
 def _copy(message: BaseMessage) -> BaseMessage:
@@ -210,6 +232,12 @@ def _is_short(value: object) -> bool:
 
 def _is_log(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, BaseMessage) for item in value)
+
+
+def _holds_log(value: object) -> bool:
+    if type(value) is not dict or not all(type(name) is str for name in value):
+        return False
+    return any(map(_is_log, value.values()))
 
 
 def _hash(kind: str, payload: bytes) -> bytes:

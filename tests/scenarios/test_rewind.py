@@ -77,7 +77,7 @@ def test_the_first_message_can_be_edited(scene: Scene) -> None:
 def test_a_message_takes_the_place_of_the_request_that_was_at_work(scene: Scene) -> None:
     agent = scene.agent(read(scene, "a"), "first answer", read(scene, "b"), "second answer")
     scene.ask(agent, "first")
-    at_work = next(state for state in states(scene, agent) if state.next == ("dispatch",))
+    at_work = next(state for state in states(scene, agent) if state.next == ("verify",))
     assert words(edit(agent, at_work.config, "second")) == ["second", "second answer"]
 
 
