@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # What is imported is compiled once, not anew by each process: half of what collecting the tests costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: web setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos quirks audit saga aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls oracle order soak plans
+.PHONY: web setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos quirks audit saga aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls oracle order soak plans workers
 
 setup: $(STAMP)
 
@@ -154,6 +154,9 @@ plans: setup  ## 50,000 spoiled plans, read and judged by us and by a judge of a
 order: setup  ## 500 plans that read and write the same things end as if run one by one, as written -> order.json
 	$(BIN)/python -m benchmarks.order
 
+workers: setup  ## 200 sessions, and workers that are killed, stopped and asked to end all the while -> workers.json
+	$(BIN)/python -m benchmarks.workers
+
 soak: setup  ## 10 minutes of random requests, gates, cancels, kills, pauses: do all records agree? -> soak.json
 	$(BIN)/python -m benchmarks.soak
 
@@ -172,4 +175,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio --extra web pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) .docs-venv .bench-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json simulate.json clock.json crash_calls.json order.json soak.json
+	rm -rf $(VENV) .docs-venv .bench-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json simulate.json clock.json crash_calls.json order.json soak.json workers.json

@@ -24,14 +24,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from langgraph.types import Command
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.consent_model import Script
-from benchmarks.counted_person import preload
+from benchmarks.counted_person import Person, preload
 from benchmarks.counted_shapes import Shape
 from benchmarks.counted_stage import Stage, fork, join, quick_folder
 from benchmarks.counting_receiver import receiving
+from planwright.domain.errors import PlanwrightError
 from planwright.sessions.worker import Worker
 
 LEASE_S, BUSY_S, DELAY_S, PATIENCE_S = 2.0, 10.0, 0.02, 600
@@ -48,6 +50,7 @@ TOML = """
 on_silence = "resume"
 most_breaks = 1000
 """
+WAITING = "SELECT 1 FROM runs WHERE status = 'waiting' AND lease_until = 0"
 TROUBLE = ("kill", "kill", "stop", "end")
 
 
@@ -151,6 +154,34 @@ def queue(stage: Stage, sessions: int) -> None:
     agent.close()
 
 
+class Clerk(Person):
+    """Somebody who says of each effect in doubt what the receiver knows, and leaves the run to the workers.
+
+    An owner that was stopped in the middle of a call, and robbed, may still send it: nobody but a person can
+    say what became of that.
+    """
+
+    def decide_all(self) -> int:
+        """Answer every open gate; say how many there were."""
+        gates = self.stage.rows(
+            "SELECT g.* FROM gates g JOIN runs r USING (run_id) WHERE g.status = 'open'"
+            " AND r.status = 'waiting' AND r.lease_until = 0"
+        )
+        for gate in gates:
+            try:
+                self._enter(Command(resume=self._answer(gate)), gate["thread_id"])
+            except PlanwrightError as error:
+                self.outcome.refuse(error)
+        return len(gates)
+
+
+def decide(stage: Stage) -> None:
+    """Decide over what is in doubt, in a process of its own."""
+    agent = stage.open()
+    Clerk(stage, agent).decide_all()
+    agent.close()
+
+
 def main() -> int:
     """Play a trial and return the exit code."""
     options = _options()
@@ -177,11 +208,14 @@ def play(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         crew, began = Crew(stage), time.monotonic()
         for _ in range(options.workers):
             crew.start()
-        ended = 0
+        ended = doubts = 0
         while ended < options.sessions and time.monotonic() - began < PATIENCE_S:
             time.sleep(chance.uniform(0.5, 1.5) * options.every)
-            if options.every < PATIENCE_S and not options.calm:
+            if not options.calm:
                 crew.trouble(chance)
+            if stage.rows(WAITING):
+                join(fork(partial(decide, stage), PATIENCE_S))
+                doubts += 1
             (row,) = stage.rows("SELECT count(*) AS n FROM runs WHERE ended_at IS NOT NULL")
             ended = row["n"]
         seconds = time.monotonic() - began
@@ -200,6 +234,7 @@ def play(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         "told_to_end": crew.counts["end"],
         "ended_badly": crew.counts["ended badly"],
         "breaks": breaks,
+        "times_a_person_decided": doubts,
         "lost": len(wanted - set(happened)),
         "doubled": sum(count > 1 for count in happened.values()),
         "not_completed": options.sessions - statuses["completed"],
@@ -215,7 +250,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sessions", type=int, default=200, help="how many sessions are queued")
     parser.add_argument("--steps", type=int, default=10, help="how many steps each has")
     parser.add_argument("--workers", type=int, default=4, help="how many workers there are at a time")
-    parser.add_argument("--every", type=float, default=2.0, help="seconds between two troubles")
+    parser.add_argument("--every", type=float, default=0.3, help="seconds between two troubles")
     parser.add_argument("--calm", action="store_true", help="let nothing happen to the workers")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the troubles")
     parser.add_argument("--json", type=Path, default=Path("workers.json"), help="where the figures go")

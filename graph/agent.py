@@ -20,7 +20,6 @@ from langgraph.runtime import RunControl
 from langgraph.types import GraphOutput, StateSnapshot, StateUpdate
 
 from planwright.checkpoints.runs import Run
-from planwright.checkpoints.stores import Stores
 from planwright.checkpoints.upkeep.store_times import refuse_two_times
 from planwright.graph.arrivals import Arrival
 from planwright.graph.checks import (
@@ -50,11 +49,6 @@ class Agent(RunActions):
     Use it like any other: `invoke`, `ainvoke`, `stream`, `astream`, `get_state`; resume with
     `Command(resume=…)` by thread id. `with` and `async with` close it.
     """
-
-    @property
-    def stores(self) -> Stores:
-        """Where this agent keeps its runs."""
-        return self.door.stores
 
     def close(self) -> None:
         """Write what is queued, close the files and the connections to models, end the MCP servers."""

@@ -12,6 +12,8 @@ from typing_extensions import Unpack
 
 from planwright.approvals.bulk import BulkApproval, BulkApprovals, BulkOptions
 from planwright.capabilities.mcp.servers import Servers
+from planwright.checkpoints.sessions.sessions import Unit
+from planwright.checkpoints.stores import Stores
 from planwright.domain.run_context import read_context
 from planwright.graph.background import EnqueueOptions, enqueue
 from planwright.graph.checks import thread_of
@@ -46,6 +48,11 @@ class RunActions(Compiled):
         self.single_calls = single_calls
         self.loop = loop
         self.router = router
+
+    @property
+    def stores(self) -> Stores:
+        """Where this agent keeps its runs."""
+        return self.door.stores
 
     async def atake_over(self, thread_id: str) -> str:
         """Take a thread's run from the process that holds it, and name that; go on with `invoke(None, …)`.
@@ -86,6 +93,30 @@ class RunActions(Compiled):
     def enqueue(self, request: str, **options: Unpack[EnqueueOptions]) -> RunnableConfig:
         """Queue a run from code without an event loop."""
         return self.loop.call(lambda: self.aenqueue(request, **options))
+
+    async def apause(self, thread_id: str, by: str = "python") -> bool:
+        """Pause a thread's run: what has begun is finished, nothing more begins. `invoke(None, …)` goes on.
+
+        Returns whether it is paused; else who works on it pauses it in a moment. Raises RunError for no run,
+        and for one that is paused, waits for a person, or has ended.
+        """
+        run = await self.stores.sessions.pause(thread_id, by, self.door.clock())
+        return run.status == "paused"
+
+    def pause(self, thread_id: str, by: str = "python") -> bool:
+        """Pause a run from code without an event loop."""
+        return self.loop.call(lambda: self.apause(thread_id, by))
+
+    async def aextend(self, thread_id: str, amounts: Mapping[Unit, float], by: str = "python") -> None:
+        """Give a run more than its limits: `{"tokens": 50_000}`; `ttl_s` lets a session expire later.
+
+        Raises RunError for no run, and for one that has ended.
+        """
+        await self.stores.sessions.extend(thread_id, amounts, by, self.door.clock())
+
+    def extend(self, thread_id: str, amounts: Mapping[Unit, float], by: str = "python") -> None:
+        """Give a run more from code without an event loop."""
+        self.loop.call(lambda: self.aextend(thread_id, amounts, by))
 
     async def acancel(self, thread_id: str, by: str = "python") -> bool:
         """Cancel a thread's run: running calls finish, the rest is skipped, the thread stays usable.
