@@ -70,8 +70,9 @@ class Watchdog:
         """Take a run from a process that lives and does not report."""
         run = queued.run
         try:
-            holder, lease = await self._stores.leases.take_over(run)
-        except RunError:
+            holder, _ = await self._stores.leases.take_over(run)
+        except RunError:  # it has ended in this moment
             return
         if self._settings.sessions.on_silence == "pause":
-            await self._stores.runs.set_status(lease, "paused", f"no sign of life from {holder}")
+            reason = f"no sign of life from {holder}"
+            await self._stores.sessions.pause_for(run, reason, self._clock())

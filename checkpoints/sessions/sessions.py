@@ -59,11 +59,11 @@ class Sessions:
         return run_of(await self._database.run("pause", job, synced=True))
 
     async def pause_for(self, run: Run, reason: str, at: datetime) -> None:
-        """Pause a run that nobody works on, for a reason in words; one that somebody has stays as it is."""
+        """Pause a run that nobody works on, for a reason in words; any other stays as it is."""
 
         def job(connection: sqlite3.Connection) -> None:
-            row = open_run(connection, run.run_id)
-            if not self._leases.is_leased(run_of(row)) and row["status"] in ("queued", "running"):
+            row = connection.execute("SELECT * FROM runs WHERE run_id = ?", (run.run_id,)).fetchone()
+            if row["status"] in ("queued", "running") and not self._leases.is_leased(run_of(row)):
                 move(connection, run.run_id, "paused", reason)
                 write_event(connection, run.run_id, "session_paused", {"reason": reason}, at)
 

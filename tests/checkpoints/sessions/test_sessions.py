@@ -130,3 +130,23 @@ async def test_one_that_has_lost_a_run_cannot_change_its_state(stores: Stores, q
     with pytest.raises(LeaseLost):
         await stores.runs.set_status(lease, "paused", "by the one that was robbed")
     assert await status_of(stores) == "queued"
+
+
+async def test_only_what_nobody_works_on_and_has_not_ended_is_paused_from_outside(
+    stores: Stores, queued: QueueRun
+) -> None:
+    run = await queued()
+    lease = await stores.leases.take(run, 60)
+    await stores.sessions.pause_for(run, "a reason", AT)
+    assert await status_of(stores) == "queued"
+    await stores.runs.set_status(lease, "running")
+    await stores.leases.release(lease)
+    await stores.sessions.pause_for(run, "a reason", AT)
+    assert await status_of(stores) == "paused"
+    await stores.sessions.resume("run_1", "ann", AT)
+    lease = await stores.leases.take(run, 60)
+    await stores.runs.set_status(lease, "running")
+    stores.runs.end(lease, "completed", "done", AT)
+    await stores.leases.release(lease)
+    await stores.sessions.pause_for(run, "a reason", AT)
+    assert await status_of(stores) == "completed"
