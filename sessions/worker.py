@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
@@ -23,6 +24,8 @@ from planwright.sessions.watchdog import Watchdog
 
 CHANNEL = "worker"
 DRAIN_LOOK_S = 0.1
+UNWELL_S = 30.0
+"""Seconds after which a worker that has not looked at its store is not well."""
 AFTER_FAULT_S = 5.0
 """Seconds that a run whose store failed is left alone."""
 _LOG = logging.getLogger("planwright.sessions")
@@ -40,6 +43,12 @@ class Worker:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._not_before: dict[str, datetime] = {}
         self._stopped = asyncio.Event()
+        self._looked_s = time.monotonic()
+
+    @property
+    def is_well(self) -> bool:
+        """Whether it has looked at its store lately, and the store has answered."""
+        return time.monotonic() - self._looked_s < UNWELL_S + self._settings.look_s
 
     async def run(self, *, until_idle: bool = False) -> None:
         """Work until `stop`, or with `until_idle` until there is nothing to do; then hand over what runs."""
@@ -70,6 +79,7 @@ class Worker:
         except StoreFailed as error:
             _LOG.error("the store failed, nothing is taken up: %s", error.cause)
             return False
+        self._looked_s = time.monotonic()
         for run in chosen:
             self._tasks[run.run_id] = asyncio.create_task(self._work(run), name=run.run_id)
         return bool(chosen)

@@ -7,9 +7,10 @@ import json
 import signal
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from planwright.checkpoints.records import Records, open_records
 from planwright.checkpoints.runs import Run
@@ -23,6 +24,10 @@ from planwright.domain.run_context import RunContext
 from planwright.security.credentials import login_name
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from planwright.graph.agent import Agent
+    from planwright.sessions.worker import Worker
 
 MEANING: Mapping[Unit, str] = {
     "tokens": "tokens",
@@ -90,6 +95,21 @@ def extend_session(thread: str, workspace: Path, amounts: Mapping[str, float]) -
 
 
 @contextmanager
+def _monitored(port: int, agent: Agent, worker: Worker) -> Iterator[None]:
+    """Let monitoring ask how a worker is."""
+    try:
+        from planwright.sessions.metrics import serving
+    except ImportError as error:
+        raise SetupError("metrics need one package more", "pip install 'planwright[metrics]'") from error
+    try:
+        with serving(port, agent.stores.database, lambda: worker.is_well):
+            yield
+    except OSError as error:
+        cause = f"nothing can be answered at port {port}: {error.strerror}"
+        raise SetupError(cause, "choose another: planwright worker --metrics PORT") from error
+
+
+@contextmanager
 def _opened(workspace: Path) -> Iterator[tuple[Settings, Records]]:
     """Open the records of a workspace. Raises RunError where there are none."""
     settings = load_logged(workspace)
@@ -102,8 +122,11 @@ def _opened(workspace: Path) -> Iterator[tuple[Settings, Records]]:
         yield settings, records
 
 
-def work(workspace: Path, *, until_idle: bool) -> int:
-    """Be a worker until a signal says stop; a second one ends at once, and nothing is lost by that."""
+def work(workspace: Path, *, until_idle: bool, metrics: int | None = None) -> int:
+    """Be a worker until a signal says stop; a second one ends at once, and nothing is lost by that.
+
+    With `metrics` it answers monitoring at that port of this machine. Raises SetupError where it cannot.
+    """
     from planwright.graph.building import build_graph
     from planwright.sessions.worker import Worker
 
@@ -121,7 +144,8 @@ def work(workspace: Path, *, until_idle: bool) -> int:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop)
         async with agent:
-            await worker.run(until_idle=until_idle)
+            with nullcontext() if metrics is None else _monitored(metrics, agent, worker):
+                await worker.run(until_idle=until_idle)
 
     if not until_idle:
         sys.stderr.write(f"worker on {workspace.resolve()}: Ctrl-C stops it\n")
