@@ -78,6 +78,13 @@ class Receivers:
         self.world.note(f"arrives {name}: {fate}")
         return fate
 
+    def _honours(self, kind: str, call: CallContext) -> bool:
+        """Say whether a call comes again under a key that the receiver honours: it never refuses what it did."""
+        key = call.idempotency_key
+        return kind == "idempotent" and (
+            self.has(key) or any(each.startswith(key) for each in self.under_way)
+        )
+
     def do(self, kind: str, name: str, call: CallContext, sender: str) -> None:
         """Let something take place; a known key changes nothing where keys are honoured."""
         key = call.idempotency_key
@@ -97,7 +104,7 @@ class Receivers:
     async def take(self, kind: str, name: str, call: CallContext, sender: str) -> Receipt:
         """Take a call, and answer, or not."""
         fate, chance = self.fate(name), self.world.chance
-        if fate == "refuse":
+        if fate == "refuse" and not self._honours(kind, call):
             raise CapabilityRejected("the receiver refuses it")
         if fate == "unavailable":
             raise CapabilityUnavailable("the receiver has no time")
@@ -123,7 +130,7 @@ class Receivers:
             self.do(kind, name, call, sender)
             return Receipt(name=name)
 
-        if fate == "refuse":
+        if fate == "refuse" and not self._honours(kind, call):
             raise CapabilityRejected("the receiver refuses it")
         if fate == "unavailable":
             raise CapabilityUnavailable("the receiver has no time")

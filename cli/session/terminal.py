@@ -177,7 +177,8 @@ class RunWatch:
             return event_line(chunk, verbose=self._terminal.verbose, models=not self._view.embedded)
         if not self._terminal.verbose:
             return None
-        route = (chunk.get("capability_routing") or {}).get("route")
+        updates = (update for update in chunk.values() if isinstance(update, dict))
+        route = next((update["route"] for update in updates if update.get("route")), None)
         return views.model_line(route.model_dump()) if route else None
 
     def _leave(self, ended: bool) -> None:
