@@ -1,7 +1,4 @@
-"""One connection that only reads, on a thread of its own: it takes no lock and waits for no commit.
-
-A reader of a WAL sees what was committed before it began (sqlite.org/isolation.html).
-"""
+"""One connection that only reads, on a thread of its own: it takes no lock and waits for no commit."""
 
 from __future__ import annotations
 
@@ -10,20 +7,18 @@ import contextlib
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TypeVar
 
-from planwright.checkpoints.store_errors import store_error
+from planwright.checkpoints.engines.engine import Engine
 
 T = TypeVar("T")
 
 
 class Reader:
-    """Reads of one file, one after the other. It opens on first use."""
+    """Reads of one store, one after the other. It opens on first use."""
 
-    def __init__(self, path: Path, busy_timeout_s: float) -> None:
-        self._path = path
-        self._busy_timeout_s = busy_timeout_s
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
         self._executor: ThreadPoolExecutor | None = None
         self._connection: sqlite3.Connection | None = None
 
@@ -36,7 +31,7 @@ class Reader:
         return await asyncio.get_running_loop().run_in_executor(self._thread(), self._read, job)
 
     def close(self) -> None:
-        """Close the file; a later job opens it again."""
+        """Close the connection; a later job opens it again."""
         executor, self._executor = self._executor, None
         if executor is not None:
             executor.submit(self._close).result()
@@ -44,26 +39,20 @@ class Reader:
 
     def _thread(self) -> ThreadPoolExecutor:
         if self._executor is None:
-            self._executor = ThreadPoolExecutor(1, f"reader:{self._path.name}")
+            self._executor = ThreadPoolExecutor(1, f"reader:{self._engine.label}")
         return self._executor
 
     def _read(self, job: Callable[[sqlite3.Connection], T]) -> T:
         try:
-            connection = self._connection = self._connection or self._open()
-            connection.execute("BEGIN")
+            connection = self._connection = self._connection or self._engine.open_to_read()
+            self._engine.begin_reading(connection)
             try:
                 return job(connection)
             finally:
                 with contextlib.suppress(sqlite3.Error):
                     connection.execute("COMMIT")
         except sqlite3.Error as error:
-            raise store_error(self._path, error) from error
-
-    def _open(self) -> sqlite3.Connection:
-        uri = f"{self._path.absolute().as_uri()}?mode=ro"
-        connection = sqlite3.connect(uri, uri=True, timeout=self._busy_timeout_s, isolation_level=None)
-        connection.row_factory = sqlite3.Row
-        return connection
+            raise self._engine.failure(error) from error
 
     def _close(self) -> None:
         if self._connection is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.budgets import Budgets
@@ -33,6 +34,7 @@ from planwright.checkpoints.ownership.own_parts import OwnParts
 from planwright.checkpoints.ownership.owners import Owners, folder_of
 from planwright.checkpoints.ownership.work_times import WorkTimes
 from planwright.checkpoints.plans import Plans
+from planwright.checkpoints.postgres.server import server_of
 from planwright.checkpoints.runs import Runs
 from planwright.checkpoints.verdicts import Verdicts
 from planwright.checkpoints.whole_results import WholeResults
@@ -108,20 +110,26 @@ def open_records(
     boundary: Boundary | None = None,
     redactor: Redactor | None = None,
     timer: Timer | None = None,
+    url: str = "",
     kind: Callable[..., Database] = Database,
 ) -> Records:
-    """Put the records of a storage folder together; without a timer, that of the machine serves."""
-    path = folder / "planwright.db"
-    database = kind(path, MIGRATIONS, busy_timeout_s=busy_timeout_s, boundary=boundary, redactor=redactor)
-    blobs, owners = Blobs(folder / "blobs", redactor), Owners(folder_of(path))
+    """Put the records of a storage folder together; without a timer, that of the machine serves.
+
+    With the URL of a PostgreSQL database they are kept there, and the time is that of its server.
+    """
+    options: dict[str, Any] = {"busy_timeout_s": busy_timeout_s, "boundary": boundary, "redactor": redactor}
+    parts = _in_server(url, folder, kind, options) if url else _in_folder(folder, kind, options)
+    database, blobs, leases, shared = parts
+    if timer is None or timer.boot:  # not the clock of a test
+        timer = shared
     return Records(
         database=database,
         runs=Runs(database),
-        leases=Leases(database, owners),
+        leases=leases,
         plans=Plans(database),
         forks=Forks(database),
         undos=Undos(database),
-        gates=Gates(database, timer or Timer(boot=boot_id())),
+        gates=Gates(database, timer),
         refusals=Refusals(database),
         ledger=Ledger(database),
         doubts=Doubts(database),
@@ -141,3 +149,21 @@ def open_records(
         chains=CreatedChains(database),
         own_parts=OwnParts(database),
     )
+
+
+_Parts = tuple[Database, Blobs, Leases, Timer]
+
+
+def _in_folder(folder: Path, kind: Callable[..., Database], options: dict[str, Any]) -> _Parts:
+    path = folder / "planwright.db"
+    database = kind(path, MIGRATIONS, **options)
+    leases = Leases(database, Owners(folder_of(path)))
+    return database, Blobs(folder / "blobs", options["redactor"]), leases, Timer(boot=boot_id())
+
+
+def _in_server(url: str, folder: Path, kind: Callable[..., Database], options: dict[str, Any]) -> _Parts:
+    server = server_of(url, MIGRATIONS, options["busy_timeout_s"], options["redactor"])
+    database = kind(folder / "planwright.db", MIGRATIONS, **options, engine=server.engine)
+    seconds = server.owners.seconds
+    leases = Leases(database, server.owners, seconds)
+    return database, server.blobs(database), leases, Timer(seconds, boot=server.engine.label)

@@ -28,10 +28,17 @@ def open_stores(
     boundary: Boundary | None = None,
     redactor: Redactor | None = None,
     timer: Timer | None = None,
+    url: str = "",
     kind: Callable[..., Database] = Database,
 ) -> Stores:
     """Put the stores of a folder together; what they write goes through the redactor."""
     records = open_records(
-        folder, busy_timeout_s=busy_timeout_s, boundary=boundary, redactor=redactor, timer=timer, kind=kind
+        folder,
+        busy_timeout_s=busy_timeout_s,
+        boundary=boundary,
+        redactor=redactor,
+        timer=timer,
+        url=url,
+        kind=kind,
     )
     return Stores(**vars(records), saver=Saver(records.database))

@@ -255,5 +255,7 @@ def _source(database: StoreReader, run_id: str) -> Report:
         return {"forked_from": None, "undo": False, "undone_by": []}
     query = "SELECT source_run AS forked_from, undo FROM forks WHERE run_id = ?"
     came = next(database.query(query, (run_id,)), {"forked_from": None, "undo": 0})
-    query = "SELECT f.run_id, r.status FROM forks f JOIN runs r USING (run_id) WHERE source_run = ? AND undo"
+    query = (
+        "SELECT f.run_id, r.status FROM forks f JOIN runs r USING (run_id) WHERE source_run = ? AND undo = 1"
+    )
     return {**came, "undo": bool(came["undo"]), "undone_by": list(database.query(query, (run_id,)))}

@@ -1,0 +1,77 @@
+"""Errors of psycopg as those of `sqlite3`, whose classes are the same (PEP 249), and what to do about each."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import psycopg
+from psycopg import errors
+
+from planwright.domain.errors import PlanwrightError, SetupError, StoreFailed
+
+
+class ServerError(sqlite3.OperationalError):
+    """The server, or the way to it, failed: nothing of the transaction may count on being there."""
+
+    def __init__(self, error: psycopg.Error) -> None:
+        super().__init__(_text(error))
+        self.state = error.sqlstate or ""
+
+
+def as_sqlite(error: psycopg.Error) -> sqlite3.Error:
+    """Give an error of psycopg the class that `sqlite3` would have raised."""
+    if isinstance(error, psycopg.IntegrityError | errors.RaiseException):
+        return sqlite3.IntegrityError(_text(error))
+    return ServerError(error)
+
+
+def failure(store: str, error: Exception) -> StoreFailed:
+    """Say what an error of the server means for a store, and what to do about it."""
+    state, text = getattr(error, "state", ""), str(error)
+    if state == "55P03":
+        return StoreFailed(
+            f"{store} is locked by another program",
+            "end what holds its lock (pg_stat_activity), then try again",
+        )
+    if state in ("53100", "53200"):
+        return StoreFailed(
+            f"there is no space left on the server of {store}: {text}", "free space; nothing is lost"
+        )
+    if state == "53300":
+        return StoreFailed(
+            f"the server of {store} takes no more connections: {text}",
+            "raise its max_connections, or end others",
+        )
+    if state[:2] in ("08", "57", "") or state[:2] == "25":
+        return StoreFailed(
+            f"the connection to {store} was lost: {text}", "see whether the server runs: planwright doctor"
+        )
+    return StoreFailed(f"the store {store} failed: {text}", "look at it: planwright doctor")
+
+
+def not_opened(store: str, error: psycopg.Error) -> PlanwrightError:
+    """Say why a connection could not be opened. libpq gives no code for it, only words."""
+    text = _text(error)
+    if "password" in text or "authentication" in text:
+        return SetupError(
+            f"the server of {store} refuses the login: {text}",
+            "mend user or password in storage.url, or ~/.pgpass",
+        )
+    if "database" in text and "does not exist" in text:
+        name = store.rpartition("/")[2]
+        return SetupError(
+            f"there is no such database: {text}", f"make it: createdb {name}; or mend storage.url"
+        )
+    if "role" in text and "does not exist" in text:
+        return SetupError(
+            f"the server of {store} does not know the user: {text}", "mend the user in storage.url"
+        )
+    return StoreFailed(
+        f"the server of {store} cannot be reached: {text}", "start it, or mend host and port in storage.url"
+    )
+
+
+def _text(error: psycopg.Error) -> str:
+    """Take the first line of an error; what comes after it are hints and the statement."""
+    text = error.diag.message_primary or str(error)
+    return " ".join(text.split()).removeprefix("connection failed: ")[:300]

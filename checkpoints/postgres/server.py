@@ -1,0 +1,50 @@
+"""The parts of a store that are others in PostgreSQL. Nothing of it is loaded where no URL is set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from planwright.domain.errors import SetupError
+from planwright.security.redaction.redactor import Redactor
+
+if TYPE_CHECKING:
+    from planwright.checkpoints.blobs import Blobs
+    from planwright.checkpoints.database import Database
+    from planwright.checkpoints.postgres.engine import PostgresEngine
+    from planwright.checkpoints.postgres.owners import PostgresOwners
+
+
+@dataclass(frozen=True)
+class Server:
+    """One schema of one database, by the parts that `open_records` puts together."""
+
+    engine: PostgresEngine
+    """Opens its connections."""
+    owners: PostgresOwners
+    """Knows who holds runs in it, and what time it is there."""
+    blobs: Callable[[Database], Blobs]
+    """Makes the table of large contents."""
+
+
+def server_of(
+    url: str, migrations: tuple[str, ...], busy_timeout_s: float, redactor: Redactor | None
+) -> Server:
+    """Name the parts for a URL; nothing is opened yet. Raises SetupError where the extra is missing."""
+    try:
+        import psycopg as _  # it takes long to load, and only who sets storage.url needs it
+    except ImportError as error:
+        raise SetupError(
+            f"storage.url needs the extra `postgres`: {error}",
+            "install it: pip install 'planwright[postgres]'",
+        ) from error
+    from planwright.checkpoints.postgres.address import address_of
+    from planwright.checkpoints.postgres.blobs import PostgresBlobs
+    from planwright.checkpoints.postgres.engine import PostgresEngine
+    from planwright.checkpoints.postgres.owners import PostgresOwners
+
+    engine = PostgresEngine(address_of(url), migrations, busy_timeout_s, redactor)
+    owners = PostgresOwners(engine)
+    engine.life_of = owners.life_of
+    return Server(engine, owners, lambda database: PostgresBlobs(database, redactor))
