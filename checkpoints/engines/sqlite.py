@@ -81,7 +81,7 @@ class SqliteEngine:
         connection.execute("BEGIN IMMEDIATE")
 
     def begin_reading(self, connection: sqlite3.Connection) -> None:
-        """See what was committed before the first statement, and nothing after (sqlite.org/isolation.html)."""
+        """See what was committed before the first statement (sqlite.org/isolation.html)."""
         connection.execute("BEGIN")
 
     def failure(self, error: Exception) -> StoreFailed:

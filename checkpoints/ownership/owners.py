@@ -160,8 +160,9 @@ def is_stopped(owner: Owner) -> bool:
 
 
 def is_running(owner: Owner) -> bool:
-    """Say whether a process in sight still runs."""
-    return owner.in_sight and bool(owner.started) and _status(owner.pid)[1] == owner.started
+    """Say whether a process in sight still runs; one that has ended and was not waited for does not."""
+    state, started = _status(owner.pid)
+    return started == owner.started and state not in ("Z", "X", "")
 
 
 def _status(pid: str) -> tuple[str, str]:

@@ -40,17 +40,13 @@ def address_of(url: str) -> Address:
     `?options=-csearch_path%3Dteam` names another schema than `planwright`.
     """
     try:
-        parts = conninfo_to_dict(url)
+        parts = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
     except psycopg.Error:  # its text quotes the address
-        raise SetupError(
-            "storage.url is no address that PostgreSQL understands",
-            "write it as postgresql://user@host:5432/database",
-        ) from None
-    named = _SEARCH_PATH.search(str(parts.pop("options", None) or ""))
+        cause = "storage.url is no address that PostgreSQL understands"
+        raise SetupError(cause, "write it as postgresql://user@host:5432/database") from None
+    named = _SEARCH_PATH.search(parts.pop("options", ""))
     schema = named[1] if named else SCHEMA
-    host, port = parts.get("host") or parts.get("hostaddr") or "localhost", parts.get("port") or 5432
+    host, port = parts.get("host") or parts.get("hostaddr") or "localhost", parts.get("port") or "5432"
     name = parts.get("dbname") or parts.get("user") or ""
     label = f"postgresql://{host}:{port}/{name}" + (f" ({schema})" if named else "")
-    return Address(
-        make_conninfo(**{key: value for key, value in parts.items() if value is not None}), schema, label
-    )
+    return Address(make_conninfo("", **parts), schema, label)

@@ -70,12 +70,16 @@ class PostgresEngine:
             raise errors.as_sqlite(error) from error
 
     def open_checked(self) -> sqlite3.Connection:
-        """Open a session that reads what is there. Raises StoreFailed, and SetupError for a newer program's."""
+        """Open a session that reads what is there. Raises StoreFailed, SetupError for a newer program."""
         try:
             session = self.connect("-c default_transaction_read_only=on")
-            self._refuse_newer(_version(session))
         except psycopg.Error as error:
             raise errors.not_opened(self.label, error) from None
+        try:
+            self._refuse_newer(_version(session))
+        except (psycopg.Error, SetupError):
+            session.close()
+            raise
         return self._session(session, None)
 
     def begin(self, connection: sqlite3.Connection, *, synced: bool) -> None:
@@ -119,7 +123,7 @@ class PostgresEngine:
         )
         session.adapters.register_loader("numeric", _Numbers)
         session.adapters.register_loader("bool", _Truths)
-        return cast(Connected, session)
+        return session
 
     def _session(self, first: Connected, redactor: Redactor | None) -> sqlite3.Connection:
         session = PostgresConnection(self.connect, first, redactor, self.life_of)

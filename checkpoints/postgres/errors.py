@@ -1,4 +1,4 @@
-"""Errors of psycopg as those of `sqlite3`, whose classes are the same (PEP 249), and what to do about each."""
+"""Errors of psycopg as those of `sqlite3`, whose classes are the same (PEP 249), and what to do about them."""
 
 from __future__ import annotations
 
@@ -29,23 +29,17 @@ def failure(store: str, error: Exception) -> StoreFailed:
     """Say what an error of the server means for a store, and what to do about it."""
     state, text = getattr(error, "state", ""), str(error)
     if state == "55P03":
-        return StoreFailed(
-            f"{store} is locked by another program",
-            "end what holds its lock (pg_stat_activity), then try again",
-        )
+        next_step = "end what holds its lock (pg_stat_activity), then try again"
+        return StoreFailed(f"{store} is locked by another program", next_step)
     if state in ("53100", "53200"):
-        return StoreFailed(
-            f"there is no space left on the server of {store}: {text}", "free space; nothing is lost"
-        )
+        cause = f"there is no space left on the server of {store}: {text}"
+        return StoreFailed(cause, "free space; nothing is lost")
     if state == "53300":
-        return StoreFailed(
-            f"the server of {store} takes no more connections: {text}",
-            "raise its max_connections, or end others",
-        )
-    if state[:2] in ("08", "57", "") or state[:2] == "25":
-        return StoreFailed(
-            f"the connection to {store} was lost: {text}", "see whether the server runs: planwright doctor"
-        )
+        cause = f"the server of {store} takes no more connections: {text}"
+        return StoreFailed(cause, "raise its max_connections, or end others")
+    if state[:2] in ("", "08", "25", "57"):
+        cause = f"the connection to {store} was lost: {text}"
+        return StoreFailed(cause, "see whether the server runs: planwright doctor")
     return StoreFailed(f"the store {store} failed: {text}", "look at it: planwright doctor")
 
 
@@ -53,22 +47,17 @@ def not_opened(store: str, error: psycopg.Error) -> PlanwrightError:
     """Say why a connection could not be opened. libpq gives no code for it, only words."""
     text = _text(error)
     if "password" in text or "authentication" in text:
-        return SetupError(
-            f"the server of {store} refuses the login: {text}",
-            "mend user or password in storage.url, or ~/.pgpass",
-        )
+        cause = f"the server of {store} refuses the login: {text}"
+        return SetupError(cause, "mend user or password in storage.url, or ~/.pgpass")
     if "database" in text and "does not exist" in text:
-        name = store.rpartition("/")[2]
-        return SetupError(
-            f"there is no such database: {text}", f"make it: createdb {name}; or mend storage.url"
-        )
+        name = store.partition(" ")[0].rpartition("/")[2]
+        return SetupError(f"{store}: {text}", f"make it: createdb {name}; or mend storage.url")
     if "role" in text and "does not exist" in text:
-        return SetupError(
-            f"the server of {store} does not know the user: {text}", "mend the user in storage.url"
-        )
-    return StoreFailed(
-        f"the server of {store} cannot be reached: {text}", "start it, or mend host and port in storage.url"
-    )
+        return SetupError(f"{store}: {text}", "mend the user in storage.url")
+    if "too many" in text or "reserved" in text:
+        return StoreFailed(f"{store}: {text}", "raise max_connections of the server, or end other sessions")
+    cause = f"the server of {store} cannot be reached: {text}"
+    return StoreFailed(cause, "start it, or mend host and port in storage.url")
 
 
 def _text(error: psycopg.Error) -> str:

@@ -1,4 +1,4 @@
-"""What the SQL of the stores uses of SQLite that PostgreSQL lacks, as functions in the schema of the store."""
+"""What the SQL of the stores uses of SQLite that PostgreSQL lacks, as functions in the schema."""
 
 from __future__ import annotations
 

@@ -59,15 +59,17 @@ class PostgresOwners:
     def life_of(self, text: str) -> Life:
         """Say whether the owner that a row names still lives. Raises StoreFailed.
 
-        One without its lock may be about to take it again, as long as its process or the server is that young.
+        One without its lock may be about to take it again, while its process runs or the server is young.
         """
         owner = owner_of(text)
+        if owner.in_sight and not is_running(owner):
+            return "dead"  # the server may not have noticed yet
         held, age_of_server_s = self._ask(_HELD, _number(owner))
         if held:
             return "alive"
         if owner[:-1] == this_process()[:-1]:  # another agent of this process, which is closed
             return "dead"
-        return "unknown" if is_running(owner) or age_of_server_s < GRACE_S else "dead"
+        return "unknown" if owner.in_sight or age_of_server_s < GRACE_S else "dead"
 
     def forget(self, text: str) -> None:
         """Do nothing: the server has dropped the lock of an owner that has died."""
@@ -130,7 +132,7 @@ class PostgresOwners:
                 OSError,
                 ValueError,
                 psycopg.Error,
-            ):  # the file is closed, or no server is there
+            ):  # closed, or no server
                 closed.wait(RETRY_S)
 
 

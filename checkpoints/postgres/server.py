@@ -32,18 +32,14 @@ def server_of(
     url: str, migrations: tuple[str, ...], busy_timeout_s: float, redactor: Redactor | None
 ) -> Server:
     """Name the parts for a URL; nothing is opened yet. Raises SetupError where the extra is missing."""
-    try:
-        import psycopg as _  # it takes long to load, and only who sets storage.url needs it
+    try:  # psycopg takes long to load, and only who sets storage.url needs it
+        from planwright.checkpoints.postgres.address import address_of
+        from planwright.checkpoints.postgres.blobs import PostgresBlobs
+        from planwright.checkpoints.postgres.engine import PostgresEngine
+        from planwright.checkpoints.postgres.owners import PostgresOwners
     except ImportError as error:
-        raise SetupError(
-            f"storage.url needs the extra `postgres`: {error}",
-            "install it: pip install 'planwright[postgres]'",
-        ) from error
-    from planwright.checkpoints.postgres.address import address_of
-    from planwright.checkpoints.postgres.blobs import PostgresBlobs
-    from planwright.checkpoints.postgres.engine import PostgresEngine
-    from planwright.checkpoints.postgres.owners import PostgresOwners
-
+        next_step = "install it: pip install 'planwright[postgres]'"
+        raise SetupError(f"storage.url needs the extra `postgres`: {error}", next_step) from error
     engine = PostgresEngine(address_of(url), migrations, busy_timeout_s, redactor)
     owners = PostgresOwners(engine)
     engine.life_of = owners.life_of

@@ -1,7 +1,7 @@
 """The SQL of the stores, which is SQLite's, as PostgreSQL takes it. Each text is translated once.
 
-What PostgreSQL lacks of SQLite as a function, it has in the schema of the store (`functions.py`); here is what
-a function cannot do. A statement that is not known to come through has a test that runs all of them.
+What PostgreSQL lacks of SQLite as a function, it has in the schema of the store (`functions.py`); here is
+what a function cannot do.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import pytest
 from planwright.checkpoints.audit.chain import entries, head
 from planwright.checkpoints.audit.sealing import latest_seal
 from planwright.checkpoints.audit.verification import verify_chain
+from tests.opened_store import opened_store
 
 
 def problems(store: sqlite3.Connection, *anchors: tuple[int, str]) -> list[str]:
@@ -88,7 +89,7 @@ def test_an_old_chain_that_was_made_anew_is_found_by_the_anchor(store: sqlite3.C
 
 
 def test_the_program_itself_changes_and_removes_no_entry(played: Path) -> None:
-    with sqlite3.connect(played / ".planwright" / "planwright.db") as connection:
+    with opened_store(played / ".planwright") as connection:
         for change in ("UPDATE audit SET content = '{}'", "DELETE FROM audit"):
             with pytest.raises(sqlite3.IntegrityError, match="never"):
                 connection.execute(change)
