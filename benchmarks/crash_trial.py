@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import sqlite3
 import tempfile
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
@@ -25,6 +26,7 @@ from langgraph.types import Command
 from benchmarks.receiver import SCENARIOS, Fault, Scenario, Tally, receiving
 from planwright.checkpoints.database import Boundary
 from planwright.checkpoints.stores import open_stores
+from planwright.domain.errors import PlanwrightError
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
@@ -33,7 +35,9 @@ from planwright.models.scripted import ScriptedModel
 from planwright.settings.settings import load
 from planwright.state.agent_state import ModelRoute
 
-ROUNDS, CHILD_S = 8, 60
+ROUNDS, CHILD_S, MOST_DELAY_S = 8, 60, 0.004
+URL = "PLANWRIGHT_STORAGE__URL"
+Strike = Literal["process", "session", "backend"]
 CONFIG: RunnableConfig = {"configurable": {"thread_id": "11111111-2222-4333-8444-555555555555"}}
 REQUEST = {"messages": [("user", "Carry out the six effects")]}
 OTHER_REQUEST = {"messages": [("user", "Hello")]}
@@ -42,12 +46,23 @@ UNPLANNED = RunContext(planning_mode="never")
 
 @dataclass(frozen=True)
 class Point:
-    """Where a run dies: at its n-th boundary whose name holds `only`, or nowhere."""
+    """Where a run dies: at its n-th boundary whose name holds `only`, or nowhere.
+
+    With a `server` of PostgreSQL its store is a schema there, whose name begins as that address ends; and it
+    may be a session that ends, or the process that serves one, a moment after the boundary.
+    """
 
     scenario: Scenario
     at: int | None
     only: str = ""
     fault: Fault = "none"
+    server: str = ""
+    strike: Strike = "process"
+
+    @property
+    def url(self) -> str:
+        """The address of the store in this process; empty where it is a file."""
+        return f"{self.server}{os.getpid()}&application_name={os.getpid()}" if self.server else ""
 
 
 @dataclass
@@ -88,6 +103,7 @@ class Trap:
         self._log = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         self._point = point
         self._lock, self._seen = threading.Lock(), 0
+        self.struck = False
 
     def __call__(self, name: str) -> None:
         """Stand at a boundary."""
@@ -95,7 +111,25 @@ class Trap:
             os.write(self._log, f"{name}\n".encode())
             self._seen += self._point.only in name
             if self._point.only in name and self._seen == self._point.at:
-                os.kill(os.getpid(), signal.SIGKILL)
+                if self._point.strike == "process":
+                    os.kill(os.getpid(), signal.SIGKILL)
+                self.struck = True
+                threading.Thread(target=end_session, args=(self._point,), daemon=True).start()
+
+
+def end_session(point: Point) -> None:
+    """End a session of the store, or kill the process that serves it, within the next transactions."""
+    import psycopg
+
+    time.sleep(random.Random(f"{point.scenario.name} {point.at}").random() * MOST_DELAY_S)
+    query = "SELECT pid FROM pg_stat_activity WHERE application_name = current_setting('application_name')"
+    with psycopg.connect(os.environ[URL], autocommit=True) as server:
+        rows = server.execute(f"{query} AND pid <> pg_backend_pid() ORDER BY xact_start").fetchall()
+        if point.strike == "backend" and rows:
+            os.kill(rows[0][0], signal.SIGKILL)  # with all others, and the server starts anew
+            return
+        for (pid,) in rows:
+            server.execute("SELECT pg_terminate_backend(%s)", (pid,))
 
 
 def preload() -> None:
@@ -108,10 +142,13 @@ def preload() -> None:
 def try_point(point: Point, workspace: Path) -> Trial:
     """Run, kill, recover and judge, in a folder made for it. Call it where no thread runs."""
     workspace.mkdir()
+    if point.server:
+        os.environ[URL] = point.url
     log, report = workspace.with_suffix(".log"), workspace.with_suffix(".json")
     if point.scenario.earlier:
         in_child(lambda: talk(workspace, point))
     first = in_child(lambda: live(workspace, point, log))
+    struck = workspace.with_suffix(".struck").exists()
     boundaries = log.read_text().splitlines() if log.exists() else []
     second = in_child(lambda: report.write_text(json.dumps(asdict(recover(workspace, point)))))
     outcome = Outcome(**json.loads(report.read_text())) if second == 0 else Outcome()
@@ -125,7 +162,7 @@ def try_point(point: Point, workspace: Path) -> Trial:
         at=point.at or 0,
         boundary=boundaries[-1] if boundaries else "",
         boundaries=sum(point.only in name for name in boundaries),
-        killed=first == -signal.SIGKILL,
+        killed=struck or first == -signal.SIGKILL,
     )
     tallies = {effect.id: effect.tally(workspace) for effect in point.scenario.effects}
     return judge(trial, point.scenario, approved, outcome, tallies)
@@ -154,7 +191,7 @@ def build(workspace: Path, point: Point, boundary: Boundary | None = None) -> Ag
         settings,
         model=ScriptedModel(replies=[json.dumps(plan)]),
         capabilities=receiving(point.fault),
-        stores=open_stores(settings.store_folder, boundary=boundary),
+        stores=open_stores(settings.store_folder, boundary=boundary, url=settings.store_url),
     )
 
 
@@ -173,14 +210,20 @@ def talk(workspace: Path, point: Point) -> None:
 def live(workspace: Path, point: Point, log: Path) -> None:
     """Run the plan from the request to its end, approving what asks; die at the point."""
     trap = Trap(log, point)
-    agent = build(workspace, point, trap)
-    out = agent.invoke(REQUEST, CONFIG)
-    for _ in range(ROUNDS):
-        asking = [found.value["gate_id"] for found in out.get("__interrupt__", ()) if found.value]
-        if not asking:
-            break
-        out = _answer(agent, asking[0])
-    agent.close()
+    try:
+        agent = build(workspace, point, trap)
+        out = agent.invoke(REQUEST, CONFIG)
+        for _ in range(ROUNDS):
+            asking = [found.value["gate_id"] for found in out.get("__interrupt__", ()) if found.value]
+            if not asking:
+                break
+            out = _answer(agent, asking[0])
+        agent.close()
+    except PlanwrightError:
+        if not trap.struck:
+            raise  # a session that was lost is told, and the run goes on later
+    if trap.struck:
+        workspace.with_suffix(".struck").touch()
 
 
 def recover(workspace: Path, point: Point) -> Outcome:
@@ -273,9 +316,11 @@ def _runs_and_gates(store: sqlite3.Connection) -> tuple[list[sqlite3.Row], list[
 def _read_records(agent: Agent, run_id: str, outcome: Outcome) -> None:
     steps = "SELECT step_id, status, json_extract(result, '$.code') FROM steps WHERE run_id = ?"
     ends = "SELECT count(*) FROM journal WHERE run_id = ? AND type = 'run_end'"
-    with closing(sqlite3.connect(agent.stores.database.path)) as store:
-        outcome.steps = {row[0]: row[2] or row[1] for row in store.execute(steps, (run_id,))}
-        outcome.endings = store.execute(ends, (run_id,)).fetchone()[0]
+    look = agent.stores.database.look
+    outcome.steps = {
+        row[0]: row[2] or row[1] for row in look(lambda c: c.execute(steps, (run_id,)).fetchall())
+    }
+    outcome.endings = look(lambda c: c.execute(ends, (run_id,)).fetchone()[0])
 
 
 def _answer(agent: Agent, gate_id: str, answer: str = "approve") -> dict[str, Any]:

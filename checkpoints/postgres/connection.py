@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import psycopg
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random
 
 from planwright.checkpoints.postgres.errors import ServerError, as_sqlite
 from planwright.checkpoints.postgres.rows import ROW_NUMBER, Row
@@ -51,9 +52,15 @@ class PostgresConnection:
     """One session, opened anew where it was lost between two transactions."""
 
     def __init__(
-        self, connect: Connect, first: Connected, redactor: Redactor | None, life_of: LifeOf | None
+        self,
+        connect: Connect,
+        first: Connected,
+        redactor: Redactor | None,
+        life_of: LifeOf | None,
+        patience_s: float,
     ) -> None:
         self.life_of = life_of
+        self._patience_s = patience_s
         self._connect = connect
         self._redactor = redactor
         self._inner = first
@@ -105,7 +112,9 @@ class PostgresConnection:
             self._begin, self._waiting = "", []
             return
         waiting, self._waiting = [one for one in self._waiting if not one.startswith("RELEASE")], []
-        self._run(Statement("; ".join((*waiting, statement)), (), False), None)
+        ended = self._run(Statement("; ".join((*waiting, statement)), (), False), None)
+        if cast(StoreCursor, ended).statusmessage != statement:  # the server says ROLLBACK, and no error
+            raise ServerError(psycopg.OperationalError("the transaction had failed and was undone"))
 
     def _flush(self) -> None:
         """Send what waits; where the session was lost before anything was sent in it, on a new one."""
@@ -125,8 +134,16 @@ class PostgresConnection:
         self._begin, self._waiting = "", []
 
     def _reopen(self) -> None:
+        """Open a new session, as soon as the server takes one: one that is started again takes a while."""
         try:
-            self._inner = self._connect()
+            for attempt in Retrying(
+                retry=retry_if_exception_type(psycopg.OperationalError),
+                stop=stop_after_delay(self._patience_s),
+                wait=wait_random(0.05, 0.25),
+                reraise=True,
+            ):
+                with attempt:
+                    self._inner = self._connect()
         except psycopg.Error as error:
             raise as_sqlite(error) from error
 

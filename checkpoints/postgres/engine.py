@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import psycopg
 from psycopg.adapt import Loader
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from planwright.checkpoints.postgres import errors
 from planwright.checkpoints.postgres.address import Address
@@ -21,6 +22,7 @@ from planwright.security.redaction.redactor import Redactor
 
 _LOG = logging.getLogger("planwright.checkpoints")
 CONNECT_S = 10
+STARTING = ("starting up", "in recovery mode", "not yet accepting", "is shutting down")
 READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
@@ -99,7 +101,20 @@ class PostgresEngine:
         return errors.failure(self.label, error)
 
     def connect(self, more: str = "") -> Connected:
-        """Open a session. Raises psycopg.Error."""
+        """Open a session, as soon as a server that is being started takes one. Raises psycopg.Error."""
+        for attempt in Retrying(
+            retry=retry_if_exception(lambda error: any(text in str(error) for text in STARTING)),
+            stop=stop_after_delay(self._busy_timeout_s),
+            wait=wait_random(0.02, 0.2),
+            reraise=True,
+        ):
+            with attempt:
+                session = self._connect(more)
+        session.adapters.register_loader("numeric", _Numbers)
+        session.adapters.register_loader("bool", _Truths)
+        return session
+
+    def _connect(self, more: str) -> Connected:
         timeout_ms = max(1, int(self._busy_timeout_s * 1000))
         options = (
             f"-c search_path={self.address.schema} -c lock_timeout={timeout_ms}"
@@ -111,22 +126,20 @@ class PostgresEngine:
             self.address.conninfo,
             autocommit=True,
             cursor_factory=StoreCursor,
-            row_factory=row_factory,  # type: ignore[arg-type]
+            row_factory=row_factory,
             options=options,
             client_encoding="UTF8",
-            application_name="planwright",
+            fallback_application_name="planwright",
             connect_timeout=CONNECT_S,
             keepalives_idle=10,
             keepalives_interval=5,
             keepalives_count=3,
             tcp_user_timeout=30_000,
         )
-        session.adapters.register_loader("numeric", _Numbers)
-        session.adapters.register_loader("bool", _Truths)
-        return session
+        return cast(Connected, session)
 
     def _session(self, first: Connected, redactor: Redactor | None) -> sqlite3.Connection:
-        session = PostgresConnection(self.connect, first, redactor, self.life_of)
+        session = PostgresConnection(self.connect, first, redactor, self.life_of, self._busy_timeout_s)
         return cast(sqlite3.Connection, session)
 
     def _bring_up_to_date(self, connection: Connected) -> None:

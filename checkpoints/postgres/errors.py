@@ -1,4 +1,4 @@
-"""Errors of psycopg as those of `sqlite3`, whose classes are the same (PEP 249), and what to do about them."""
+"""Errors of psycopg as those of `sqlite3`, which PEP 249 names alike, and what to do about them."""
 
 from __future__ import annotations
 

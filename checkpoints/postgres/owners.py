@@ -49,9 +49,12 @@ class PostgresOwners:
     def me(self) -> Owner:
         """Name this process as an owner; the first call takes its lock. Raises StoreFailed."""
         with self._using:
-            if self._me is None or self._me.pid != str(os.getpid()):  # a fork has no session of its parent
-                self._session, self._holds, self._closed = None, False, threading.Event()
-                self._me = this_process()
+            if self._me is not None and self._me.pid != str(
+                os.getpid()
+            ):  # a fork has no session of its parent
+                self._me, self._session = None, None
+            if self._me is None:
+                self._me, self._holds, self._closed = this_process(), False, threading.Event()
                 self._ask("SELECT 1.0::float8")
                 threading.Thread(target=self._watch, args=(self._closed,), name="owner", daemon=True).start()
             return self._me

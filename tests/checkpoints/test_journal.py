@@ -73,7 +73,7 @@ async def test_an_event_that_was_only_queued_is_there_when_a_later_write_is(
         stores.journal.append(event(number), f"key:{number}", lease)
     await stores.memories.write(Memory.new("m1", "a later write", [], NOW), "acme", "run_1")
     with opened_store(stores.database.path.parent) as reader:
-        assert reader.execute("SELECT count(*) FROM journal").fetchone() == (20,)
+        assert tuple(reader.execute("SELECT count(*) FROM journal").fetchone()) == (20,)
     reader.close()
 
 

@@ -23,6 +23,8 @@ from planwright.security.jail import Jail
 from planwright.settings.settings import load
 from tests.opened_store import opened_store
 
+pytestmark = pytest.mark.sqlite  # its stores last longer than a test
+
 ALLOW = '[[rule]]\ndecide = "allow"\n'
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 

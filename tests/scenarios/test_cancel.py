@@ -17,7 +17,7 @@ from planwright.domain.clock import utc_now
 from planwright.domain.errors import GateError, RunError, SetupError
 from planwright.graph import door
 from planwright.models.scripted import ScriptedModel
-from tests.opened_store import opened_store
+from tests.opened_store import opened_store, store_url
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def test_the_gate_of_another_agent_is_told_of_as_cancelled(scene: Scene) -> None
 
 def cancel_by(scene: Scene, which: str) -> Run:
     """Cancel a run by the records alone, as the command does."""
-    with closing(open_records(scene.workspace / ".planwright")) as records:
+    with closing(open_records(scene.workspace / ".planwright", url=store_url())) as records:
         return asyncio.run(cancel(records, which, "ada", utc_now()))
 
 

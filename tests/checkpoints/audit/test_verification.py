@@ -12,6 +12,8 @@ from planwright.checkpoints.audit.sealing import latest_seal
 from planwright.checkpoints.audit.verification import verify_chain
 from tests.opened_store import opened_store
 
+pytestmark = pytest.mark.sqlite  # its stores last longer than a test
+
 
 def problems(store: sqlite3.Connection, *anchors: tuple[int, str]) -> list[str]:
     return [finding.problem for finding in verify_chain(store, anchors)[0]]
@@ -88,6 +90,7 @@ def test_an_old_chain_that_was_made_anew_is_found_by_the_anchor(store: sqlite3.C
     assert "entry 4 is not the one that was anchored: it has another hash" in problems(store, anchor)
 
 
+@pytest.mark.sqlite
 def test_the_program_itself_changes_and_removes_no_entry(played: Path) -> None:
     with opened_store(played / ".planwright") as connection:
         for change in ("UPDATE audit SET content = '{}'", "DELETE FROM audit"):

@@ -118,12 +118,14 @@ def test_a_server_that_is_killed_and_started_again_has_what_was_committed(
     server.wait()
     database.call("add", add("b"))
     assert database.look(count) == 2
+    hasty = opened(busy_timeout_s=0.05)
+    hasty.call("add", add("c"))
     server.stop()
     with pytest.raises(StoreFailed):
-        database.call("add", add("c"))
+        hasty.call("add", add("lost"))
     server.again()
     database.call("add", add("d"))
-    assert database.look(count) == 3
+    assert database.look(count) == 4
 
 
 def test_no_two_processes_are_in_a_write_at_once(opened: Open) -> None:
