@@ -6,6 +6,7 @@ either store. A second child does what a user would do. Then the receivers are a
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -26,7 +27,7 @@ from langgraph.types import Command
 from benchmarks.receiver import SCENARIOS, Fault, Scenario, Tally, receiving
 from planwright.checkpoints.database import Boundary
 from planwright.checkpoints.stores import open_stores
-from planwright.domain.errors import PlanwrightError
+from planwright.domain.errors import PlanwrightError, StoreFailed
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
@@ -229,7 +230,8 @@ def live(workspace: Path, point: Point, log: Path) -> None:
 def recover(workspace: Path, point: Point) -> Outcome:
     """Do what a user would until the run has ended; then read it again, and ask for something else."""
     outcome = Outcome()
-    agent = build(workspace, point)
+    trap = Trap(workspace.with_suffix(".again"), point) if point.strike != "process" else None
+    agent = build(workspace, point, trap)  # a session may be lost once more
     try:
         run_id = _to_the_end(agent, point.scenario, outcome)
         _read_records(agent, run_id, outcome)
@@ -290,21 +292,36 @@ def _wrong(scenario: Scenario, approved: int, outcome: Outcome, doubtful: set[st
 
 def _to_the_end(agent: Agent, scenario: Scenario, outcome: Outcome) -> str:
     for _ in range(ROUNDS):
-        runs, gates = agent.stores.database.call("read", _runs_and_gates)
-        run = next(iter(runs[1 if scenario.earlier else 0 :]), None)
-        if run is None:
-            agent.invoke(REQUEST, CONFIG)
-        elif run["ended_at"]:
-            outcome.status = run["status"]
-            return str(run["run_id"])
-        elif gates:
-            gate_id, kind = gates[0]
-            asks = kind != "escalation"  # a blind effect in doubt is left there, never run again
-            outcome.approvals += asks
-            _answer(agent, gate_id, "approve" if asks else "reject")
-        else:
-            agent.invoke(None, CONFIG)
+        with contextlib.suppress(StoreFailed):  # where a session may be lost: the run goes on later
+            if run_id := _next_round(agent, scenario, outcome):
+                return run_id
     raise TimeoutError(f"the run has not ended after {ROUNDS} rounds")
+
+
+def _next_round(agent: Agent, scenario: Scenario, outcome: Outcome) -> str:
+    """Enter the run once more; its id once it has ended."""
+    runs, gates = agent.stores.database.call("read", _runs_and_gates)
+    run = next(iter(runs[1 if scenario.earlier else 0 :]), None)
+    if run is None:
+        agent.invoke(REQUEST, CONFIG)
+    elif run["ended_at"]:
+        outcome.status = run["status"]
+        return str(run["run_id"])
+    elif gates:
+        gate_id, kind = gates[0]
+        asks = kind != "escalation"  # a blind effect in doubt is left there, never run again
+        try:
+            _answer(agent, gate_id, "approve" if asks else "reject")
+        finally:
+            outcome.approvals += asks and _is_answered(agent, gate_id)
+    else:
+        agent.invoke(None, CONFIG)
+    return ""
+
+
+def _is_answered(agent: Agent, gate_id: str) -> bool:
+    query = "SELECT status <> 'open' FROM gates WHERE gate_id = ?"
+    return bool(agent.stores.database.call("read", lambda c: c.execute(query, (gate_id,)).fetchone()[0]))
 
 
 def _runs_and_gates(store: sqlite3.Connection) -> tuple[list[sqlite3.Row], list[tuple[str, str]]]:

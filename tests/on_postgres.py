@@ -46,6 +46,16 @@ def server() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture
+def own_server() -> Iterator[PostgresServer]:
+    """A server for one test alone, which may end it."""
+    if programs() is None:
+        pytest.skip(MISSING)
+    started = PostgresServer.start()
+    yield started
+    started.remove()
+
+
+@pytest.fixture
 def store_url(server: PostgresServer) -> Iterator[str]:
     """The address of a store that nobody has used; it is removed after the test."""
     schema = f"store_{next(_NUMBERS)}"

@@ -112,8 +112,10 @@ class PostgresConnection:
             self._begin, self._waiting = "", []
             return
         waiting, self._waiting = [one for one in self._waiting if not one.startswith("RELEASE")], []
-        ended = self._run(Statement("; ".join((*waiting, statement)), (), False), None)
-        if cast(StoreCursor, ended).statusmessage != statement:  # the server says ROLLBACK, and no error
+        cursor = cast(StoreCursor, self._run(Statement("; ".join((*waiting, statement)), (), False), None))
+        while cursor.nextset():  # the last one is that of the commit
+            pass
+        if cursor.statusmessage != statement:  # the server says ROLLBACK, and no error
             raise ServerError(psycopg.OperationalError("the transaction had failed and was undone"))
 
     def _flush(self) -> None:

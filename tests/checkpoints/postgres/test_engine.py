@@ -110,22 +110,26 @@ def test_a_commit_of_which_nobody_knows_is_not_made_again(opened: Open, server: 
 
 
 def test_a_server_that_is_killed_and_started_again_has_what_was_committed(
-    opened: Open, server: PostgresServer
+    own_server: PostgresServer, tmp_path: Path
 ) -> None:
-    database = opened()
+    server = own_server
+    patient, hasty = (
+        server_of(server.url(), MIGRATIONS, wait_s, None).engine for wait_s in (PATIENCE_S, 0.05)
+    )
+    database, other = (Database(tmp_path / "x", MIGRATIONS, engine=engine) for engine in (patient, hasty))
     database.call("add", add("a"))
     os.kill(server.backends()[0], signal.SIGKILL)  # the server ends all others, and recovers
-    server.wait()
     database.call("add", add("b"))
     assert database.look(count) == 2
-    hasty = opened(busy_timeout_s=0.05)
-    hasty.call("add", add("c"))
+    other.call("add", add("c"))
     server.stop()
     with pytest.raises(StoreFailed):
-        hasty.call("add", add("lost"))
+        other.call("add", add("lost"))
     server.again()
     database.call("add", add("d"))
     assert database.look(count) == 4
+    database.close()
+    other.close()
 
 
 def test_no_two_processes_are_in_a_write_at_once(opened: Open) -> None:

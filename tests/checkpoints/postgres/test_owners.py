@@ -99,17 +99,19 @@ def test_an_owner_whose_session_was_ended_has_its_lock_again_under_the_same_name
         assert served.owners.me() == me
 
 
-def test_nobody_is_taken_for_dead_while_a_server_has_just_started(
-    served: Server, server: PostgresServer, other: subprocess.Popen[str]
-) -> None:
-    owner = named(other)
-    other.send_signal(signal.SIGSTOP)  # it cannot take its lock again
-    server.stop()
-    server.again()
-    lives = (served.owners.life_of(str(owner)), served.owners.life_of(as_if_elsewhere(owner)))
-    assert lives == ("unknown", "unknown")
-    other.send_signal(signal.SIGCONT)
-    becomes("alive", served.owners, as_if_elsewhere(owner))
+def test_nobody_is_taken_for_dead_while_a_server_has_just_started(own_server: PostgresServer) -> None:
+    command = [sys.executable, "-c", HOLDER, own_server.url()]
+    here = server_of(own_server.url(), MIGRATIONS, PATIENCE_S, None).owners
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        owner = named(process)
+        process.send_signal(signal.SIGSTOP)  # it cannot take its lock again
+        own_server.stop()
+        own_server.again()
+        assert [here.life_of(name) for name in (str(owner), as_if_elsewhere(owner))] == ["unknown"] * 2
+        process.send_signal(signal.SIGCONT)
+        becomes("alive", here, as_if_elsewhere(owner))
+        process.kill()
+    here.close()
 
 
 def test_another_agent_of_this_process_is_dead_once_it_is_closed(served: Server, store_url: str) -> None:
