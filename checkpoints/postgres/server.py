@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planwright.domain.errors import SetupError
@@ -26,6 +28,18 @@ class Server:
     """Knows who holds runs in it, and what time it is there."""
     blobs: Callable[[Database], Blobs]
     """Makes the table of large contents."""
+
+    @contextmanager
+    def as_files(self) -> Iterator[Path]:
+        """Copy the store, as it is at one moment, into a private folder that lasts as long as this.
+
+        What looks a store over reads files. Raises StoreFailed, SetupError.
+        """
+        from planwright.checkpoints.postgres.copying import copied_from_server
+
+        self.engine.open_checked().close()
+        with copied_from_server(self.engine) as folder:
+            yield folder
 
 
 def server_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,26 @@ def read_server(settings: Settings) -> sqlite3.Connection:
     """Open the records in PostgreSQL. Raises SetupError or StoreFailed where it cannot be read."""
     server = server_of(settings.store_url, MIGRATIONS, settings.storage.busy_timeout_s, None)
     return server.engine.open_checked()
+
+
+@contextmanager
+def store_files(settings: Settings) -> Iterator[Path]:
+    """Find the folder of the store; one in PostgreSQL is copied, as it is now, for as long as this lasts."""
+    if not settings.store_url:
+        yield settings.store_folder
+        return
+    if not has_store(settings):
+        raise no_runs(settings)
+    with server_of(settings.store_url, MIGRATIONS, settings.storage.busy_timeout_s, None).as_files() as copy:
+        yield copy
+
+
+def refuse_on_server(settings: Settings, instead: str) -> None:
+    """Raise SetupError where the store is in PostgreSQL, which does that itself."""
+    if settings.store_url:
+        raise SetupError(
+            "the store is in PostgreSQL (storage.url), which looks after its files itself", instead
+        )
 
 
 def no_runs(settings: Settings) -> RunError:
