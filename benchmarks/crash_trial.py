@@ -25,7 +25,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
 from benchmarks.receiver import SCENARIOS, Fault, Scenario, Tally, receiving
-from planwright.checkpoints.database import Boundary
+from planwright.checkpoints.database import Boundary, T
 from planwright.checkpoints.stores import open_stores
 from planwright.domain.errors import PlanwrightError, StoreFailed
 from planwright.domain.run_context import RunContext
@@ -157,7 +157,9 @@ def try_point(point: Point, workspace: Path) -> Trial:
         outcome.problem = f"the recovering process ended with {second}"
     elif first not in (0, -signal.SIGKILL):
         outcome.problem = f"the first process ended with {first}"
-    approved = sum(name.count("decision") for name in boundaries if " after " in name)
+    approved: int | None = sum(name.count("decision") for name in boundaries if " after " in name)
+    if point.strike != "process":
+        approved = None  # a commit that failed has its boundary, too
     trial = Trial(
         scenario=point.scenario.name,
         at=point.at or 0,
@@ -234,9 +236,9 @@ def recover(workspace: Path, point: Point) -> Outcome:
     agent = build(workspace, point, trap)  # a session may be lost once more
     try:
         run_id = _to_the_end(agent, point.scenario, outcome)
-        _read_records(agent, run_id, outcome)
-        outcome.read_again = str(agent.invoke(None, CONFIG).get("status"))
-        later = agent.invoke(OTHER_REQUEST, CONFIG, context=UNPLANNED)
+        patiently(lambda: _read_records(agent, run_id, outcome))
+        outcome.read_again = str(patiently(lambda: agent.invoke(None, CONFIG)).get("status"))
+        later = patiently(lambda: _ask_again(agent))
         outcome.next_run = str(later.get("status"))
         outcome.messages = [message.type for message in later["messages"]]
     except Exception:  # noqa: BLE001 - whatever a recovery raises is a finding
@@ -245,12 +247,31 @@ def recover(workspace: Path, point: Point) -> Outcome:
     return outcome
 
 
+def patiently(work: Callable[[], T]) -> T:
+    """Do something again where the store failed: nothing of it was done, or what was is on record."""
+    for _ in range(ROUNDS):
+        with contextlib.suppress(StoreFailed):
+            return work()
+    return work()
+
+
+def _ask_again(agent: Agent) -> dict[str, Any]:
+    """Ask for something else; where that was begun and broke off, go on with it."""
+    runs, _ = agent.stores.database.call("read", _runs_and_gates)
+    begun = bool(runs) and not runs[-1]["ended_at"]
+    output: dict[str, Any] = (
+        agent.invoke(None, CONFIG) if begun else agent.invoke(OTHER_REQUEST, CONFIG, context=UNPLANNED)
+    )
+    return output
+
+
 def judge(
-    trial: Trial, scenario: Scenario, approved: int, outcome: Outcome, tallies: dict[str, Tally]
+    trial: Trial, scenario: Scenario, approved: int | None, outcome: Outcome, tallies: dict[str, Tally]
 ) -> Trial:
     """Count what was lost, doubled and left in doubt, and say what is wrong with the end.
 
-    `approved` decisions were durable when the process died; none of them may be asked for again.
+    `approved` decisions were durable when the process died, where that is known; none of them may be asked
+    for again.
     """
     doubtful = {step for step, how in outcome.steps.items() if how == "in_doubt"}
     completed = {step for step, how in outcome.steps.items() if how == "completed"}
@@ -267,7 +288,7 @@ def judge(
     )
 
 
-def _wrong(scenario: Scenario, approved: int, outcome: Outcome, doubtful: set[str]) -> Iterator[str]:
+def _wrong(scenario: Scenario, approved: int | None, outcome: Outcome, doubtful: set[str]) -> Iterator[str]:
     if outcome.problem:
         yield outcome.problem
         return
@@ -279,7 +300,7 @@ def _wrong(scenario: Scenario, approved: int, outcome: Outcome, doubtful: set[st
         yield f"the run ended as {outcome.status or 'nothing'}, not {expected}"
     if outcome.read_again != outcome.status:
         yield f"read again, the run says {outcome.read_again}, its record {outcome.status}"
-    if outcome.approvals + approved != scenario.decisions:
+    if approved is not None and outcome.approvals + approved != scenario.decisions:
         asked = f"{approved} decisions were durable, {outcome.approvals} more were asked for"
         yield f"{asked}, {scenario.decisions} were due"
     if outcome.endings != 1:

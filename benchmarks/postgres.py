@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -54,7 +55,7 @@ def main() -> int:
     return int(any(found[name] for found in figures.values() for name in ("lost", "duplicated", "wrong")))
 
 
-def _swept(server: PostgresServer, strike: Strike, points: int, seed: int) -> dict[str, object]:
+def _swept(server: PostgresServer, strike: Strike, points: int, seed: int) -> dict[str, Any]:
     """Kill in one way, at a sample of places in every scenario."""
     started = time.perf_counter()
     address = server.url(f"{strike}_")

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Unpack
+
+from typing_extensions import TypedDict
 
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.budgets import Budgets
@@ -24,6 +26,7 @@ from planwright.checkpoints.effects.ledger import Ledger
 from planwright.checkpoints.effects.refusals import Refusals
 from planwright.checkpoints.effects.undos import Undos
 from planwright.checkpoints.effects.work_records import WorkRecords
+from planwright.checkpoints.engines.engine import Engine
 from planwright.checkpoints.forks import Forks
 from planwright.checkpoints.journal import Journal
 from planwright.checkpoints.memories import Memories
@@ -40,6 +43,8 @@ from planwright.checkpoints.verdicts import Verdicts
 from planwright.checkpoints.whole_results import WholeResults
 from planwright.domain.clock import Timer, boot_id
 from planwright.security.redaction.redactor import Redactor
+
+PATIENCE_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -103,23 +108,27 @@ class Records:
         self.database.close()
 
 
-def open_records(
-    folder: Path,
-    *,
-    busy_timeout_s: float = 30,
-    boundary: Boundary | None = None,
-    redactor: Redactor | None = None,
-    timer: Timer | None = None,
-    url: str = "",
-    kind: Callable[..., Database] = Database,
-) -> Records:
-    """Put the records of a storage folder together; without a timer, that of the machine serves.
+class StoreOptions(TypedDict, total=False):
+    """What a store may be opened with."""
 
-    With the URL of a PostgreSQL database they are kept there, and the time is that of its server.
-    """
-    options: dict[str, Any] = {"busy_timeout_s": busy_timeout_s, "boundary": boundary, "redactor": redactor}
-    parts = _in_server(url, folder, kind, options) if url else _in_folder(folder, kind, options)
-    database, blobs, leases, shared = parts
+    busy_timeout_s: float
+    """Seconds to wait for a store that another process has locked; 30 where it is not said."""
+    boundary: Boundary | None
+    """Told of every commit, before and after it."""
+    redactor: Redactor | None
+    """Hides known secrets in what is written."""
+    timer: Timer | None
+    """Tells how time goes by; that of the machine, or of the server, where it is not said."""
+    url: str
+    """The PostgreSQL database that all is kept in; "" for the folder."""
+    kind: Callable[..., Database]
+    """Makes the database; a simulation makes its own."""
+
+
+def open_records(folder: Path, **options: Unpack[StoreOptions]) -> Records:
+    """Put the records of a storage folder together, or those in PostgreSQL, whose time is its server's."""
+    database, blobs, leases, shared = (_in_server if options.get("url") else _in_folder)(folder, options)
+    timer = options.get("timer")
     if timer is None or timer.boot:  # not the clock of a test
         timer = shared
     return Records(
@@ -154,16 +163,28 @@ def open_records(
 _Parts = tuple[Database, Blobs, Leases, Timer]
 
 
-def _in_folder(folder: Path, kind: Callable[..., Database], options: dict[str, Any]) -> _Parts:
-    path = folder / "planwright.db"
-    database = kind(path, MIGRATIONS, **options)
+def _in_folder(folder: Path, options: StoreOptions) -> _Parts:
+    path, redactor = folder / "planwright.db", options.get("redactor")
+    database = _database(path, options, None)
     leases = Leases(database, Owners(folder_of(path)))
-    return database, Blobs(folder / "blobs", options["redactor"]), leases, Timer(boot=boot_id())
+    return database, Blobs(folder / "blobs", redactor), leases, Timer(boot=boot_id())
 
 
-def _in_server(url: str, folder: Path, kind: Callable[..., Database], options: dict[str, Any]) -> _Parts:
-    server = server_of(url, MIGRATIONS, options["busy_timeout_s"], options["redactor"])
-    database = kind(folder / "planwright.db", MIGRATIONS, **options, engine=server.engine)
+def _in_server(folder: Path, options: StoreOptions) -> _Parts:
+    patience_s, redactor = options.get("busy_timeout_s", PATIENCE_S), options.get("redactor")
+    server = server_of(options.get("url", ""), MIGRATIONS, patience_s, redactor)
+    database = _database(folder / "planwright.db", options, server.engine)
     seconds = server.owners.seconds
     leases = Leases(database, server.owners, seconds)
     return database, server.blobs(database), leases, Timer(seconds, boot=server.engine.label)
+
+
+def _database(path: Path, options: StoreOptions, engine: Engine | None) -> Database:
+    return options.get("kind", Database)(
+        path,
+        MIGRATIONS,
+        busy_timeout_s=options.get("busy_timeout_s", PATIENCE_S),
+        boundary=options.get("boundary"),
+        redactor=options.get("redactor"),
+        engine=engine,
+    )

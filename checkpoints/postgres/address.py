@@ -34,7 +34,7 @@ class Address:
         return int.from_bytes(digest[:8], signed=True)
 
 
-def address_of(url: str) -> Address:
+def read_address(url: str) -> Address:
     """Read a URL of libpq (postgresql.org/docs/current/libpq-connect.html). Raises SetupError.
 
     `?options=-csearch_path%3Dteam` names another schema than `planwright`.

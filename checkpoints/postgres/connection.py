@@ -7,16 +7,17 @@ statement begins on a new one.
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import psycopg
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random
 
 from planwright.checkpoints.postgres.errors import ServerError, as_sqlite
 from planwright.checkpoints.postgres.rows import ROW_NUMBER, Row
-from planwright.checkpoints.postgres.translation import Statement, translated
+from planwright.checkpoints.postgres.translation import Parameters, Statement, translated
 from planwright.security.redaction.connection import redacted_parameters
 from planwright.security.redaction.redactor import Redactor
 
@@ -24,6 +25,7 @@ Connected = psycopg.Connection[Row]
 Connect = Callable[[], Connected]
 LifeOf = Callable[[str], Literal["alive", "dead", "unknown"]]
 """Says whether the owner that a row names still lives."""
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it warns of is raised here, too
 _WAITING = ("SAVEPOINT", "RELEASE", "ROLLBACK TO")
 
 
@@ -71,7 +73,7 @@ class PostgresConnection:
         """Begin a transaction by a statement that goes to the server with the first of the job."""
         self._begin, self._waiting = statement, []
 
-    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+    def execute(self, sql: str, parameters: Parameters = (), /) -> sqlite3.Cursor:
         """Run a statement of the stores. Raises sqlite3.Error."""
         if sql.startswith(_WAITING):
             self._waiting.append(sql)
@@ -86,7 +88,7 @@ class PostgresConnection:
             return self._run(statement, self._values(statement, parameters))
         return self._nothing()
 
-    def executemany(self, sql: str, parameters: Iterable[Any], /) -> sqlite3.Cursor:
+    def executemany(self, sql: str, parameters: Iterable[Parameters], /) -> sqlite3.Cursor:
         """Run a statement once for each row. Raises sqlite3.Error."""
         statement = translated(sql)
         rows = [self._values(statement, row) for row in parameters]
@@ -111,7 +113,7 @@ class PostgresConnection:
         if self._begin:
             self._begin, self._waiting = "", []
             return
-        waiting, self._waiting = [one for one in self._waiting if not one.startswith("RELEASE")], []
+        waiting, self._waiting = [text for text in self._waiting if not text.startswith("RELEASE")], []
         cursor = cast(StoreCursor, self._run(Statement("; ".join((*waiting, statement)), (), False), None))
         while cursor.nextset():  # the last one is that of the commit
             pass
@@ -149,7 +151,7 @@ class PostgresConnection:
         except psycopg.Error as error:
             raise as_sqlite(error) from error
 
-    def _run(self, statement: Statement, values: list[Any] | None) -> sqlite3.Cursor:
+    def _run(self, statement: Statement, values: list[object] | None) -> sqlite3.Cursor:
         cursor = self._cursor(statement)
         try:
             cursor.execute(statement.text, values or None)
@@ -159,17 +161,16 @@ class PostgresConnection:
 
     def _cursor(self, statement: Statement) -> StoreCursor:
         try:
-            cursor = self._inner.cursor()
+            cursor = cast(StoreCursor, self._inner.cursor())
         except psycopg.Error as error:
             raise as_sqlite(error) from error
-        assert isinstance(cursor, StoreCursor)
         cursor.hides_row_number = statement.hides_row_number
         return cursor
 
     def _nothing(self) -> sqlite3.Cursor:
         return StoreCursor(self._inner)  # type: ignore[return-value]
 
-    def _values(self, statement: Statement, parameters: Any) -> list[Any]:
+    def _values(self, statement: Statement, parameters: Parameters) -> list[object]:
         if self._redactor is not None:
             parameters = redacted_parameters(parameters, self._redactor)
         return [_as_literal(value) for value in statement.ordered(parameters)]

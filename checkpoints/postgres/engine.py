@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from typing import Any, cast
+from typing import cast
 
 import psycopg
+from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
@@ -122,7 +123,7 @@ class PostgresEngine:
             " -c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
             f" -c client_min_messages=warning {more}"
         )
-        session = psycopg.connect(
+        return psycopg.connect(
             self.address.conninfo,
             autocommit=True,
             cursor_factory=StoreCursor,
@@ -136,7 +137,6 @@ class PostgresEngine:
             keepalives_count=3,
             tcp_user_timeout=30_000,
         )
-        return cast(Connected, session)
 
     def _session(self, first: Connected, redactor: Redactor | None) -> sqlite3.Connection:
         session = PostgresConnection(self.connect, first, redactor, self.life_of, self._busy_timeout_s)
@@ -149,15 +149,15 @@ class PostgresEngine:
         if _version(connection) == wanted:
             return
         run(
-            f"{self._writing}; CREATE SCHEMA IF NOT EXISTS {schema};"  # type: ignore[arg-type]
+            f"{self._writing}; CREATE SCHEMA IF NOT EXISTS {schema};"
             " CREATE TABLE IF NOT EXISTS store_version (migrations bigint NOT NULL, functions text NOT NULL)"
         )
         try:
             done = (_version(connection) or (0, ""))[0]
             self._refuse_newer(_version(connection))
-            texts = [as_postgres(one) for script in self._migrations[done:] for one in statements(script)]
+            texts = [as_postgres(text) for script in self._migrations[done:] for text in statements(script)]
             for text in filter(None, (*texts, *FUNCTIONS, *WORDS)):
-                run(text)  # type: ignore[arg-type]
+                run(text)
             run("DELETE FROM store_version")
             run("INSERT INTO store_version VALUES ($1, $2)", wanted)
             run("COMMIT")
@@ -189,7 +189,7 @@ def _version(connection: Connected) -> tuple[int, str] | None:
 class _Numbers(Loader):
     """Sums of integers are numeric to PostgreSQL, and integers to the stores."""
 
-    def load(self, data: Any) -> Any:
+    def load(self, data: Buffer) -> int | float:
         """Read a number as an int where it is whole."""
         text = bytes(data).decode()
         return float(text) if "." in text or "N" in text else int(text)
@@ -198,6 +198,6 @@ class _Numbers(Loader):
 class _Truths(Loader):
     """A comparison is a number to the stores, 1 or 0."""
 
-    def load(self, data: Any) -> int:
+    def load(self, data: Buffer) -> int:
         """Read a truth value."""
         return int(bytes(data) == b"t")

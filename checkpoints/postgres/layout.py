@@ -63,7 +63,7 @@ def as_postgres(statement: str) -> str:
 def _tables() -> dict[str, TableLayout]:
     columns: dict[str, list[str]] = {}
     keys: dict[str, tuple[str, ...]] = {}
-    for statement in (one for migration in MIGRATIONS for one in statements(migration)):
+    for statement in (text for migration in MIGRATIONS for text in statements(migration)):
         if table := _CREATE.match(statement):
             key = _KEY.search(table[2])
             parts = [part.split() for part in _PART.split(_KEY.sub("", table[2])) if part.strip()]

@@ -44,7 +44,7 @@ class PostgresOwners:
         self._using = threading.RLock()
         self._closed = threading.Event()
         self._offset = 0.0  # of the clock of the server to that of this machine which nobody can set
-        self._asked = -float("inf")
+        self._read_at = -float("inf")
 
     def me(self) -> Owner:
         """Name this process as an owner; the first call takes its lock. Raises StoreFailed."""
@@ -80,11 +80,11 @@ class PostgresOwners:
     def seconds(self) -> float:
         """Read the clock of the server, in seconds since 1970; what it said lately is counted on."""
         with self._using:
-            if time.monotonic() - self._asked > RESYNC_S:
+            if time.monotonic() - self._read_at > RESYNC_S:
                 before = time.monotonic()
                 (server_s,) = self._ask(_NOW)
-                self._asked = time.monotonic()
-                self._offset = server_s - (before + self._asked) / 2
+                self._read_at = time.monotonic()
+                self._offset = server_s - (before + self._read_at) / 2
             return time.monotonic() + self._offset
 
     def close(self) -> None:
@@ -100,8 +100,8 @@ class PostgresOwners:
         with self._using:
             for again in (True, False):
                 try:
-                    row = self._opened().execute(query, values or None).fetchone()  # type: ignore[call-overload]
-                    return tuple(row or ())
+                    row = self._opened().execute(query, values or None).fetchone()
+                    return tuple(map(float, row or ()))
                 except psycopg.Error as error:
                     lost = self._session is None or self._session.closed
                     if not (lost and again):

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from psycopg import Cursor
+
 ROW_NUMBER = "rowid"
 """Column that numbers the rows of every table in the order in which they were written."""
 
 
-class Row(Sequence[Any]):
+class Row(Sequence[object]):
     """One row of a result."""
 
     __slots__ = ("_places", "_values")
 
-    def __init__(self, places: Mapping[str, int], values: tuple[Any, ...]) -> None:
+    def __init__(self, places: Mapping[str, int], values: tuple[object, ...]) -> None:
         self._places = places
         self._values = values
 
@@ -22,7 +24,7 @@ class Row(Sequence[Any]):
         """List the names of the columns."""
         return list(self._places)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: int | str | slice) -> Any:
         return self._values[self._place(key) if isinstance(key, str) else key]
 
     def _place(self, name: str) -> int:
@@ -34,7 +36,7 @@ class Row(Sequence[Any]):
     def __len__(self) -> int:
         return len(self._values)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         return iter(self._values)
 
     def __eq__(self, other: object) -> bool:
@@ -47,12 +49,12 @@ class Row(Sequence[Any]):
         return f"Row({dict(zip(self._places, self._values, strict=False))})"
 
 
-def row_factory(cursor: Any) -> Callable[[Sequence[Any]], Row]:
+def row_factory(cursor: Cursor[object]) -> Callable[[Sequence[object]], Row]:
     """Make the rows of a `StoreCursor`."""
     places: dict[str, int] = {}
     for place, column in enumerate(cursor.description or ()):
         places.setdefault(column.name, place)
-    hidden: int | None = cursor.hidden_place
+    hidden: int | None = getattr(cursor, "hidden_place", None)
     if hidden is None:
         return lambda values: Row(places, tuple(values))
     return lambda values: Row(places, (*values[:hidden], *values[hidden + 1 :]))

@@ -47,14 +47,14 @@ def server_of(
 ) -> Server:
     """Name the parts for a URL; nothing is opened yet. Raises SetupError where the extra is missing."""
     try:  # psycopg takes long to load, and only who sets storage.url needs it
-        from planwright.checkpoints.postgres.address import address_of
+        from planwright.checkpoints.postgres.address import read_address
         from planwright.checkpoints.postgres.blobs import PostgresBlobs
         from planwright.checkpoints.postgres.engine import PostgresEngine
         from planwright.checkpoints.postgres.owners import PostgresOwners
     except ImportError as error:
         next_step = "install it: pip install 'planwright[postgres]'"
         raise SetupError(f"storage.url needs the extra `postgres`: {error}", next_step) from error
-    engine = PostgresEngine(address_of(url), migrations, busy_timeout_s, redactor)
+    engine = PostgresEngine(read_address(url), migrations, busy_timeout_s, redactor)
     owners = PostgresOwners(engine)
     engine.life_of = owners.life_of
     return Server(engine, owners, lambda database: PostgresBlobs(database, redactor))

@@ -10,10 +10,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TypeAlias
 
 from planwright.checkpoints.postgres.layout import TABLES
 
+Parameters: TypeAlias = "Sequence[object] | Mapping[str, object]"
+"""Values of a statement, by place or by name."""
 _TOKEN = re.compile(r"'(?:[^']|'')*'|\?(\d*)|(?<![:\w]):([A-Za-z_]\w*)")
 _STAR = re.compile(r"^\s*SELECT\s+(?:DISTINCT\s+)?(?:\w+\.)?\*", re.IGNORECASE)
 _UPSERT = re.compile(r"^\s*INSERT OR (IGNORE|REPLACE) INTO (\w+)(?:\s*\(([^)]*)\))?", re.IGNORECASE)
@@ -42,7 +44,7 @@ class Statement:
     hides_row_number: bool
     """Whether it asks for all columns, among which SQLite does not count the number of a row."""
 
-    def ordered(self, parameters: Any) -> Sequence[Any]:
+    def ordered(self, parameters: Parameters) -> Sequence[object]:
         """Put parameters in order. Raises KeyError for one that is missing."""
         if isinstance(parameters, Mapping):
             return [parameters[name] for name in self.names]
@@ -79,11 +81,11 @@ def _upsert(text: str) -> str:
     start = _UPSERT.match(text)
     if start is None:
         return text
-    verb, table, listed = start[1].upper(), start[2], start[3]
-    body = f"INSERT INTO {table}{f' ({listed})' if listed else ''}{text[start.end() :]}"
+    verb, table, column_list = start[1].upper(), start[2], start[3]
+    body = f"INSERT INTO {table}{f' ({column_list})' if column_list else ''}{text[start.end() :]}"
     if verb == "IGNORE":
         return f"{body} ON CONFLICT DO NOTHING"
     layout = TABLES[table]
-    columns = [name.strip() for name in listed.split(",")] if listed else list(layout.columns)
+    columns = [name.strip() for name in column_list.split(",")] if column_list else list(layout.columns)
     changes = [f"{name} = excluded.{name}" for name in columns if name not in layout.key]
     return f"{body} ON CONFLICT ({', '.join(layout.key)}) DO UPDATE SET {', '.join(changes)}, rowid = DEFAULT"

@@ -67,8 +67,8 @@ def test_a_named_gate_waits_for_its_people_and_only_then_the_step_runs(scene: Sc
     assert scene.answer(agent, by("sam"))["status"] == "completed"
     assert scene.done == ["pay"]
     (gate,) = scene.rows("SELECT * FROM gates WHERE kind = 'step'")
-    asked, expires = (datetime.fromisoformat(gate[name]) for name in ("requested_at", "expires_at"))
-    assert round((expires - asked).total_seconds()) == 3600
+    requested, expires = (datetime.fromisoformat(gate[name]) for name in ("requested_at", "expires_at"))
+    assert round((expires - requested).total_seconds()) == 3600
     assert gate["status"] == "approved"
 
 

@@ -42,7 +42,10 @@ def opened(store_url: str, tmp_path: Path) -> Iterator[Open]:
 
 
 def add(name: str) -> Callable[[sqlite3.Connection], None]:
-    return lambda connection: connection.execute(ADD, ("run_1", name)) and None
+    def job(connection: sqlite3.Connection) -> None:
+        connection.execute(ADD, ("run_1", name))
+
+    return job
 
 
 def count(connection: sqlite3.Connection) -> int:
@@ -277,4 +280,4 @@ def test_the_schema_is_that_of_the_address(opened: Open, server: PostgresServer,
     opened().call("add", add("a"))
     schema = store_url.rpartition("%3D")[2]
     with psycopg.connect(server.url()) as other:
-        assert other.execute(f"SELECT count(*) FROM {schema}.own_parts").fetchone() == (1,)  # type: ignore[arg-type]
+        assert other.execute(f"SELECT count(*) FROM {schema}.own_parts").fetchone() == (1,)
