@@ -6,6 +6,7 @@ import os
 import signal
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -121,7 +122,10 @@ def test_a_server_that_is_killed_and_started_again_has_what_was_committed(
     )
     database, other = (Database(tmp_path / "x", MIGRATIONS, engine=engine) for engine in (patient, hasty))
     database.call("add", add("a"))
-    os.kill(server.backends()[0], signal.SIGKILL)  # the server ends all others, and recovers
+    sessions = server.backends()
+    os.kill(sessions[0], signal.SIGKILL)  # the server ends all others, and recovers
+    while any(Path(f"/proc/{pid}").exists() for pid in sessions):
+        time.sleep(0.01)
     database.call("add", add("b"))
     assert database.look(count) == 2
     other.call("add", add("c"))
