@@ -101,7 +101,7 @@ class PostgresOwners:
             for again in (True, False):
                 try:
                     row = self._opened().execute(query, values or None).fetchone()
-                    return tuple(map(float, row or ()))
+                    return tuple(row[place] for place in range(len(row))) if row else ()
                 except psycopg.Error as error:
                     lost = self._session is None or self._session.closed
                     if not (lost and again):
