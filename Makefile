@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # What is imported is compiled once, not anew by each process: half of what collecting the tests costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos quirks audit saga aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls oracle order soak plans postgres postgresql
+.PHONY: web setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos quirks audit saga aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls oracle order soak plans postgres postgresql
 
 setup: $(STAMP)
 
@@ -140,6 +140,10 @@ postgres: setup postgresql  ## Tests of store and runs with PostgreSQL as the st
 	$(BIN)/pytest -n 4 --dist worksteal --postgres tests/checkpoints tests/scenarios
 	$(BIN)/python -m benchmarks.postgres
 
+web: setup  ## The page in Chromium: the demo from an empty workspace to the answer -> docs/pictures/page-*.png
+	@command -v chromium > /dev/null || [ "$$(id -u)" != 0 ] || apt-get install -y -qq --no-install-recommends chromium
+	PAGE_PICTURES=docs/pictures $(BIN)/pytest --long -s -n 0 tests/web/browser
+
 owners: setup  ## Owners that are stopped, robbed and woken, races, PID namespaces: effects are counted -> owners.json
 	$(BIN)/python -m benchmarks.owners
 
@@ -174,7 +178,7 @@ docs-site: setup  ## Build the documents as a site, offline and strict -> site/
 
 lock: setup  ## Lock the dependencies, by hash and without hosts
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio pyproject.toml --output-file requirements-dev.txt
+		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio --extra web pyproject.toml --output-file requirements-dev.txt
 
 clean:
 	rm -rf $(VENV) .docs-venv .bench-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json simulate.json clock.json crash_calls.json order.json soak.json postgres.json

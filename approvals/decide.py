@@ -14,6 +14,7 @@ from planwright.checkpoints.consent.gates import Gates
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import GateError
+from planwright.domain.plan import Plan
 from planwright.state.agent_state import ModelRoute
 from planwright.state.invocation import Clock
 
@@ -83,14 +84,25 @@ class Answering:
         decision, _ = read_decision({"type": "respond", "effects": effects, "decided_by": by}, by)
         await self._stores.doubts.decide(run.run_id, decision.effects, by, self._clock())
 
+    async def preview(self, gate: Gate, edit: object, snapshot: StateSnapshot) -> Plan:
+        """Read an edit as the next revision of the plan of a gate, by all the rules, and record nothing.
+
+        Raises GateError with the findings when it may not run.
+        """
+        return await self._review(gate, edit, self._clock(), _model_of(snapshot))
+
     async def _reviewed(self, item: Bound, snapshot: StateSnapshot) -> Decision:
         """Read the plan of an edit, by all the rules, before any answer is recorded."""
         if item.decision.answer != "edit":
             return item.decision
-        route = snapshot.values.get("route")
-        model = route if isinstance(route, ModelRoute) else None
-        plan = await self._review(item.gate, item.edit, self._clock(), model)
+        plan = await self.preview(item.gate, item.edit, snapshot)
         return item.decision.model_copy(update={"plan": plan})
+
+
+def _model_of(snapshot: StateSnapshot) -> ModelRoute | None:
+    """Read which model serves a run."""
+    route = snapshot.values.get("route")
+    return route if isinstance(route, ModelRoute) else None
 
 
 def gate_of(value: object) -> str:

@@ -192,6 +192,36 @@ CREATE TABLE sealed_from (runs INTEGER NOT NULL);
 INSERT INTO sealed_from SELECT coalesce(max(rowid), 0) FROM runs;
 ALTER TABLE verdicts ADD COLUMN facts TEXT;
 """,
+    """
+ALTER TABLE runs ADD COLUMN ends_as TEXT;
+ALTER TABLE runs ADD COLUMN pause_by TEXT;
+ALTER TABLE runs ADD COLUMN extended TEXT;
+CREATE TABLE sessions (
+    run_id TEXT PRIMARY KEY, thread_id TEXT NOT NULL, tenant TEXT NOT NULL, requested_at TEXT NOT NULL,
+    expires_at TEXT NOT NULL, opened_s REAL, boot TEXT, breaks INTEGER NOT NULL DEFAULT 0,
+    broken_token INTEGER,
+    schedule TEXT
+);
+CREATE INDEX runs_open ON runs (status) WHERE ended_at IS NULL;
+CREATE TABLE extensions (
+    run_id TEXT NOT NULL, tenant TEXT NOT NULL, n INTEGER NOT NULL, unit TEXT NOT NULL, amount REAL NOT NULL,
+    given_by TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (run_id, n)
+);
+CREATE TABLE session_checkpoints (
+    run_id TEXT NOT NULL, tenant TEXT NOT NULL, hash TEXT NOT NULL, verdict_key TEXT NOT NULL,
+    content TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (run_id, hash)
+);
+CREATE TRIGGER session_checkpoints_stay BEFORE UPDATE ON session_checkpoints BEGIN
+    SELECT RAISE(ABORT, 'a checkpoint of a session is never changed'); END;
+CREATE TRIGGER session_checkpoints_remain BEFORE DELETE ON session_checkpoints BEGIN
+    SELECT RAISE(ABORT, 'a checkpoint of a session is never removed'); END;
+CREATE TABLE schedule_runs (
+    name TEXT NOT NULL, tenant TEXT NOT NULL, due TEXT NOT NULL, run_id TEXT, PRIMARY KEY (name, due)
+);
+CREATE TABLE workers (
+    owner TEXT PRIMARY KEY, tenant TEXT NOT NULL, started_at TEXT NOT NULL, at_once INTEGER NOT NULL
+);
+""",
 )
 
 OLD_CHECKPOINT_VERSION = 2

@@ -34,11 +34,15 @@ from planwright.checkpoints.memory_proposals import Proposals
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.ownership.leases import Leases
 from planwright.checkpoints.ownership.own_parts import OwnParts
-from planwright.checkpoints.ownership.owners import Owners, folder_of
+from planwright.checkpoints.ownership.owners import OwnerLocks, Owners, folder_of
 from planwright.checkpoints.ownership.work_times import WorkTimes
 from planwright.checkpoints.plans import Plans
 from planwright.checkpoints.postgres.server import server_of
 from planwright.checkpoints.runs import Runs
+from planwright.checkpoints.sessions.queue import Queue
+from planwright.checkpoints.sessions.schedule_runs import ScheduleRuns
+from planwright.checkpoints.sessions.sessions import Sessions
+from planwright.checkpoints.sessions.workers import Workers
 from planwright.checkpoints.verdicts import Verdicts
 from planwright.checkpoints.whole_results import WholeResults
 from planwright.domain.clock import Timer, boot_id
@@ -101,6 +105,14 @@ class Records:
     """Chains that runs made."""
     own_parts: OwnParts
     """Parts given in code that a run needs."""
+    queue: Queue
+    """Runs that workers take up."""
+    sessions: Sessions
+    """What operators ask of runs."""
+    workers: Workers
+    """Processes that take runs up."""
+    schedule_runs: ScheduleRuns
+    """Times at which schedules were due."""
 
     def close(self) -> None:
         """Finish what is being written and close the file."""
@@ -127,9 +139,10 @@ class StoreOptions(TypedDict, total=False):
 
 def open_records(folder: Path, **options: Unpack[StoreOptions]) -> Records:
     """Put the records of a storage folder together, or those in PostgreSQL, whose time is its server's."""
-    database, blobs, leases, shared = (_in_server if options.get("url") else _in_folder)(folder, options)
+    parts = (_in_server if options.get("url") else _in_folder)(folder, options)
+    database, blobs, owners, leases, shared = parts
     timer = options.get("timer")
-    if timer is None or timer.boot:  # not the clock of a test
+    if timer is None or (options.get("url") and timer.boot):  # not the clock of a test
         timer = shared
     return Records(
         database=database,
@@ -157,17 +170,21 @@ def open_records(folder: Path, **options: Unpack[StoreOptions]) -> Records:
         verdicts=Verdicts(database),
         chains=CreatedChains(database),
         own_parts=OwnParts(database),
+        queue=Queue(database, timer),
+        sessions=Sessions(database, leases),
+        workers=Workers(database, owners),
+        schedule_runs=ScheduleRuns(database),
     )
 
 
-_Parts = tuple[Database, Blobs, Leases, Timer]
+_Parts = tuple[Database, Blobs, OwnerLocks, Leases, Timer]
 
 
 def _in_folder(folder: Path, options: StoreOptions) -> _Parts:
     path, redactor = folder / "planwright.db", options.get("redactor")
     database = _database(path, options, None)
-    leases = Leases(database, Owners(folder_of(path)))
-    return database, Blobs(folder / "blobs", redactor), leases, Timer(boot=boot_id())
+    blobs, owners = Blobs(folder / "blobs", redactor), Owners(folder_of(path))
+    return database, blobs, owners, Leases(database, owners), Timer(boot=boot_id())
 
 
 def _in_server(folder: Path, options: StoreOptions) -> _Parts:
@@ -175,8 +192,8 @@ def _in_server(folder: Path, options: StoreOptions) -> _Parts:
     server = server_of(options.get("url", ""), MIGRATIONS, patience_s, redactor)
     database = _database(folder / "planwright.db", options, server.engine)
     seconds = server.owners.seconds
-    leases = Leases(database, server.owners, seconds)
-    return database, server.blobs(database), leases, Timer(seconds, boot=server.engine.label)
+    leases, timer = Leases(database, server.owners, seconds), Timer(seconds, boot=server.engine.label)
+    return database, server.blobs(database), server.owners, leases, timer
 
 
 def _database(path: Path, options: StoreOptions, engine: Engine | None) -> Database:

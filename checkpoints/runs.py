@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from dataclasses import dataclass
 from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -17,7 +18,7 @@ from planwright.checkpoints.database import Database
 from planwright.checkpoints.ownership.fencing import held
 from planwright.domain.errors import RunError
 from planwright.domain.lease import Lease
-from planwright.domain.results import TERMINAL, RunStatus
+from planwright.domain.results import TERMINAL, RunStatus, check_step
 
 
 class Run(BaseModel):
@@ -54,11 +55,31 @@ class Run(BaseModel):
     """When the lease ends, in seconds of the machine's monotonic clock; 0 when nobody holds it."""
     paused_for: str | None = None
     """What a paused run waits for, in words; None for one that is not paused."""
+    ends_as: RunStatus | None = None
+    """How it is to end where its end was asked for; None for `cancelled`, and while nobody has asked."""
+    pause_by: str | None = None
+    """Who asked it to pause; None while nobody has, and once it is paused."""
+    extended: str | None = None
+    """What it was given beyond its limits, by unit, as JSON; None for nothing."""
 
     @property
     def ended(self) -> bool:
         """Whether nothing more will happen in this run."""
         return self.status in TERMINAL
+
+
+@dataclass(frozen=True)
+class Requests:
+    """What others ask of a run while a process works on it."""
+
+    cancelled_by: str = ""
+    """Who asked for its end; "" while nobody has."""
+    ends_as: RunStatus = "cancelled"
+    """How it is to end then."""
+    pause_by: str = ""
+    """Who asked it to pause; "" while nobody has."""
+    extended: str | None = None
+    """What it was given beyond its limits, by unit, as JSON; None for nothing."""
 
 
 class Runs:
@@ -92,16 +113,13 @@ class Runs:
         row = await self._database.read(job, behind=("plan", "end"))
         return None if row is None else run_of(row)
 
-    async def set_status(self, lease: Lease, status: RunStatus) -> None:
-        """Say that a run waits for a person, or runs again; an ended run stays ended."""
+    async def set_status(self, lease: Lease, status: RunStatus, reason: str = "") -> None:
+        """Say that a run waits, runs again, pauses or is queued; an ended run stays ended.
 
-        def job(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                "UPDATE runs SET status=?, paused_for=NULL WHERE run_id=? AND ended_at IS NULL",
-                (status, lease.run_id),
-            )
+        `reason` is what a paused one waits for. Raises RunError for a step that no run may take.
+        """
 
-        await self._database.run("status", held(lease, job))
+        await self._database.run("status", held(lease, lambda c: move(c, lease.run_id, status, reason)))
 
     def end(self, lease: Lease, status: RunStatus, answer: str, at: datetime) -> None:
         """Write down how a run ended, once; a gate that is still open closes with it.
@@ -110,17 +128,16 @@ class Runs:
         """
 
         def job(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                "UPDATE runs SET status=?, answer=?, ended_at=? WHERE run_id=? AND ended_at IS NULL",
-                (status, answer, at.isoformat(), lease.run_id),
-            )
+            if move(connection, lease.run_id, status):
+                ended = (answer, at.isoformat(), lease.run_id)
+                connection.execute("UPDATE runs SET answer=?, ended_at=? WHERE run_id=?", ended)
             connection.execute("DELETE FROM usage WHERE run_id=? AND settled=0", (lease.run_id,))
             close_gates(connection, lease.run_id, at, "the end of the run")
             seal(connection, lease.run_id, at)
 
         self._database.submit("end", held(lease, job), rides=True, synced=True)
 
-    async def cancel(self, run_id: str, by: str, at: datetime) -> None:
+    async def cancel(self, run_id: str, by: str, at: datetime, ends_as: RunStatus = "cancelled") -> None:
         """Ask for the end of a run, and close its gates; whoever works on it sees that and stops.
 
         Raises RunError when it has ended.
@@ -128,7 +145,8 @@ class Runs:
 
         def job(connection: sqlite3.Connection) -> None:
             cancelled = connection.execute(
-                "UPDATE runs SET cancelled_by=? WHERE run_id=? AND ended_at IS NULL", (by, run_id)
+                "UPDATE runs SET cancelled_by=?, ends_as=? WHERE run_id=? AND ended_at IS NULL",
+                (by, ends_as, run_id),
             )
             if not cancelled.rowcount:
                 raise RunError(f"run {run_id} has ended", f"see how: planwright show {run_id}")
@@ -136,12 +154,13 @@ class Runs:
 
         await self._database.run("cancel", job, synced=True)
 
-    async def cancelled_by(self, run_id: str) -> str:
-        """Name who asked for the end of a run; empty when nobody did."""
+    async def requests(self, run_id: str) -> Requests:
+        """Read what others ask of a run that is being worked on."""
+        query = "SELECT cancelled_by, ends_as, pause_by, extended FROM runs WHERE run_id = ?"
 
-        def job(connection: sqlite3.Connection) -> str:
-            row = connection.execute("SELECT cancelled_by FROM runs WHERE run_id = ?", (run_id,)).fetchone()
-            return (row and row[0]) or ""
+        def job(connection: sqlite3.Connection) -> Requests:
+            row = connection.execute(query, (run_id,)).fetchone() or (None,) * 4
+            return Requests(row[0] or "", row[1] or "cancelled", row[2] or "", row[3])
 
         return await self._database.read(job, behind=())
 
@@ -178,6 +197,30 @@ class Runs:
             return [row[0] for row in connection.execute(query, {"thread": thread_id}) if row[0]]
 
         return "\n\n".join(await self._database.read(job, behind=()))
+
+
+def move(connection: sqlite3.Connection, run_id: str, status: RunStatus, reason: str = "") -> bool:
+    """Bring a run to another state, and say whether it was open: one that has ended stays as it is.
+
+    A run that goes on is asked to pause by nobody any more. `reason` is what a paused one waits for. Raises
+    RunError for a step that no run may take.
+    """
+    row = connection.execute("SELECT status, ended_at FROM runs WHERE run_id=?", (run_id,)).fetchone()
+    if row is None or row["ended_at"] is not None:
+        return False
+    check_step(run_id, row["status"], status)
+    connection.execute(
+        "UPDATE runs SET status=?, paused_for=?, pause_by=NULL WHERE run_id=?",
+        (status, reason or None, run_id),
+    )
+    return True
+
+
+def pause(connection: sqlite3.Connection, run_id: str, reason: str) -> None:
+    """Pause a run that was being worked on; one that waits for a person, or has ended, stays as it is."""
+    row = connection.execute("SELECT status FROM runs WHERE run_id=?", (run_id,)).fetchone()
+    if row is not None and row["status"] in ("running", "queued"):
+        move(connection, run_id, "paused", reason)
 
 
 def begin_run(connection: sqlite3.Connection, run: Run) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.ownership.fencing import held
+from planwright.checkpoints.sessions.session_checkpoints import SessionCheckpoint, write_checkpoint
 from planwright.domain.lease import Lease
 from planwright.domain.plan import Plan
 from planwright.domain.results import RunVerdict
@@ -25,6 +26,8 @@ class Ruled:
     """The ruling."""
     facts: str | None = None
     """What it follows from, as JSON; None where a person ruled."""
+    checkpoint: SessionCheckpoint | None = None
+    """Where a session stands after it; None for a run that is no session."""
 
 
 class Verdicts:
@@ -46,6 +49,8 @@ class Verdicts:
                 " reason, content, inputs_hash, decided_by, at, facts) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
                 (*row, *ruling, decided, at.isoformat(), ruled.facts),
             )
+            if ruled.checkpoint is not None:
+                write_checkpoint(connection, lease, ruled.key, ruled.checkpoint, at)
 
         self._database.submit("verdict", held(lease, job), rides=True)
 

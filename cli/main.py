@@ -25,6 +25,7 @@ from planwright.cli.commands import (
     respond,
     rules,
     runs,
+    sessions,
     usage,
     workspaces,
 )
@@ -35,7 +36,9 @@ from planwright.cli.commands.options import (
     Agent,
     Folder,
     Json,
+    NoBrowser,
     NoInput,
+    PagePort,
     Port,
     Probe,
     Provider,
@@ -66,6 +69,7 @@ GROUPS = {
     "memory": memory,
     "db": db,
     "rules": rules,
+    "sessions": sessions,
 }
 for name, group in GROUPS.items():
     app.add_typer(group.app, name=name)
@@ -79,6 +83,9 @@ def run(
     thread: Annotated[
         str | None, typer.Option("--thread", "--continue", help="Go on with this thread.")
     ] = None,
+    background: Annotated[
+        bool, typer.Option("--background", help="Queue it for a worker, and do not wait.")
+    ] = False,
     *,
     profile: ProfileOptions,
     interaction: Interaction,
@@ -95,6 +102,10 @@ def run(
         provider=profile.provider,
         snapshot=profile.snapshot,
     )
+    if background:
+        from planwright.cli.actions.background import queue_request
+
+        raise typer.Exit(queue_request(request, workspace, thread, options, interaction.json))
     terminal = Terminal(interaction.json, interaction.no_input, interaction.verbose)
     raise typer.Exit(start(request, workspace, thread, options, terminal))
 
@@ -141,10 +152,15 @@ def demo(
     folder: Annotated[Path, typer.Option(help="Where the demo workspace lives.")] = Path("planwright-demo"),
     no_input: NoInput = False,
     verbose: Verbose = False,
+    page: Annotated[bool, typer.Option("--web", help="Open the page of the demo workspace instead.")] = False,
+    port: PagePort = None,
+    no_browser: NoBrowser = False,
 ) -> None:
     """Run the main job on a demo workspace: mail, tickets, notes and a team channel."""
-    from planwright.cli.actions.demo import demonstrate
+    from planwright.cli.actions.demo import demonstrate, demonstrate_page
 
+    if page:
+        raise typer.Exit(demonstrate_page(folder, port, not no_browser))
     raise typer.Exit(demonstrate(folder, no_input, verbose=verbose))
 
 
@@ -198,7 +214,7 @@ for command in (forks.fork, forks.checkpoints, forks.undo):
     app.command()(command)
 
 
-for command in (workspaces.init, workspaces.config):
+for command in (workspaces.init, workspaces.config, sessions.worker):
     app.command()(command)
 
 
@@ -232,12 +248,24 @@ def doctor(workspace: Folder = HERE, probe: Probe = False) -> None:
 def studio(
     workspace: Folder = HERE,
     port: Port = None,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
+    no_browser: NoBrowser = False,
 ) -> None:
     """Serve the workspace to LangGraph Studio and the LangGraph SDKs, on this machine only."""
     from planwright.cli.actions.studio import open_studio
 
     raise typer.Exit(open_studio(workspace, port, not no_browser))
+
+
+@app.command()
+def web(
+    workspace: Folder = HERE,
+    port: PagePort = None,
+    no_browser: NoBrowser = False,
+) -> None:
+    """Open the page of a workspace in a browser: approvals, runs, effects, requests."""
+    from planwright.cli.actions.web import open_page
+
+    raise typer.Exit(open_page(workspace, port, not no_browser))
 
 
 def main() -> None:

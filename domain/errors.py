@@ -33,6 +33,8 @@ PlanwrightError
 ├── RunError                the thread or run cannot take this call now
 │   ├── PartsElsewhere      what it needs is in another process: resume it there
 │   ├── VersionMismatch     what it began under is not what is here: migrate it, or cancel it
+│   ├── QueueFull           as many runs are queued as may be: try again later
+│   ├── RunHeld             another process works on it: leave it alone, or take it over
 │   └── PastCheckpoint      nothing goes on from an old checkpoint: begin a fork there
 └── LedgerConflict          one key, two different calls: a bug or a tampered store
 """
@@ -232,6 +234,14 @@ class VersionMismatch(RunError):
     def __init__(self, cause: str, next_step: str, code: str) -> None:
         super().__init__(cause, next_step)
         self.code = code
+
+
+class QueueFull(RunError):
+    """The queue takes no more runs for now; nothing was written down."""
+
+
+class RunHeld(RunError):
+    """Another process works on the run, or nobody can tell whether it does."""
 
 
 class PastCheckpoint(RunError, ValueError):

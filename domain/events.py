@@ -47,6 +47,15 @@ EventType = Literal[
     "memory_accepted",
     "memory_failed",
     "budget_update",
+    "task_queued",
+    "task_started",
+    "task_completed",
+    "task_failed",
+    "session_paused",
+    "session_resumed",
+    "session_extended",
+    "session_progress",
+    "checkpoint",
     "run_end",
 ]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from planwright.domain.envelope import LaneEnvelope
+from planwright.domain.errors import RunError
 
 StepStatus = Literal["completed", "failed", "skipped", "rejected"]
 Ruling = Literal["accept", "retry", "replan", "escalate"]
@@ -15,6 +17,7 @@ Evaluator = Literal["policy", "utility", "safety", "latency", "cost"]
 Grade = Literal["pass", "warn", "fail"]
 FLOORS: tuple[Evaluator, ...] = ("policy", "safety")
 RunStatus = Literal[
+    "queued",
     "running",
     "waiting",
     "paused",
@@ -31,15 +34,25 @@ RunStatus = Literal[
     "timeout",
     "cancelled",
 ]
-"""How a run ends, but for the first three.
+"""How a run ends, but for the first four.
 
-`paused`: it goes on when what it waits for is back. `needs_input`: it has ended with questions, which the
-next message answers.
+`queued`: a worker takes it up. `paused`: it goes on when what it waits for is back, or a person says so.
+`needs_input`: it has ended with questions, which the next message answers.
 """
 TERMINAL: frozenset[RunStatus] = frozenset(
     ("planned", "needs_input", "completed", "completed_with_skips", "failed", "refused")
     + ("rejected", "expired", "escalated", "budget_exceeded", "timeout", "cancelled")
 )
+NEXT: Mapping[RunStatus, frozenset[RunStatus]] = {
+    "queued": frozenset(("running", "paused", "cancelled", "expired")),
+    "running": TERMINAL | frozenset[RunStatus](("waiting", "paused", "queued")),
+    "waiting": frozenset(("running", "rejected", "expired", "cancelled")),
+    "paused": frozenset(("running", "queued", "cancelled", "expired")),
+}
+"""The states of a run that may come after each: those of a durable session.
+
+`running` is in progress, `waiting` stands at a gate. None comes after one that ends a run.
+"""
 
 
 class StepResult(BaseModel):
@@ -188,3 +201,12 @@ def answer_id(run_id: str) -> str:
 def spelled_end(status: str, error: str) -> str:
     """Say how a step ended that is not complete, without saying it twice: `rejected by ada: not today`."""
     return error if error.startswith(status) else f"{status}: {error}" if error else status
+
+
+def check_step(run_id: str, before: RunStatus, after: RunStatus) -> None:
+    """Raise RunError where a run may not become what it is to become."""
+    if after != before and after not in NEXT.get(before, frozenset()):
+        raise RunError(
+            f"run {run_id} is {before}, and nothing that is {before} becomes {after}",
+            f"see how it stands: planwright show {run_id}",
+        )

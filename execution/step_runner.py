@@ -118,9 +118,9 @@ class StepRunner:
         if again := await self.turn(task, invocation):
             return again
         async with invocation.board.slots:
+            invocation.board.park_if_drained(task["checked"].uid)
             if invocation.cancelled_by:
-                stopped = await self.cancelled(task["checked"], invocation)
-                return await self.settle(task, stopped, invocation)
+                return await self.settle(task, await self.cancelled(task["checked"], invocation), invocation)
             with invocation.spans.step(task["checked"]):
                 missing = self.begin(task, results, invocation)
                 site = site_of(task["checked"], task["plan_hash"], invocation)

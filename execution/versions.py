@@ -31,7 +31,7 @@ APART = frozenset(
 """Sections of the settings that name places, keys and looks, and do not change what a run does."""
 SNAPSHOT = "snapshot"
 _NEWEST = """SELECT json_extract(data, '$.versions') FROM journal WHERE run_id = ?
-    AND type IN ('run_start', 'versions_changed') ORDER BY seq DESC LIMIT 1"""
+    AND type IN ('task_queued', 'run_start', 'versions_changed') ORDER BY seq DESC LIMIT 1"""
 
 
 def workspace_versions(settings: Settings, registry: Registry, policy_hash: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Any, Self
 
@@ -14,6 +15,8 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.constants import END
+from langgraph.errors import GraphDrained
+from langgraph.runtime import RunControl
 from langgraph.types import GraphOutput, StateUpdate
 
 from planwright.checkpoints.stores import Stores
@@ -22,6 +25,7 @@ from planwright.graph.arrivals import Arrival
 from planwright.graph.checks import (
     check_newest,
     checkpoint_facts,
+    control_around,
     goes_to_the_end,
     in_the_past,
     names_checkpoint,
@@ -30,6 +34,7 @@ from planwright.graph.checks import (
     thread_of,
     without_checkpoint,
 )
+from planwright.graph.door import AdmittedRun
 from planwright.graph.run_actions import RunActions
 
 
@@ -77,9 +82,13 @@ class Agent(RunActions):
         *,
         context: object = None,
         durability: object = None,
+        control: RunControl | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
-        """Stream a run, as LangGraph does. Durability is `sync` unless another is asked for."""
+        """Stream a run, as LangGraph does. Durability is `sync` unless another is asked for.
+
+        One that the caller drains by a `control` is paused, and raises GraphDrained.
+        """
         config = surrounded(merge_configs(self.config, config))
         thread = thread_of(config)
         async with self.door.telling_faults(input, thread):
@@ -111,13 +120,21 @@ class Agent(RunActions):
             if base is not None:
                 await self._rewinding.begin(arrival, base)
                 arrival = replace(arrival, entry=None)
-            async with self.door.enter(arrival, breakpoints=breakpoints) as run:
-                async for chunk in self._graph(run.input, run.start, context=run.context, **options):
-                    yield chunk
-                if await self.door.stopping(run):
-                    run.invocation.cancelled_by = run.invocation.cancelled_by or "another process"
-                    async for chunk in self._graph(None, run.config, context=run.context, **options):
+            own = control or control_around(merged)
+            with nullcontext() if own else suppress(GraphDrained):
+                async with self.door.enter(arrival, breakpoints=breakpoints, control=own) as run:
+                    async for chunk in self._admitted(run, options):
                         yield chunk
+
+    async def _admitted(self, run: AdmittedRun, options: dict[str, Any]) -> AsyncIterator[Any]:
+        """Stream a run that the door has let in; one that was cancelled is led to its end."""
+        options = {**options, "control": run.invocation.control}
+        async for chunk in self._graph(run.input, run.start, context=run.context, **options):
+            yield chunk
+        if await self.door.stopping(run):
+            run.invocation.cancelled_by = run.invocation.cancelled_by or "another process"
+            async for chunk in self._graph(None, run.config, context=run.context, **options):
+                yield chunk
 
     def _caller(self, config: RunnableConfig) -> str:
         """Name who makes a call, for the records."""

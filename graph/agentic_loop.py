@@ -31,6 +31,7 @@ from planwright.nodes.loop.tool_execution import tool_execution
 from planwright.nodes.steps.chain_step import RunChain
 from planwright.planning.taint import Taint
 from planwright.settings.settings import Settings
+from planwright.state.draining import parked_if_drained
 from planwright.state.invocation import invocation_of
 from planwright.state.loop_state import (
     ApprovalTask,
@@ -70,7 +71,8 @@ def build_loop(
     envelopes = Envelopes(stores.work, runner.gateway.registry)
 
     async def open_lane(opening: LoopInput, config: RunnableConfig) -> tuple[LoopOutcome, LaneEnvelope]:
-        ended = await compiled.ainvoke(opening, {**config, "recursion_limit": supersteps(settings)})
+        work = compiled.ainvoke(opening, {**config, "recursion_limit": supersteps(settings)})
+        ended = await parked_if_drained(work)
         run_id = invocation_of(config).run_id
         return loop_outcome(ended), await envelopes.of(opening["loop"], ended, run_id)
 

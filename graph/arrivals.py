@@ -14,6 +14,7 @@ from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
 from planwright.domain.clock import Clock
 from planwright.domain.errors import GateError, RunError
+from planwright.domain.results import RunStatus
 from planwright.domain.run_context import options_of, read_context
 from planwright.graph.checks import (
     check_same_options,
@@ -109,7 +110,7 @@ class Arrivals:
         run = await self._stores.runs.latest(thread_id)
         if run is None or run.ended:
             return False
-        self._new_run(entry, thread_id, context)
+        self.new_run(entry, thread_id, context)
         return True
 
     async def run_for(self, arrival: Arrival) -> tuple[Run, bool]:
@@ -130,16 +131,17 @@ class Arrivals:
         gates = await self._stores.gates.of_thread(thread_id)
         if run is not None and not run.ended:
             raise unfinished(run, gates)
-        return self._new_run(entry, thread_id, arrival.context), True
+        return self.new_run(entry, thread_id, arrival.context), True
 
-    def _new_run(self, entry: object, thread_id: str, context: object) -> Run:
+    def new_run(self, entry: object, thread_id: str, context: object, status: RunStatus = "running") -> Run:
+        """Make the run of an input; nothing is written. Raises SetupError for one that cannot begin a run."""
         messages = read_messages(entry)
         options = read_context(context)
         return Run(
             run_id=f"run_{uuid.uuid4().hex[:16]}",
             thread_id=thread_id,
             tenant=options.tenant,
-            status="running",
+            status=status,
             request=self._redactor.text(messages[-1].text),
             messages=self._redactor.value(messages_to_dict(messages)),
             context=options_of(options),

@@ -17,6 +17,7 @@ from planwright.nodes.steps.chain_parts import chain_parts
 from planwright.nodes.steps.chain_step import RunChain
 from planwright.nodes.steps.part_gate import part_gate
 from planwright.state.chain_state import ChainGraphInput, ChainOutput, ChainState, ChainTask
+from planwright.state.draining import parked_if_drained
 from planwright.state.node import describe
 
 SUPERSTEPS = 2 * MOST_CALLS + 10
@@ -43,7 +44,8 @@ def chain_runner(runner: StepRunner, gates: CallGates, stores: Stores) -> RunCha
     subgraph = build_chain(runner, gates, stores)
 
     async def run_chain(task: ChainTask, config: RunnableConfig) -> StepResult:
-        ended = await subgraph.ainvoke(ChainGraphInput(task=task), {**config, "recursion_limit": SUPERSTEPS})
+        work = subgraph.ainvoke(ChainGraphInput(task=task), {**config, "recursion_limit": SUPERSTEPS})
+        ended = await parked_if_drained(work)
         result: StepResult = ended["result"]
         return result
 

@@ -9,6 +9,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig, ensure_config
 from langgraph.constants import END
+from langgraph.runtime import RunControl
 from langgraph.types import Command, StateSnapshot
 
 from planwright.approvals.decide import gate_of
@@ -235,6 +236,12 @@ def in_the_past(config: RunnableConfig) -> PastCheckpoint:
 def nested(config: RunnableConfig) -> bool:
     """Say whether the graph runs as a node of a graph of the user's own."""
     return "__pregel_task_id" in config.get("configurable", {})
+
+
+def control_around(config: RunnableConfig) -> RunControl | None:
+    """Find the control by which that graph can be drained; None for a graph that is entered at its top."""
+    control = getattr(config.get("configurable", {}).get("__pregel_runtime"), "control", None)
+    return control if isinstance(control, RunControl) else None
 
 
 def resuming(config: RunnableConfig) -> bool:

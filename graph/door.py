@@ -16,7 +16,8 @@ from functools import partial
 
 from langchain_core.messages import BaseMessage, messages_from_dict
 from langchain_core.runnables import RunnableConfig
-from langgraph.errors import GraphInterrupt
+from langgraph.errors import GraphDrained, GraphInterrupt
+from langgraph.runtime import RunControl
 from langgraph.types import Command
 
 from planwright.approvals.decide import Answering, Offered
@@ -34,8 +35,9 @@ from planwright.graph.arrivals import Arrival, Arrivals
 from planwright.graph.available_parts import AvailableParts
 from planwright.graph.checks import answered_by_id, foreign, nested, not_begun, profile_of
 from planwright.graph.control import Control
+from planwright.graph.watching import Watching
 from planwright.security.redaction.redactor import Redactor
-from planwright.settings.profile import RunProfile
+from planwright.settings.profile import RunProfile, with_more
 from planwright.settings.settings import Settings
 from planwright.state.invocation import CONFIG_KEY, Invocation
 from planwright.state.step_board import StepBoard
@@ -43,7 +45,6 @@ from planwright.telemetry.langsmith_runs import LangSmithRuns
 from planwright.telemetry.log_records import log_event
 from planwright.telemetry.spans import open_spans
 
-LOOK_S = 1.0
 _LOG = logging.getLogger("planwright.graph")
 GraphInput = Command[str] | dict[str, list[BaseMessage]]
 
@@ -93,15 +94,20 @@ class Door:
         self.answering = Answering(stores, review, time.clock)
         self.control = Control(stores, time.clock)
         self.versions = RunVersions(stores.database, parts.versions, settings.sessions.on_change)
-        self._parts = parts
+        self._watching = Watching(stores, settings.sessions, time.clock)
+        self.working: dict[str, Invocation] = {}
+        self.parts = parts
         self.clock = time.clock
         self._time = time
 
     @contextlib.asynccontextmanager
-    async def enter(self, arrival: Arrival, *, breakpoints: bool = False) -> AsyncIterator[AdmittedRun]:
+    async def enter(
+        self, arrival: Arrival, *, breakpoints: bool = False, control: RunControl | None = None
+    ) -> AsyncIterator[AdmittedRun]:
         """Check an arrival, take the run's lease, and keep it until the invocation ends.
 
-        With `breakpoints` (LangGraph's `interrupt_before` and `_after`) it may end anywhere.
+        With `breakpoints` (LangGraph's `interrupt_before` and `_after`) it may end anywhere; by a `control`
+        the caller can drain it.
         Raises SetupError, RunError or GateError; then nothing has changed.
         """
         run, fresh = await self.arrivals.run_for(arrival)
@@ -113,15 +119,18 @@ class Door:
         reason = ""
         try:
             if fresh:
-                await self._parts.begin(lease, self.stores.own_parts)
+                await self.parts.begin(lease, self.stores.own_parts)
             admitted = await self._admit(arrival, run, lease, profile, fresh=fresh)
             if change is not None:
                 note(admitted.invocation, change)
-            watching = asyncio.create_task(self._watch(admitted.invocation))
+            admitted.invocation.control = control or admitted.invocation.control
+            self.working[run.run_id] = admitted.invocation
+            watch = self._watching.watch(admitted.invocation, run, profile)
+            watching = asyncio.create_task(watch)
             try:
                 with admitted.invocation.spans.run():
                     yield admitted
-            except GraphInterrupt:  # inside a graph of the user's own it goes on to that graph
+            except (GraphInterrupt, GraphDrained):  # a graph of the user's own hears of it, too
                 await self._leave(admitted, breakpoints)
                 raise
             await self._leave(admitted, breakpoints)
@@ -132,7 +141,8 @@ class Door:
         finally:
             if watching is not None:
                 watching.cancel()
-                self._keep_time(admitted.invocation)
+                del self.working[run.run_id]
+                self._watching.keep_time(admitted.invocation)
             await self.stores.leases.release(lease, reason)
         if self.settings.audit.anchors:
             await asyncio.to_thread(publish_head, self.stores.database, self.settings.audit)
@@ -147,7 +157,7 @@ class Door:
         if isinstance(entry, Command):
             input_ = await self.answering.resume(entry.resume, run, snapshot, channel)
         if not fresh:
-            await self._parts.check(run, self.stores.own_parts, decided=isinstance(entry, Command))
+            await self.parts.check(run, self.stores.own_parts, decided=isinstance(entry, Command))
         if input_ is None and (fresh or not_begun(run, snapshot)):
             input_ = {"messages": messages_from_dict(run.messages)}
         if not fresh:
@@ -155,6 +165,8 @@ class Door:
             await self.stores.runs.set_status(lease, "running")
             _LOG.info("run %s goes on, lease %d", run.run_id, lease.token)
         invocation = await self._invocation(run, lease, profile)
+        if invocation.in_session:
+            invocation.record_event("task_started", {"channel": channel}, "task")
         if nested(arrival.config):
             gates = await self.stores.gates.of_thread(run.thread_id)
             offered = Offered(frozenset(gate.gate_id for gate in gates), answered_by_id(arrival.config))
@@ -176,7 +188,7 @@ class Door:
         return Invocation(
             lease=lease,
             context=read_context(run.context),
-            profile=profile,
+            profile=with_more(profile, run.extended),
             board=StepBoard(steps, self.settings.execution.max_parallel_steps),
             record=lambda event, key: stores.journal.append(event, key, lease),
             request=run.request,
@@ -185,6 +197,7 @@ class Door:
             clock=self.clock,
             seconds=self._time.timer.seconds,
             cancelled_by=run.cancelled_by or "",
+            ends_as=run.ends_as or "cancelled",
             seq=itertools.count(await stores.journal.last_seq(run.run_id) + 1),
             emitted_keys=await stores.journal.keys(run.run_id),
             worked_before_s=await stores.work_times.of(run.run_id),
@@ -210,18 +223,6 @@ class Door:
         finally:
             await self.stores.leases.release(lease)
         return change.parts
-
-    async def _watch(self, invocation: Invocation) -> None:
-        """Notice that somebody, in any process, cancelled the run."""
-        while not invocation.cancelled_by:
-            await asyncio.sleep(LOOK_S)
-            if invocation.profile.limits.wall_clock_s is not None:
-                self._keep_time(invocation)
-            with contextlib.suppress(StoreFailed):  # a write will meet it
-                invocation.cancelled_by = await self.stores.runs.cancelled_by(invocation.run_id)
-
-    def _keep_time(self, invocation: Invocation) -> None:
-        self.stores.work_times.keep(invocation.lease, invocation.elapsed_s)
 
     @contextlib.asynccontextmanager
     async def telling_faults(self, entry: object, thread_id: str) -> AsyncIterator[None]:
@@ -270,6 +271,9 @@ class Door:
             await self._close(admitted.invocation.lease, ended=now is not None and now.ended)
             return
         gates = await self.stores.gates.of_thread(run.thread_id)
+        if not gates and admitted.invocation.control.drain_requested:
+            await self._watching.stand_still(admitted.invocation)
+            return
         if not gates:
             if breakpoints:
                 return  # `invoke(None)` goes on

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ from typing_extensions import Unpack
 from planwright.approvals.bulk import BulkApproval, BulkApprovals, BulkOptions
 from planwright.capabilities.mcp.servers import Servers
 from planwright.domain.run_context import read_context
+from planwright.graph.background import EnqueueOptions, enqueue
 from planwright.graph.checks import thread_of
 from planwright.graph.door import Door
 from planwright.graph.forks.fork import Forking, ForkOptions, NewRunOptions, Point
@@ -67,6 +69,23 @@ class RunActions(Compiled):
     def migrate(self, thread_id: str, snapshot: str | None = None, by: str = "python") -> list[str]:
         """Let a run go on with what is here now, from code without an event loop."""
         return self.loop.call(lambda: self.amigrate(thread_id, snapshot, by))
+
+    async def aenqueue(self, request: str, **options: Unpack[EnqueueOptions]) -> RunnableConfig:
+        """Queue a run for a worker (`planwright worker`) to take up, and return its config.
+
+        Raises QueueFull where as many wait as may, RunError where a run of the thread is open, SetupError for
+        a request that cannot begin one.
+        """
+        thread_id = options.get("thread_id") or str(uuid.uuid4())
+        config: RunnableConfig = {"configurable": {"thread_id": thread_id}}
+        if await self.door.arrivals.answer_not_written(thread_id, await self.aget_state(config)):
+            await self.ainvoke(None, config)
+        await enqueue(self.door, request, thread_id, options)
+        return config
+
+    def enqueue(self, request: str, **options: Unpack[EnqueueOptions]) -> RunnableConfig:
+        """Queue a run from code without an event loop."""
+        return self.loop.call(lambda: self.aenqueue(request, **options))
 
     async def acancel(self, thread_id: str, by: str = "python") -> bool:
         """Cancel a thread's run: running calls finish, the rest is skipped, the thread stays usable.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from starlette.applications import Starlette
@@ -85,21 +85,28 @@ def build_app(server: ServerSettings, credentials: Credentials) -> Starlette:
 
 def misdirected(scope: Scope, server: ServerSettings) -> HttpRefusal | None:
     """Refuse another host, another origin, a body that is not JSON, and routes that nobody needs."""
+    if refusal := from_elsewhere(scope, server, server.origins):
+        return refusal
+    if not _is_json(Headers(scope=scope)):
+        return HttpRefusal(415, "send the body as JSON, with Content-Type: application/json")
+    if CLOSED_PATHS.match(scope["path"]):
+        return HttpRefusal(404, "there is no such route")
+    return None
+
+
+def from_elsewhere(scope: Scope, server: ServerSettings, origins: Sequence[str] = ()) -> HttpRefusal | None:
+    """Refuse a request that names another host, or comes from a page of neither this server nor `origins`."""
     headers = Headers(scope=scope)
-    hosts, origins = headers.getlist("host"), headers.getlist("origin")
+    hosts, senders = headers.getlist("host"), headers.getlist("origin")
     if len(hosts) != 1 or hosts[0].lower() not in _hosts(scope, server):
         return HttpRefusal(
             403, "this server does not go by that Host; names it goes by are listed in [server] hosts"
         )
-    allowed = (*server.origins, f"http://{hosts[0].lower()}", f"https://{hosts[0].lower()}")
-    if len(origins) > 1 or any(origin not in allowed for origin in origins):
+    allowed = (*origins, f"http://{hosts[0].lower()}", f"https://{hosts[0].lower()}")
+    if len(senders) > 1 or any(sender not in allowed for sender in senders):
         return HttpRefusal(
             403, "this web page may not use the server; those that may are in [server] origins"
         )
-    if not _is_json(headers):
-        return HttpRefusal(415, "send the body as JSON, with Content-Type: application/json")
-    if CLOSED_PATHS.match(scope["path"]):
-        return HttpRefusal(404, "there is no such route")
     return None
 
 

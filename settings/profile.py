@@ -6,8 +6,10 @@ run may use a capability is decided in one place, `Profile.permits`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from fnmatch import fnmatchcase
 
 from rapidfuzz import process
@@ -92,6 +94,18 @@ class RunProfile:
         content = [self.agent, self.planning, self.max_tool_iterations, self.tools, self.model, limits]
         modes = [] if self.modes is None else [self.modes]
         return sha256([*content, self.instructions, *modes])
+
+
+def with_more(profile: RunProfile, extended: str | None) -> RunProfile:
+    """Add to the limits of a run what it was given beyond them: JSON, from units to amounts."""
+    if not extended:
+        return profile
+    limits: dict[str, float | Decimal] = {}
+    for unit, amount in json.loads(extended).items():
+        limit = getattr(profile.limits, unit, None)
+        if limit is not None:
+            limits[unit] = limit + type(limit)(str(amount) if isinstance(limit, Decimal) else amount)
+    return replace(profile, limits=profile.limits.model_copy(update=limits))
 
 
 def names(tool: str, capability: str) -> bool:

@@ -44,6 +44,9 @@ from planwright.settings.variables import VariableError, filled
 from planwright.settings.workspace import (
     CapabilitySettings,
     ChannelSettings,
+    QueueSettings,
+    ScheduleName,
+    ScheduleSettings,
     SessionSettings,
     SourceSettings,
     StorageSettings,
@@ -104,7 +107,11 @@ class Settings(BaseSettings):
     storage: StorageSettings = StorageSettings()
     """Where runs are kept."""
     sessions: SessionSettings = SessionSettings()
-    """How long gates and leases stay alive."""
+    """How long gates, leases and sessions stay alive."""
+    queue: QueueSettings = QueueSettings()
+    """Runs in the background, and how many of them a worker takes up."""
+    schedules: dict[ScheduleName, ScheduleSettings] = {}
+    """Requests that workers queue at times, by name."""
     sources: SourceSettings = SourceSettings()
     """Where the built-in capabilities find their data."""
     capabilities: CapabilitySettings = CapabilitySettings()

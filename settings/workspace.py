@@ -1,11 +1,16 @@
-"""The settings of a workspace: its tools, where its data lies, and how long things stay alive."""
+"""The settings of a workspace: its tools, where its data lies, its queue, and how long things stay alive."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from cronsim import CronSim, CronSimError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, field_validator
+
+from planwright.domain.run_context import PlanningMode
 
 
 class ToolSettings(BaseModel):
@@ -66,9 +71,82 @@ class SessionSettings(BaseModel):
     """Seconds that a gate stays open where the request does not say."""
     lease_s: float = Field(60, gt=0)
     """Seconds that a process holds a run without renewing its lease."""
+    heartbeat_s: float = Field(30, gt=0)
+    """Seconds between two signs of life of a session; after twice as many without one it is paused."""
+    ttl_s: float = Field(14_400, gt=0)
+    """Seconds after which a session expires, waiting for people included, where its request does not say."""
+    on_crash: Literal["resume", "fail"] = "resume"
+    """What a worker does with a session whose worker has died: it goes on, or the session has failed."""
+    on_silence: Literal["pause", "resume"] = "pause"
+    """What becomes of a session whose worker lives and gives no sign: it is paused, or taken over."""
+    most_breaks: int = Field(3, ge=1)
+    """How often a session may break off before it is paused, for a person to look at it."""
     on_change: OnChange = "ask"
     """What happens when a run goes on under other settings, policy, capabilities or prompts than it began
     with: changed calls are asked for anew ("ask"), or the run waits until it is migrated ("refuse")."""
+
+
+class QueueSettings(BaseModel):
+    """The queue of runs in the background, and how many of them a worker takes up."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    capacity: int = Field(100, ge=1)
+    """Most runs that may be queued; one more is refused."""
+    max_concurrent: int = Field(3, ge=1)
+    """Most runs that a worker goes on with at once."""
+    max_execution_time_s: float = Field(7200, gt=0)
+    """Most seconds that a session is worked on, waiting for people left out; then it ends as `timeout`."""
+    look_s: float = Field(1.0, gt=0)
+    """Seconds between two looks of a worker that has nothing to do."""
+
+
+ScheduleName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+
+
+class ScheduleSettings(BaseModel):
+    """One request, and when it is queued. A time at which its last run has not ended is left out."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    cron: str
+    """When: minute, hour, day of the month, month, day of the week, as crontab(5) has them."""
+    request: str = Field(min_length=1)
+    """What to do, in plain words."""
+    timezone: str = "UTC"
+    """Time zone that the times are of, as the IANA database names it."""
+    agent: str | None = None
+    """Name of the agent's profile; None for none."""
+    planning: PlanningMode | None = None
+    """When to plan; None for what the agent or the workspace says."""
+    tenant: str = "default"
+    """Whose runs they are."""
+    ttl_s: float | None = Field(None, gt=0)
+    """Seconds after which a run of it expires; None for `sessions.ttl_s`."""
+
+    @field_validator("cron")
+    @classmethod
+    def _has_times(cls, cron: str) -> str:
+        try:
+            CronSim(cron, datetime(2000, 1, 1, tzinfo=UTC))
+        except CronSimError as error:
+            raise ValueError(f"{cron!r} is no cron expression: {error}") from error
+        return cron
+
+    @field_validator("timezone")
+    @classmethod
+    def _is_known(cls, timezone: str) -> str:
+        try:
+            ZoneInfo(timezone)
+        except (ZoneInfoNotFoundError, ValueError) as error:
+            raise ValueError(f"there is no time zone {timezone!r}") from error
+        return timezone
+
+    def newest_before(self, now: datetime) -> datetime | None:
+        """Find the newest time at or before a moment, in UTC; None where there was none in four years."""
+        minute = now.astimezone(ZoneInfo(self.timezone)).replace(second=0, microsecond=0)
+        times = CronSim(self.cron, minute + timedelta(minutes=1), reverse=True)  # those before that
+        return next((time.astimezone(UTC) for time in times), None)
 
 
 class SourceSettings(BaseModel):

@@ -14,6 +14,7 @@ from typing import Any
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_stream_writer
+from langgraph.runtime import RunControl
 
 from planwright.domain.clock import Clock as Clock
 from planwright.domain.clock import seconds_of_boot
@@ -21,6 +22,7 @@ from planwright.domain.clock import utc_now as utc_now
 from planwright.domain.errors import TimeLimit
 from planwright.domain.events import Event, EventType
 from planwright.domain.lease import Lease
+from planwright.domain.results import RunStatus
 from planwright.domain.run_context import RunContext
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.profile import RunProfile
@@ -66,6 +68,12 @@ class Invocation:
     """Gives the numbers of events, one after another within the run."""
     cancelled_by: str = ""
     """Who asked for the end of the run; "" while nobody has."""
+    ends_as: RunStatus = "cancelled"
+    """How the run is to end where its end was asked for."""
+    control: RunControl = field(default_factory=RunControl)
+    """Stops the graph before its next superstep."""
+    queued_again: bool = False
+    """Whether a run that is drained is left to any worker, rather than paused until somebody says so."""
     emitted_keys: set[str] = field(default_factory=set)
     """Names of the events that the run has sent, in every invocation, so that none is sent twice."""
     calls: defaultdict[str, Iterator[int]] = field(default_factory=lambda: defaultdict(itertools.count))
@@ -96,6 +104,12 @@ class Invocation:
     def __post_init__(self) -> None:
         self.began_s = self.seconds()
 
+    def drain(self, reason: str, *, queue_again: bool = False) -> None:
+        """Stop before the next superstep; steps that have begun are finished, and no other begins."""
+        self.queued_again = queue_again
+        self.control.request_drain(reason)
+        self.board.drain()
+
     @property
     def run_id(self) -> str:
         """The run that this is a call for."""
@@ -105,6 +119,11 @@ class Invocation:
     def thread_id(self) -> str:
         """The thread of that run."""
         return self.lease.thread_id
+
+    @property
+    def in_session(self) -> bool:
+        """Whether the run was queued, for workers to take it up."""
+        return self.sent_count("task_queued") > 0
 
     @property
     def elapsed_s(self) -> float:

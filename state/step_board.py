@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from typing import NoReturn
 
 from langgraph.errors import GraphInterrupt
 
@@ -23,6 +24,7 @@ class StepBoard:
         self.lanes = LanePlaces(parallel)
         self._loop = asyncio.get_running_loop()
         self._futures: dict[str, asyncio.Future[StepResult | None]] = {}
+        self._drained: asyncio.Future[None] = self._loop.create_future()
         for result in settled:
             self.settle(result)
 
@@ -45,23 +47,39 @@ class StepBoard:
             self.settle(result)
 
     def wait_on_gate(self, uid: str) -> None:
-        """Say that a step waits for a person, so that its dependents park."""
+        """Say that a step waits for a person, or parks, so that its dependents park."""
         future = self._future(uid)
         if not future.done():
             future.set_result(None)
 
+    def drain(self) -> None:
+        """Let no more steps begin: whoever waits for others, or for a slot, parks; what runs is finished."""
+        if not self._drained.done():
+            self._drained.set_result(None)
+
+    def park_if_drained(self, mine: str) -> None:
+        """Park a step that has not begun, where no more may begin."""
+        if self._drained.done():
+            self._park(mine)
+
+    def _park(self, mine: str) -> NoReturn:
+        self.wait_on_gate(mine)
+        raise GraphInterrupt(())
+
     async def inputs(self, uids: Iterable[str], mine: str) -> dict[str, StepResult]:
         """Wait until some steps have ended and return how.
 
-        When one of them waits on a gate, the step `mine` parks: it raises an empty
-        `GraphInterrupt`, shows no interrupt of its own, and runs again at the next resume.
+        When one of them waits on a gate, or no more steps may begin, the step `mine` parks: it raises an
+        empty `GraphInterrupt`, shows no interrupt of its own, and runs again at the next resume.
         """
         results: dict[str, StepResult] = {}
         for uid in uids:
-            result = await asyncio.shield(self._future(uid))
+            future = self._future(uid)
+            if not future.done():
+                await asyncio.wait((future, self._drained), return_when=asyncio.FIRST_COMPLETED)
+            result = future.result() if future.done() else None
             if result is None:
-                self.wait_on_gate(mine)
-                raise GraphInterrupt(())
+                self._park(mine)
             results[uid] = result
         return results
 

@@ -54,6 +54,15 @@ FIELDS: Mapping[EventType, tuple[str, ...]] = {
     "memory_accepted": ("id",),
     "memory_failed": ("id",),
     "budget_update": ("limit", "unit", "used", "of", "percent", "tokens", "calls", "cost", "model_calls"),
+    "task_queued": ("schedule",),
+    "task_started": ("channel",),
+    "task_completed": ("status",),
+    "task_failed": ("status",),
+    "session_paused": (),
+    "session_resumed": (),
+    "session_extended": (),
+    "session_progress": ("progress_id", "current_step", "completed", "total", "awaiting_gate"),
+    "checkpoint": ("hash", "verdict", "next_step"),
     "run_end": ("status",),
 }
 

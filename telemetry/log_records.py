@@ -33,6 +33,9 @@ ROOMS: Mapping[str, str] = {  # by the first word of an event's type
     "progress": "nodes",
     "memory": "execution",
     "budget": "models",
+    "task": "sessions",
+    "session": "sessions",
+    "checkpoint": "sessions",
 }
 PLANNING = ("plan_created", "plan_repaired", "plan_verified", "plan_edited")
 DETAILS = (
@@ -41,7 +44,7 @@ DETAILS = (
 )
 PROBLEMS = (
     *("plan_step_failed", "plan_step_retry", "plan_failed", "plan_cancelled", "effect_lookup", "failover"),
-    *("structured_output", "loop_guard", "memory_failed"),
+    *("structured_output", "loop_guard", "memory_failed", "task_failed"),
 )
 GOOD_ENDS: Mapping[EventType, tuple[str, str]] = {  # the field that says how it ended, and its good value
     "run_end": ("status", "completed"),

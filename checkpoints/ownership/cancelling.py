@@ -18,13 +18,16 @@ from planwright.checkpoints.runs import Run
 from planwright.domain.errors import RunError
 from planwright.domain.events import Event, EventType
 from planwright.domain.lease import Lease
+from planwright.domain.results import RunStatus
 from planwright.telemetry.log_records import log_event
 
 PATIENCE, LOOK_S = 20, 0.25
 LEASE_S = 30
 
 
-async def cancel(records: Records, which: str, by: str, at: datetime) -> Run:
+async def cancel(
+    records: Records, which: str, by: str, at: datetime, ends_as: RunStatus = "cancelled"
+) -> Run:
     """Cancel the run that a plan, run or thread id names, and return it as it is then.
 
     It has ended, unless a process is still busy with it, or died in the middle of an effect: what became of
@@ -33,7 +36,7 @@ async def cancel(records: Records, which: str, by: str, at: datetime) -> Run:
     run = await records.runs.named(which)
     if run is None:
         raise RunError(f"there is no plan, run or thread {which}", "list the runs: planwright ls")
-    await records.runs.cancel(run.run_id, by, at)
+    await records.runs.cancel(run.run_id, by, at, ends_as)
     for _ in range(PATIENCE):
         now = await records.runs.named(run.run_id)
         if now is None or now.ended or not records.leases.is_leased(now):
@@ -58,11 +61,15 @@ async def _end(records: Records, run: Run, by: str, at: datetime) -> None:
         answer = "\n".join([f"Cancelled by {by}.", *([f"Done before: {', '.join(done)}."] if done else [])])
         spent = await records.budgets.spent(run.run_id, at)
         used = {name: value for name, value in vars(spent).items() if name != "calls"}
-        seq = await records.journal.last_seq(run.run_id)
-        _tell(records, lease, "agent_message", {"content": answer}, seq + 1, at)
-        ending: dict[str, JsonValue] = {"status": "cancelled", "estimated": None, "used": used}
-        _tell(records, lease, "run_end", ending, seq + 2, at)
-        records.runs.end(lease, "cancelled", answer, at)
+        status = run.ends_as or "cancelled"
+        ending: dict[str, JsonValue] = {"status": status, "estimated": None, "used": used}
+        events: list[tuple[EventType, dict[str, JsonValue]]] = [("agent_message", {"content": answer})]
+        if await records.sessions.of(run.run_id) is not None:
+            events.append(("task_failed", {"status": status}))
+        last = await records.journal.last_seq(run.run_id)
+        for seq, (type_, data) in enumerate([*events, ("run_end", ending)], last + 1):
+            _tell(records, lease, type_, data, seq, at)
+        records.runs.end(lease, status, answer, at)
     finally:
         await records.leases.release(lease)
 

@@ -17,9 +17,9 @@ from planwright.checkpoints.database import Database
 from planwright.checkpoints.ownership.fencing import held
 from planwright.checkpoints.ownership.heartbeat import Heartbeat
 from planwright.checkpoints.ownership.owners import OwnerLocks, is_stopped, owner_of
-from planwright.checkpoints.runs import Run, begin_run
+from planwright.checkpoints.runs import Run, begin_run, pause
 from planwright.checkpoints.store_errors import store_error
-from planwright.domain.errors import PlanwrightError, RunError, StoreFailed
+from planwright.domain.errors import PlanwrightError, RunError, RunHeld, StoreFailed
 from planwright.domain.lease import Lease
 
 Monotonic = Callable[[], float]
@@ -116,6 +116,10 @@ class Leases:
         life = self._owners.life_of(run.owner)
         return life == "alive" or (life == "unknown" and run.lease_until > self._monotonic())
 
+    def is_silent(self, run: Run) -> bool:
+        """Say whether a run is held by a process that lives, and has not reported as it promised."""
+        return self.is_leased(run) and run.lease_until < self._monotonic()
+
     def close(self) -> None:
         """Report for nothing any more, and own nothing."""
         self._heartbeat.close()
@@ -139,14 +143,14 @@ class Leases:
         over = f"take it from there: planwright resume {thread_id} --take-over"
         if life == "alive" and is_stopped(owner):
             cause = f"run {run_id} is held by {owner.label}, which is stopped"
-            raise RunError(cause, f"wake it (fg) or end it; or {over}")
+            raise RunHeld(cause, f"wake it (fg) or end it; or {over}")
         if life == "alive":
             cause = f"run {run_id} is being worked on by {owner.label}"
-            raise RunError(cause, f"watch it: planwright events {thread_id}; or {over}")
+            raise RunHeld(cause, f"watch it: planwright events {thread_id}; or {over}")
         self._owners.forget(row["owner"])
         if life == "unknown" and left > 0:
             cause = f"run {run_id} is held by {owner.label}, and nobody here can tell whether it lives"
-            raise RunError(cause, f"unless it reports, the run is free in {left:.0f} s; or {over}")
+            raise RunHeld(cause, f"unless it reports, the run is free in {left:.0f} s; or {over}")
         _LOG.warning("run %s is taken from %s, which works on it no more", run_id, owner.label)
 
     def _report(self, lease: Lease, seconds: float) -> bool:
@@ -208,10 +212,8 @@ def _assign(
 
 def _release(connection: sqlite3.Connection, lease: Lease, reason: str = "") -> None:
     mine = (lease.run_id, lease.token, lease.owner)  # a lease that was not committed: another has its token
-    connection.execute("UPDATE runs SET lease_until=0 WHERE run_id=? AND lease_token=? AND owner=?", mine)
-    if reason:
-        connection.execute(
-            "UPDATE runs SET status='paused', paused_for=?"
-            " WHERE run_id=? AND lease_token=? AND owner=? AND ended_at IS NULL",
-            (reason, *mine),
-        )
+    released = connection.execute(
+        "UPDATE runs SET lease_until=0 WHERE run_id=? AND lease_token=? AND owner=?", mine
+    )
+    if reason and released.rowcount:
+        pause(connection, lease.run_id, reason)

@@ -72,8 +72,11 @@ class PostgresEngine:
         except psycopg.Error as error:
             raise errors.as_sqlite(error) from error
 
-    def open_checked(self) -> sqlite3.Connection:
-        """Open a session that reads what is there. Raises StoreFailed, SetupError for a newer program."""
+    def open_checked(self, redactor: Redactor | None = None) -> sqlite3.Connection:
+        """Open a session that reads what is there; with a redactor no secret comes out.
+
+        Raises StoreFailed, SetupError for a store of a newer program.
+        """
         try:
             session = self.connect("-c default_transaction_read_only=on")
         except psycopg.Error as error:
@@ -83,6 +86,8 @@ class PostgresEngine:
         except (psycopg.Error, SetupError):
             session.close()
             raise
+        if redactor is not None:
+            session.adapters.register_loader("text", _redacted_by(redactor))
         return self._session(session, None)
 
     def begin(self, connection: sqlite3.Connection, *, synced: bool) -> None:
@@ -184,6 +189,17 @@ def _version(connection: Connected) -> tuple[int, str] | None:
         return None
     row = connection.execute("SELECT migrations, functions FROM store_version").fetchone()
     return None if row is None else (row[0], row[1])
+
+
+def _redacted_by(redactor: Redactor) -> type[Loader]:
+    class Redacted(Loader):
+        """Reads texts without the secrets in them."""
+
+        def load(self, data: Buffer) -> str:
+            """Read a text."""
+            return redactor.document(bytes(data).decode())
+
+    return Redacted
 
 
 class _Numbers(Loader):

@@ -32,8 +32,12 @@ CREATE OR REPLACE AGGREGATE group_concat(text, text) (sfunc = join_text, stype =
 CREATE OR REPLACE FUNCTION max(one double precision, other double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$SELECT greatest(one, other)$$""",
     """
-CREATE OR REPLACE FUNCTION instr(whole text, part text) RETURNS bigint
+CREATE OR REPLACE FUNCTION instr(whole text, part text) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$SELECT strpos(whole, part)$$""",
+    r"""
+CREATE OR REPLACE FUNCTION json_array_length(document text) RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
+$$SELECT json_array_length(replace(document, '\u0000', '\ufffd')::json)$$""",
     """
 CREATE OR REPLACE VIEW sqlite_master AS SELECT 'table' AS type, table_name::text AS name
 FROM information_schema.tables WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'""",

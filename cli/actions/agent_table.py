@@ -18,8 +18,8 @@ from planwright.checkpoints.private_files import write_private
 from planwright.cli.session.editing import by_hand, noted, plain
 from planwright.cli.views import rendering as views
 from planwright.cli.views.agent_views import open_checked, show_agent
-from planwright.cli.views.rows import JsonObject
 from planwright.domain.errors import PlanwrightError, SetupError
+from planwright.presentation.rows import JsonObject
 from planwright.settings.profile import find_agent
 from planwright.settings.settings import FILE_NAME, load, parse_settings
 

@@ -7,31 +7,33 @@ import uuid
 from pathlib import Path
 
 from planwright.capabilities.policy.decide import host_of
+from planwright.cli.actions.web import open_page
 from planwright.cli.session.asking import Approver
 from planwright.cli.session.drive import Terminal, follow
 from planwright.cli.session.logs import load_logged
 from planwright.cli.views import rendering as views
-from planwright.cli.views.rows import Card, JsonObject
 from planwright.demo.service import Webhook
 from planwright.demo.workspace import is_demo_workspace, write_workspace
 from planwright.domain.errors import SetupError
 from planwright.domain.run_context import RunContext
+from planwright.presentation.rows import Card, JsonObject
 from planwright.settings.settings import FILE_NAME
 
 REQUEST = (
     "Search my emails for the invoice from Acme, then create a ticket with the amount"
     " and send a summary to the team channel"
 )
+EXAMPLES = (
+    REQUEST,
+    "What tickets are open?",
+    "List the markdown files in notes, then summarize roadmap.md and save the summary to summary.md",
+)
 _HEADER = "# Written by `planwright demo`. The webhook runs only while the demo does.\n"
 
 
 def demonstrate(folder: Path, no_input: bool, *, verbose: bool = False) -> int:
     """Write the workspace, start the webhook, run the job, and show what happened outside."""
-    if folder.exists() and any(folder.iterdir()) and not is_demo_workspace(folder):
-        raise SetupError(
-            f"{folder} is not empty and no demo workspace", "choose another: planwright demo --folder DIR"
-        )
-    write_workspace(folder)
+    _write(folder)
     terminal = Terminal(as_json=False, no_input=no_input, verbose=verbose)
     say = terminal.screen.print
     say(
@@ -57,6 +59,23 @@ def demonstrate(folder: Path, no_input: bool, *, verbose: bool = False) -> int:
         code = follow(settings, message, str(uuid.uuid4()), context, terminal, approver)
     _show_outside(folder, terminal)
     return code
+
+
+def demonstrate_page(folder: Path, port: int | None, browser: bool) -> int:
+    """Write the workspace, start the webhook, and serve the page with examples, until Ctrl-C."""
+    _write(folder)
+    with Webhook(folder / "webhook.db", faults=1) as webhook:
+        _configure(folder, webhook.url)
+        return open_page(folder, port, browser, EXAMPLES)
+
+
+def _write(folder: Path) -> None:
+    """Write the workspace. Raises SetupError for a folder of somebody else's."""
+    if folder.exists() and any(folder.iterdir()) and not is_demo_workspace(folder):
+        raise SetupError(
+            f"{folder} is not empty and no demo workspace", "choose another: planwright demo --folder DIR"
+        )
+    write_workspace(folder)
 
 
 def _approve_own(folder: Path) -> Approver:

@@ -13,7 +13,6 @@ from planwright.cli.session.logs import load_logged
 from planwright.cli.session.terminal import Terminal
 from planwright.cli.views import rendering as views
 from planwright.cli.views.memory_views import find_memory, find_proposal
-from planwright.cli.views.rows import Card, JsonObject
 from planwright.cli.views.run_views import find_run
 from planwright.domain.clock import utc_now
 from planwright.domain.memory_proposal import FORGET, WRITE
@@ -21,6 +20,7 @@ from planwright.domain.plan import PlanStep
 from planwright.domain.run_context import RunContext
 from planwright.graph.building import build_graph
 from planwright.graph.single_call import SingleCall, begin
+from planwright.presentation.rows import Card, JsonObject
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.settings import Settings
 

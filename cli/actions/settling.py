@@ -6,8 +6,8 @@ from pathlib import Path
 
 from planwright.cli.session.logs import load_logged
 from planwright.cli.session.terminal import Terminal
-from planwright.cli.views.rows import JsonObject
 from planwright.cli.views.run_views import find_run, open_gates
+from planwright.presentation.rows import JsonObject
 from planwright.security.credentials import login_name
 
 

@@ -11,10 +11,10 @@ from planwright.cli.actions.forking import follow_from
 from planwright.cli.session.drive import Terminal
 from planwright.cli.session.logs import load_logged
 from planwright.cli.views import rendering as views
-from planwright.cli.views.rows import JsonObject
 from planwright.cli.views.run_views import find_run
 from planwright.graph.building import build_graph
 from planwright.graph.undo import CompensationStep
+from planwright.presentation.rows import JsonObject
 
 
 def undo(source: str, without: list[str], workspace: Path, terminal: Terminal) -> int:

@@ -13,8 +13,8 @@ from planwright.cli.session.editing import NOTHING_SAVED, Drafts
 from planwright.cli.session.terminal import RunWatch, Terminal
 from planwright.cli.views import rendering as views
 from planwright.cli.views.gate_view import gate_view
-from planwright.cli.views.rows import Card, JsonObject
 from planwright.domain.errors import GateError, PlanwrightError, SetupError
+from planwright.presentation.rows import Card, JsonObject
 from planwright.security.credentials import login_name
 
 Approver = Callable[[Card, Terminal], JsonObject]

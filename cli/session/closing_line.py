@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
-from planwright.cli.session.run_view import RunView
 from planwright.cli.session.terminal import Terminal
 from planwright.cli.views.rendering import LABEL, usage
-from planwright.cli.views.rows import RunRow
 from planwright.cli.views.short_names import short_name
+from planwright.presentation.rows import RunRow
+from planwright.presentation.run_view import RunView
 from planwright.settings.settings import Settings
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from planwright.cli.session.terminal import Terminal
 from planwright.cli.views import rendering as views
-from planwright.cli.views.rows import Card, JsonObject
 from planwright.domain.doubt import SHOWN_KEY, read_result
+from planwright.presentation.rows import Card, JsonObject
 
 HAPPENED, NOT_HAPPENED, LEFT = ("y", "yes", "it happened"), ("n", "no", "it did not happen"), ("l", "leave")
 UNCLEAR = ("", "ok", "true", "false", "approve", "reject", "a", "r", "h")

@@ -26,7 +26,6 @@ from planwright.cli.session.terminal import Terminal as Terminal
 from planwright.cli.views import rendering as views
 from planwright.cli.views.memory_views import invitation, proposals
 from planwright.cli.views.printable import chop
-from planwright.cli.views.rows import Card, JsonObject, RunRow
 from planwright.cli.views.run_list import questions
 from planwright.cli.views.run_views import find_gate, find_run, open_gates, recorded_events, report
 from planwright.domain.clock import utc_now
@@ -36,6 +35,7 @@ from planwright.domain.run_context import RunContext, read_context
 from planwright.graph.building import build_graph
 from planwright.graph.control import Control
 from planwright.models.providers.router import Router
+from planwright.presentation.rows import Card, JsonObject, RunRow
 from planwright.settings.settings import Settings
 
 EXIT: dict[RunStatus, int] = {
@@ -43,6 +43,7 @@ EXIT: dict[RunStatus, int] = {
     "planned": 0,
     "completed_with_skips": 0,
     "failed": 1,
+    "queued": 3,
     "running": 1,
     "paused": 2,
     "waiting": 3,

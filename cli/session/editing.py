@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from planwright.checkpoints.private_files import write_private
-from planwright.cli.session import plan_text
-from planwright.cli.views.rows import Card, JsonObject
 from planwright.cli.views.run_views import find_plan
 from planwright.domain.errors import GateError, PlanwrightError, SetupError
+from planwright.presentation import plan_text
+from planwright.presentation.rows import Card, JsonObject
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.settings import Settings
 

@@ -13,10 +13,10 @@ from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planwright.cli.session.run_view import RunLine, RunView, State
 from planwright.cli.session.step_records import shortened
 from planwright.cli.views.printable import chop, one_line, pad, safe
 from planwright.cli.views.rendering import risk_text, usage
+from planwright.presentation.run_view import RunLine, RunView, State
 from planwright.settings.agents import RunBudgetSettings
 
 LOOKS: dict[State, tuple[str, str]] = {

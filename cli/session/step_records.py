@@ -9,8 +9,8 @@ from rich.cells import cell_len
 
 from planwright.cli.views.open_store import open_store
 from planwright.cli.views.printable import chop, one_line
-from planwright.cli.views.rows import Report, RunEvent
 from planwright.domain.hashing import json_text
+from planwright.presentation.rows import Report, RunEvent
 from planwright.settings.settings import Settings
 
 CARRIED = 100

@@ -17,12 +17,12 @@ from rich.text import Text
 
 from planwright.cli.session.event_lines import event_line, is_aside, is_detail
 from planwright.cli.session.frame import frame, left_behind
-from planwright.cli.session.run_view import RunLine, RunView, fold, resumed_view, with_answer_piece
 from planwright.cli.session.step_records import with_record
 from planwright.cli.views import rendering as views
-from planwright.cli.views.rows import Card, RunEvent
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
+from planwright.presentation.rows import Card, RunEvent
+from planwright.presentation.run_view import RunLine, RunView, fold, resumed_view, with_answer_piece
 from planwright.settings.settings import Settings
 
 LEAST_WIDTH, LEAST_HEIGHT, FRAMES_PER_S = 40, 8, 8

@@ -10,11 +10,11 @@ from rich.table import Table
 from planwright.capabilities.mcp.standing import unstarted_servers
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.cli.views import rendering as views
-from planwright.cli.views.rows import Report
 from planwright.domain.plan import CLOSING, WHOLE
 from planwright.domain.run_context import RunContext
 from planwright.graph.building import check_agents
 from planwright.models.providers.router import Router
+from planwright.presentation.rows import Report
 from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.profile import WORKSPACE, find_agent, in_force
 from planwright.settings.settings import Settings, load

@@ -20,9 +20,9 @@ from planwright.checkpoints.records import open_records
 from planwright.cli.views import mcp_views
 from planwright.cli.views import rendering as views
 from planwright.cli.views.example_calls import example_call
-from planwright.cli.views.rows import JsonObject
 from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.models.roles import listed_roles
+from planwright.presentation.rows import JsonObject
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.security.redaction.redactor import SHORTEST
 from planwright.settings.settings import Settings, api_keys, from_environment, load

@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from planwright.cli.views.plan_card import plan_view
 from planwright.cli.views.printable import one_line
 from planwright.cli.views.rendering import RISK_STYLE, argument, call_view, label, risk_text
-from planwright.cli.views.rows import Card
+from planwright.presentation.rows import Card
 
 if TYPE_CHECKING:
     from planwright.approvals.pending import PendingCall, PendingGate

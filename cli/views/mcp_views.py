@@ -16,9 +16,9 @@ from planwright.capabilities.mcp.servers import Servers, start_servers
 from planwright.capabilities.mcp.standing import Standing, read_standings
 from planwright.capabilities.mcp.trust import Trust
 from planwright.cli.views import rendering as views
-from planwright.cli.views.rows import JsonObject
 from planwright.domain.clock import utc_now
 from planwright.domain.errors import SetupError
+from planwright.presentation.rows import JsonObject
 from planwright.settings.settings import load
 
 

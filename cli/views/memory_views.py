@@ -11,8 +11,8 @@ from rich.table import Table
 from planwright.checkpoints.memory_proposals import not_open
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, open_store
-from planwright.cli.views.rows import Report
 from planwright.domain.errors import RunError
+from planwright.presentation.rows import Report
 from planwright.settings.settings import Settings, load
 
 _PROPOSALS = """SELECT * FROM proposals WHERE tenant = :tenant AND (:every OR status = 'proposed')

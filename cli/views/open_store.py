@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.postgres.server import server_of
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
 from planwright.checkpoints.upkeep.store_files import CHECKPOINTS
-from planwright.cli.views.rows import Report
 from planwright.domain.errors import RunError, SetupError
+from planwright.presentation.rows import Report
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.settings import Settings
+
+T = TypeVar("T")
 
 
 class StoreReader:
     """The records of a workspace, to read. Rows come as dicts by column."""
 
-    def __init__(self, connection: sqlite3.Connection, redactor: Redactor) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._redactor = redactor
 
     def query(self, sql: str, parameters: Mapping[str, object] | Sequence[object] = ()) -> Iterator[Report]:
         """Ask one statement, and yield its rows."""
         cursor = self._connection.execute(sql, parameters)
         names = [column[0] for column in cursor.description]
-        return (dict(zip(names, map(self._clean, row), strict=True)) for row in cursor)
+        return (dict(zip(names, row, strict=True)) for row in cursor)
+
+    def read(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        """Run what reads several rows together; its rows come as tuples."""
+        return job(self._connection)
 
     def has(self, *tables: str) -> bool:
         """Say whether tables are there; a store that no newer version has written to yet lacks some."""
@@ -41,15 +46,12 @@ class StoreReader:
         """Close the connection."""
         self._connection.close()
 
-    def _clean(self, value: object) -> object:
-        return self._redactor.document(value) if isinstance(value, str) else value
-
 
 def has_store(settings: Settings) -> bool:
     """Say whether a workspace has any records yet. Raises SetupError where they are gone."""
     if settings.store_url:
         with closing(read_server(settings)) as connection:
-            return StoreReader(connection, Redactor()).has("runs")
+            return StoreReader(connection).has("runs")
     there = _path(settings).is_file()
     if not there and (settings.store_folder / CHECKPOINTS).is_file():
         cause = f"{_path(settings)} is gone, and there are checkpoints of threads beside it"
@@ -63,7 +65,7 @@ def open_store(settings: Settings) -> StoreReader:
     if not has_store(settings):
         raise no_runs(settings)
     if settings.store_url:
-        return StoreReader(read_server(settings), redactor_of(settings))
+        return StoreReader(read_server(settings, redactor_of(settings)))
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
         refuse_newer(path, connection, len(MIGRATIONS))
@@ -72,13 +74,15 @@ def open_store(settings: Settings) -> StoreReader:
         connection.execute("SELECT 1 FROM runs LIMIT 1")
     except BROKEN as error:
         raise store_error(path, error) from error
-    return StoreReader(connection, redactor_of(settings))
+    redactor = redactor_of(settings)
+    connection.text_factory = lambda text: redactor.document(text.decode())
+    return StoreReader(connection)
 
 
-def read_server(settings: Settings) -> sqlite3.Connection:
-    """Open the records in PostgreSQL. Raises SetupError or StoreFailed where it cannot be read."""
+def read_server(settings: Settings, redactor: Redactor | None = None) -> sqlite3.Connection:
+    """Open the records in PostgreSQL; with a redactor no secret comes out. Raises SetupError, StoreFailed."""
     server = server_of(settings.store_url, MIGRATIONS, settings.storage.busy_timeout_s, None)
-    return server.engine.open_checked()
+    return server.engine.open_checked(redactor)
 
 
 @contextmanager

@@ -11,7 +11,6 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from planwright.cli.views.plan_gates import gate_texts
 from planwright.cli.views.printable import one_line, safe
 from planwright.cli.views.rendering import (
     RISK_STYLE,
@@ -24,8 +23,9 @@ from planwright.cli.views.rendering import (
     risk_word,
     work_text,
 )
-from planwright.cli.views.rows import Card
-from planwright.cli.views.step_sentence import argument_text, step_name, step_sentence
+from planwright.presentation.plan_gates import gate_texts
+from planwright.presentation.rows import Card
+from planwright.presentation.step_sentence import argument_text, step_name, step_sentence
 
 DEEPEST = 5
 LONGEST_ID = 12

@@ -24,10 +24,10 @@ from planwright.checkpoints.records import open_records
 from planwright.cli.commands.option_groups import CallOptions
 from planwright.cli.views import rendering as views
 from planwright.cli.views.mcp_views import say_absent
-from planwright.cli.views.rows import JsonObject
 from planwright.domain.errors import SetupError
 from planwright.domain.references import has_reference
 from planwright.domain.risk import Risk
+from planwright.presentation.rows import JsonObject
 from planwright.security.jail import Jail
 from planwright.settings.profile import find_agent
 from planwright.settings.settings import Settings, load

@@ -13,11 +13,15 @@ from rich.text import Text
 
 from planwright.cli.views.printable import one_line as one_line
 from planwright.cli.views.printable import safe as safe
-from planwright.cli.views.rows import Card, EventData, Report
+from planwright.presentation.figures import MICRO_CENTS_PER_DOLLAR as MICRO_CENTS_PER_DOLLAR
+from planwright.presentation.figures import dollars as dollars
+from planwright.presentation.figures import model_use_text as model_use_text
+from planwright.presentation.figures import risk_text as risk_text
+from planwright.presentation.figures import work_text as work_text
+from planwright.presentation.rows import Card, EventData, Report
 
 RISK_STYLE = {"None": "dim", "Low": "green", "Medium": "yellow", "High": "red", "Critical": "bold red"}
 LABEL = 11  # cells of the name before a fact
-MICRO_CENTS_PER_DOLLAR = 100_000_000
 
 
 def console(stderr: bool = False) -> Console:
@@ -49,34 +53,9 @@ def hint_text(hint: Card) -> str:
     return ", ".join(f"{name.removeprefix('requires_')} {need}" for name, need in hint.items())
 
 
-def risk_text(risk: str) -> str:
-    """Name a risk in words."""
-    return "no risk" if risk == "None" else f"{risk} risk"
-
-
 def risk_word(risk: str) -> str:
     """Name a risk behind the label that says it is one."""
     return "none" if risk == "None" else risk
-
-
-def work_text(steps: Sequence[Card]) -> str:
-    """Sum up what a plan will do: its calls, how many of them change something, and who makes them."""
-    agents = sum(step["capability"] == "agent" for step in steps)
-    calls = len(steps) - agents
-    changes = sum(step["mode"] != "read_only" for step in steps if step["capability"] != "agent")
-    kinds = ((calls - changes, "reading"), (changes, "changing or sending something"))
-    split = ", ".join(f"{count} {kind}" for count, kind in kinds if count)
-    text = f"{calls} call{'s' * (calls != 1)}" + (f" ({split})" if split else "")
-    return text + (f", {agents} step{'s' * (agents != 1)} left to a model with tools" if agents else "")
-
-
-def model_use_text(needed: EventData) -> str:
-    """Say what the models of a plan will use, as far as that is known before it runs."""
-    calls, least = needed["model_calls"], "at least " if needed["at_least"] else ""
-    if not calls:
-        return "no call of a model"
-    price = "unpriced" if needed["cost"] is None else f"from {dollars(needed['cost'])}"
-    return f"{least}{calls} call{'s' * (calls != 1)} of a model, from {needed['tokens']:,} tokens, {price}"
 
 
 def run_estimate_text(run: EventData) -> str:
@@ -84,11 +63,6 @@ def run_estimate_text(run: EventData) -> str:
     price = "unpriced" if run["cost"] is None else f"from {dollars(run['cost'])}"
     calls = run["model_calls"]
     return f"from {calls} model call{'s' * (calls != 1)}, {run['tokens']:,} tokens, cost {price}"
-
-
-def dollars(micro_cents: int) -> str:
-    """Spell an amount of money."""
-    return f"${micro_cents / MICRO_CENTS_PER_DOLLAR:.4f}"
 
 
 def amount(unit: str, value: int) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, open_store, read_rows
 from planwright.cli.views.paging import Page
-from planwright.cli.views.rows import QuestionRow, Report
 from planwright.cli.views.short_names import full_name
+from planwright.presentation.rows import QuestionRow, Report
 from planwright.settings.settings import Settings, load
 
 _ASKING = """r.status = 'needs_input' AND r.ended_at >= :since

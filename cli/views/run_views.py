@@ -11,11 +11,11 @@ from planwright.cli.session.event_lines import failover_text, left_in_doubt, rou
 from planwright.cli.views import rendering as views
 from planwright.cli.views.gate_view import gate_view
 from planwright.cli.views.open_store import StoreReader, open_store, read_rows
-from planwright.cli.views.rows import GateRow, Report, RunEvent, RunRow
 from planwright.cli.views.run_list import questions
 from planwright.cli.views.short_names import full_gate_name, full_name
 from planwright.domain.errors import GateError, RunError
 from planwright.domain.hashing import json_text
+from planwright.presentation.rows import GateRow, Report, RunEvent, RunRow
 from planwright.settings.settings import Settings, load
 
 if TYPE_CHECKING:

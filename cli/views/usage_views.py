@@ -13,8 +13,8 @@ from rich.table import Table
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, open_store
 from planwright.cli.views.paging import Page
-from planwright.cli.views.rows import Report
 from planwright.domain.windows import day_of, month_of
+from planwright.presentation.rows import Report
 from planwright.settings.settings import Settings, load
 
 By = Literal["provider", "run", "day", "tenant"]

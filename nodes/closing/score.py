@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from langchain_core.runnables import RunnableConfig
 
+from planwright.checkpoints.sessions.session_checkpoints import SessionCheckpoint, checkpoint_after
 from planwright.checkpoints.stores import Stores
 from planwright.checkpoints.verdicts import Ruled
 from planwright.critic.evaluators import UNKNOWN
@@ -64,13 +65,27 @@ def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentSta
             )
             # Criteria are programs of others; the loop goes on meanwhile.
             verdict = await asyncio.to_thread(inputs.verdict)
-            ruled = Ruled(row, plan, verdict, inputs.spelled())
+            checkpoint = await _checkpoint(stores, invocation, plan, verdict, results)
+            ruled = Ruled(row, plan, verdict, inputs.spelled(), checkpoint)
             stores.verdicts.add(invocation.lease, ruled, invocation.clock())
         _tell_verdict(invocation, verdict, key)
         error = await _calls_spent(stores, invocation, verdict)
         return _after(state, verdict, facts, settled, error, cancelled=bool(invocation.cancelled_by))
 
     return score
+
+
+async def _checkpoint(
+    stores: Stores, invocation: Invocation, plan: Plan, verdict: RunVerdict, results: list[StepResult]
+) -> SessionCheckpoint | None:
+    """Sum up where a session stands after a verdict, and tell it; None for a run that is no session."""
+    if not invocation.in_session:
+        return None
+    spent = await stores.budgets.spent_by(invocation.lease, invocation.clock())
+    checkpoint = checkpoint_after(plan, verdict, results, dict(vars(spent)))
+    event_fields = {"hash": checkpoint.hash, "verdict": verdict.verdict, "next_step": checkpoint.next_step}
+    invocation.emit("checkpoint", event_fields, checkpoint.hash)
+    return checkpoint
 
 
 def round_of(plan: Plan, attempts: Attempts) -> str:

@@ -9,6 +9,7 @@ from planwright.approvals.gate import tell_decision
 from planwright.checkpoints.stores import Stores
 from planwright.domain.results import answer_id
 from planwright.models.providers.common_form import REASONING
+from planwright.nodes.closing.respond import DONE
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
 from planwright.state.node import Node
@@ -23,6 +24,8 @@ def session_close(stores: Stores) -> Node[AgentState, AgentUpdate]:
         run = await stores.runs.named(invocation.run_id)
         if run is not None and run.ended:  # cancelled from outside, or closed before a crash: so it stays
             answer, status = run.answer or "", run.status
+        elif status == "cancelled":
+            status = invocation.ends_as
         now = invocation.clock()
         for gate in await stores.gates.of_run(invocation.run_id):
             tell_decision(gate, invocation)  # of those that nobody waited for any more, too
@@ -32,6 +35,9 @@ def session_close(stores: Stores) -> Node[AgentState, AgentUpdate]:
         used = {name: value for name, value in vars(spent).items() if name != "calls"}
         used["seconds"] = round(invocation.worked_s, 3)
         estimated = state.get("estimate", {}).get("run")
+        if invocation.in_session:
+            done = status in DONE
+            invocation.emit("task_completed" if done else "task_failed", {"status": status}, "task")
         invocation.emit("run_end", {"status": status, "estimated": estimated, "used": used}, "run")
         stores.runs.end(invocation.lease, status, answer, now)
         message = ending_message(invocation.run_id, answer, invocation.streamed)

@@ -11,6 +11,7 @@ from planwright.execution.loop_ends import Loop, loop_outcome, supersteps
 from planwright.models.roles import serving
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, AgentUpdate
+from planwright.state.draining import parked_if_drained
 from planwright.state.invocation import invocation_of
 from planwright.state.loop_state import (
     LoopInput,
@@ -34,7 +35,8 @@ def agentic_loop(subgraph: Loop, stores: Stores, settings: Settings) -> Node[Age
         route = serving(settings, "agent", state["route"])
         loop = LoopTask(lane="main", goal=state["request"], route=route, tools=tools)
         opening = LoopInput(loop=loop, conversation=state["messages"], compacted=state.get("compacted"))
-        ended = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
+        work = subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
+        ended = await parked_if_drained(work)
         outcome = loop_outcome(ended)
         completed = outcome.status == "completed"
         if completed and await stores.doubts.of_run(invocation.run_id):

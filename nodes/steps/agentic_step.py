@@ -14,6 +14,7 @@ from planwright.models.providers.router import Router
 from planwright.nodes.steps.another_approach import refused_before
 from planwright.planning.model_hints import route_of_step, unmet_result
 from planwright.settings.settings import Settings
+from planwright.state.draining import parked_if_drained
 from planwright.state.invocation import invocation_of
 from planwright.state.lane_state import LaneState, LaneUpdate
 from planwright.state.node import Node
@@ -50,7 +51,8 @@ def agentic_step(
             opening = step_opening(task, route, inputs, missing, refused, approach)
             try:
                 async with invocation.board.lanes.hold(task["checked"].uid):
-                    closed = await subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
+                    work = subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
+                    closed = await parked_if_drained(work)
             except GraphInterrupt:
                 invocation.board.wait_on_gate(task["checked"].uid)
                 raise

@@ -8,6 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
 from planwright.state.agent_state import AgentUpdate
+from planwright.state.draining import parked_if_drained
 from planwright.state.invocation import invocation_of
 from planwright.state.lane_state import LaneInput
 from planwright.state.node import Node
@@ -20,6 +21,6 @@ def lane(subgraph: CompiledStateGraph[Any, Any, Any, Any]) -> Node[LaneInput, Ag
         invocation, checked = invocation_of(config), state["step_task"]["checked"]
         invocation.speak_from_here()
         with invocation.spans.lane(checked):
-            return cast("AgentUpdate", await subgraph.ainvoke(state, config))
+            return cast("AgentUpdate", await parked_if_drained(subgraph.ainvoke(state, config)))
 
     return lane

@@ -61,7 +61,7 @@ STARTS: dict[str, tuple[list[str], int, str]] = {
     "approving": (["approve", "--all", "--capability", "files.*"], 3, "1 not decided"),
     "agent_table": (["agents", "edit", "reader"], 2, "error: "),
 }
-ELSEWHERE = {"studio": "tests/server/test_studio.py"}
+ELSEWHERE = {"studio": "tests/server/test_studio.py", "web": "tests/web/browser/test_browser.py"}
 
 
 def loaded_on_call(path: Path) -> set[str]:

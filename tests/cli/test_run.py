@@ -92,6 +92,7 @@ def test_every_status_has_the_exit_code_of_the_table(status: RunStatus) -> None:
         "failed": 1,
         "running": 1,
         "paused": 2,
+        "queued": 3,
         "waiting": 3,
         "needs_input": 3,
         "rejected": 4,

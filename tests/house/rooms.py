@@ -11,7 +11,9 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent
 ROOMS = (
     "cli",
+    "web",
     "demo",
+    "sessions",
     "graph",
     "nodes",
     "execution",
@@ -28,6 +30,7 @@ ROOMS = (
     "security",
     "settings",
     "sandbox",
+    "presentation",
     "domain",
 )
 MOST_LINES, MOST_LINES_OF_A_FUNCTION, MOST_MODULES = 300, 50, 24

@@ -9,10 +9,10 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from planwright.cli.session.closing_line import closing_line
-from planwright.cli.session.run_view import RunView
 from planwright.cli.session.terminal import Terminal
 from planwright.cli.views.rendering import LABEL
-from planwright.cli.views.rows import RunRow
+from planwright.presentation.rows import RunRow
+from planwright.presentation.run_view import RunView
 from planwright.settings.settings import load
 from tests.cli.conftest import Waiting
 from tests.cli.desk import Desk

@@ -15,10 +15,10 @@ from rich.console import Console
 from rich.segment import Segment
 
 from planwright.cli.session.frame import frame, left_behind
-from planwright.cli.session.run_view import RunView, fold, resumed_view, with_answer_piece
-from planwright.cli.views.rows import RunEvent
 from planwright.cli.views.run_views import recorded_events
 from planwright.graph.building import build_graph
+from planwright.presentation.rows import RunEvent
+from planwright.presentation.run_view import RunView, fold, resumed_view, with_answer_piece
 from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.settings import load
 from tests.cli.conftest import Waiting

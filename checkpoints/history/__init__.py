@@ -1,0 +1,1 @@
+"""What is read to be shown: pages of runs, the events of one, effects, open gates. Writes nothing."""

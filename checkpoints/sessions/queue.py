@@ -1,0 +1,142 @@
+"""The queue: runs that are written down before anything is done, and that any worker may take up.
+
+It is bounded: what is full refuses, so that who sends too much hears of it. A run is taken by its lease
+(`checkpoints/ownership/leases.py`), so two workers that look at once never both work on it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from pydantic import JsonValue
+
+from planwright.checkpoints.consent.gates import is_late
+from planwright.checkpoints.database import Database
+from planwright.checkpoints.runs import Run, begin_run, run_of
+from planwright.checkpoints.sessions.outside_events import write_event
+from planwright.domain.clock import Timer
+from planwright.domain.errors import QueueFull
+
+STORAGE = "storage"
+"""What a run is paused for whose store failed: it goes on when the store is back, and nobody has to ask."""
+_OPEN = "SELECT r.*, s.breaks FROM sessions s JOIN runs r USING (run_id) WHERE r.ended_at IS NULL"
+_GATES = """SELECT g.* FROM gates g JOIN sessions s USING (run_id) JOIN runs r USING (run_id)
+    WHERE g.status = 'open' AND r.ended_at IS NULL"""
+
+
+@dataclass(frozen=True)
+class Term:
+    """How long a session may take, and where it comes from."""
+
+    ttl_s: float
+    """Seconds after which it expires, waiting for people included."""
+    schedule: str | None = None
+    """Name of the schedule that queues it; None where a person or a program does."""
+
+
+@dataclass(frozen=True)
+class QueuedRun:
+    """A run that a worker may take up now."""
+
+    run: Run
+    """The run, as its row says."""
+    breaks: int
+    """How often a worker that was at it has died."""
+
+
+class Queue:
+    """The table of sessions, as those see it who queue runs and those who take them up."""
+
+    def __init__(self, database: Database, timer: Timer) -> None:
+        self._database = database
+        self._timer = timer
+
+    async def add(
+        self, run: Run, term: Term, own: Iterable[str], versions: Mapping[str, JsonValue], capacity: int
+    ) -> None:
+        """Write a run down that a worker is to take up; `own` names the parts that it needs of its program.
+
+        Raises QueueFull where as many wait already as may, RunError while another run of its thread is open.
+        """
+        at = datetime.fromisoformat(run.started_at)
+        event = {"request": run.request, "versions": dict(versions), "schedule": term.schedule}
+        parts = [(run.run_id, run.tenant, name) for name in own]
+
+        def job(connection: sqlite3.Connection) -> None:
+            refuse_full(connection, capacity)
+            begin_run(connection, run)
+            connection.execute(
+                "INSERT INTO sessions (run_id, thread_id, tenant, requested_at, expires_at, opened_s, boot,"
+                " schedule) VALUES (?,?,?,?,?,?,?,?)",
+                (run.run_id, run.thread_id, run.tenant, run.started_at)
+                + ((at + timedelta(seconds=term.ttl_s)).isoformat(), self._timer.seconds(), self._timer.boot)
+                + (term.schedule,),
+            )
+            connection.executemany(
+                "INSERT OR IGNORE INTO own_parts (run_id, tenant, name) VALUES (?,?,?)", parts
+            )
+            write_event(connection, run.run_id, "task_queued", event, at)
+
+        await self._database.run("queue", job, synced=True)
+
+    async def runnable(self, at: datetime) -> list[QueuedRun]:
+        """List the runs that somebody may go on with, the oldest first; a process may hold some of them.
+
+        One that waits comes once all its gates are decided or the time of one is up, one that is paused
+        where its store failed, and any whose end was asked for.
+        """
+
+        def job(connection: sqlite3.Connection) -> list[QueuedRun]:
+            gates = connection.execute(_GATES).fetchall()
+            asking = {row["run_id"] for row in gates}
+            late = {row["run_id"] for row in gates if is_late(row, at, self._timer)}
+            rows = connection.execute(f"{_OPEN} ORDER BY s.rowid").fetchall()
+            return [
+                QueuedRun(run_of(row), row["breaks"])
+                for row in rows
+                if _may_go_on(row, undecided=row["run_id"] in asking - late)
+            ]
+
+        return await self._database.read(job)
+
+    async def expired(self, at: datetime) -> list[Run]:
+        """List the open runs of sessions whose time is up, and whose end nobody has asked for."""
+        query = """SELECT r.*, s.requested_at, s.expires_at, s.opened_s, s.boot FROM sessions s
+            JOIN runs r USING (run_id) WHERE r.ended_at IS NULL AND r.cancelled_by IS NULL"""
+
+        def job(connection: sqlite3.Connection) -> list[Run]:
+            rows = connection.execute(query).fetchall()
+            return [run_of(row) for row in rows if is_late(row, at, self._timer)]
+
+        return await self._database.read(job)
+
+    async def count_break(self, run: Run) -> None:
+        """Count that the worker of a run has died or broke off, once a lease."""
+        query = (
+            "UPDATE sessions SET breaks = breaks + 1, broken_token = ? WHERE run_id = ?"
+            " AND coalesce(broken_token, -1) < ?"
+        )
+        values = (run.lease_token, run.run_id, run.lease_token)
+        await self._database.run("queue", lambda c: c.execute(query, values).rowcount)
+
+
+def _may_go_on(row: sqlite3.Row, *, undecided: bool) -> bool:
+    """Say whether a worker may take up an open run."""
+    if row["cancelled_by"] is not None or row["status"] in ("queued", "running"):
+        return True
+    if row["status"] == "paused":
+        return bool(row["paused_for"] == STORAGE)
+    return not undecided
+
+
+def refuse_full(connection: sqlite3.Connection, capacity: int) -> None:
+    """Raise QueueFull where as many runs are queued as may be."""
+    queued = connection.execute("SELECT count(*) FROM runs WHERE status = 'queued'").fetchone()[0]
+    if queued >= capacity:
+        raise QueueFull(
+            f"{queued} runs are queued, and queue.capacity allows {capacity}; nothing was queued",
+            "wait for them, or start another worker: planwright worker",
+        )

@@ -1,0 +1,158 @@
+"""Sessions as they are listed and shown. Reads only."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.table import Table
+from rich.text import Text
+
+from planwright.checkpoints.sessions.progress import Progress, read_progress
+from planwright.checkpoints.sessions.session import COLUMNS, Session
+from planwright.cli.views import rendering as views
+from planwright.cli.views.open_store import has_store, open_store
+from planwright.cli.views.paging import Page
+from planwright.cli.views.run_views import find_run
+from planwright.domain.clock import utc_now
+from planwright.domain.errors import RunError
+from planwright.domain.run_context import read_context
+from planwright.presentation.rows import Report
+from planwright.settings.profile import in_force, with_more
+from planwright.settings.settings import Settings, load
+
+_FROM = "FROM sessions s JOIN runs r USING (run_id) WHERE (:open = 0 OR r.ended_at IS NULL)"
+_LIST = f"SELECT {COLUMNS} {_FROM} ORDER BY s.rowid DESC LIMIT :limit OFFSET :skipped"
+_COUNT = f"SELECT count(*) AS count {_FROM}"
+_SESSION = f"SELECT {COLUMNS}, r.extended FROM sessions s JOIN runs r USING (run_id) WHERE run_id = :id"
+STYLES = {"in_progress": "cyan", "awaiting_gate": "yellow", "paused": "yellow", "completed": "green"}
+"""Colours of states; one that is not here has ended badly, or has not begun."""
+WATCH_S = 1.0
+
+
+def show_sessions(workspace: Path, open_only: bool, page: Page, as_json: bool) -> int:
+    """List a page of sessions, the newest first, and say how many there are."""
+    settings = load(workspace)
+    rows, total = _sessions(settings, open_only, page)
+    if as_json:
+        sessions = [session_json(session) for session in rows]
+        print(json.dumps({"sessions": sessions, **page.counts(total)}, ensure_ascii=False, indent=2))
+        return 0
+    if rows:
+        views.console().print(_table(rows))
+    elif not total:
+        scope = "are open" if open_only else "yet"
+        print(f'no sessions {scope}; begin one: planwright run --background "…"')
+    command = f"planwright sessions ls{' --open' if open_only else ''}"
+    if footer := page.footer(total, len(rows), "sessions", command):
+        print(footer)
+    return 0
+
+
+def _sessions(settings: Settings, open_only: bool, page: Page) -> tuple[list[Session], int]:
+    if not has_store(settings) or not (store := open_store(settings)).has("sessions"):
+        return [], 0
+    place = {"open": int(open_only), "limit": page.limit, "skipped": page.skipped}
+    rows = [Session.model_validate(row) for row in store.query(_LIST, place)]
+    return rows, int(next(store.query(_COUNT, {"open": int(open_only)}))["count"])
+
+
+def session_json(session: Session) -> Report:
+    """Spell a session as JSON."""
+    return {"state": session.state, **session.model_dump(mode="json")}
+
+
+def _table(sessions: list[Session]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("thread", "state", "queued", "expires"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("request", no_wrap=True, overflow="ellipsis", ratio=1)
+    for session in sessions:
+        expires = "" if session.ended_at else _clock(session.expires_at)
+        state = Text(state_words(session), STYLES.get(session.state, ""))
+        request = Text(views.one_line(views.safe(session.request)))
+        table.add_row(session.thread_id, state, _clock(session.requested_at), expires, request)
+    return table
+
+
+def state_words(session: Session) -> str:
+    """Name the state of a session in words."""
+    return session.state.replace("_", " ")
+
+
+def _clock(moment: datetime) -> str:
+    """Spell a moment in UTC, to the minute."""
+    return moment.astimezone(UTC).strftime("%m-%d %H:%M")
+
+
+def show_session(thread: str, workspace: Path, as_json: bool) -> int:
+    """Show how one session stands, how far it is, and what is left of its budget."""
+    settings = load(workspace)
+    session, progress = session_standing(settings, thread)
+    if as_json:
+        both = {**session_json(session), "progress": progress.model_dump(mode="json")}
+        print(json.dumps(both, ensure_ascii=False, indent=2))
+        return 0
+    console = views.console()
+    for name, text in facts(session, progress):
+        console.print(views.label(name, text))
+    return 0
+
+
+def session_standing(settings: Settings, thread: str) -> tuple[Session, Progress]:
+    """Read how a session stands and how far it is. Raises RunError for none, and for a run that is none."""
+    run, store = find_run(settings, thread), open_store(settings)
+    rows = list(store.query(_SESSION, {"id": run["run_id"]})) if store.has("sessions") else []
+    if not rows:
+        cause = f"run {run['run_id']} was not begun in the background"
+        raise RunError(cause, f"see it: planwright show {run['thread_id']}")
+    profile = with_more(in_force(settings, read_context(json.loads(run["context"]))), rows[0]["extended"])
+    progress = store.read(lambda c: read_progress(c, run["run_id"], profile.limits, utc_now()))
+    return Session.model_validate(rows[0]), progress
+
+
+def facts(session: Session, progress: Progress) -> Iterator[tuple[str, str]]:
+    """List what is worth knowing of a session, name by name."""
+    yield "session", f"{session.run_id} on thread {session.thread_id}"
+    yield "request", session.request
+    yield "state", state_words(session) + (f" ({session.paused_for})" if session.paused_for else "")
+    if session.schedule:
+        yield "schedule", session.schedule
+    yield "steps", f"{progress.completed} of {progress.total} ended" if progress.total else "no plan yet"
+    if progress.current_step and not session.ended_at:
+        yield "next step", progress.current_step
+    if progress.awaiting_gate:
+        yield "gate", f"{progress.awaiting_gate}: planwright approve {progress.awaiting_gate}"
+    left = {unit: amount for unit, amount in progress.budget_remaining.items() if amount is not None}
+    if left:
+        yield "left", ", ".join(f"{amount:,.10g} {unit.replace('_', ' ')}" for unit, amount in left.items())
+    if not session.ended_at:
+        yield "expires", f"{_clock(session.expires_at)} UTC"
+    if session.breaks:
+        yield "broke off", f"{session.breaks} times"
+
+
+def watch_session(thread: str, workspace: Path, as_json: bool) -> int:
+    """Print how far a session is whenever that changes, until it stands still."""
+    settings, last = load(workspace), ""
+    while True:
+        session, progress = session_standing(settings, thread)
+        if progress.progress_id != last:
+            last = progress.progress_id
+            text = progress.model_dump_json() if as_json else _line(session, progress)
+            sys.stdout.write(text + "\n")
+            sys.stdout.flush()
+        if session.state not in ("queued", "in_progress"):
+            return 0
+        time.sleep(WATCH_S)
+
+
+def _line(session: Session, progress: Progress) -> str:
+    """Sum up one moment of a session on a line."""
+    step = f", at {progress.current_step}" if progress.current_step and not session.ended_at else ""
+    gate = f", waits at {progress.awaiting_gate}" if progress.awaiting_gate else ""
+    return f"{state_words(session)}: {progress.completed} of {progress.total} steps{step}{gate}"

@@ -1,0 +1,39 @@
+"""What a plan will do and use, and how grave that is, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planwright.presentation.rows import Card, EventData
+
+MICRO_CENTS_PER_DOLLAR = 100_000_000
+
+
+def risk_text(risk: str) -> str:
+    """Name a risk in words."""
+    return "no risk" if risk == "None" else f"{risk} risk"
+
+
+def work_text(steps: Sequence[Card]) -> str:
+    """Sum up what a plan will do: its calls, how many of them change something, and who makes them."""
+    agents = sum(step["capability"] == "agent" for step in steps)
+    calls = len(steps) - agents
+    changes = sum(step["mode"] != "read_only" for step in steps if step["capability"] != "agent")
+    kinds = ((calls - changes, "reading"), (changes, "changing or sending something"))
+    split = ", ".join(f"{count} {kind}" for count, kind in kinds if count)
+    text = f"{calls} call{'s' * (calls != 1)}" + (f" ({split})" if split else "")
+    return text + (f", {agents} step{'s' * (agents != 1)} left to a model with tools" if agents else "")
+
+
+def model_use_text(needed: EventData) -> str:
+    """Say what the models of a plan will use, as far as that is known before it runs."""
+    calls, least = needed["model_calls"], "at least " if needed["at_least"] else ""
+    if not calls:
+        return "no call of a model"
+    price = "unpriced" if needed["cost"] is None else f"from {dollars(needed['cost'])}"
+    return f"{least}{calls} call{'s' * (calls != 1)} of a model, from {needed['tokens']:,} tokens, {price}"
+
+
+def dollars(micro_cents: int) -> str:
+    """Spell an amount of money."""
+    return f"${micro_cents / MICRO_CENTS_PER_DOLLAR:.4f}"

@@ -1,0 +1,24 @@
+"""The gates that a step has to pass before it begins, in words."""
+
+from __future__ import annotations
+
+from planwright.presentation.rows import Card
+
+
+def gate_texts(step: Card) -> list[str]:
+    """Say of each gate on the card of a step who opens it, and which decisions come before."""
+    texts = [_gate(gate) for gate in step.get("gates", ())]
+    versions = step.get("versions", {})
+    return texts + [
+        f"after the decision {name}, "
+        + (f"by version {versions[name]} of its spec" if name in versions else "which nobody can take yet")
+        for name in step.get("decisions", ())
+    ]
+
+
+def _gate(gate: Card) -> str:
+    who = ", ".join(gate.get("approvers", ())) or "anybody"
+    many = f", {quorum} of them" if (quorum := gate.get("quorum", 1)) > 1 else ""
+    lasts = f", within {gate['expires_s']:g} s" if "expires_s" in gate else ""
+    why = f": {gate['reason']}" if gate.get("reason") else ""
+    return f"{gate['name']}, opened by {who}{many}{lasts}{why}"

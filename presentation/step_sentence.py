@@ -1,0 +1,118 @@
+"""One step of a plan as a plain sentence: what is done, with which values, taken from where.
+
+The words are those of the capability, never those of whoever made the plan. References stand in words;
+a text that could be taken for such words, or for the next argument, stands in quotes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from planwright.domain.references import spell_references, whole_reference
+from planwright.presentation.printable import one_line
+from planwright.presentation.rows import Card
+
+TITLES = ("title", "name", "subject", "query", "path", "url")
+SHORT = 60
+_PLAIN = re.compile(r"[^\W_](?:[\w@./+ -]*[\w@./+-])?")
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_NUMBERED = re.compile(r"s([1-9]\d*)")
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """What a step does, and what its sentence has no room for."""
+
+    text: str
+    """The sentence, on one line, with nothing in it that could act on a terminal."""
+    rest: Mapping[str, object]
+    """Arguments that do not stand in it as a whole, by name."""
+
+
+def step_sentence(step: Card) -> Sentence:
+    """Say what a step does with which values; arguments that are long are left for rows of their own."""
+    if step["capability"] == "agent":
+        return Sentence("Leave a task to a model with tools", {"task": step["description"], **step["params"]})
+    params: Mapping[str, object] = step["params"]
+    short = {name: text for name, value in params.items() if (text := _inline(name, value))}
+    title = next((name for name in TITLES if name in short and isinstance(params[name], str)), None)
+    literal = title is not None and whole_reference(str(params[title])) is None
+    first = [_literal(params[title])] if title is not None and literal else []
+    others = [text for name, text in short.items() if not (literal and name == title)]
+    does = one_line(step.get("does") or step["capability"])
+    values = ", ".join([*first, *others])
+    rest = {name: value for name, value in params.items() if name not in short}
+    return Sentence(f"{does}: {values}" if values else does, rest)
+
+
+def argument_text(value: object) -> str:
+    """Spell a value with its references in words, between ‹ and ›; nothing else holds those marks."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    guarded = text.replace("‹", "\\u2039").replace("›", "\\u203a")
+    return spell_references(guarded, lambda path: f"‹{reference_text(path)}›")
+
+
+def reference_text(path: Sequence[str]) -> str:
+    """Say in words what a reference brings: `the text of the first message of step 1`."""
+    if path[0] != "steps" or len(path) < 3:
+        return " of ".join(
+            ["the " + one_line(".".join(path[1:])), "the input"] if path[1:] else ["the input"]
+        )
+    step, parts = step_name(path[1]), list(path[3:])
+    if not parts:
+        return f"all that {step} brings"
+    words: list[str] = []
+    while parts:
+        part = parts.pop()
+        if part.isascii() and part.isdigit():
+            of = parts.pop() if parts and not parts[-1].isdigit() else ""
+            words.append(f"the {_ordinal(int(part))} {_one_of(of)}".rstrip())
+        else:
+            words.append(f"the {part}")
+    return " of ".join([*words, step])
+
+
+def step_name(id_: str) -> str:
+    """Name a step in a sentence: `step 2` for the id s2, any other id in quotes."""
+    match = _NUMBERED.fullmatch(id_)
+    return f"step {match[1]}" if match else f'step "{one_line(id_)}"'
+
+
+def _inline(name: str, value: object) -> str:
+    """Spell an argument for the sentence; empty where it needs a row of its own."""
+    if isinstance(value, str) and (path := whole_reference(value)):
+        same = path[0] == "steps" and path[-1] == name and len(path) > 3
+        if same and len(path) == 4:
+            return f"{one_line(name)} from {step_name(path[1])}"
+        return f"{one_line(name)} from {reference_text(path[:-1] if same else path)}"
+    if isinstance(value, str) and "{{" in value:
+        return ""
+    if isinstance(value, dict) or (isinstance(value, list) and not all(isinstance(v, str) for v in value)):
+        return ""
+    text = ", ".join(map(_literal, value)) if isinstance(value, list) else _literal(value)
+    several = isinstance(value, list) and len(value) != 1
+    return f"{one_line(name)} {f'[{text}]' if several else text}" if 0 < len(text) <= SHORT else ""
+
+
+def _literal(value: object) -> str:
+    """Spell a literal value: bare where it cannot be misread, else in quotes."""
+    if not isinstance(value, str):
+        return json.dumps(value)
+    bare = _PLAIN.fullmatch(value) and "  " not in value and not re.search(r"\b(?:step|input)", value, re.I)
+    if bare and one_line(value) == value:
+        return value
+    quoted = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{one_line(quoted)}"'
+
+
+def _one_of(name: str) -> str:
+    if not name:
+        return "item"
+    return name[:-1] if name.endswith("s") and len(name) > 2 else f"of {name}"
+
+
+def _ordinal(index: int) -> str:
+    return _ORDINALS[index] if index < len(_ORDINALS) else f"{index + 1}th"

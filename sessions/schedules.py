@@ -1,0 +1,52 @@
+"""Schedules: requests that are queued at times, one run of each at a time."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime
+
+from planwright.domain.errors import QueueFull, SetupError
+from planwright.domain.run_context import RunContext
+from planwright.graph.agent import Agent
+from planwright.settings.workspace import ScheduleSettings
+
+_LOG = logging.getLogger("planwright.sessions")
+
+
+class Schedules:
+    """The schedules of a workspace. Any number of workers may keep them: each time is taken once."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._schedules = agent.door.settings.schedules
+        self._since = agent.door.clock()
+        self._newest: dict[str, datetime] = {}
+
+    async def queue_due(self) -> None:
+        """Queue what is due now.
+
+        Of the times that came while no worker was there only the newest is made up for, and none from
+        before a schedule was first kept.
+        """
+        now = self._agent.door.clock()
+        for name, schedule in self._schedules.items():
+            due = schedule.newest_before(now)
+            if due is not None and due != self._newest.get(name):
+                await self._queue(name, schedule, due)
+                self._newest[name] = due
+
+    async def _queue(self, name: str, schedule: ScheduleSettings, due: datetime) -> None:
+        times = self._agent.stores.schedule_runs
+        if not await times.take(name, schedule.tenant, due, kept_before=due <= self._since):
+            return
+        context = RunContext(
+            agent=schedule.agent, planning_mode=schedule.planning, tenant=schedule.tenant, channel="schedule"
+        )
+        try:
+            config = await self._agent.aenqueue(
+                schedule.request, context=context, ttl_s=schedule.ttl_s, schedule=name
+            )
+        except (QueueFull, SetupError) as error:
+            _LOG.error("schedule %s at %s is left out: %s", name, due.isoformat(), error.cause)
+            return
+        await times.note(name, due, str(config["configurable"]["thread_id"]))

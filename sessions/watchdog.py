@@ -1,0 +1,77 @@
+"""The watchdog: sessions whose time is up, whose worker gives no sign of life, or has died too often."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Container
+
+from planwright.checkpoints.ownership.cancelling import cancel
+from planwright.checkpoints.runs import Run
+from planwright.checkpoints.sessions.queue import QueuedRun
+from planwright.domain.errors import RunError
+from planwright.domain.results import RunStatus
+from planwright.graph.agent import Agent
+
+_LOG = logging.getLogger("planwright.sessions")
+
+
+class Watchdog:
+    """Looks after the sessions of a store; each of its looks may be made by several workers at once."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._stores, self._clock = agent.stores, agent.door.clock
+        self._settings = agent.door.settings
+        self._working = agent.door.working
+
+    async def look(self, mine: Container[str]) -> None:
+        """End what has had its time, and free what is held by a process that gives no sign of life.
+
+        `mine` are the runs that this worker is at.
+        """
+        for run in await self._stores.queue.expired(self._clock()):
+            await self._end(run, "the end of its time (sessions.ttl_s)", "expired")
+        most_s = self._settings.queue.max_execution_time_s
+        for run_id, invocation in list(self._working.items()):
+            if invocation.worked_s > most_s and not invocation.cancelled_by:
+                by = "the limit queue.max_execution_time_s"
+                await self._stores.runs.cancel(run_id, by, self._clock(), "timeout")
+        for queued in await self._stores.queue.runnable(self._clock()):
+            if queued.run.run_id not in mine and self._stores.leases.is_silent(queued.run):
+                await self._free(queued)
+
+    async def goes_on(self, queued: QueuedRun) -> bool:
+        """Say whether a run goes on whose worker has died, and count that; else it is paused or ended."""
+        run, settings = queued.run, self._settings.sessions
+        await self._stores.queue.count_break(run)
+        if run.cancelled_by is not None:
+            return True
+        if settings.on_crash == "fail":
+            await self._end(run, "the death of its worker (sessions.on_crash)", "failed")
+            return False
+        if queued.breaks + 1 > settings.most_breaks:
+            reason = f"it broke off {queued.breaks + 1} times (sessions.most_breaks)"
+            await self._stores.sessions.pause_for(run, reason, self._clock())
+            _LOG.error("run %s is paused: %s", run.run_id, reason)
+            return False
+        return True
+
+    async def _end(self, run: Run, by: str, ends_as: RunStatus) -> None:
+        """Ask for the end of a run; one that nobody works on ends here, if no effect of it is under way."""
+        try:
+            if self._stores.leases.is_leased(run):
+                await self._stores.runs.cancel(run.run_id, by, self._clock(), ends_as)
+            else:
+                await cancel(self._stores, run.run_id, by, self._clock(), ends_as)
+        except RunError:  # it has ended in this moment
+            return
+        _LOG.warning("run %s is to end as %s: %s", run.run_id, ends_as, by)
+
+    async def _free(self, queued: QueuedRun) -> None:
+        """Take a run from a process that lives and does not report."""
+        run = queued.run
+        try:
+            holder, lease = await self._stores.leases.take_over(run)
+        except RunError:
+            return
+        if self._settings.sessions.on_silence == "pause":
+            await self._stores.runs.set_status(lease, "paused", f"no sign of life from {holder}")

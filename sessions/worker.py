@@ -1,0 +1,132 @@
+"""The worker: takes up what is queued, a few runs at a time, until it is stopped.
+
+It goes on with a run as anybody else does, by `astream(None, …)` under the run's lease, so workers, terminals
+and programs never work on one run at the same time, and what one leaves another finishes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from langchain_core.runnables import RunnableConfig
+
+from planwright.checkpoints.runs import Run
+from planwright.checkpoints.sessions.queue import QueuedRun
+from planwright.domain.errors import LeaseLost, PlanwrightError, RunHeld, StoreFailed
+from planwright.domain.run_context import RunContext
+from planwright.graph.agent import Agent
+from planwright.sessions.schedules import Schedules
+from planwright.sessions.watchdog import Watchdog
+
+CHANNEL = "worker"
+DRAIN_LOOK_S = 0.1
+AFTER_FAULT_S = 5.0
+"""Seconds that a run whose store failed is left alone."""
+_LOG = logging.getLogger("planwright.sessions")
+
+
+class Worker:
+    """One process that goes on with sessions. `stop` may be called from a signal handler of its loop."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._stores, self._clock = agent.stores, agent.door.clock
+        self._settings = agent.door.settings.queue
+        self._watchdog = Watchdog(agent)
+        self._schedules = Schedules(agent)
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._not_before: dict[str, datetime] = {}
+        self._stopped = asyncio.Event()
+
+    async def run(self, *, until_idle: bool = False) -> None:
+        """Work until `stop`, or with `until_idle` until there is nothing to do; then hand over what runs."""
+        name = await self._stores.workers.join(self._clock(), self._settings.max_concurrent)
+        _LOG.info("worker begins, %d runs at once", self._settings.max_concurrent)
+        try:
+            while not self._stopped.is_set():
+                begun = await self._look()
+                if until_idle and not begun and not self._tasks:
+                    return
+                await self._wait()
+        finally:
+            await self._drain()
+            await self._stores.workers.leave(name)
+            _LOG.info("worker ends")
+
+    def stop(self) -> None:
+        """Take up nothing more; what runs stops before its next superstep, and is queued for others."""
+        self._stopped.set()
+
+    async def _look(self) -> bool:
+        """Look after what is there, then take up what may go on; say whether anything was taken up."""
+        try:
+            await self._schedules.queue_due()
+            await self._watchdog.look(self._tasks)
+            runnable = await self._stores.queue.runnable(self._clock())
+            chosen = await self._choose(runnable)
+        except StoreFailed as error:
+            _LOG.error("the store failed, nothing is taken up: %s", error.cause)
+            return False
+        for run in chosen:
+            self._tasks[run.run_id] = asyncio.create_task(self._work(run), name=run.run_id)
+        return bool(chosen)
+
+    async def _choose(self, runnable: Iterable[QueuedRun]) -> list[Run]:
+        """Choose what nobody works on, as many as there is room for."""
+        room, chosen = self._settings.max_concurrent - len(self._tasks), list[Run]()
+        for queued in runnable:
+            run = queued.run
+            if len(chosen) >= room:
+                break
+            if run.run_id in self._tasks or self._stores.leases.is_leased(run) or self._rests(run):
+                continue
+            if run.status != "running" or await self._watchdog.goes_on(queued):
+                chosen.append(run)
+        return chosen
+
+    def _rests(self, run: Run) -> bool:
+        return self._not_before.get(run.run_id, self._clock()) > self._clock()
+
+    async def _work(self, run: Run) -> None:
+        """Go on with one run as far as it goes; what stops it is written down, and stops nothing else."""
+        config: RunnableConfig = {"configurable": {"thread_id": run.thread_id}}
+        context = RunContext(tenant=run.tenant, channel=CHANNEL)
+        try:
+            async for _ in self._agent.astream(None, config, context=context, stream_mode="custom"):
+                pass
+        except (LeaseLost, RunHeld) as error:
+            _LOG.info("run %s: %s", run.run_id, error.cause)
+        except StoreFailed as error:
+            _LOG.error("run %s: %s", run.run_id, error.cause)
+            self._not_before[run.run_id] = self._clock() + timedelta(seconds=AFTER_FAULT_S)
+        except PlanwrightError as error:
+            _LOG.warning("run %s: %s", run.run_id, error.cause)
+            await self._stores.sessions.pause_for(run, error.cause, self._clock())
+
+    async def _wait(self) -> None:
+        """Wait until a run stands still, the worker is stopped, or it is time to look again."""
+        stopped = asyncio.ensure_future(self._stopped.wait())
+        waiting = {stopped, *self._tasks.values()}
+        await asyncio.wait(waiting, timeout=self._settings.look_s, return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        self._collect()
+
+    def _collect(self) -> None:
+        """Let go of the runs that stand still; a bug in one is logged, and counts as a break of it."""
+        for run_id, task in list(self._tasks.items()):
+            if task.done():
+                del self._tasks[run_id]
+                if not task.cancelled() and (error := task.exception()) is not None:
+                    _LOG.error("run %s broke off", run_id, exc_info=error)
+
+    async def _drain(self) -> None:
+        """Stop what runs before its next superstep, and wait for what has begun."""
+        while self._tasks:
+            for invocation in list(self._agent.door.working.values()):
+                if not invocation.control.drain_requested:
+                    invocation.drain("its worker stops", queue_again=True)
+            await asyncio.wait(self._tasks.values(), timeout=DRAIN_LOOK_S)
+            self._collect()

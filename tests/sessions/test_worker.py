@@ -1,0 +1,252 @@
+"""The worker: what is queued is done once, whoever stops, dies or says no in between."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
+from planwright.checkpoints.consent.gate import Decision
+from planwright.domain.errors import QueueFull, RunError
+from planwright.graph.agent import Agent
+from planwright.sessions.worker import Worker
+from tests.patience import PATIENCE_S
+from tests.scenarios.conftest import Scene
+from tests.sessions.conftest import AtWork, drained, eventually, until
+
+OPEN = "SELECT gate_id FROM gates g JOIN runs r USING (run_id) WHERE g.status = 'open' AND NOT lease_until"
+QUICK = {"queue": {"look_s": 0.01}}
+
+
+class Door:
+    """A capability that stands still in the middle of its call until it is opened."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.ended: list[str] = []
+        self.reached = asyncio.Event()
+        self.open = asyncio.Event()
+
+    @property
+    def capability(self) -> Capability:
+        @capability("door.pass", mode="read_only", trusted_result=True)
+        async def pass_(name: str) -> str:
+            """Pass a door, once it is open."""
+            self.begun.append(name)
+            self.reached.set()
+            await asyncio.wait_for(self.open.wait(), PATIENCE_S)
+            self.ended.append(name)
+            return name
+
+        return pass_
+
+
+@pytest.fixture
+def door() -> Door:
+    return Door()
+
+
+def types(scene: Scene) -> list[str]:
+    return [event["type"] for event in scene.journal()]
+
+
+def through_doors(scene: Scene, door: Door, *after: tuple[str, ...]) -> Agent:
+    steps = [scene.step(f"s{n}", "door.pass", *needs) for n, needs in enumerate(after, 1)]
+    return scene.agent(scene.plan(*steps), "passed", "passed", capabilities=[door.capability], **QUICK)
+
+
+async def test_what_is_queued_is_done_and_told(scene: Scene, at_work: AtWork) -> None:
+    agent = scene.agent(scene.plan(scene.step("s1", "work.read")), "read it", **QUICK)
+    config = await agent.aenqueue("Read", thread_id=scene.thread)
+    assert config == scene.config
+    assert scene.rows("SELECT status, lease_token FROM runs") == [{"status": "queued", "lease_token": 0}]
+    async with at_work(agent):
+        assert await until(scene, "completed") == ["completed"]
+    events = types(scene)
+    assert events[:3] == ["task_queued", "task_started", "run_start"]
+    assert events[-2:] == ["task_completed", "run_end"]
+    assert events.index("checkpoint") < events.index("verdict")
+    assert (await agent.aget_state(scene.config)).values["answer"] == "read it"
+
+
+async def test_a_full_queue_refuses_and_writes_nothing_down(scene: Scene) -> None:
+    agent = scene.agent(queue={"capacity": 2})
+    for _ in range(2):
+        await agent.aenqueue("Read")
+    with pytest.raises(QueueFull, match=r"2 runs are queued, and queue\.capacity allows 2"):
+        await agent.aenqueue("Read")
+    assert len(scene.rows("SELECT 1 FROM runs")) == len(scene.rows("SELECT 1 FROM sessions")) == 2
+
+
+async def test_a_thread_has_one_run_at_a_time(scene: Scene) -> None:
+    agent = scene.agent()
+    await agent.aenqueue("Read", thread_id=scene.thread)
+    with pytest.raises(RunError, match="has not ended"):
+        await agent.aenqueue("Read more", thread_id=scene.thread)
+
+
+async def test_no_more_runs_are_at_work_at_once_than_may_be(
+    scene: Scene, door: Door, at_work: AtWork
+) -> None:
+    plan = scene.plan(scene.step("s1", "door.pass"))
+    replies = [plan] * 6  # answers, too: whose turn it is, nobody knows
+    settings = {"queue": {"look_s": 0.01, "max_concurrent": 2}}
+    agent = scene.agent(*replies, capabilities=[door.capability], **settings)
+    for _ in range(3):
+        await agent.aenqueue("Pass")
+    async with at_work(agent):
+        await eventually(lambda: len(door.begun) == 2)
+        rows = scene.rows("SELECT status, count(*) AS n FROM runs GROUP BY status ORDER BY status")
+        assert rows == [{"status": "queued", "n": 1}, {"status": "running", "n": 2}]
+        door.open.set()
+        await until(scene, "completed")
+    assert len(door.ended) == 3
+
+
+async def test_a_paused_run_ends_what_it_has_begun_and_begins_nothing_more(
+    scene: Scene, door: Door, at_work: AtWork
+) -> None:
+    agent = through_doors(scene, door, (), ("s1",), ("s1",))
+    await agent.aenqueue("Pass three doors", thread_id=scene.thread)
+    async with at_work(agent):
+        await asyncio.wait_for(door.reached.wait(), PATIENCE_S)
+        run = await agent.stores.sessions.pause(scene.thread, "ann", agent.door.clock())
+        assert (run.status, run.pause_by) == ("running", "ann")
+        await drained(agent)
+        door.open.set()
+        assert await until(scene, "paused") == ["paused"]
+        assert door.ended == ["s1"]
+        (row,) = scene.rows("SELECT paused_for, pause_by, lease_until FROM runs")
+        assert row == {"paused_for": "paused by ann", "pause_by": None, "lease_until": 0}
+        await agent.stores.sessions.resume(scene.thread, "ann", agent.door.clock())
+        assert await until(scene, "completed") == ["completed"]
+    assert sorted(door.ended) == ["s1", "s2", "s3"]
+    told = [kind for kind in types(scene) if kind.startswith("session")]
+    assert told == ["session_paused", "session_resumed"]
+
+
+async def test_a_worker_that_is_stopped_hands_over_and_another_one_finishes(
+    scene: Scene, door: Door, at_work: AtWork
+) -> None:
+    agent = through_doors(scene, door, (), ("s1",))
+    await agent.aenqueue("Pass two doors", thread_id=scene.thread)
+    worker = Worker(agent)
+    working = asyncio.create_task(worker.run())
+    await asyncio.wait_for(door.reached.wait(), PATIENCE_S)
+    worker.stop()
+    await drained(agent)
+    door.open.set()
+    await asyncio.wait_for(working, PATIENCE_S)
+    assert scene.rows("SELECT status, lease_until FROM runs") == [{"status": "queued", "lease_until": 0}]
+    assert door.ended == ["s1"]
+    async with at_work(agent):
+        await until(scene, "completed")
+    assert door.ended == ["s1", "s2"]
+
+
+async def test_a_loop_stops_between_two_turns(scene: Scene, door: Door, at_work: AtWork) -> None:
+    replies = [scene.calls(("door__pass", {"name": "a"})), scene.calls(("door__pass", {"name": "b"})), "both"]
+    agent = scene.agent(*replies, capabilities=[door.capability], planning={"mode": "never"}, **QUICK)
+    await agent.aenqueue("Pass doors", thread_id=scene.thread)
+    worker = Worker(agent)
+    working = asyncio.create_task(worker.run())
+    await asyncio.wait_for(door.reached.wait(), PATIENCE_S)
+    worker.stop()
+    await drained(agent)
+    door.open.set()
+    await asyncio.wait_for(working, PATIENCE_S)
+    assert (door.ended, scene.rows("SELECT status FROM runs")) == (["a"], [{"status": "queued"}])
+    async with at_work(agent):
+        await until(scene, "completed")
+    assert door.ended == ["a", "b"]
+    assert len(scene.rows("SELECT 1 FROM journal WHERE type = 'llm_call'")) == 3
+
+
+async def test_a_run_at_a_gate_goes_on_once_somebody_has_decided(scene: Scene, at_work: AtWork) -> None:
+    agent = scene.agent(scene.plan(scene.step("s1", "work.wipe")), "wiped", **QUICK)
+    await agent.aenqueue("Wipe", thread_id=scene.thread)
+    async with at_work(agent):
+        for _ in ("the plan", "its destructive step"):
+            await eventually(lambda: bool(scene.rows(OPEN)))  # nobody works on the run any more
+            for row in scene.rows(OPEN):
+                await _approve(agent, row["gate_id"])
+        await until(scene, "completed")
+    assert scene.done == ["s1"]
+
+
+async def _approve(agent: Agent, gate_id: str) -> None:
+    decision = Decision(answer="approve", decided_by="ann", channel="test")
+    await agent.stores.gates.decide(gate_id, decision, agent.door.clock())
+
+
+async def test_a_session_whose_time_is_up_expires_at_its_gate(scene: Scene, at_work: AtWork) -> None:
+    agent = scene.agent(scene.plan(scene.step("s1", "work.wipe")), **QUICK)
+    await agent.aenqueue("Wipe", thread_id=scene.thread, ttl_s=1e-9)
+    async with at_work(agent):
+        assert await until(scene, "expired") == ["expired"]
+    assert scene.done == []
+    assert scene.rows("SELECT 1 FROM gates WHERE status = 'open'") == []
+    assert types(scene)[-2:] == ["task_failed", "run_end"]
+
+
+async def test_what_takes_too_long_ends_as_timeout(scene: Scene, door: Door, at_work: AtWork) -> None:
+    steps = [scene.step("s1", "door.pass"), scene.step("s2", "door.pass", "s1")]
+    settings = {"queue": {"look_s": 0.01, "max_execution_time_s": 0.01}}
+    agent = scene.agent(scene.plan(*steps), capabilities=[door.capability], **settings)
+    await agent.aenqueue("Pass", thread_id=scene.thread)
+    async with at_work(agent):
+        await asyncio.wait_for(door.reached.wait(), PATIENCE_S)
+        await eventually(lambda: any(each.cancelled_by for each in agent.door.working.values()))
+        door.open.set()
+        assert await until(scene, "timeout") == ["timeout"]
+    assert door.ended == ["s1"]
+
+
+async def test_more_budget_is_seen_while_a_run_is_worked_on(
+    scene: Scene, door: Door, at_work: AtWork
+) -> None:
+    agent = through_doors(scene, door, ())
+    await agent.aenqueue("Pass", thread_id=scene.thread)
+    async with at_work(agent):
+        await asyncio.wait_for(door.reached.wait(), PATIENCE_S)
+        (invocation,) = agent.door.working.values()
+        before = invocation.profile.limits.tokens or 0
+        await agent.stores.sessions.extend(
+            scene.thread, {"tokens": 500, "cost": 1}, "ann", agent.door.clock()
+        )
+        await eventually(lambda: invocation.profile.limits.tokens == before + 500)
+        door.open.set()
+        await until(scene, "completed")
+    assert "session_extended" in types(scene)
+
+
+async def test_a_run_that_needs_what_this_process_lacks_is_paused_with_the_reason(
+    scene: Scene, door: Door, at_work: AtWork
+) -> None:
+    await through_doors(scene, door, ()).aenqueue("Pass", thread_id=scene.thread)
+    elsewhere = scene.agent(**QUICK)
+    async with at_work(elsewhere):
+        await until(scene, "paused")
+    (row,) = scene.rows("SELECT paused_for FROM runs")
+    assert "door.pass" in row["paused_for"]
+
+
+async def test_a_checkpoint_is_kept_of_every_verdict_and_is_never_changed(
+    scene: Scene, at_work: AtWork
+) -> None:
+    agent = scene.agent(scene.plan(scene.step("s1", "work.read")), "read it", **QUICK)
+    await agent.aenqueue("Read", thread_id=scene.thread)
+    async with at_work(agent):
+        await until(scene, "completed")
+    (row,) = scene.rows("SELECT hash, content FROM session_checkpoints")
+    content = json.loads(row["content"])
+    assert (content["verdict"], content["next_step"], list(content["steps"].values())) == (
+        "accept",
+        None,
+        ["completed"],
+    )
+    told = [event["data"]["hash"] for event in scene.journal() if event["type"] == "checkpoint"]
+    assert told == [row["hash"]]

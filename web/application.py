@@ -1,0 +1,91 @@
+"""The page as one Starlette application: guarded routes over the agent of a workspace."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount
+from starlette.staticfiles import StaticFiles
+
+from planwright.checkpoints.history.effect_pages import EffectPages
+from planwright.checkpoints.history.open_gates import OpenGates
+from planwright.checkpoints.history.run_pages import RunPages
+from planwright.checkpoints.history.run_records import RunHistory
+from planwright.graph.agent import Agent
+from planwright.security.credentials import Credentials
+from planwright.settings.settings import Settings
+from planwright.web.guard import HEADERS, Guard
+from planwright.web.live import Live
+from planwright.web.pages import STATIC, Pages
+from planwright.web.parts import WebParts, shared
+from planwright.web.routes import approvals, comparing, compose, editing, listing, runs, sign_in
+from planwright.web.runs_here import RunsHere
+from planwright.web.visits import Visits
+
+_LOG = logging.getLogger("planwright.web")
+SUBJECTS = (sign_in, approvals, editing, listing, runs, comparing, compose)
+
+
+def build_application(
+    settings: Settings, agent: Agent, credentials: Credentials, examples: tuple[str, ...] = ()
+) -> Starlette:
+    """Build the page of a workspace, with sentences that work there. It closes the agent when it ends."""
+    clock, database = agent.door.clock, agent.stores.database
+    pages = Pages(agent.door.redactor, settings.workspace.resolve().name)
+    live = Live(agent.stores, pages)
+    here = RunsHere(agent, live.hear)
+    live.problem_of = here.problem
+    parts = WebParts(
+        settings=settings,
+        agent=agent,
+        credentials=credentials,
+        visits=Visits(clock),
+        pages=pages,
+        here=here,
+        live=live,
+        history=RunHistory(database),
+        open_gates=OpenGates(database),
+        run_pages=RunPages(database),
+        effect_pages=EffectPages(database),
+        examples=examples,
+    )
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        await parts.here.close()
+        await agent.aclose()
+
+    routes: list[BaseRoute] = [route for subject in SUBJECTS for route in subject.ROUTES]
+    routes.append(Mount("/static", StaticFiles(directory=STATIC), name="static"))
+    guard = Middleware(Guard, server=settings.server, visits=parts.visits, pages=pages)
+    application = Starlette(
+        routes=routes,
+        middleware=[guard],
+        lifespan=lifespan,
+        exception_handlers={404: _absent, 405: _absent, 500: _broken},
+    )
+    application.state.parts = parts
+    return application
+
+
+async def _absent(request: Request, _: Exception) -> Response:
+    pages = shared(request).pages
+    return pages.refusal(request, 404, "there is no such page", "go on with the list of runs")
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    """Say that a bug of ours was met; it is logged, and nothing of it is shown."""
+    _LOG.error("%s %s", request.method, request.url.path, exc_info=error)
+    pages = shared(request).pages
+    answer = pages.refusal(
+        request, 500, "this page could not be made: a bug", "look at the log of planwright web"
+    )
+    answer.headers.update(HEADERS)  # it is made outside of the guard
+    return answer

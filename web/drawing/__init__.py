@@ -1,0 +1,1 @@
+"""Pictures as SVG, drawn on the server by pure functions: a plan and its states, nothing else."""

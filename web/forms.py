@@ -1,0 +1,79 @@
+"""Forms: what a page sends to change something, read only where the token of the visit comes with it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from urllib.parse import parse_qs
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from planwright.domain.errors import PlanwrightError
+from planwright.web.parts import shared
+from planwright.web.visits import Visit
+
+MOST_BYTES = 4_000_000
+Form = dict[str, list[str]]
+"""What a form brings, by the name of its field; a name may come several times."""
+Handler = Callable[[Request], Awaitable[Response]]
+FormHandler = Callable[[Request, Form], Awaitable[Response]]
+
+
+def page_route(path: str, handler: Handler) -> Route:
+    """Make the route of a page; a refusal of ours is shown with its cause and the next step."""
+
+    async def serve(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except PlanwrightError as error:
+            return refusal_page(request, error, 404)
+
+    return Route(path, serve, methods=["GET"], name=handler.__name__)
+
+
+def form_route(path: str, handler: FormHandler) -> Route:
+    """Make the route of a form: it is read and handled only with the token of the visit in it."""
+
+    async def serve(request: Request) -> Response:
+        visit: Visit | None = request.state.visit
+        form = await read_form(request)
+        if visit is None or form is None or not visit.sent(field(form, "csrf")):
+            return shared(request).pages.refusal(
+                request, 403, "this form is not from your visit", "load the page again"
+            )
+        try:
+            return await handler(request, form)
+        except PlanwrightError as error:
+            return refusal_page(request, error, 409)
+
+    return Route(path, serve, methods=["POST"], name=handler.__name__)
+
+
+def refusal_page(request: Request, error: PlanwrightError, status: int) -> Response:
+    """Show a refusal of ours."""
+    return shared(request).pages.page(
+        request, "refused.html", {"cause": error.cause, "next_step": error.next_step}, status
+    )
+
+
+async def read_form(request: Request) -> Form | None:
+    """Read a form of at most 4 MB; None for what is none."""
+    if request.headers.get("content-type", "").partition(";")[0] != "application/x-www-form-urlencoded":
+        return None
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MOST_BYTES:
+            return None
+    try:
+        text = body.decode()
+        return parse_qs(text, keep_blank_values=True, strict_parsing=bool(text), max_num_fields=10_000)
+    except ValueError:
+        return None
+
+
+def field(form: Form, name: str) -> str:
+    """Read the one value of a field; "" where it is not there or there several times."""
+    values = form.get(name, [])
+    return values[0] if len(values) == 1 else ""

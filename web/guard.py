@@ -1,0 +1,95 @@
+"""What every request to the page has to be, on every route, before any of them sees it.
+
+It names this host, it comes from no other page, and its cookie names a visit; what changes something comes
+from a form of ours, with the token of that visit. Each answer forbids all that the page does not need.
+"""
+
+from __future__ import annotations
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from planwright.graph.server_middleware import HttpRefusal, from_elsewhere
+from planwright.settings.server import ServerSettings
+from planwright.web.pages import Pages
+from planwright.web.visits import Visit, Visits
+
+COOKIE = "planwright"
+OPEN_PATHS = ("/static/", "/sign-in")
+SAFE_METHODS = ("GET", "HEAD")
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self';"
+    " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Referrer-Policy": "same-origin",  # with no-referrer a browser would send its own forms as Origin: null
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+class Guard:
+    """Let in who has signed in, from a page of ours; put the visit into `request.state.visit`."""
+
+    def __init__(self, app: ASGIApp, *, server: ServerSettings, visits: Visits, pages: Pages) -> None:
+        self._app = app
+        self._server = server
+        self._visits = visits
+        self._pages = pages
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection of ASGI."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008, "reason": "there is no such route"})
+            return
+        visit = self._visits.of(cookie_of(scope))
+        scope.setdefault("state", {})["visit"] = visit
+        answer = self._refusal(scope, visit)
+        await (answer or self._app)(scope, receive, _hardened(send))
+
+    def _refusal(self, scope: Scope, visit: Visit | None) -> Response | None:
+        """Make the answer to a request that is not let in; None for one that is."""
+        refusal = from_elsewhere(scope, self._server) or _from_another_page(scope)
+        if refusal is not None:
+            return self._pages.refusal(Request(scope), refusal.status, refusal.detail)
+        if visit is None and not scope["path"].startswith(OPEN_PATHS):
+            return self._pages.sign_in(Request(scope), 401)
+        return None
+
+
+def _from_another_page(scope: Scope) -> HttpRefusal | None:
+    """Refuse what another site sends or embeds, by what browsers say of it (W3C, Fetch Metadata)."""
+    headers = Headers(scope=scope)
+    site, mode = headers.get("sec-fetch-site", "none"), headers.get("sec-fetch-mode", "")
+    opened = scope["method"] in SAFE_METHODS and mode == "navigate"
+    if site not in ("none", "same-origin") and not opened:
+        return HttpRefusal(403, "another web page has sent this request")
+    if scope["method"] not in SAFE_METHODS and "origin" not in headers:
+        return HttpRefusal(403, "a form has to come from a page of this server, and this request names none")
+    return None
+
+
+def cookie_name(scope: Scope) -> str:
+    """Name the cookie of a server; one host shares its cookies between ports."""
+    return f"{COOKIE}-{(scope.get('server') or ('', 0))[1]}"
+
+
+def cookie_of(scope: Scope) -> str:
+    """Read the cookie that names a visit; "" for none."""
+    return Request(scope).cookies.get(cookie_name(scope), "")
+
+
+def _hardened(send: Send) -> Send:
+    async def with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).update(HEADERS)
+        await send(message)
+
+    return with_headers

@@ -1,0 +1,67 @@
+"""Pages made of templates. Whatever is put into one is text: it cannot act, hide, or hold a known secret."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from planwright.presentation.printable import safe
+from planwright.security.redaction.redactor import Redactor
+from planwright.web import words
+from planwright.web.drawing.plan_picture import MARKS
+from planwright.web.view_models.values import value_rows
+
+FOLDER = Path(__file__).parent
+TEMPLATES, STATIC = FOLDER / "templates", FOLDER / "static"
+
+
+class Pages:
+    """Render the templates of this folder."""
+
+    def __init__(self, redactor: Redactor, workspace: str = "") -> None:
+        self._redactor = redactor
+        self._environment = Environment(
+            loader=FileSystemLoader(TEMPLATES),
+            autoescape=True,
+            undefined=StrictUndefined,
+            finalize=self._visible,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._environment.filters.update(words.FILTERS)
+        self._environment.filters["value_rows"] = lambda args: value_rows({}, args)
+        self._environment.filters["markup"] = Markup  # for pictures of ours, which hold texts escaped
+        self._environment.globals.update(workspace=workspace, marks=MARKS)
+
+    def part(self, template: str, values: Mapping[str, object]) -> str:
+        """Render a part of a page that is the same for all its viewers."""
+        return self._environment.get_template(template).render(values)
+
+    def page(
+        self, request: Request, template: str, values: Mapping[str, object], status: int = 200
+    ) -> HTMLResponse:
+        """Render a whole page for the visit of a request."""
+        visit = request.scope["state"]["visit"]
+        shared = {"visit": visit, "path": request.url.path}
+        return HTMLResponse(self.part(template, {**shared, **values}), status)
+
+    def refusal(self, request: Request, status: int, cause: str, next_step: str = "") -> Response:
+        """Render why a request is not answered, and what to do next."""
+        values = {"status": status, "cause": cause, "next_step": next_step, "visit": None, "path": ""}
+        return HTMLResponse(self.part("refusal.html", values), status)
+
+    def sign_in(self, request: Request, status: int, problem: str = "") -> Response:
+        """Render the form that takes a token."""
+        values = {"problem": problem, "visit": None, "path": ""}
+        return HTMLResponse(self.part("sign_in.html", values), status)
+
+    def _visible(self, value: object) -> object:
+        """Make a value a text that shows all that is in it; markup of ours stays as it is."""
+        if isinstance(value, Markup):
+            return value
+        return "" if value is None else safe(self._redactor.text(str(value)))

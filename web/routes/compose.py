@@ -1,0 +1,60 @@
+"""A new request: what to do in plain words, by which agent, and when to plan."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from typing import get_args
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute
+
+from planwright.checkpoints.history.run_pages import RunFilter
+from planwright.domain.errors import SetupError
+from planwright.domain.run_context import PlanningMode
+from planwright.web.forms import Form, field, form_route, page_route
+from planwright.web.parts import run_options, shared, visitor_of
+
+NEWEST, LONGEST, MOST_EXAMPLES = 20, 200, 4
+
+
+async def serve_new(request: Request) -> Response:
+    """Show the form of a new request."""
+    parts = shared(request)
+    agents = [(name, agent.description) for name, agent in sorted(parts.settings.agents.items())]
+    values = {
+        "agents": agents,
+        "modes": get_args(PlanningMode),
+        "request": request.query_params.get("request", ""),
+        "examples": await _examples(request),
+    }
+    return parts.pages.page(request, "new.html", values)
+
+
+async def _examples(request: Request) -> list[str]:
+    """List sentences that work here: those that were given, and the newest that have completed."""
+    parts = shared(request)
+    done = RunFilter(visitor_of(request).tenant, status="completed")
+    rows = (await parts.run_pages.page(done, NEWEST, 0)).rows
+    before = [row["request"] for row in rows if len(row["request"]) <= LONGEST]
+    return list(dict.fromkeys((*parts.examples, *before)))[: max(MOST_EXAMPLES, len(parts.examples))]
+
+
+async def take_request(request: Request, form: Form) -> Response:
+    """Begin a run, and lead to its page."""
+    parts, text = shared(request), field(form, "request").replace("\r\n", "\n").strip()
+    if not text:
+        raise SetupError("a request without words says nothing", "write what is to be done")
+    mode = next((mode for mode in get_args(PlanningMode) if mode == field(form, "planning")), None)
+    agent = field(form, "agent") or None
+    context = replace(
+        run_options(request), agent=agent, planning_mode=mode, dry_run=field(form, "dry_run") == "yes"
+    )
+    thread = str(uuid.uuid4())
+    await parts.here.enter({"messages": [{"role": "user", "content": text}]}, thread, context)
+    run = await parts.history.run(visitor_of(request).tenant, thread)
+    return RedirectResponse(f"/runs/{run.run_id}" if run else "/runs", 303)
+
+
+ROUTES: list[BaseRoute] = [page_route("/new", serve_new), form_route("/new", take_request)]

@@ -1,0 +1,21 @@
+// Times as the reader's clock has them; the server writes UTC.
+const near = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const units = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+
+function until(date) {
+  const seconds = (date - Date.now()) / 1000;
+  const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) ?? units.at(-1);
+  return relative.format(Math.trunc(seconds / size), unit);
+}
+
+export function localTimes(root) {
+  for (const time of root.querySelectorAll("time[datetime]")) {
+    const date = new Date(time.dateTime);
+    if (Number.isNaN(date.valueOf())) continue;
+    time.textContent = "until" in time.dataset ? until(date) : near.format(date);
+    time.title = `${time.dateTime.slice(0, 19).replace("T", " ")} UTC`;
+  }
+}
+
+setInterval(() => localTimes(document), 15000);

@@ -1,0 +1,45 @@
+"""What a form says of a gate, as an answer that the door takes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from planwright.checkpoints.consent.gate import Gate
+from planwright.domain.doubt import read_result
+
+
+def answer_of(form: Mapping[str, Sequence[str]], gate: Gate) -> dict[str, object]:
+    """Read an answer out of the fields of a form: its word, the hash of what was looked at, and words.
+
+    Whether the gate takes it is for the door to say; nobody's name is read here.
+    """
+    word = _only(form, "type")
+    answer: dict[str, object] = {"type": word, "plan_hash": _only(form, "plan_hash")}
+    if text := _only(form, "message").strip():
+        answer["message"] = text
+    if word == "approve" and (scope := _only(form, "remember")):
+        answer["remember"] = scope
+    if word == "respond" and gate.doubts:
+        answer["effects"] = [
+            effect for doubt in gate.doubts if (effect := _effect(form, doubt.key)) is not None
+        ]
+    return answer
+
+
+def effects_of(form: Mapping[str, Sequence[str]], keys: Sequence[str]) -> list[object]:
+    """Read what a form says of effects in doubt, by their keys."""
+    return [effect for key in keys if (effect := _effect(form, key)) is not None]
+
+
+def _effect(form: Mapping[str, Sequence[str]], key: str) -> dict[str, object] | None:
+    happened = _only(form, f"happened-{key}")
+    if happened not in ("yes", "no"):
+        return None
+    text = _only(form, f"result-{key}").strip()
+    result = {"result": read_result(text)} if text and happened == "yes" else {}
+    return {"key": key, "happened": happened == "yes", **result}
+
+
+def _only(form: Mapping[str, Sequence[str]], name: str) -> str:
+    values = form.get(name, ())
+    return values[0].replace("\r\n", "\n") if len(values) == 1 else ""
