@@ -137,7 +137,7 @@ postgresql:  # where it is missing, and can be installed
 		|| (apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql > /dev/null)
 
 postgres: setup postgresql  ## Tests of store and runs with PostgreSQL as the store; then 510 kills of processes, sessions, servers -> postgres.json
-	$(BIN)/pytest -n 4 --dist worksteal --postgres tests/checkpoints tests/scenarios
+	$(BIN)/pytest -n 4 --dist worksteal --postgres tests/checkpoints tests/scenarios tests/sessions
 	$(BIN)/python -m benchmarks.postgres
 
 web: setup  ## The page in Chromium: the demo from an empty workspace to the answer -> docs/pictures/page-*.png
