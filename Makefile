@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # What is imported is compiled once, not anew by each process: half of what collecting the tests costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: web setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos quirks audit saga aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls oracle order soak plans workers
+.PHONY: web setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos quirks audit saga aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls oracle order soak plans workers postgres postgresql
 
 setup: $(STAMP)
 
@@ -24,13 +24,13 @@ $(STAMP): pyproject.toml requirements-dev.txt
 demo: setup  ## Run the main job on a demo workspace
 	$(BIN)/planwright demo
 
-test: setup  ## Run the tests
+test: setup postgresql  ## Run the tests
 	$(BIN)/pytest -n 4 --dist worksteal
 
-test-long: setup  ## Run the tests that take long
+test-long: setup postgresql  ## Run the tests that take long
 	$(BIN)/pytest -n 4 --dist worksteal --long
 
-test-whole: setup  ## Run every test, and every case of the long lists
+test-whole: setup postgresql  ## Run every test, and every case of the long lists
 	$(BIN)/pytest -n 4 --dist worksteal --whole
 
 check: setup  ## Lint, format, types, and the thirteen bars of `make house`
@@ -131,6 +131,15 @@ intruder: setup  ## Intruders at every route of planwright studio, and pages in 
 	@command -v chromium > /dev/null || [ "$$(id -u)" != 0 ] || apt-get install -y -qq --no-install-recommends chromium
 	$(BIN)/python -m benchmarks.intruder
 
+postgresql:  # where it is missing, and can be installed
+	@ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || [ "$$(id -u)" != 0 ] \
+		|| ! command -v apt-get > /dev/null || apt-get install -y -qq --no-install-recommends postgresql > /dev/null \
+		|| (apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql > /dev/null)
+
+postgres: setup postgresql  ## Tests of store and runs with PostgreSQL as the store; then 510 kills of processes, sessions, servers -> postgres.json
+	$(BIN)/pytest -n 4 --dist worksteal --postgres tests/checkpoints tests/scenarios tests/sessions
+	$(BIN)/python -m benchmarks.postgres
+
 web: setup  ## The page in Chromium: the demo from an empty workspace to the answer -> docs/pictures/page-*.png
 	@command -v chromium > /dev/null || [ "$$(id -u)" != 0 ] || apt-get install -y -qq --no-install-recommends chromium
 	PAGE_PICTURES=docs/pictures $(BIN)/pytest --long -s -n 0 tests/web/browser
@@ -175,4 +184,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio --extra web pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) .docs-venv .bench-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json simulate.json clock.json crash_calls.json order.json soak.json workers.json
+	rm -rf $(VENV) .docs-venv .bench-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json simulate.json clock.json crash_calls.json order.json soak.json workers.json postgres.json

@@ -21,7 +21,9 @@ from pydantic import BaseModel, JsonValue
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
+from planwright.checkpoints.records import open_records
 from planwright.domain.errors import CapabilityRejected
+from planwright.settings.settings import load
 
 Fault = Literal["none", "doubles", "forgets", "refuses", "denies"]
 FAULTS: tuple[Fault, ...] = ("none", "doubles", "forgets", "refuses", "denies")
@@ -79,8 +81,7 @@ class Effect:
         if self.capability == "tickets.create":
             return Tally(*[_rows(workspace / "tickets.db", "tickets", "title", self.name)] * 2)
         if self.capability == "memory.write":
-            store = workspace / ".planwright" / "planwright.db"
-            return Tally(*[_rows(store, "memories", "text", self.name)] * 2)
+            return Tally(*[_memories(workspace, self.name)] * 2)
         if self.capability == "bench.stamp":
             stamps = _stamps(workspace)
             lines = stamps.read_text().splitlines() if stamps.exists() else []
@@ -89,6 +90,14 @@ class Effect:
         if self.capability == "bench.transfer":
             return Tally(arrived, arrived)
         return Tally(arrived, _rows(receiver, "applied", "name", self.name))
+
+
+def _memories(workspace: Path, text: str) -> int:
+    """Count the memories of a text, in whatever the store is kept."""
+    settings = load(workspace)
+    query = "SELECT count(*) FROM memories WHERE text = ?"
+    with closing(open_records(settings.store_folder, url=settings.store_url)) as records:
+        return int(records.database.call("read", lambda c: c.execute(query, (text,)).fetchone()[0]))
 
 
 @dataclass(frozen=True)

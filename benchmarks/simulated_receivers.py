@@ -79,7 +79,7 @@ class Receivers:
         return fate
 
     def _honours(self, kind: str, call: CallContext) -> bool:
-        """Say whether a call comes again under a key that the receiver honours: it never refuses what it did."""
+        """Say whether a call comes again under a key that is honoured: what was done is never refused."""
         key = call.idempotency_key
         return kind == "idempotent" and (
             self.has(key) or any(each.startswith(key) for each in self.under_way)

@@ -138,7 +138,7 @@ class SimulatedDatabase(Database):
             self._disk.meet("begin")
         except sqlite3.Error as error:
             raise store_error(self.path, error) from error
-        return self._open()
+        return self.engine.open()
 
     def _flush(self) -> None:
         batch, self._waiting = self._waiting, []

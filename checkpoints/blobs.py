@@ -55,11 +55,22 @@ class Blobs:
         try:
             data = self._path(digest).read_bytes()
         except OSError as error:
-            cause = f"the recorded result {digest[:12]} is gone: {error}"
-            raise RunError(cause, "restore .planwright/blobs from a backup") from error
+            raise gone(digest, str(error)) from error
         if hashlib.sha256(data).hexdigest() != digest:
-            raise RunError(f"the recorded result {digest[:12]} was changed", "restore .planwright/blobs")
+            raise changed(digest)
         return data
 
     def _path(self, digest: str) -> Path:
         return self._folder / digest[:2] / digest[2:]
+
+
+def gone(digest: str, reason: str) -> RunError:
+    """Say that a content is not there."""
+    return RunError(
+        f"the recorded result {digest[:12]} is gone: {reason}", "restore .planwright/blobs from a backup"
+    )
+
+
+def changed(digest: str) -> RunError:
+    """Say that a content is not the one that was stored."""
+    return RunError(f"the recorded result {digest[:12]} was changed", "restore .planwright/blobs")

@@ -217,7 +217,7 @@ def _in_window(
         "SELECT coalesce(sum(tokens),0), coalesce(sum(cost),0) FROM ("
         "SELECT tokens, cost FROM usage_days WHERE tenant = ? AND provider = ? AND day >= ? AND day < ?"
         " UNION ALL SELECT tokens, cost FROM usage WHERE settled = 0 AND kind = 'model'"
-        " AND tenant = ? AND provider = ? AND at >= ? AND at < ? AND expires_at > ?)",
+        " AND tenant = ? AND provider = ? AND at >= ? AND at < ? AND expires_at > ?) counted",
         (*place, *place, now),
     ).fetchone()
     return int(row[0]), int(row[1])

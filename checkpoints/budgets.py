@@ -117,7 +117,7 @@ class Budgets:
                 connection.execute(
                     "INSERT INTO usage_days (tenant, provider, day, tokens, cost) VALUES (?,?,?,?,?)"
                     " ON CONFLICT (tenant, provider, day) DO UPDATE SET"
-                    " tokens = tokens + excluded.tokens, cost = cost + excluded.cost",
+                    " tokens = usage_days.tokens + excluded.tokens, cost = usage_days.cost + excluded.cost",
                     (row["tenant"], row["provider"], row["day"], actual.tokens, actual.cost or 0),
                 )
 

@@ -1,4 +1,4 @@
-"""One SQLite file, one writer thread, group commit.
+"""One store, one writer thread, group commit.
 
 Jobs are functions of the connection. The thread takes all that wait, runs each in a savepoint, commits them
 together and then answers: nobody hears of a write that a kill could undo, and what is `synced` outlives a
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import queue
 import sqlite3
 import threading
@@ -22,14 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
-
-from planwright.checkpoints.private_files import private_database
+from planwright.checkpoints.engines.engine import Engine
+from planwright.checkpoints.engines.sqlite import SqliteEngine
 from planwright.checkpoints.reader import Answer, Reader, Waiter
-from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
-from planwright.checkpoints.thread_state.adoption import adopt_checkpoints
-from planwright.domain.errors import PlanwrightError
-from planwright.security.redaction.connection import RedactedConnection
 from planwright.security.redaction.redactor import Redactor
 
 T = TypeVar("T")
@@ -39,7 +33,6 @@ STATE = frozenset(("checkpoint", "writes", "journal"))
 """Names of the jobs that write the state of the graph and the events; other tables lean on neither."""
 BESIDE = STATE | {"parts"}
 """Names of jobs that ride and that no read waits for, unless it names them."""
-_LOG = logging.getLogger("planwright.checkpoints")
 Job = Callable[[sqlite3.Connection], T]
 Boundary = Callable[[str], None]
 
@@ -61,7 +54,10 @@ class _Item:
 
 
 class Database:
-    """A durable store behind one thread. `boundary` is told of every commit, before and after it."""
+    """A durable store behind one thread: a file of SQLite at `path`, unless the engine is of another kind.
+
+    `boundary` is told of every commit, before and after it.
+    """
 
     def __init__(
         self,
@@ -71,16 +67,15 @@ class Database:
         busy_timeout_s: float = 30,
         boundary: Boundary | None = None,
         redactor: Redactor | None = None,
+        engine: Engine | None = None,
     ) -> None:
         self.path = path
-        self._redactor = redactor
-        self._migrations = migrations
-        self._busy_timeout_s = busy_timeout_s
+        self.engine = engine or SqliteEngine(path, migrations, busy_timeout_s, redactor)
         self._boundary = boundary
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._reader = Reader(path, busy_timeout_s, _answer)
+        self._reader = Reader(self.engine, _answer)
         self._carried: list[_Item] = []  # jobs that rode with a commit that failed: they ride with the next
         self._counting = threading.Lock()
         self._awaited = 0  # jobs that somebody waits for and that are not committed
@@ -133,7 +128,7 @@ class Database:
     def _put(self, item: _Item) -> None:
         with self._lock:
             if self._thread is None:
-                connection = self._open()
+                connection = self.engine.open()
                 self._thread = threading.Thread(
                     target=self._work, args=(connection,), name=f"writer:{self.path.name}", daemon=True
                 )
@@ -144,66 +139,13 @@ class Database:
             self._queue.put(item)
 
     def close(self) -> None:
-        """Finish what is queued and close the file; a later job opens it again."""
+        """Finish what is queued and close the store; a later job opens it again."""
         self._reader.close()
         with self._lock:
             thread, self._thread = self._thread, None
             if thread is not None:
                 self._queue.put(None)
                 thread.join()
-
-    def _open(self) -> sqlite3.Connection:
-        try:
-            private_database(self.path)
-            connection = sqlite3.connect(
-                self.path,
-                timeout=self._busy_timeout_s,
-                isolation_level=None,
-                check_same_thread=False,
-                factory=RedactedConnection if self._redactor else sqlite3.Connection,
-            )
-        except (OSError, sqlite3.Error) as error:
-            raise store_error(self.path, error) from error
-        try:
-            connection.row_factory = sqlite3.Row
-            if isinstance(connection, RedactedConnection):
-                connection.redactor = self._redactor or Redactor()
-            refuse_newer(self.path, connection, len(self._migrations))
-            self._use_wal(connection)
-            self._migrate(connection)
-            if adopt_checkpoints(connection, self.path.parent):
-                _LOG.info("the checkpoints of an older program are in %s now", self.path.name)
-        except BROKEN as error:
-            connection.close()
-            raise store_error(self.path, error) from error
-        except PlanwrightError:
-            connection.close()
-            raise
-        return connection
-
-    def _use_wal(self, connection: sqlite3.Connection) -> None:
-        """Switch to WAL, once for all openers: SQLite answers "locked" here without its busy timeout."""
-        for attempt in Retrying(
-            retry=retry_if_exception(lambda error: "locked" in str(error)),
-            stop=stop_after_delay(self._busy_timeout_s),
-            wait=wait_random(0.005, 0.05),
-            reraise=True,
-        ):
-            with attempt:
-                connection.execute("PRAGMA journal_mode=WAL")
-
-    def _migrate(self, connection: sqlite3.Connection) -> None:
-        if store_version(connection) == len(self._migrations):
-            return
-        connection.execute("BEGIN IMMEDIATE")
-        done = store_version(connection)
-        for number, script in enumerate(self._migrations[done:], done + 1):
-            for statement in filter(str.strip, script.split(";\n")):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version={number}")
-        connection.execute("COMMIT")
-        if 0 < done < len(self._migrations):
-            _LOG.info("%s migrated from version %d to %d", self.path.name, done, len(self._migrations))
 
     def _work(self, connection: sqlite3.Connection) -> None:
         with contextlib.closing(connection):
@@ -236,16 +178,14 @@ class Database:
         answers: list[Answer] = []
         self._reach(f"before {names}")
         try:
-            for_disk = any(item.synced for item in batch)
-            connection.execute(f"PRAGMA synchronous={'FULL' if for_disk else 'NORMAL'}")
-            connection.execute("BEGIN IMMEDIATE")
+            self.engine.begin(connection, synced=any(item.synced for item in batch))
             for item in batch:
                 answers.append((item.waiter, *_in_savepoint(connection, item.job)))
             connection.execute("COMMIT")
         except sqlite3.Error as error:
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
-            failure = store_error(self.path, error)
+            failure = self.engine.failure(error)
             answers = [(item.waiter, None, failure) for item in batch if not item.rides]
             self._carried = [item for item in batch if item.rides]
         with self._counting:

@@ -237,7 +237,7 @@ def open_undo(connection: sqlite3.Connection, run_id: str) -> tuple[str, str] | 
     """Find the run and thread that undo a run now."""
     query = (
         "SELECT r.run_id, r.thread_id FROM runs r JOIN forks f USING (run_id)"
-        " WHERE f.source_run = ? AND f.undo AND r.ended_at IS NULL"
+        " WHERE f.source_run = ? AND f.undo = 1 AND r.ended_at IS NULL"
     )
     row = connection.execute(query, (run_id,)).fetchone()
     return None if row is None else (row[0], row[1])

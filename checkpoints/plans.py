@@ -81,9 +81,9 @@ class Plans:
                 " ON CONFLICT (run_id, plan_hash) DO UPDATE SET checked = excluded.checked,"
                 " plan = excluded.plan, revision = excluded.revision, created_at = excluded.created_at,"
                 " rowid = (SELECT max(rowid) + 1 FROM plans),"  # the newest is the last row
-                " card = CASE WHEN gate_id IS excluded.gate_id THEN card"
-                " ELSE coalesce(excluded.card, card) END,"
-                " gate_id = coalesce(excluded.gate_id, gate_id)",
+                " card = CASE WHEN plans.gate_id IS excluded.gate_id THEN plans.card"
+                " ELSE coalesce(excluded.card, plans.card) END,"
+                " gate_id = coalesce(excluded.gate_id, plans.gate_id)",
                 (lease.run_id, lease.tenant, plan.plan_hash, plan.revision, plan.model_dump_json(), checked)
                 + (recorded.gate_id, at.isoformat(), recorded.kind, card),
             )
@@ -148,7 +148,7 @@ class Plans:
             query = (
                 "SELECT 1 FROM plans WHERE plan_hash = ? AND gate_id IS NOT NULL"
                 " AND run_id IN (?, (SELECT source_run FROM forks WHERE run_id = ?))"
-                " UNION SELECT 1 FROM forks WHERE run_id = ? AND undo"
+                " UNION SELECT 1 FROM forks WHERE run_id = ? AND undo = 1"
             )
             return connection.execute(query, (plan_hash, run_id, run_id, run_id)).fetchone() is not None
 

@@ -13,10 +13,9 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from pathlib import Path
 from typing import Any, TypeVar, Union
 
-from planwright.checkpoints.store_errors import store_error
+from planwright.checkpoints.engines.engine import Engine
 
 T = TypeVar("T")
 Waiter = Union["Future[Any]", "asyncio.Future[Any]"]
@@ -28,12 +27,11 @@ Read = tuple[Job, Waiter]
 
 
 class Reader:
-    """Reads of one file, one after the other. It opens on first use; `tell` gives answers to who waits."""
+    """Reads of one store, one after the other. It opens on first use; `tell` gives answers to who waits."""
 
-    def __init__(self, path: Path, busy_timeout_s: float, tell: Callable[[list[Answer]], None]) -> None:
+    def __init__(self, engine: Engine, tell: Callable[[list[Answer]], None]) -> None:
         self._tell = tell
-        self._path = path
-        self._busy_timeout_s = busy_timeout_s
+        self._engine = engine
         self._queue: queue.SimpleQueue[Read | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -51,7 +49,7 @@ class Reader:
         return await future
 
     def close(self) -> None:
-        """Close the file; a later job opens it again."""
+        """Close the connection; a later job opens it again."""
         with self._lock:
             thread, self._thread = self._thread, None
             if thread is not None:
@@ -61,7 +59,7 @@ class Reader:
     def _put(self, read: Read) -> None:
         with self._lock:
             if self._thread is None:
-                name = f"reader:{self._path.name}"
+                name = f"reader:{self._engine.label}"
                 self._thread = threading.Thread(target=self._work, name=name, daemon=True)
                 self._thread.start()
             self._queue.put(read)
@@ -75,7 +73,8 @@ class Reader:
                     while reads[-1] is not None:
                         reads.append(self._queue.get_nowait())
                 try:
-                    connection = connection or self._open()
+                    connection = connection or self._engine.open_to_read()
+                    self._engine.begin_reading(connection)
                     answers = _read(connection, [read for read in reads if read])
                 except sqlite3.Error as error:
                     answers = [(waiter, None, error) for _, waiter in filter(None, reads)]
@@ -88,22 +87,11 @@ class Reader:
 
     def _explained(self, answer: Answer) -> Answer:
         waiter, value, problem = answer
-        return (
-            waiter,
-            value,
-            store_error(self._path, problem) if isinstance(problem, sqlite3.Error) else problem,
-        )
-
-    def _open(self) -> sqlite3.Connection:
-        uri = f"{self._path.absolute().as_uri()}?mode=ro"
-        connection = sqlite3.connect(uri, uri=True, timeout=self._busy_timeout_s, isolation_level=None)
-        connection.row_factory = sqlite3.Row
-        return connection
+        return waiter, value, self._engine.failure(problem) if isinstance(problem, sqlite3.Error) else problem
 
 
 def _read(connection: sqlite3.Connection, reads: list[Read]) -> list[Answer]:
-    """Do reads in one transaction; one that fails fails alone."""
-    connection.execute("BEGIN")
+    """Do reads in the transaction that has begun; one that fails fails alone."""
     try:
         return [_answered(connection, *read) for read in reads]
     finally:

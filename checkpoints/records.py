@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
+
+from typing_extensions import TypedDict
 
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.budgets import Budgets
@@ -23,6 +26,7 @@ from planwright.checkpoints.effects.ledger import Ledger
 from planwright.checkpoints.effects.refusals import Refusals
 from planwright.checkpoints.effects.undos import Undos
 from planwright.checkpoints.effects.work_records import WorkRecords
+from planwright.checkpoints.engines.engine import Engine
 from planwright.checkpoints.forks import Forks
 from planwright.checkpoints.journal import Journal
 from planwright.checkpoints.memories import Memories
@@ -30,9 +34,10 @@ from planwright.checkpoints.memory_proposals import Proposals
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.ownership.leases import Leases
 from planwright.checkpoints.ownership.own_parts import OwnParts
-from planwright.checkpoints.ownership.owners import Owners, folder_of
+from planwright.checkpoints.ownership.owners import OwnerLocks, Owners, folder_of
 from planwright.checkpoints.ownership.work_times import WorkTimes
 from planwright.checkpoints.plans import Plans
+from planwright.checkpoints.postgres.server import server_of
 from planwright.checkpoints.runs import Runs
 from planwright.checkpoints.sessions.queue import Queue
 from planwright.checkpoints.sessions.schedule_runs import ScheduleRuns
@@ -42,6 +47,8 @@ from planwright.checkpoints.verdicts import Verdicts
 from planwright.checkpoints.whole_results import WholeResults
 from planwright.domain.clock import Timer, boot_id
 from planwright.security.redaction.redactor import Redactor
+
+PATIENCE_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -113,21 +120,30 @@ class Records:
         self.database.close()
 
 
-def open_records(
-    folder: Path,
-    *,
-    busy_timeout_s: float = 30,
-    boundary: Boundary | None = None,
-    redactor: Redactor | None = None,
-    timer: Timer | None = None,
-    kind: Callable[..., Database] = Database,
-) -> Records:
-    """Put the records of a storage folder together; without a timer, that of the machine serves."""
-    path = folder / "planwright.db"
-    database = kind(path, MIGRATIONS, busy_timeout_s=busy_timeout_s, boundary=boundary, redactor=redactor)
-    blobs, owners = Blobs(folder / "blobs", redactor), Owners(folder_of(path))
-    leases = Leases(database, owners)
-    timer = timer or Timer(boot=boot_id())
+class StoreOptions(TypedDict, total=False):
+    """What a store may be opened with."""
+
+    busy_timeout_s: float
+    """Seconds to wait for a store that another process has locked; 30 where it is not said."""
+    boundary: Boundary | None
+    """Told of every commit, before and after it."""
+    redactor: Redactor | None
+    """Hides known secrets in what is written."""
+    timer: Timer | None
+    """Tells how time goes by; that of the machine, or of the server, where it is not said."""
+    url: str
+    """The PostgreSQL database that all is kept in; "" for the folder."""
+    kind: Callable[..., Database]
+    """Makes the database; a simulation makes its own."""
+
+
+def open_records(folder: Path, **options: Unpack[StoreOptions]) -> Records:
+    """Put the records of a storage folder together, or those in PostgreSQL, whose time is its server's."""
+    parts = (_in_server if options.get("url") else _in_folder)(folder, options)
+    database, blobs, owners, leases, shared = parts
+    timer = options.get("timer")
+    if timer is None or (options.get("url") and timer.boot):  # not the clock of a test
+        timer = shared
     return Records(
         database=database,
         runs=Runs(database),
@@ -158,4 +174,34 @@ def open_records(
         sessions=Sessions(database, leases),
         workers=Workers(database, owners),
         schedule_runs=ScheduleRuns(database),
+    )
+
+
+_Parts = tuple[Database, Blobs, OwnerLocks, Leases, Timer]
+
+
+def _in_folder(folder: Path, options: StoreOptions) -> _Parts:
+    path, redactor = folder / "planwright.db", options.get("redactor")
+    database = _database(path, options, None)
+    blobs, owners = Blobs(folder / "blobs", redactor), Owners(folder_of(path))
+    return database, blobs, owners, Leases(database, owners), Timer(boot=boot_id())
+
+
+def _in_server(folder: Path, options: StoreOptions) -> _Parts:
+    patience_s, redactor = options.get("busy_timeout_s", PATIENCE_S), options.get("redactor")
+    server = server_of(options.get("url", ""), MIGRATIONS, patience_s, redactor)
+    database = _database(folder / "planwright.db", options, server.engine)
+    seconds = server.owners.seconds
+    leases, timer = Leases(database, server.owners, seconds), Timer(seconds, boot=server.engine.label)
+    return database, server.blobs(database), server.owners, leases, timer
+
+
+def _database(path: Path, options: StoreOptions, engine: Engine | None) -> Database:
+    return options.get("kind", Database)(
+        path,
+        MIGRATIONS,
+        busy_timeout_s=options.get("busy_timeout_s", PATIENCE_S),
+        boundary=options.get("boundary"),
+        redactor=options.get("redactor"),
+        engine=engine,
     )

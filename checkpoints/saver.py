@@ -178,7 +178,7 @@ class Saver(BaseCheckpointSaver[str]):
     @property
     def _begun(self) -> bool:
         """Whether there is a store: looking for a thread makes none."""
-        return self.database.path.is_file()
+        return self.database.engine.exists()
 
     def _ride(self, name: str, config: RunnableConfig, job: Job[object]) -> None:
         thread_id, entered = thread_named(config), LEASE_KEY in config["configurable"]

@@ -37,7 +37,8 @@ def say_traceback(error: BaseException, arguments: Sequence[str]) -> None:
 
 def _store_faults(arguments: Sequence[str]) -> list[StoreFinding]:
     try:
-        findings = check_store(load(_workspace(arguments)).store_folder)
+        settings = load(_workspace(arguments))
+        findings = [] if settings.store_url else check_store(settings.store_folder)
     except PlanwrightError:
         return []
     return [finding for finding in findings if not finding.note]

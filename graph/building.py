@@ -145,7 +145,13 @@ def check_agents(settings: Settings, registry: Registry) -> None:
 
 def _stores(settings: Settings, redactor: Redactor, timer: Timer) -> Stores:
     patience_s = settings.storage.busy_timeout_s
-    return open_stores(settings.store_folder, busy_timeout_s=patience_s, redactor=redactor, timer=timer)
+    return open_stores(
+        settings.store_folder,
+        busy_timeout_s=patience_s,
+        redactor=redactor,
+        timer=timer,
+        url=settings.store_url,
+    )
 
 
 def open_agent(workspace: Path | str = ".", **options: Unpack[AgentOptions]) -> Agent:

@@ -39,9 +39,9 @@ CANDIDATES: Mapping[Surface, tuple[Value, ...]] = {
 _RUNS = "SELECT run_id, status FROM runs WHERE ended_at IS NOT NULL ORDER BY rowid"
 _ROUNDS = "SELECT content, facts FROM verdicts WHERE run_id = ? AND facts IS NOT NULL ORDER BY rowid"
 _ANSWERS = "SELECT status FROM gates WHERE run_id = ? AND kind = 'escalation' ORDER BY rowid"
-_UNDONE = "SELECT 1 FROM forks WHERE source_run = ? AND undo"
-_TURNS = """SELECT max(json_extract(data, '$.turn')) FROM journal WHERE run_id = ? AND type = 'progress'
-    GROUP BY json_extract(data, '$.lane')"""
+_UNDONE = "SELECT 1 FROM forks WHERE source_run = ? AND undo = 1"
+_TURNS = """SELECT max(CAST(json_extract(data, '$.turn') AS INTEGER)) FROM journal
+    WHERE run_id = ? AND type = 'progress' GROUP BY json_extract(data, '$.lane')"""
 
 
 @dataclass(frozen=True)

@@ -138,6 +138,11 @@ class Settings(BaseSettings):
         """The folder of the databases and blobs."""
         return self.workspace / self.storage.path
 
+    @property
+    def store_url(self) -> str:
+        """The PostgreSQL database that runs are kept in, with its password; empty for a folder."""
+        return self.storage.url.get_secret_value() if self.storage.url else ""
+
     @classmethod
     def settings_customise_sources(
         cls,

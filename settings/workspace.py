@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, field_validator
 
 from planwright.domain.run_context import PlanningMode
 
@@ -41,16 +41,25 @@ OnChange = Literal["ask", "refuse"]
 
 
 class StorageSettings(BaseModel):
-    """Where runs are kept, relative to the workspace, and how long to wait for a lock."""
+    """Where runs are kept, and how long to wait for a lock."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: Path = Path(".planwright")
     """Folder of the databases and blobs, relative to the workspace."""
+    url: SecretStr | None = None
+    """A PostgreSQL database that runs are kept in instead of the folder, as postgresql://user@host/name."""
     busy_timeout_s: float = Field(30, ge=0)
     """Seconds to wait for a database that another process has locked."""
     keep_checkpoints: int = Field(50, ge=1)
     """Checkpoints of a thread that stay when a run of it ends: the points that a fork can begin at."""
+
+    @field_validator("url")
+    @classmethod
+    def _names_postgres(cls, url: SecretStr | None) -> SecretStr | None:
+        if url is not None and not url.get_secret_value().startswith(("postgresql://", "postgres://")):
+            raise ValueError("write it as postgresql://user@host:5432/database")
+        return url
 
 
 class SessionSettings(BaseModel):

@@ -27,7 +27,7 @@ from planwright.settings.settings import load
 from planwright.state.invocation import utc_now
 from tests.patience import PATIENCE_S
 
-pytest_plugins = ["tests.sampling"]
+pytest_plugins = ["tests.sampling", "tests.on_postgres"]
 
 ROOT = Path(__file__).parent.parent
 PINS = ROOT / "tests" / "mcp_servers"

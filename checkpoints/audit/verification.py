@@ -162,7 +162,7 @@ def _unsealed(connection: sqlite3.Connection, chain: _Chain) -> Iterator[AuditFi
         if ("run", run_id) not in chain.newest:
             yield AuditFinding(run_id, "the run has ended, and no entry seals it")
     begun = f"SELECT run_id FROM runs WHERE {later}"
-    for kind, table, where in (("gate", GATES, "status <> 'open'"), ("effect", EFFECTS, "1")):
+    for kind, table, where in (("gate", GATES, "status <> 'open'"), ("effect", EFFECTS, "1 = 1")):
         query = f"SELECT {table.key}, run_id, status FROM {table.name} WHERE {where} AND run_id IN ({begun})"
         for key, run_id, status in connection.execute(query, bound):
             if (kind, key) not in chain.newest:

@@ -11,7 +11,7 @@ from planwright.domain.verified_step import VerifiedStep
 
 _PREFIX = "instead_"
 STEP_ENDED = f"""(EXISTS (SELECT 1 FROM steps s WHERE s.run_id = e.run_id AND s.uid = e.step_uid)
-    OR EXISTS (SELECT 1 FROM plans p WHERE p.run_id = e.run_id AND instr(p.checked, e.step_uid)
+    OR EXISTS (SELECT 1 FROM plans p WHERE p.run_id = e.run_id AND instr(p.checked, e.step_uid) > 0
         AND (p.kind = 'memory' OR (p.kind = 'alternative' AND EXISTS (SELECT 1 FROM steps s
             WHERE s.run_id = p.run_id AND json_extract(p.plan, '$.plan_id') = '{_PREFIX}' || s.uid)))))"""
 """Of an effect `e`: its step has ended, or the one in whose place it was made. Memories have none."""

@@ -56,8 +56,8 @@ def done_before(
 
 def _sources(connection: sqlite3.Connection, run_id: str) -> list[str]:
     """List the runs that a run was forked from, the newest first; on their own thread, those since, too."""
-    query = """WITH RECURSIVE sources(run_id) AS (VALUES (:run) UNION
-        SELECT past.run_id FROM sources JOIN forks f ON f.run_id = sources.run_id AND NOT f.undo
+    query = """WITH RECURSIVE sources(run_id) AS (SELECT run_id FROM runs WHERE run_id = :run UNION
+        SELECT past.run_id FROM sources JOIN forks f ON f.run_id = sources.run_id AND f.undo = 0
         JOIN runs s ON s.run_id = f.source_run JOIN runs r ON r.run_id = f.run_id
         JOIN runs past ON past.run_id = s.run_id OR (s.thread_id = r.thread_id
             AND past.thread_id = r.thread_id AND past.rowid BETWEEN s.rowid AND r.rowid))

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from planwright.checkpoints.database import Database
 from planwright.domain.chain import CREATE_CHAIN
 
-_SOURCE = "SELECT source_run FROM forks WHERE run_id = ? AND NOT undo"
+_SOURCE = "SELECT source_run FROM forks WHERE run_id = ? AND undo = 0"
 _REFUSED = """SELECT status, decided_by, reason, shown FROM gates
     WHERE run_id = ? AND kind = 'step' AND status IN ('rejected', 'expired') ORDER BY rowid"""
 # A chain is gone with its run: making one changes nothing. An effect that failed was not refused.

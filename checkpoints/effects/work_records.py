@@ -21,7 +21,7 @@ _GATES = "SELECT step_uid, status, channel FROM gates WHERE run_id = ? AND kind 
 _EFFECTS = """SELECT key, step_uid, capability, status, kept FROM (
     SELECT key, step_uid, capability, status, 0 AS kept, rowid AS n FROM effects WHERE run_id = ?1 UNION ALL
     SELECT e.key, k.uid, e.capability, e.status, 1, e.rowid FROM kept_effects k JOIN effects e USING (key)
-    WHERE k.run_id = ?1 AND k.uid <> e.step_uid) ORDER BY n"""
+    WHERE k.run_id = ?1 AND k.uid <> e.step_uid) every_one ORDER BY n"""
 _BY_RULE = ("rule", "policy")
 _PART_OF = {"chain": "chain_", "alternative": "instead_"}  # what stands before the uid in the id of the plan
 

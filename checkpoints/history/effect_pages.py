@@ -14,7 +14,7 @@ _DOUBTFUL = """(e.status = 'in_doubt' OR (e.status = 'intent' AND r.ended_at IS 
     AND e.capability != 'chain.create'"""
 _WHERE = f"""e.tenant = :tenant
     AND (:status = '' OR e.status = :status OR (:status = 'in_doubt' AND {_DOUBTFUL}))
-    AND (:text = '' OR instr(lower(e.capability), lower(:text)) OR instr(lower(e.args), lower(:text))
+    AND (:text = '' OR instr(lower(e.capability), lower(:text)) > 0 OR instr(lower(e.args), lower(:text)) > 0
     OR e.key LIKE :text || '%')"""
 _FROM = "FROM effects e JOIN runs r ON r.run_id = e.run_id"
 _PAGE = f"""SELECT e.key, e.run_id, e.step_uid, e.capability, e.effect, e.args, e.status, e.result, e.error,

@@ -9,7 +9,7 @@ from planwright.checkpoints.database import Database
 
 _OPEN = "FROM gates WHERE status = 'open' AND tenant = ?"
 _PAGE = f"SELECT gate_id {_OPEN} ORDER BY rowid LIMIT ? OFFSET ?"
-_PULSE = f"SELECT count(*), total(rowid), total(json_array_length(approvals)) {_OPEN}"
+_PULSE = f"SELECT count(*), coalesce(sum(rowid), 0), coalesce(sum(json_array_length(approvals)), 0) {_OPEN}"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from planwright.checkpoints.history.rows import Row
 
 _WHERE = """r.tenant = :tenant AND (:status = '' OR r.status = :status)
     AND (:agent = '' OR json_extract(r.context, '$.agent') = :agent)
-    AND (:text = '' OR instr(lower(r.request), lower(:text)) OR :text IN (r.run_id, r.thread_id))"""
+    AND (:text = '' OR instr(lower(r.request), lower(:text)) > 0 OR :text IN (r.run_id, r.thread_id))"""
 _PAGE = f"""SELECT r.rowid AS number, r.run_id, r.thread_id, r.status, r.paused_for, r.owner, r.lease_until,
     r.started_at, r.ended_at, substr(r.request, 1, 300) AS request,
     json_extract(r.context, '$.agent') AS agent,

@@ -21,7 +21,8 @@ _EFFECTS = """SELECT key, step_uid, attempt, capability, effect, args, status, r
 _GATES = """SELECT gate_id, kind, status, shown, requested_at, expires_at, decided_at, decided_by, channel,
     reason, approvals FROM gates WHERE run_id = ? ORDER BY rowid"""
 _SPENT = """SELECT substr(key, 10, instr(substr(key, 10), '.') - 1) AS uid, count(*) AS calls,
-    sum(json_extract(data, '$.input_tokens') + json_extract(data, '$.output_tokens')) AS tokens,
+    sum(CAST(json_extract(data, '$.input_tokens') AS INTEGER)
+    + CAST(json_extract(data, '$.output_tokens') AS INTEGER)) AS tokens,
     sum(json_extract(data, '$.cost')) AS cost
     FROM journal WHERE run_id = ? AND type = 'llm_call' AND key LIKE 'llm_call:step_%.%' GROUP BY uid"""
 _SOURCE = "SELECT source_run, undo FROM forks WHERE run_id = ?"

@@ -16,7 +16,7 @@ from functools import partial
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.ownership.fencing import held
 from planwright.checkpoints.ownership.heartbeat import Heartbeat
-from planwright.checkpoints.ownership.owners import Owners, is_stopped, owner_of
+from planwright.checkpoints.ownership.owners import OwnerLocks, is_stopped, owner_of
 from planwright.checkpoints.runs import Run, begin_run, pause
 from planwright.checkpoints.store_errors import store_error
 from planwright.domain.errors import PlanwrightError, RunError, RunHeld, StoreFailed
@@ -33,7 +33,7 @@ class Leases:
     def __init__(
         self,
         database: Database,
-        owners: Owners,
+        owners: OwnerLocks,
         monotonic: Monotonic = time.monotonic,
         heartbeat: Heartbeat | None = None,
     ) -> None:

@@ -14,7 +14,7 @@ import socket
 import sqlite3
 import uuid
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from planwright.checkpoints.private_files import private_folder
 from planwright.domain.clock import boot_id
@@ -50,6 +50,22 @@ class Owner(NamedTuple):
     def in_sight(self) -> bool:
         """Whether its process id means the same here: on this boot, in this PID namespace."""
         return (self.boot, self.namespace) == (boot_id(), _namespace())
+
+
+class OwnerLocks(Protocol):
+    """How the owners of a store are told apart, living and dead."""
+
+    def me(self) -> Owner:
+        """Name this process as an owner; the first call takes its lock. Raises OSError or StoreFailed."""
+
+    def life_of(self, text: str) -> Life:
+        """Say whether the owner that a row names still lives."""
+
+    def forget(self, text: str) -> None:
+        """Remove what is left of an owner that has died."""
+
+    def close(self) -> None:
+        """Drop the lock of this process."""
 
 
 class Owners:
@@ -126,8 +142,11 @@ def living_sender(connection: sqlite3.Connection, owner: str | None, mine: str =
     """Name the process that began an effect, if it is another one and may still send it; else it is empty."""
     if not owner or owner == mine:
         return ""
-    file = Path(connection.execute("PRAGMA database_list").fetchone()[2])
-    return "" if Owners(folder_of(file)).life_of(owner) == "dead" else owner_of(owner).label
+    life_of = getattr(connection, "life_of", None)  # of a server, which keeps the locks itself
+    if life_of is None:
+        file = Path(connection.execute("PRAGMA database_list").fetchone()[2])
+        life_of = Owners(folder_of(file)).life_of
+    return "" if life_of(owner) == "dead" else owner_of(owner).label
 
 
 def folder_of(database: Path) -> Path:
@@ -138,6 +157,12 @@ def folder_of(database: Path) -> Path:
 def is_stopped(owner: Owner) -> bool:
     """Say whether a process in sight was stopped (Ctrl-Z), and does nothing until it is woken."""
     return owner.in_sight and _status(owner.pid)[0] in ("T", "t")
+
+
+def is_running(owner: Owner) -> bool:
+    """Say whether a process in sight still runs; one that has ended and was not waited for does not."""
+    state, started = _status(owner.pid)
+    return started == owner.started and state not in ("Z", "X", "")
 
 
 def _status(pid: str) -> tuple[str, str]:

@@ -24,7 +24,8 @@ class WorkTimes:
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(
                 "INSERT INTO work_times (run_id, tenant, lease_token, seconds) VALUES (?,?,?,?)"
-                " ON CONFLICT (run_id, lease_token) DO UPDATE SET seconds = max(seconds, excluded.seconds)",
+                " ON CONFLICT (run_id, lease_token) DO UPDATE SET"
+                " seconds = max(work_times.seconds, excluded.seconds)",
                 (lease.run_id, lease.tenant, lease.token, seconds),
             )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.ownership.owners import Owners, owner_of
+from planwright.checkpoints.ownership.owners import OwnerLocks, owner_of
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class WorkerRow:
 class Workers:
     """The table of workers."""
 
-    def __init__(self, database: Database, owners: Owners) -> None:
+    def __init__(self, database: Database, owners: OwnerLocks) -> None:
         self._database = database
         self._owners = owners
 

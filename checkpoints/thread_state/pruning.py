@@ -67,7 +67,7 @@ def keep_newest(connection: sqlite3.Connection, thread_id: str, most: int, ended
         " FROM checkpoints WHERE thread_id = ?"
     )
     rows = connection.execute(
-        f"SELECT {_PLACE} FROM ({query}) WHERE place > ? OR (? AND checkpoint_ns <> '')",
+        f"SELECT {_PLACE} FROM ({query}) numbered WHERE place > ? OR (? AND checkpoint_ns <> '')",
         (thread_id, most, ended),
     ).fetchall()
     _delete(connection, rows)

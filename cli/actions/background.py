@@ -117,7 +117,9 @@ def _opened(workspace: Path) -> Iterator[tuple[Settings, Records]]:
         raise no_runs(settings)
     patience_s, redactor = settings.storage.busy_timeout_s, redactor_of(settings)
     with closing(
-        open_records(settings.store_folder, busy_timeout_s=patience_s, redactor=redactor)
+        open_records(
+            settings.store_folder, busy_timeout_s=patience_s, redactor=redactor, url=settings.store_url
+        )
     ) as records:
         yield settings, records
 

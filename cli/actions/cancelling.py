@@ -25,9 +25,8 @@ def stop(which: str, workspace: Path) -> int:
         raise RunError(f"there are no runs in {settings.workspace} yet", 'begin one: planwright run "…"')
     which = full_name(settings, which)
     patience_s, redactor = settings.storage.busy_timeout_s, redactor_of(settings)
-    with closing(
-        open_records(settings.store_folder, busy_timeout_s=patience_s, redactor=redactor)
-    ) as records:
+    folder, url = settings.store_folder, settings.store_url
+    with closing(open_records(folder, busy_timeout_s=patience_s, redactor=redactor, url=url)) as records:
         run = asyncio.run(cancel(records, which, login_name(), utc_now()))
         print(outcome_text(run, busy=records.leases.is_leased(run)))
     return 0

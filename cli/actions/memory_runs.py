@@ -46,7 +46,7 @@ def reject_proposal(id_: str, workspace: Path, tenant: str) -> int:
     """Turn a proposal down."""
     settings = load_logged(workspace)
     proposal = find_proposal(settings, id_, tenant)
-    records = open_records(settings.store_folder, redactor=redactor_of(settings))
+    records = open_records(settings.store_folder, redactor=redactor_of(settings), url=settings.store_url)
     try:
         asyncio.run(records.proposals.reject(id_, tenant, who(), utc_now()))
     finally:

@@ -70,6 +70,18 @@ def vacuum(workspace: Folder = HERE, json: Json = False) -> None:
 
 
 @app.command()
+def migrate(
+    to: Annotated[str, typer.Option(help="A PostgreSQL database: postgresql://user@host/name.")],
+    workspace: Folder = HERE,
+    json: Json = False,
+) -> None:
+    """Copy the store into a PostgreSQL database that nobody has used; the files stay as they are."""
+    from planwright.cli.views.db_views import move_to_server
+
+    raise typer.Exit(move_to_server(to, workspace, json))
+
+
+@app.command()
 def tables(workspace: Folder = HERE, json: Json = False) -> None:
     """List the tables, with their rows and columns."""
     from planwright.cli.views.db_tables import show_tables

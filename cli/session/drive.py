@@ -157,7 +157,7 @@ def recover(
     settings = load_logged(workspace)
     thread_id = str(find_run(settings, thread)["thread_id"])
     if take_over:
-        with contextlib.closing(open_stores(settings.store_folder)) as stores:
+        with contextlib.closing(open_stores(settings.store_folder, url=settings.store_url)) as stores:
             holder = asyncio.run(Control(stores, utc_now).take_over(thread_id))
         sys.stderr.write(f"taken over from {holder}\n" if holder else "nobody held it\n")
     if migrate:

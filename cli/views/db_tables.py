@@ -22,6 +22,7 @@ from planwright.checkpoints.private_files import FILE_MODE, FOLDER_MODE
 from planwright.checkpoints.store_errors import BROKEN, store_error
 from planwright.checkpoints.upkeep.store_files import RECORDS, no_store, open_files, open_tables
 from planwright.cli.views import rendering as views
+from planwright.cli.views.open_store import read_server, store_files
 from planwright.domain.errors import SetupError
 from planwright.security.redaction.connection import redacted_value
 from planwright.security.redaction.known_secrets import redactor_of
@@ -58,8 +59,11 @@ def show_query(sql: str, workspace: Path, shape: Literal["table", "csv", "json"]
     """Print what a SELECT brings. Raises SetupError for any other statement, and for one that fails."""
     settings = load(workspace)
     redactor = redactor_of(settings)
-    with closing(open_tables(settings.store_folder)) as connection:
-        names, rows = _selected(connection, sql, limit + 1)
+    if settings.store_url:
+        names, rows = _selected_there(settings, sql, limit + 1)
+    else:
+        with closing(open_tables(settings.store_folder)) as connection:
+            names, rows = _selected(connection, sql, limit + 1)
     more = len(rows) > limit
     rows = [[redacted_value(value, redactor) for value in row] for row in rows[:limit]]
     if shape == "json":
@@ -112,7 +116,7 @@ def _tables(settings: Settings) -> Iterator[dict[str, tuple[str, Any]]]:
     """Find the tables by name, each with the file it is in."""
     with ExitStack() as opened:
         tables: dict[str, tuple[str, Any]] = {}
-        files = open_files(settings.store_folder)
+        files = open_files(opened.enter_context(store_files(settings)))
         for file, connection in reversed(files.items()):
             opened.enter_context(closing(connection))
             database = Database(connection)
@@ -137,6 +141,20 @@ def _selected(connection: sqlite3.Connection, sql: str, most: int) -> tuple[list
         if "malformed" in text or "I/O" in text:
             raise store_error(Path(RECORDS), error) from error
         raise SetupError(f"the query failed: {text}", "see what there is: planwright db tables") from error
+
+
+def _selected_there(settings: Settings, sql: str, most: int) -> tuple[list[str], list[Row]]:
+    """Ask PostgreSQL, in a session that can only read."""
+    if not sql.lstrip().upper().startswith(("SELECT", "WITH", "VALUES")) or ";" in sql.rstrip("; \n"):
+        raise SetupError("only one SELECT is let through", _ONLY_SELECT)
+    with closing(read_server(settings)) as connection:
+        try:
+            cursor = connection.execute(sql)
+        except BROKEN as error:
+            raise SetupError(
+                f"the query failed: {error}", "see what there is: planwright db tables"
+            ) from error
+        return _distinct([column[0] for column in cursor.description]), list(islice(cursor, most))
 
 
 _ONLY_SELECT = 'for instance: planwright db query "SELECT status, count(*) FROM runs GROUP BY status"'

@@ -8,15 +8,20 @@ from pathlib import Path
 
 from rich.table import Table
 
+from planwright.checkpoints.migrations import MIGRATIONS
+from planwright.checkpoints.postgres.server import server_of
 from planwright.checkpoints.upkeep.backup import back_up
 from planwright.checkpoints.upkeep.findings import StoreFinding
 from planwright.checkpoints.upkeep.prune import prune_store
 from planwright.checkpoints.upkeep.restore import restore
 from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.checkpoints.upkeep.store_files import has_files, no_store
+from planwright.checkpoints.upkeep.store_use import refuse_while_used
 from planwright.checkpoints.upkeep.vacuum import vacuum
 from planwright.cli.views import rendering as views
+from planwright.cli.views.open_store import refuse_on_server, store_files
 from planwright.domain.clock import utc_now
+from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.settings import load
 
 HEALTHY = "nothing is wrong with the store"
@@ -24,7 +29,11 @@ HEALTHY = "nothing is wrong with the store"
 
 def show_check(workspace: Path, as_json: bool) -> int:
     """Print what is wrong with the store. Returns 1 when anything is."""
-    folder = load(workspace).store_folder
+    with store_files(load(workspace)) as folder:
+        return _show_check(folder, as_json)
+
+
+def _show_check(folder: Path, as_json: bool) -> int:
     findings = check_store(folder) if has_files(folder) else []
     if as_json:
         _print({"healthy": not _faults(findings), "findings": [_fields(finding) for finding in findings]})
@@ -38,6 +47,7 @@ def show_check(workspace: Path, as_json: bool) -> int:
 def take_backup(to: Path, workspace: Path, as_json: bool) -> int:
     """Back the store up. Returns 1 when something is wrong with what was backed up."""
     settings = load(workspace)
+    refuse_on_server(settings, "back it up with its own tool: pg_dump, as often as a loss may cost")
     manifest = back_up(settings.store_folder, to, utc_now(), settings.storage.busy_timeout_s)
     findings = check_store(settings.store_folder)
     if as_json:
@@ -62,6 +72,7 @@ def _fields(finding: StoreFinding) -> dict[str, object]:
 def put_back(backup: Path, workspace: Path, as_json: bool) -> int:
     """Put a backup in place of the store."""
     settings = load(workspace)
+    refuse_on_server(settings, "put a dump back with its own tool: pg_restore")
     done = restore(backup, settings.store_folder, utc_now())
     if as_json:
         _print(
@@ -78,6 +89,7 @@ def put_back(backup: Path, workspace: Path, as_json: bool) -> int:
 def remove_checkpoints(keep: int | None, workspace: Path, as_json: bool) -> int:
     """Remove all but the newest checkpoints of each thread."""
     storage = load(workspace).storage
+    refuse_on_server(load(workspace), "nothing: a run that ends leaves storage.keep_checkpoints")
     gone = prune_store(load(workspace).store_folder, keep or storage.keep_checkpoints, storage.busy_timeout_s)
     if as_json:
         _print({"removed": gone})
@@ -89,12 +101,34 @@ def remove_checkpoints(keep: int | None, workspace: Path, as_json: bool) -> int:
 def make_small(workspace: Path, as_json: bool) -> int:
     """Give space back to the disk, and say how much."""
     settings = load(workspace)
+    refuse_on_server(settings, "nothing: its autovacuum does this; VACUUM FULL gives space back to the disk")
     files = vacuum(settings.store_folder, settings.storage.busy_timeout_s)
     if as_json:
         _print([asdict(file) for file in files])
         return 0
     for file in files:
         print(f"{file.file}: {_bytes(file.before)} before, {_bytes(file.after)} now")
+    return 0
+
+
+def move_to_server(to: str, workspace: Path, as_json: bool) -> int:
+    """Copy the store of the workspace into PostgreSQL, and say how the settings are to name it."""
+    settings = load(workspace)
+    refuse_on_server(settings, "copy it with its own tools: pg_dump, then psql")
+    if not has_files(settings.store_folder):
+        raise no_store(settings.store_folder)
+    refuse_while_used(settings.store_folder, even_open=True)
+    engine = server_of(to, MIGRATIONS, settings.storage.busy_timeout_s, redactor_of(settings)).engine
+    from planwright.checkpoints.postgres.copying import copy_to_server  # it loads psycopg
+
+    rows, blobs = copy_to_server(settings.store_folder, engine)
+    if as_json:
+        _print({"to": engine.label, "rows": rows, "blobs": blobs})
+        return 0
+    print(
+        f"{engine.label}: {sum(rows.values()):,} rows of {len(rows)} tables, {blobs:,} blobs, counted in both"
+    )
+    print("from now on: storage.url in planwright.toml; the files here stay as they are")
     return 0
 
 

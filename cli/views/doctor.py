@@ -105,12 +105,13 @@ def _checks_beside_servers(settings: Settings) -> Iterator[tuple[str, Callable[[
 
 
 def _store(settings: Settings) -> str:
-    records = open_records(settings.store_folder, busy_timeout_s=2)
+    records = open_records(settings.store_folder, busy_timeout_s=2, url=settings.store_url)
     try:
         count = records.database.call("read", lambda c: c.execute("SELECT count(*) FROM runs").fetchone()[0])
     finally:
         records.close()
-    return f"{settings.store_folder} ({count} run{'s' * (count != 1)})"
+    place = records.database.engine.label if settings.store_url else settings.store_folder
+    return f"{place} ({count} run{'s' * (count != 1)})"
 
 
 def _secrets(settings: Settings) -> str:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from planwright.checkpoints.migrations import MIGRATIONS
+from planwright.checkpoints.postgres.server import server_of
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
 from planwright.checkpoints.upkeep.store_files import CHECKPOINTS
 from planwright.domain.errors import RunError, SetupError
 from planwright.presentation.rows import Report
 from planwright.security.redaction.known_secrets import redactor_of
+from planwright.security.redaction.redactor import Redactor
 from planwright.settings.settings import Settings
 
 T = TypeVar("T")
@@ -40,12 +43,15 @@ class StoreReader:
         return names.issuperset(tables)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the connection."""
         self._connection.close()
 
 
 def has_store(settings: Settings) -> bool:
     """Say whether a workspace has any records yet. Raises SetupError where they are gone."""
+    if settings.store_url:
+        with closing(read_server(settings)) as connection:
+            return StoreReader(connection).has("runs")
     there = _path(settings).is_file()
     if not there and (settings.store_folder / CHECKPOINTS).is_file():
         cause = f"{_path(settings)} is gone, and there are checkpoints of threads beside it"
@@ -58,6 +64,8 @@ def open_store(settings: Settings) -> StoreReader:
     path = _path(settings)
     if not has_store(settings):
         raise no_runs(settings)
+    if settings.store_url:
+        return StoreReader(read_server(settings, redactor_of(settings)))
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
         refuse_newer(path, connection, len(MIGRATIONS))
@@ -69,6 +77,32 @@ def open_store(settings: Settings) -> StoreReader:
     redactor = redactor_of(settings)
     connection.text_factory = lambda text: redactor.document(text.decode())
     return StoreReader(connection)
+
+
+def read_server(settings: Settings, redactor: Redactor | None = None) -> sqlite3.Connection:
+    """Open the records in PostgreSQL; with a redactor no secret comes out. Raises SetupError, StoreFailed."""
+    server = server_of(settings.store_url, MIGRATIONS, settings.storage.busy_timeout_s, None)
+    return server.engine.open_checked(redactor)
+
+
+@contextmanager
+def store_files(settings: Settings) -> Iterator[Path]:
+    """Find the folder of the store; one in PostgreSQL is copied, as it is now, for as long as this lasts."""
+    if not settings.store_url:
+        yield settings.store_folder
+        return
+    if not has_store(settings):
+        raise no_runs(settings)
+    with server_of(settings.store_url, MIGRATIONS, settings.storage.busy_timeout_s, None).as_files() as copy:
+        yield copy
+
+
+def refuse_on_server(settings: Settings, instead: str) -> None:
+    """Raise SetupError where the store is in PostgreSQL, which does that itself."""
+    if settings.store_url:
+        raise SetupError(
+            "the store is in PostgreSQL (storage.url), which looks after its files itself", instead
+        )
 
 
 def no_runs(settings: Settings) -> RunError:

@@ -66,7 +66,7 @@ def explain_call(name: str, call: CallOptions, workspace: Path, as_json: bool) -
     capability = registry.require(name)
     find_agent(settings, call.agent)
     args = None if call.args is None else _arguments(call.args)
-    records = open_records(settings.store_folder)
+    records = open_records(settings.store_folder, url=settings.store_url)
     delegated = records.delegations
     world = CallContext(
         settings, Jail(settings.workspace), records.memories, policy=policy, delegations=delegated

@@ -33,7 +33,7 @@ def probe(workspace: Path) -> int:
 
 
 async def _all(settings: Settings) -> int:
-    problems, records = 0, open_records(settings.store_folder)
+    problems, records = 0, open_records(settings.store_folder, url=settings.store_url)
     try:
         for name, provider in settings.providers.items():
             for served in provider.served:

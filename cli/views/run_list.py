@@ -26,7 +26,7 @@ _COUNT = f"SELECT count(*) AS count FROM runs r WHERE {_SELECTION}"
 _QUESTIONS = f"""SELECT r.run_id, r.thread_id, r.context FROM runs r WHERE {_ASKING}
     AND (:id IS NULL OR :id IN (r.thread_id, r.run_id)) ORDER BY r.rowid DESC"""
 _JSON = ("thread_id", "run_id", "status", "started_at", "ended_at", "title", "request")
-ALL = -1  # a limit that is none, in SQLite
+ALL = 1 << 62  # more than there can be
 
 
 def show_runs(workspace: Path, waiting: bool, page: Page, as_json: bool) -> int:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _NAMED = """FROM gates WHERE (:id IS NULL AND status = 'open') OR gate_id = :id
-    OR (thread_id = :id AND status = 'open') ORDER BY rowid"""
+    OR (thread_id = :id AND status = 'open')"""
 _OPEN_GATES = "SELECT kind, shown FROM gates WHERE run_id = :id AND status = 'open' ORDER BY rowid"
 
 
@@ -160,7 +160,8 @@ def find_gate(settings: Settings, which: str | None) -> GateRow:
 def open_gates(settings: Settings, which: str | None) -> list[GateRow]:
     """List the gates that are named, by id or by thread, at most five; the open ones when none is."""
     which = full_gate_name(settings, which)
-    query = f"SELECT * FROM gates WHERE gate_id IN (SELECT gate_id {_NAMED} LIMIT 5) ORDER BY rowid"
+    named = f"SELECT gate_id {_NAMED} ORDER BY rowid LIMIT 5"
+    query = f"SELECT * FROM gates WHERE gate_id IN ({named}) ORDER BY rowid"
     return list(read_rows(settings, query, {"id": which}))
 
 
@@ -255,5 +256,7 @@ def _source(database: StoreReader, run_id: str) -> Report:
         return {"forked_from": None, "undo": False, "undone_by": []}
     query = "SELECT source_run AS forked_from, undo FROM forks WHERE run_id = ?"
     came = next(database.query(query, (run_id,)), {"forked_from": None, "undo": 0})
-    query = "SELECT f.run_id, r.status FROM forks f JOIN runs r USING (run_id) WHERE source_run = ? AND undo"
+    query = (
+        "SELECT f.run_id, r.status FROM forks f JOIN runs r USING (run_id) WHERE source_run = ? AND undo = 1"
+    )
     return {**came, "undo": bool(came["undo"]), "undone_by": list(database.query(query, (run_id,)))}

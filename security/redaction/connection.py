@@ -22,12 +22,12 @@ class RedactedCursor(sqlite3.Cursor):
 
     def execute(self, sql: str, parameters: Any = (), /) -> RedactedCursor:
         """Run a statement with parameters that hold no secret."""
-        return super().execute(sql, _redacted_parameters(parameters, _redactor_of(self.connection)))
+        return super().execute(sql, redacted_parameters(parameters, _redactor_of(self.connection)))
 
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> RedactedCursor:
         """Run a statement once for each row, without a secret in any."""
         redactor = _redactor_of(self.connection)
-        return super().executemany(sql, (_redacted_parameters(row, redactor) for row in parameters))
+        return super().executemany(sql, (redacted_parameters(row, redactor) for row in parameters))
 
 
 class RedactedConnection(sqlite3.Connection):
@@ -67,7 +67,8 @@ def _redactor_of(connection: sqlite3.Connection) -> Redactor:
     return connection.redactor
 
 
-def _redacted_parameters(parameters: Any, redactor: Redactor) -> Any:
+def redacted_parameters(parameters: Any, redactor: Redactor) -> Any:
+    """Take the secrets out of the parameters of a statement, a list or a mapping."""
     if not parameters:
         return parameters
     values = parameters.values() if isinstance(parameters, Mapping) else parameters

@@ -50,7 +50,9 @@ def known_secrets(settings: Settings) -> dict[str, str]:
 
 def _typed(value: object, name: str) -> Iterator[tuple[str, str]]:
     """Walk the settings for secrets by type, and for passwords in addresses."""
-    if isinstance(value, SecretStr):
+    if isinstance(value, SecretStr) and "://" in value.get_secret_value():
+        yield from _password(value.get_secret_value(), name)
+    elif isinstance(value, SecretStr):
         yield name, value.get_secret_value()
     elif isinstance(value, str) and "://" in value:
         yield from _password(value, name)

@@ -12,6 +12,7 @@ from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.domain.clock import Timer
 from planwright.domain.lease import Lease
+from tests.opened_store import store_url
 from tests.patience import PATIENCE_S
 
 Begin = Callable[..., Awaitable[Lease]]
@@ -19,7 +20,7 @@ Begin = Callable[..., Awaitable[Lease]]
 
 @pytest.fixture
 def stores(tmp_path: Path) -> Iterator[Stores]:
-    opened = open_stores(tmp_path / "store", busy_timeout_s=PATIENCE_S, timer=Timer())
+    opened = open_stores(tmp_path / "store", busy_timeout_s=PATIENCE_S, timer=Timer(), url=store_url())
     yield opened
     opened.close()
 

@@ -19,6 +19,7 @@ from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import LeaseLost, StoreFailed
 from planwright.domain.events import Event, EventType
 from planwright.domain.lease import Lease
+from tests.opened_store import opened_store
 from tests.patience import PATIENCE_S
 
 Begin = Callable[..., Awaitable[Lease]]
@@ -71,8 +72,8 @@ async def test_an_event_that_was_only_queued_is_there_when_a_later_write_is(
     for number in range(1, 21):
         stores.journal.append(event(number), f"key:{number}", lease)
     await stores.memories.write(Memory.new("m1", "a later write", [], NOW), "acme", "run_1")
-    with sqlite3.connect(stores.database.path) as reader:
-        assert reader.execute("SELECT count(*) FROM journal").fetchone() == (20,)
+    with opened_store(stores.database.path.parent) as reader:
+        assert tuple(reader.execute("SELECT count(*) FROM journal").fetchone()) == (20,)
     reader.close()
 
 
@@ -110,7 +111,7 @@ async def put(stores: Stores, lease: Lease) -> None:
 
 async def checkpoints(stores: Stores) -> int:
     """Count what is committed, past what waits in this process."""
-    with closing(sqlite3.connect(stores.database.path)) as connection:
+    with closing(opened_store(stores.database.path.parent)) as connection:
         return int(connection.execute("SELECT count(*) FROM checkpoints").fetchone()[0])
 
 

@@ -103,6 +103,7 @@ async def test_the_same_id_again_changes_nothing(stores: Stores) -> None:
     assert (found.text, found.tags, found.created_at) == ("first", ["a"], "2026-11-21T12:00:00+00:00")
 
 
+@pytest.mark.sqlite
 async def test_a_forgotten_memory_is_gone_from_the_index_too(stores: Stores) -> None:
     for id_, text in (("m1", "The alarm code is 1234"), ("m2", "The alarm rings at six")):
         await stores.memories.write(Memory.new(id_, text, ["alarm"], NOW), "acme", "run_1")

@@ -13,6 +13,8 @@ from planwright.checkpoints.private_files import open_private, private_database,
 from planwright.checkpoints.stores import open_stores
 from planwright.graph.building import open_agent
 
+pytestmark = pytest.mark.sqlite
+
 
 @pytest.fixture(autouse=True)
 def open_umask() -> Iterator[None]:

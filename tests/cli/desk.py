@@ -19,9 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.forked import Forked
+from tests.opened_store import URL, opened_store
 from tests.patience import PATIENCE_S
 
 COMMAND = "planwright.cli.main"
+STORE = ".planwright/planwright.db"
 MOST_LINES = 6
 
 
@@ -83,15 +85,16 @@ class Desk:
         """Write the workspace's settings."""
         (self.folder / "planwright.toml").write_text(text, encoding="utf-8")
 
-    def rows(self, query: str, database: str = ".planwright/planwright.db") -> list[tuple[Any, ...]]:
+    def rows(self, query: str, database: str = STORE) -> list[tuple[Any, ...]]:
         """Ask a database of the workspace, without the program in between."""
-        with closing(sqlite3.connect(self.folder / database)) as connection:
-            return connection.execute(query).fetchall()
+        path = self.folder / database
+        opened = opened_store(path.parent) if database == STORE else sqlite3.connect(path)
+        with closing(opened) as connection:
+            return [tuple(row) for row in connection.execute(query)]
 
     def change(self, statement: str) -> None:
         """Change the records of the workspace, as time or an accident would."""
-        path = self.folder / ".planwright" / "planwright.db"
-        with closing(sqlite3.connect(path)) as connection, connection:
+        with closing(opened_store(self.folder / ".planwright")) as connection, connection:
             connection.execute(statement)
 
 
@@ -104,6 +107,7 @@ def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     """Take the environment of a shell that knows of no provider and no proxy, 200 columns wide."""
     outside = ("OPENAI_", "PLANWRIGHT_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
     kept = {name: value for name, value in os.environ.items() if not name.upper().startswith(outside)}
+    kept |= {URL: os.environ[URL]} if URL in os.environ else {}
     return {**kept, "COLUMNS": "200", **(more or {})}
 
 

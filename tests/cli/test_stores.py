@@ -17,6 +17,8 @@ import pytest
 from tests.cli.conftest import Waiting, ask
 from tests.cli.desk import Desk, refusal
 
+pytestmark = pytest.mark.sqlite
+
 # A process without the rights of root to write everywhere: as another user, or with the capability dropped.
 ORDINARY: tuple[Sequence[str], ...] = (
     ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"),

@@ -26,6 +26,8 @@ OTHERS = {
     ".venv/bin/python -m benchmarks.bench --short --repeat 3": "and this",
     "pip install '.[studio]'": "installed already",
     "pip install '.[web]'": "installed already",
+    "pip install 'planwright[postgres]'": "installed already",
+    "createdb planwright": "tests/postgres_server.py makes one",
     "PLANWRIGHT_WORKSPACE=workspace langgraph dev --no-browser": "tests/examples/test_server.py starts it",
     "mkdir -p workspace": "so does that test",
     "npm install @langchain/langgraph-sdk": "installed for that test as its lock file pins it",

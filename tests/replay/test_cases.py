@@ -13,6 +13,8 @@ from planwright.domain.plan import Plan
 from planwright.domain.verified_step import VerifiedStep
 from planwright.replay.cases import Case, OutlinedStep, case_of, compare_plan, load_cases, outline, save_case
 
+pytestmark = pytest.mark.sqlite  # its stores last longer than a test
+
 Entry = tuple[str, str, dict[str, Any], list[str]]
 READ: Entry = ("a", "files.read", {"path": "x"}, [])
 POST: Entry = ("b", "channel.post", {"text": "{{steps.a.output.text}}"}, ["a"])

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 
+import pytest
+
 from planwright.replay.evaluation import RunCounts, counts_by
+
+pytestmark = pytest.mark.sqlite  # its stores last longer than a test
 
 
 def test_an_approved_run_is_counted_and_one_that_waits_is_not(store: sqlite3.Connection) -> None:

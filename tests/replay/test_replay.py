@@ -12,6 +12,8 @@ from planwright.domain.errors import RunError
 from planwright.replay.replay import Replay, replay_run
 from planwright.replay.run_diff import diff_runs
 
+pytestmark = pytest.mark.sqlite  # its stores last longer than a test
+
 ACCEPTED_BY_THE_BOSS = (
     "UPDATE verdicts SET facts = NULL, decided_by = 'boss',"
     """ content = replace(content, '"decided_by":""', '"decided_by":"boss"')"""

@@ -16,6 +16,8 @@ from planwright.settings.settings import load
 from tests.scenarios.conftest import scene as scene
 from tests.scenarios.conftest import stage as stage
 
+pytestmark = pytest.mark.sqlite  # its stores last longer than a test
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

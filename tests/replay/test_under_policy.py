@@ -21,6 +21,9 @@ from planwright.models.scripted import ScriptedModel
 from planwright.replay.under_policy import replay_policy
 from planwright.security.jail import Jail
 from planwright.settings.settings import load
+from tests.opened_store import opened_store
+
+pytestmark = pytest.mark.sqlite  # its stores last longer than a test
 
 ALLOW = '[[rule]]\ndecide = "allow"\n'
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
@@ -90,7 +93,7 @@ def run_under(folder: Path, policy: str, plan: str) -> dict[str, Any]:
 
 def refused_live(folder: Path) -> set[str]:
     """Name the steps that a live run was refused for: at its plan, or when they were to be called."""
-    with closing(sqlite3.connect(folder / ".planwright" / "planwright.db")) as store:
+    with closing(opened_store(folder / ".planwright")) as store:
         verified = store.execute("SELECT data FROM journal WHERE type = 'plan_verified'").fetchall()
         findings = [one for (data,) in verified for one in json.loads(data).get("findings", [])]
         failed = store.execute("SELECT step_id, result FROM steps WHERE status = 'failed'").fetchall()
@@ -104,7 +107,7 @@ def denied_in_replay(folder: Path, policy: Path) -> set[str]:
     registry = load_registry(folder, (), (), OWN)
     records = open_records(settings.store_folder)
     context = CallContext(settings, Jail(folder), records.memories, policy=load_policy(policy))
-    with closing(sqlite3.connect(settings.store_folder / "planwright.db")) as store:
+    with closing(opened_store(settings.store_folder)) as store:
         store.row_factory = sqlite3.Row
         (run_id,) = store.execute("SELECT run_id FROM runs").fetchone()
         calls = replay_policy(store, run_id, registry, context, settings.approval)

@@ -100,9 +100,8 @@ def play(job: dict[str, Any]) -> dict[str, Any]:
     said = {name: job[name] for name in ("replies", "alternatives", "memories") if name in job}
     model = ScriptedModel(**said) if said else None
     if model:
-        stores = open_stores(
-            settings.store_folder, boundary=deadly(job.get("die_at"), job.get("die_when", "after"))
-        )
+        boundary = deadly(job.get("die_at"), job.get("die_when", "after"))
+        stores = open_stores(settings.store_folder, boundary=boundary, url=settings.store_url)
         agent = build_graph(settings, model=model, stores=stores)
     else:
         agent = open_agent(Path(job["workspace"]))

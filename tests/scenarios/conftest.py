@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel
 from planwright.settings.settings import load
 from tests.forked import Forked
+from tests.opened_store import URL, opened_store
 from tests.patience import PATIENCE_S
 
 HERE = Path(__file__).parent
@@ -128,9 +128,7 @@ class Scene:
 
     def rows(self, query: str, *values: Any) -> list[dict[str, Any]]:
         """Read rows of the scene's own records, from outside the program."""
-        path = self.workspace / ".planwright" / "planwright.db"
-        with closing(sqlite3.connect(path)) as connection:
-            connection.row_factory = sqlite3.Row
+        with closing(opened_store(self.workspace / ".planwright")) as connection:
             return [dict(row) for row in connection.execute(query, values)]
 
     def everything(self) -> dict[str, Any]:
@@ -184,7 +182,8 @@ class Scene:
 
 
 def _environment() -> dict[str, str]:
-    return {k: v for k, v in os.environ.items() if not k.startswith(("PLANWRIGHT_", "OPENAI_"))}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PLANWRIGHT_", "OPENAI_"))}
+    return kept | ({URL: os.environ[URL]} if URL in os.environ else {})
 
 
 def _report(printed: str) -> dict[str, Any]:

@@ -149,6 +149,7 @@ def test_after_a_crash_the_same_alternative_is_taken(scene: Scene) -> None:
     assert scene.done == ["s1", "began other", "other", "next"]
 
 
+@pytest.mark.sqlite
 def test_the_records_of_a_run_with_an_effect_done_instead_agree(scene: Scene) -> None:
     step = scene.step("s1", "work.spoil", description="Write it")
     agent = play(scene, step, instead("work.write", name="other"), approval={"plan": "never"})

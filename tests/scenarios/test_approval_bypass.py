@@ -24,6 +24,8 @@ from tests.scenarios.gated_runs import (
     two_gates,
 )
 
+pytestmark = pytest.mark.sqlite  # its stores last longer than a test
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

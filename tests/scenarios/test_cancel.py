@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import threading
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from planwright.domain.clock import utc_now
 from planwright.domain.errors import GateError, RunError, SetupError
 from planwright.graph import door
 from planwright.models.scripted import ScriptedModel
+from tests.opened_store import opened_store, store_url
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def test_the_gate_of_another_agent_is_told_of_as_cancelled(scene: Scene) -> None
 
 def cancel_by(scene: Scene, which: str) -> Run:
     """Cancel a run by the records alone, as the command does."""
-    with closing(open_records(scene.workspace / ".planwright")) as records:
+    with closing(open_records(scene.workspace / ".planwright", url=store_url())) as records:
         return asyncio.run(cancel(records, which, "ada", utc_now()))
 
 
@@ -217,7 +217,7 @@ def test_a_run_that_died_while_it_sent_an_effect_stays_open_until_that_is_looked
     agent = scene.agent(scene.plan(scene.step("s1", "work.write", estimated_risk="Medium")), "not asked")
     scene.ask(agent)
     with (
-        closing(sqlite3.connect(scene.workspace / ".planwright" / "planwright.db")) as connection,
+        closing(opened_store(scene.workspace / ".planwright")) as connection,
         connection,
     ):
         connection.execute(

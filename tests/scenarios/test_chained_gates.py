@@ -140,4 +140,8 @@ def test_a_process_killed_in_the_first_approved_call_never_opens_the_second_gate
     scene.child(scene.entry(resume=APPROVE), replies=["never asked"], dies=True)
     scene.recover(agent)
     assert scene.done == ["began a"]
-    assert [gate["kind"] for gate in scene.rows("SELECT kind FROM gates")] == ["plan", "step", "escalation"]
+    assert [gate["kind"] for gate in scene.rows("SELECT kind FROM gates ORDER BY rowid")] == [
+        "plan",
+        "step",
+        "escalation",
+    ]

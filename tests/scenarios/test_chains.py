@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from langchain_core.messages import ToolMessage
 
 from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
+from tests.opened_store import opened_store
 
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
@@ -378,7 +378,7 @@ def test_a_chain_that_is_not_on_record_calls_nothing_more(scene: Scene) -> None:
     scene.ask(agent)
     approve = scene.entry(resume={"decisions": [{"type": "approve"}]})
     scene.child(approve, replies=["never asked"], dies=True)
-    with closing(sqlite3.connect(scene.workspace / ".planwright" / "planwright.db")) as connection:
+    with closing(opened_store(scene.workspace / ".planwright")) as connection:
         connection.execute("DELETE FROM chains")
         connection.commit()
     output = scene.recover(scene.agent("told"))

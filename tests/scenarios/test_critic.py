@@ -11,6 +11,7 @@ import pytest
 
 from planwright.domain.errors import GateError
 from planwright.models.scripted import ScriptedModel
+from tests.opened_store import opened_store
 
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
@@ -197,9 +198,9 @@ def test_what_nobody_judges_is_said_on_card_and_verdict_and_passes_below_medium(
 def test_a_broken_floor_takes_no_approval(scene: Scene) -> None:
     agent = unmet(scene, capability="work.write")
     shown = card(scene, agent)
-    path = scene.workspace / ".planwright" / "planwright.db"
+    path = scene.workspace / ".planwright"
     (gate_id,) = scene.waiting(agent).values()
-    with closing(sqlite3.connect(path)) as connection, connection:
+    with closing(opened_store(path)) as connection, connection:
         row = json.dumps({**shown, "approve": ""})
         connection.execute("UPDATE gates SET shown = ? WHERE gate_id = ?", (row, gate_id))
     with pytest.raises(GateError, match="never accepted"):
@@ -212,7 +213,7 @@ def test_verdicts_are_only_ever_added(scene: Scene, change: str) -> None:
     (row,) = scene.rows("SELECT verdict, reason, plan_hash, inputs_hash FROM verdicts")
     assert (row["verdict"], row["reason"], len(row["inputs_hash"])) == ("accept", "every step succeeded", 64)
     with (
-        closing(sqlite3.connect(scene.workspace / ".planwright" / "planwright.db")) as connection,
+        closing(opened_store(scene.workspace / ".planwright")) as connection,
         pytest.raises(sqlite3.IntegrityError, match="a verdict is never"),
     ):
         connection.execute(change)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langgraph.types import Command
 
+pytestmark = pytest.mark.sqlite  # its stores last longer than a test
+
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
     from tests.scenarios.conftest import Scene

@@ -128,6 +128,7 @@ def test_a_run_killed_while_it_writes_keeps_the_first_version(old: Scene, job: s
     assert content(old, "notes/a.md") == OLD["notes/a.md"]
 
 
+@pytest.mark.sqlite
 def test_no_blob_of_the_store_is_written_into_a_file_as_a_version(old: Scene) -> None:
     run(old, write(old, "one", "notes/a.md", "first"))
     (effect,) = old.rows("SELECT result FROM effects")

@@ -13,6 +13,8 @@ import pytest
 from planwright.demo.service import Webhook
 from planwright.demo.workspace import write_workspace
 
+pytestmark = pytest.mark.sqlite  # its stores last longer than a test
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

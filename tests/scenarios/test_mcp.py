@@ -22,6 +22,8 @@ from planwright.models.scripted import ScriptedModel
 from tests.cli.desk import wait_until
 from tests.conftest import McpServers, bytes_read, processes
 
+pytestmark = pytest.mark.sqlite  # its stores last longer than a test
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

@@ -25,6 +25,8 @@ from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel
 from planwright.settings.settings import load
 
+pytestmark = pytest.mark.sqlite
+
 STORE = Path(__file__).parents[1] / "stores" / "9ce67d1.zip"
 DAY_AFTER = datetime(2026, 11, 23, 12, tzinfo=UTC)  # no gate has expired
 

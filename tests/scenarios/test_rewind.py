@@ -184,6 +184,7 @@ def test_two_who_rewind_at_once_begin_one_run(scene: Scene) -> None:
     assert all(isinstance(error, RunError) for error in refused)
 
 
+@pytest.mark.sqlite
 def test_the_store_is_in_order_after_rewinding(scene: Scene) -> None:
     agent = scene.agent(write(scene, "a"), "one", "two", read(scene, "b"), "three", **ALWAYS)
     scene.ask(agent, "first")

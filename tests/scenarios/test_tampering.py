@@ -6,7 +6,6 @@ LangGraph lets anybody with the graph, or with Studio, write into the state of a
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from planwright.domain.plan import Plan
 from planwright.domain.results import StepResult
 from planwright.domain.verified_step import VerifiedStep
 from planwright.models.scripted import ScriptedModel
+from tests.opened_store import opened_store
 
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
@@ -148,12 +148,12 @@ def between(scene: Scene) -> tuple[Scene, Agent]:
 def edit_recorded_results(scene: Scene) -> int:
     """Write another output into every result that the checkpoint of this scene's thread holds."""
     serde, edited = AllowListedSerializer(), 0
-    path = scene.workspace / ".planwright" / "planwright.db"
+    path = scene.workspace / ".planwright"
     query = (
         "SELECT hash, type, value FROM contents WHERE thread_id = ?1 AND hash IN"
         " (SELECT value FROM writes WHERE thread_id = ?1 AND channel = 'results' AND type = 'hash')"
     )
-    with closing(sqlite3.connect(path)) as connection, connection:
+    with closing(opened_store(path)) as connection, connection:
         rows = connection.execute(query, (scene.thread,)).fetchall()
         for digest, kind, value in rows:
             results: dict[str, StepResult] | Overwrite = serde.loads_typed((kind, value))

@@ -65,7 +65,7 @@ def test_what_builds_on_an_effect_is_undone_before_it(scene: Scene) -> None:
     assert output["status"] == "completed"
     assert sorted(undone(scene)) == ["una 1", "unb 1", "unc 1"]
     assert undone(scene).index("unb 1") < undone(scene).index("una 1")
-    (run, *_) = scene.rows("SELECT run_id FROM forks WHERE undo")
+    (run, *_) = scene.rows("SELECT run_id FROM forks WHERE undo = 1")
     effects = scene.rows("SELECT capability, status FROM effects WHERE run_id = ?", run["run_id"])
     assert effects == [{"capability": "work.unbook", "status": "done"}] * 3
 
@@ -215,7 +215,9 @@ def test_an_undoing_that_is_killed_goes_on_and_undoes_everything_once(scene: Sce
     output = agent.invoke(None, config)
     assert (decide(agent, config) if early else output)["status"] == "completed"
     assert sorted(set(undone(scene))) == ["una 1", "unb 1", "unc 1"]
-    keys = scene.rows("SELECT step_uid FROM effects WHERE run_id IN (SELECT run_id FROM forks WHERE undo)")
+    keys = scene.rows(
+        "SELECT step_uid FROM effects WHERE run_id IN (SELECT run_id FROM forks WHERE undo = 1)"
+    )
     assert len(keys) == 3
     with pytest.raises(RunError, match=r"nothing of run run_.* can be undone"):
         agent.undo(scene.thread)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
 from planwright.checkpoints.stores import open_stores
 from planwright.graph.agent import Agent
+from tests.opened_store import opened_store, store_url
 from tests.scenarios.conftest import Scene
 from tests.sessions.conftest import AtWork, eventually, until
 
@@ -30,7 +30,7 @@ async def broken_off(scene: Scene, *replies: str, **settings: Any) -> Agent:
 
 def change(scene: Scene, query: str, *values: object) -> None:
     """Change the records from outside."""
-    with closing(sqlite3.connect(scene.workspace / ".planwright" / "planwright.db")) as db, db:
+    with closing(opened_store(scene.workspace / ".planwright")) as db, db:
         db.execute(query, values)
 
 
@@ -73,7 +73,7 @@ async def test_what_breaks_off_again_and_again_is_left_to_a_person(scene: Scene,
 @contextmanager
 def silent_owner(scene: Scene, agent: Agent) -> Iterator[None]:
     """Let a process hold the run that lives, and has not reported for a long time."""
-    stores = open_stores(scene.workspace / ".planwright")
+    stores = open_stores(scene.workspace / ".planwright", url=store_url())
     run = agent.loop.call(lambda: agent.stores.runs.latest(scene.thread))
     assert run is not None
     agent.loop.call(lambda: stores.leases.take(run, 1e9))

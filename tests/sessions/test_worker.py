@@ -18,7 +18,7 @@ from tests.patience import PATIENCE_S
 from tests.scenarios.conftest import Scene
 from tests.sessions.conftest import AtWork, drained, eventually, until
 
-OPEN = "SELECT gate_id FROM gates g JOIN runs r USING (run_id) WHERE g.status = 'open' AND NOT lease_until"
+OPEN = "SELECT gate_id FROM gates g JOIN runs r USING (run_id) WHERE g.status = 'open' AND lease_until = 0"
 QUICK = {"queue": {"look_s": 0.01}}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import uuid
 from collections.abc import Mapping
 from contextlib import closing
@@ -17,6 +16,7 @@ from planwright.cli.views.run_views import find_run, report
 from planwright.domain.run_context import RunContext
 from planwright.graph.building import build_graph
 from planwright.settings.settings import Settings, load
+from tests.opened_store import opened_store
 from tests.wire.scripted_server import ScriptedServer
 
 LISTING = json.dumps(
@@ -74,6 +74,6 @@ def ask(settings: Settings, request: str = QUESTION, context: RunContext | None 
 
 
 def _events(settings: Settings, run_id: str) -> list[dict[str, Any]]:
-    with closing(sqlite3.connect(settings.store_folder / "planwright.db")) as connection:
+    with closing(opened_store(settings.store_folder)) as connection:
         rows = connection.execute("SELECT type, data FROM journal WHERE run_id = ? ORDER BY seq", (run_id,))
         return [{"type": kind, "data": json.loads(data)} for kind, data in rows]

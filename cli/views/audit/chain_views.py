@@ -15,7 +15,7 @@ from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
 from planwright.checkpoints.upkeep.store_files import RECORDS, read_only
 from planwright.cli.views import rendering as views
-from planwright.cli.views.open_store import has_store, no_runs
+from planwright.cli.views.open_store import has_store, no_runs, read_server
 from planwright.domain.errors import SetupError
 from planwright.settings.settings import Settings, load
 
@@ -76,6 +76,8 @@ def open_records_file(settings: Settings) -> sqlite3.Connection:
     path = settings.store_folder / RECORDS
     if not has_store(settings):
         raise no_runs(settings)
+    if settings.store_url:
+        return read_server(settings)
     try:
         connection = read_only(path)
         connection.row_factory = sqlite3.Row

@@ -11,9 +11,7 @@ from pathlib import Path
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.policy.check import check_policy
 from planwright.capabilities.policy.file import read_policy
-from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.records import open_records
-from planwright.checkpoints.upkeep.store_files import BLOBS
 from planwright.cli.views import rendering as views
 from planwright.cli.views.audit.chain_views import open_records_file
 from planwright.cli.views.policy_views import open_policy
@@ -32,7 +30,7 @@ COLOURS = {"deny": "red", "ask": "yellow", "unknown": "yellow", "allow": "green"
 def show_replay(thread: str, workspace: Path, as_json: bool) -> int:
     """Replay one run, or all, and print where they differ from what is recorded. Returns 1 where any does."""
     settings = load(workspace)
-    blobs = Blobs(settings.store_folder / BLOBS)
+    blobs = open_records(settings.store_folder, url=settings.store_url).blobs
     with closing(open_records_file(settings)) as connection:
         replays = [replay_run(connection, blobs, run_id) for run_id in _runs(settings, thread)]
     different = [each for each in replays if not each.equal]
@@ -73,7 +71,7 @@ def show_policy_replay(thread: str, policy: Path, workspace: Path, as_json: bool
     _, registry = open_policy(settings)
     other = read_policy(_text(policy), policy)
     check_policy(other, registry)
-    records = open_records(settings.store_folder)
+    records = open_records(settings.store_folder, url=settings.store_url)
     context = CallContext(
         settings, Jail(settings.workspace), records.memories, policy=other, delegations=records.delegations
     )

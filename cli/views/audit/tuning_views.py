@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from planwright.checkpoints.blobs import Blobs
+from planwright.checkpoints.records import open_records
 from planwright.cli.views import rendering as views
 from planwright.cli.views.audit.chain_views import open_records_file
 from planwright.replay.tuning import (
@@ -33,7 +33,7 @@ def show_tuning(workspace: Path, as_json: bool) -> int:
     """Print what each candidate would have changed, and the change that is proposed. Changes nothing."""
     settings = load(workspace)
     with closing(open_records_file(settings)) as connection:
-        runs = list(past_runs(connection, Blobs(settings.store_folder / "blobs")))
+        runs = list(past_runs(connection, open_records(settings.store_folder, url=settings.store_url).blobs))
     scores = {
         (surface, value): score_of(runs, surface, value)
         for surface, values in CANDIDATES.items()

@@ -12,6 +12,7 @@ from langgraph.types import Command
 
 from planwright.demo.workspace import write_workspace
 from planwright.graph.building import open_agent
+from tests.opened_store import opened_store
 
 
 def thread(name: str) -> RunnableConfig:
@@ -37,7 +38,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def store(played: Path) -> Iterator[sqlite3.Connection]:
     """A copy of its records in memory, where nothing keeps entries from being changed."""
     copy = sqlite3.connect(":memory:")
-    with sqlite3.connect(played / ".planwright" / "planwright.db") as source:
+    with opened_store(played / ".planwright") as source:
         source.backup(copy)
     source.close()
     copy.row_factory = sqlite3.Row

@@ -10,6 +10,9 @@ import pytest
 from planwright.checkpoints.audit.chain import entries, head
 from planwright.checkpoints.audit.sealing import latest_seal
 from planwright.checkpoints.audit.verification import verify_chain
+from tests.opened_store import opened_store
+
+pytestmark = pytest.mark.sqlite  # its stores last longer than a test
 
 
 def problems(store: sqlite3.Connection, *anchors: tuple[int, str]) -> list[str]:
@@ -87,8 +90,9 @@ def test_an_old_chain_that_was_made_anew_is_found_by_the_anchor(store: sqlite3.C
     assert "entry 4 is not the one that was anchored: it has another hash" in problems(store, anchor)
 
 
+@pytest.mark.sqlite
 def test_the_program_itself_changes_and_removes_no_entry(played: Path) -> None:
-    with sqlite3.connect(played / ".planwright" / "planwright.db") as connection:
+    with opened_store(played / ".planwright") as connection:
         for change in ("UPDATE audit SET content = '{}'", "DELETE FROM audit"):
             with pytest.raises(sqlite3.IntegrityError, match="never"):
                 connection.execute(change)

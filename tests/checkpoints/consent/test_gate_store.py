@@ -234,6 +234,7 @@ MOVES = [
 ]
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(("clock_moves", "passes_s", "late"), MOVES)
 async def test_a_gate_expires_by_the_time_that_went_by_whatever_the_clock_says(
     tmp_path: Path, make_run: Callable[..., Run], clock_moves: timedelta, passes_s: float, late: bool
@@ -252,6 +253,7 @@ async def test_a_gate_expires_by_the_time_that_went_by_whatever_the_clock_says(
     stores.close()
 
 
+@pytest.mark.sqlite
 async def test_after_a_new_start_of_the_machine_the_clock_decides(
     tmp_path: Path, make_run: Callable[..., Run]
 ) -> None:
@@ -298,6 +300,7 @@ async def test_a_late_gate_that_nobody_touches_is_listed_as_expired_and_stays(
     assert (listed.status, (await stores.gates.read("gate_a")).status) == ("expired", "open")
 
 
+@pytest.mark.sqlite
 async def test_open_gates_are_listed_without_reading_the_closed_ones(stores: Stores, lease: Lease) -> None:
     await stores.gates.open(gate(), lease)
     query = "EXPLAIN QUERY PLAN SELECT * FROM gates WHERE status = 'open' ORDER BY rowid"

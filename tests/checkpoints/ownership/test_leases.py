@@ -16,13 +16,24 @@ from pathlib import Path
 import pytest
 
 from planwright.checkpoints.database import Job
+from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.ownership import leases
 from planwright.checkpoints.ownership.leases import Leases
-from planwright.checkpoints.ownership.owners import Owner, Owners, is_stopped, owner_of, this_process
+from planwright.checkpoints.ownership.owners import (
+    Owner,
+    OwnerLocks,
+    Owners,
+    is_stopped,
+    owner_of,
+    this_process,
+)
+from planwright.checkpoints.postgres.server import server_of
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.domain.errors import LeaseLost, RunError, StoreFailed
 from planwright.domain.lease import Lease
+from tests.opened_store import store_url
+from tests.patience import PATIENCE_S
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MakeRun = Callable[..., Run]
@@ -31,7 +42,7 @@ import asyncio, sys
 from pathlib import Path
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.records import open_records
-records = open_records(Path(sys.argv[1]))
+records = open_records(Path(sys.argv[1]), url=sys.argv[3])
 run = Run.model_validate_json(sys.argv[2])
 print(asyncio.run(records.leases.take(run, 0.3)).token, flush=True)
 sys.stdin.read()
@@ -42,6 +53,7 @@ sys.stdin.read()
 def holder(stores: Stores, run: Run) -> Iterator[subprocess.Popen[str]]:
     """Start a process that takes a run, wait until it has, and end it."""
     command = [sys.executable, "-c", HOLDER, str(stores.database.path.parent), run.model_dump_json()]
+    command.append(store_url())
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "1\n"
@@ -49,7 +61,9 @@ def holder(stores: Stores, run: Run) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def stores_owners(stores: Stores) -> Owners:
+def stores_owners(stores: Stores) -> OwnerLocks:
+    if url := store_url():
+        return server_of(url, MIGRATIONS, PATIENCE_S, None).owners
     return Owners(stores.database.path.parent / "owners")
 
 
@@ -133,6 +147,7 @@ async def test_an_owner_whose_lock_cannot_be_looked_at_holds_its_run_as_long_as_
     here.close()
 
 
+@pytest.mark.sqlite
 async def test_a_process_that_ends_leaves_its_run_free_and_no_file(stores: Stores, make_run: MakeRun) -> None:
     other = open_stores(stores.database.path.parent)
     lease = await other.leases.take(make_run(), 60)
@@ -243,6 +258,7 @@ async def test_taking_a_run_gives_back_what_a_dead_owner_had_reserved(
     assert [name for (name,) in left] == ["spent"]
 
 
+@pytest.mark.sqlite
 def test_an_owner_is_read_as_it_was_written_also_from_older_stores(tmp_path: Path) -> None:
     owners = Owners(tmp_path / "owners")
     me = owners.me()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 from tests.cli.conftest import Waiting
 from tests.cli.desk import Desk, refusal
+from tests.opened_store import opened_store
 
 TIME = "What time is it?"
 NO_FILES = """
@@ -23,7 +23,7 @@ decide = "ask"
 
 
 def change(desk: Desk, statement: str) -> None:
-    with closing(sqlite3.connect(desk.folder / ".planwright" / "planwright.db")) as connection, connection:
+    with closing(opened_store(desk.folder / ".planwright")) as connection, connection:
         connection.execute(statement)
 
 

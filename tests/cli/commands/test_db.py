@@ -19,6 +19,8 @@ from planwright.checkpoints.ownership.owners import Owners
 from tests.cli.conftest import Waiting, ask
 from tests.cli.desk import Desk, refusal
 
+pytestmark = pytest.mark.sqlite
+
 FILE = "planwright.db"
 
 

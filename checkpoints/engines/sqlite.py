@@ -1,0 +1,113 @@
+"""SQLite: a store in one file, whose log lets others read while one process writes."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from pathlib import Path
+
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
+
+from planwright.checkpoints.private_files import private_database
+from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
+from planwright.checkpoints.thread_state.adoption import adopt_checkpoints
+from planwright.domain.errors import PlanwrightError, StoreFailed
+from planwright.security.redaction.connection import RedactedConnection
+from planwright.security.redaction.redactor import Redactor
+
+_LOG = logging.getLogger("planwright.checkpoints")
+
+
+class SqliteEngine:
+    """Opens connections to one file."""
+
+    def __init__(
+        self, path: Path, migrations: tuple[str, ...], busy_timeout_s: float, redactor: Redactor | None
+    ) -> None:
+        self._path = path
+        self._migrations = migrations
+        self._busy_timeout_s = busy_timeout_s
+        self._redactor = redactor
+
+    @property
+    def label(self) -> str:
+        """Name the file."""
+        return str(self._path)
+
+    def exists(self) -> bool:
+        """Say whether the file is there."""
+        return self._path.is_file()
+
+    def open(self) -> sqlite3.Connection:
+        """Open the file for writing, which is made and brought up to date where it has to be."""
+        try:
+            private_database(self._path)
+            connection = sqlite3.connect(
+                self._path,
+                timeout=self._busy_timeout_s,
+                isolation_level=None,
+                check_same_thread=False,
+                factory=RedactedConnection if self._redactor else sqlite3.Connection,
+            )
+        except (OSError, sqlite3.Error) as error:
+            raise store_error(self._path, error) from error
+        try:
+            connection.row_factory = sqlite3.Row
+            if isinstance(connection, RedactedConnection):
+                connection.redactor = self._redactor or Redactor()
+            refuse_newer(self._path, connection, len(self._migrations))
+            self._use_wal(connection)
+            self._migrate(connection)
+            if adopt_checkpoints(connection, self._path.parent):
+                _LOG.info("the checkpoints of an older program are in %s now", self._path.name)
+        except BROKEN as error:
+            connection.close()
+            raise store_error(self._path, error) from error
+        except PlanwrightError:
+            connection.close()
+            raise
+        return connection
+
+    def open_to_read(self) -> sqlite3.Connection:
+        """Open the file so that nothing in it can be changed."""
+        uri = f"{self._path.absolute().as_uri()}?mode=ro"
+        connection = sqlite3.connect(uri, uri=True, timeout=self._busy_timeout_s, isolation_level=None)
+        connection.row_factory = sqlite3.Row
+        return connection
+
+    def begin(self, connection: sqlite3.Connection, *, synced: bool) -> None:
+        """Take the lock of the file; the disk has to have what is `synced` before the commit returns."""
+        connection.execute(f"PRAGMA synchronous={'FULL' if synced else 'NORMAL'}")
+        connection.execute("BEGIN IMMEDIATE")
+
+    def begin_reading(self, connection: sqlite3.Connection) -> None:
+        """See what was committed before the first statement (sqlite.org/isolation.html)."""
+        connection.execute("BEGIN")
+
+    def failure(self, error: Exception) -> StoreFailed:
+        """Say in words what an error of SQLite means for the file."""
+        return store_error(self._path, error)
+
+    def _use_wal(self, connection: sqlite3.Connection) -> None:
+        """Switch to WAL, once for all openers: SQLite answers "locked" here without its busy timeout."""
+        for attempt in Retrying(
+            retry=retry_if_exception(lambda error: "locked" in str(error)),
+            stop=stop_after_delay(self._busy_timeout_s),
+            wait=wait_random(0.005, 0.05),
+            reraise=True,
+        ):
+            with attempt:
+                connection.execute("PRAGMA journal_mode=WAL")
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        if store_version(connection) == len(self._migrations):
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        done = store_version(connection)
+        for number, script in enumerate(self._migrations[done:], done + 1):
+            for statement in filter(str.strip, script.split(";\n")):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version={number}")
+        connection.execute("COMMIT")
+        if 0 < done < len(self._migrations):
+            _LOG.info("%s migrated from version %d to %d", self._path.name, done, len(self._migrations))

@@ -1,0 +1,52 @@
+"""Where a store is: the address of the database, and the schema that its tables are in."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from planwright.domain.errors import SetupError
+
+SCHEMA = "planwright"
+"""Schema of the tables where the address names none."""
+_SEARCH_PATH = re.compile(r"-c\s*search_path=\"?([a-z_][a-z0-9_]*)")
+
+
+@dataclass(frozen=True)
+class Address:
+    """A database, as libpq takes it, and a schema in it."""
+
+    conninfo: str
+    """What libpq connects by, with the password where there is one: it is not to be shown."""
+    schema: str
+    """Schema that the tables are in."""
+    label: str
+    """Host, port and database, to show."""
+
+    @property
+    def lock(self) -> int:
+        """Number of the lock that who writes in this schema holds; locks belong to one database."""
+        digest = hashlib.sha256(f"planwright store {self.schema}".encode()).digest()
+        return int.from_bytes(digest[:8], signed=True)
+
+
+def read_address(url: str) -> Address:
+    """Read a URL of libpq (postgresql.org/docs/current/libpq-connect.html). Raises SetupError.
+
+    `?options=-csearch_path%3Dteam` names another schema than `planwright`.
+    """
+    try:
+        parts = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
+    except psycopg.Error:  # its text quotes the address
+        cause = "storage.url is no address that PostgreSQL understands"
+        raise SetupError(cause, "write it as postgresql://user@host:5432/database") from None
+    named = _SEARCH_PATH.search(parts.pop("options", ""))
+    schema = named[1] if named else SCHEMA
+    host, port = parts.get("host") or parts.get("hostaddr") or "localhost", parts.get("port") or "5432"
+    name = parts.get("dbname") or parts.get("user") or ""
+    label = f"postgresql://{host}:{port}/{name}" + (f" ({schema})" if named else "")
+    return Address(make_conninfo("", **parts), schema, label)

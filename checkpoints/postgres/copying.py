@@ -1,0 +1,97 @@
+"""Copy all that a store holds into another, whichever of the two is a file: row by row, in their order."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from planwright.checkpoints.blobs import Blobs
+from planwright.checkpoints.engines.engine import Engine
+from planwright.checkpoints.engines.sqlite import SqliteEngine
+from planwright.checkpoints.migrations import MIGRATIONS
+from planwright.checkpoints.postgres.layout import TABLES
+from planwright.domain.errors import SetupError
+
+AT_ONCE = 500
+"""Rows that are read and written together."""
+FILE, FOLDER = "planwright.db", "blobs"
+
+
+def copy_tables(source: sqlite3.Connection, target: sqlite3.Connection) -> dict[str, int]:
+    """Copy every table into a store that holds no runs; both transactions are the caller's.
+
+    Rows keep their numbers. Returns how many rows of each table there are in both. Raises SetupError where
+    the target is in use, or holds another number of rows afterwards.
+    """
+    if target.execute("SELECT 1 FROM runs LIMIT 1").fetchone() is not None:
+        raise SetupError("there are runs in it already", "name a database or a schema that nobody has used")
+    counts: dict[str, int] = {}
+    for table, layout in TABLES.items():
+        names = layout.columns if layout.key == ("n",) else ("rowid", *layout.columns)
+        columns, marks = ", ".join(names), ", ".join("?" * len(names))
+        target.execute(f"DELETE FROM {table}")  # what its own migrations have put there
+        rows = source.execute(f"SELECT {columns} FROM {table} ORDER BY rowid")
+        while some := rows.fetchmany(AT_ONCE):
+            target.executemany(f"INSERT INTO {table} ({columns}) VALUES ({marks})", list(map(tuple, some)))
+        before, after = (_count(store, table) for store in (source, target))
+        if before != after:
+            raise SetupError(f"{table} has {after:,} rows there and {before:,} here", "try it again")
+        counts[table] = after
+    return counts
+
+
+def number_on(target: sqlite3.Connection) -> None:
+    """Let new rows in PostgreSQL be numbered after those that were copied."""
+    for table in TABLES:
+        target.execute(
+            f"SELECT setval(pg_get_serial_sequence('{table}', 'rowid'), coalesce(max(rowid), 0) + 1, false)"
+            f" FROM {table}"
+        )
+
+
+def copy_to_server(folder: Path, engine: Engine) -> tuple[dict[str, int], int]:
+    """Copy the store of a folder into a server, all or nothing; return the rows of each table, and the blobs.
+
+    Raises SetupError as `copy_tables` does.
+    """
+    files = sorted((folder / FOLDER).glob("??/*"))
+    source = SqliteEngine(folder / FILE, MIGRATIONS, 30, None).open()
+    with closing(source), closing(engine.open()) as target:
+        source.execute("BEGIN")
+        engine.begin(target, synced=True)
+        try:
+            counts = copy_tables(source, target)
+            number_on(target)
+            add = "INSERT OR IGNORE INTO blobs (hash, content) VALUES (?,?)"
+            for file in files:
+                target.execute(add, (file.parent.name + file.name, file.read_bytes()))
+            target.execute("COMMIT")
+        except BaseException:
+            target.execute("ROLLBACK")
+            raise
+    return counts, len(files)
+
+
+@contextmanager
+def copied_from_server(engine: Engine) -> Iterator[Path]:
+    """Copy a store in a server, as it is at one moment, into a private folder that lasts as long as this."""
+    with (
+        tempfile.TemporaryDirectory(prefix="planwright-") as name,
+        closing(engine.open_to_read()) as source,
+        closing(SqliteEngine(Path(name) / FILE, MIGRATIONS, 30, None).open()) as target,
+    ):
+        engine.begin_reading(source)
+        target.execute("BEGIN IMMEDIATE")
+        copy_tables(source, target)
+        target.execute("COMMIT")
+        blobs = Blobs(Path(name) / FOLDER)
+        for (content,) in source.execute("SELECT content FROM blobs"):
+            blobs.put_bytes(content)
+        yield Path(name)
+
+
+def _count(connection: sqlite3.Connection, table: str) -> int:
+    return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])

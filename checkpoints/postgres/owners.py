@@ -1,0 +1,144 @@
+"""Who holds runs of a store in PostgreSQL: processes, each of which has a session that holds a lock.
+
+The server drops the lock with the session: when the process dies, when its machine or network is gone for
+longer than the keepalives of TCP, when somebody ends the session. A process that loses only its session takes
+the lock again at once, under the same name.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import threading
+import time
+
+import psycopg
+
+from planwright.checkpoints.ownership.owners import Life, Owner, is_running, owner_of, this_process
+from planwright.checkpoints.postgres import errors
+from planwright.checkpoints.postgres.connection import Connected
+from planwright.checkpoints.postgres.engine import PostgresEngine
+from planwright.domain.errors import StoreFailed
+
+_LOG = logging.getLogger("planwright.checkpoints")
+GRACE_S = 10.0
+"""Seconds after a start of the server within which owners may not have their locks again yet."""
+WATCH_S, RETRY_S, RESYNC_S = 1.0, 0.25, 10.0
+_TRY = "SELECT pg_try_advisory_lock($1)"
+_HELD = """SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND (classid::bigint << 32) | objid::bigint = $1),
+    extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())::float8"""
+_NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
+
+
+class PostgresOwners:
+    """The locks of a store's owners, and the clock that all of them share: that of the server."""
+
+    def __init__(self, engine: PostgresEngine) -> None:
+        self._engine = engine
+        self._me: Owner | None = None
+        self._session: Connected | None = None
+        self._holds = False  # whether the session has the lock of this process
+        self._using = threading.RLock()
+        self._closed = threading.Event()
+        self._offset = 0.0  # of the clock of the server to that of this machine which nobody can set
+        self._read_at = -float("inf")
+
+    def me(self) -> Owner:
+        """Name this process as an owner; the first call takes its lock. Raises StoreFailed."""
+        with self._using:
+            if self._me is not None and self._me.pid != str(
+                os.getpid()
+            ):  # a fork has no session of its parent
+                self._me, self._session = None, None
+            if self._me is None:
+                self._me, self._holds, self._closed = this_process(), False, threading.Event()
+                self._ask("SELECT 1.0::float8")
+                threading.Thread(target=self._watch, args=(self._closed,), name="owner", daemon=True).start()
+            return self._me
+
+    def life_of(self, text: str) -> Life:
+        """Say whether the owner that a row names still lives. Raises StoreFailed.
+
+        One without its lock may be about to take it again, while its process runs or the server is young.
+        """
+        owner = owner_of(text)
+        if owner.in_sight and not is_running(owner):
+            return "dead"  # the server may not have noticed yet
+        held, age_of_server_s = self._ask(_HELD, _number(owner))
+        if held:
+            return "alive"
+        if owner[:-1] == this_process()[:-1]:  # another agent of this process, which is closed
+            return "dead"
+        return "unknown" if owner.in_sight or age_of_server_s < GRACE_S else "dead"
+
+    def forget(self, text: str) -> None:
+        """Do nothing: the server has dropped the lock of an owner that has died."""
+
+    def seconds(self) -> float:
+        """Read the clock of the server, in seconds since 1970; what it said lately is counted on."""
+        with self._using:
+            if time.monotonic() - self._read_at > RESYNC_S:
+                before = time.monotonic()
+                (server_s,) = self._ask(_NOW)
+                self._read_at = time.monotonic()
+                self._offset = server_s - (before + self._read_at) / 2
+            return time.monotonic() + self._offset
+
+    def close(self) -> None:
+        """End the session, and with it the lock of this process."""
+        self._closed.set()
+        with self._using:
+            session, self._session, self._me = self._session, None, None
+            if session is not None:
+                session.close()
+
+    def _ask(self, query: str, *values: int) -> tuple[float, ...]:
+        """Ask the server one thing, on a new session where the old one was lost. Raises StoreFailed."""
+        with self._using:
+            for again in (True, False):
+                try:
+                    row = self._opened().execute(query, values or None).fetchone()
+                    return tuple(row[place] for place in range(len(row))) if row else ()
+                except psycopg.Error as error:
+                    lost = self._session is None or self._session.closed
+                    if not (lost and again):
+                        raise self._engine.failure(errors.as_sqlite(error)) from error
+        raise AssertionError("the second time returns or raises")
+
+    def _opened(self) -> Connected:
+        """Give the session, with the lock of this process where it can be had. Raises psycopg.Error."""
+        if self._session is None or self._session.closed:
+            self._session, self._holds = self._engine.connect(), False
+        if self._me is not None and not self._holds:  # the server may not have dropped the session before yet
+            row = self._session.execute(_TRY, (_number(self._me),)).fetchone()
+            self._holds = bool(row and row[0])
+        return self._session
+
+    def _watch(self, closed: threading.Event) -> None:
+        """Take the lock again as soon as the session is lost."""
+        while not closed.is_set():
+            session = self._session
+            try:
+                if session is not None and not session.closed and self._holds:
+                    readable, _, _ = select.select([session.fileno()], [], [], WATCH_S)
+                    if not readable:
+                        continue
+                with self._using:
+                    if not closed.is_set():
+                        self._ask("SELECT 1.0::float8")
+                closed.wait(0 if self._holds else RETRY_S)
+            except (
+                StoreFailed,
+                OSError,
+                ValueError,
+                psycopg.Error,
+            ):  # closed, or no server
+                closed.wait(RETRY_S)
+
+
+def _number(owner: Owner) -> int:
+    """Number the lock of an owner."""
+    return int(owner.nonce[:15], 16)

@@ -1,0 +1,60 @@
+"""The parts of a store that are others in PostgreSQL. Nothing of it is loaded where no URL is set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from planwright.domain.errors import SetupError
+from planwright.security.redaction.redactor import Redactor
+
+if TYPE_CHECKING:
+    from planwright.checkpoints.blobs import Blobs
+    from planwright.checkpoints.database import Database
+    from planwright.checkpoints.postgres.engine import PostgresEngine
+    from planwright.checkpoints.postgres.owners import PostgresOwners
+
+
+@dataclass(frozen=True)
+class Server:
+    """One schema of one database, by the parts that `open_records` puts together."""
+
+    engine: PostgresEngine
+    """Opens its connections."""
+    owners: PostgresOwners
+    """Knows who holds runs in it, and what time it is there."""
+    blobs: Callable[[Database], Blobs]
+    """Makes the table of large contents."""
+
+    @contextmanager
+    def as_files(self) -> Iterator[Path]:
+        """Copy the store, as it is at one moment, into a private folder that lasts as long as this.
+
+        What looks a store over reads files. Raises StoreFailed, SetupError.
+        """
+        from planwright.checkpoints.postgres.copying import copied_from_server
+
+        self.engine.open_checked().close()
+        with copied_from_server(self.engine) as folder:
+            yield folder
+
+
+def server_of(
+    url: str, migrations: tuple[str, ...], busy_timeout_s: float, redactor: Redactor | None
+) -> Server:
+    """Name the parts for a URL; nothing is opened yet. Raises SetupError where the extra is missing."""
+    try:  # psycopg takes long to load, and only who sets storage.url needs it
+        from planwright.checkpoints.postgres.address import read_address
+        from planwright.checkpoints.postgres.blobs import PostgresBlobs
+        from planwright.checkpoints.postgres.engine import PostgresEngine
+        from planwright.checkpoints.postgres.owners import PostgresOwners
+    except ImportError as error:
+        next_step = "install it: pip install 'planwright[postgres]'"
+        raise SetupError(f"storage.url needs the extra `postgres`: {error}", next_step) from error
+    engine = PostgresEngine(read_address(url), migrations, busy_timeout_s, redactor)
+    owners = PostgresOwners(engine)
+    engine.life_of = owners.life_of
+    return Server(engine, owners, lambda database: PostgresBlobs(database, redactor))

@@ -1,0 +1,94 @@
+"""The command line with PostgreSQL as the store: a run to its end, and looking after the store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.desk import Desk, refusal
+from tests.postgres_server import PASSWORD, PostgresServer
+
+REQUEST = "Create a ticket titled 'Broken lamp'"
+DONE_BY_THE_SERVER = {
+    ("backup", "b.tar"): "pg_dump",
+    ("restore", "b.tar"): "pg_restore",
+    ("vacuum",): "autovacuum",
+    ("prune",): "storage.keep_checkpoints",
+}
+
+
+@pytest.fixture
+def store(desk: Desk, server: PostgresServer, store_url: str) -> str:
+    """Let the workspace keep its runs in PostgreSQL; the address has a password in it."""
+    url = store_url.replace("postgres@", f"postgres:{PASSWORD}@")
+    desk.settings(f'[storage]\nurl = "{url}"\n')
+    return url
+
+
+def test_a_run_goes_from_request_to_answer_in_three_processes(desk: Desk, store: str) -> None:
+    asked = desk.run("run", "--no-input", REQUEST)
+    assert asked.code == 3, asked.stderr
+    assert "waiting" in desk.run("ls").stdout
+    approved = desk.run("approve", "last", "--no-input")
+    assert approved.code == 0, approved.stderr
+    newest = "SELECT title FROM tickets ORDER BY id DESC LIMIT 1"
+    assert desk.rows(newest, "tickets.db") == [("Broken lamp",)]
+    for command in (("replay", "last"), ("audit", "verify"), ("db", "check"), ("show", "last")):
+        assert desk.run(*command).code == 0, command
+    assert not (desk.folder / ".planwright" / "planwright.db").exists()
+
+
+def test_no_command_shows_the_password(desk: Desk, store: str) -> None:
+    desk.run("run", "--no-input", REQUEST)
+    for command in (
+        ("config",),
+        ("config", "--json"),
+        ("doctor",),
+        ("db", "tables"),
+        ("show", "last", "--json"),
+    ):
+        outcome = desk.run(*command)
+        assert PASSWORD not in outcome.stdout + outcome.stderr, command
+    desk.settings(f'[storage]\nurl = "{store.replace("/planwright?", "/nowhere?")}"\n')
+    for command in (("ls",), ("doctor",), ("run", "--no-input", REQUEST)):
+        outcome = desk.run(*command)
+        assert "createdb nowhere" in outcome.stdout + outcome.stderr, command
+        assert PASSWORD not in outcome.stdout + outcome.stderr, command
+    desk.settings(f'[storage]\nurl = "postgres:{PASSWORD}@localhost"\n')
+    outcome = desk.run("ls")
+    assert (outcome.code, PASSWORD in outcome.stdout + outcome.stderr) == (2, False)
+
+
+def test_what_the_server_does_itself_is_refused_in_words(desk: Desk, store: str) -> None:
+    (desk.folder / "b.tar").touch()
+    for command, word in DONE_BY_THE_SERVER.items():
+        assert word in refusal(desk.run("db", *command)), command
+
+
+def test_the_tables_are_read_and_not_changed(desk: Desk, store: str) -> None:
+    desk.run("run", "--no-input", REQUEST)
+    assert "waiting" in desk.run("db", "query", "SELECT status, count(*) FROM runs GROUP BY status").stdout
+    for sql in (
+        "DELETE FROM runs",
+        "SELECT 1; DELETE FROM runs",
+        "WITH x AS (DELETE FROM runs RETURNING 1) SELECT 1",
+    ):
+        assert desk.run("db", "query", sql).code == 2, sql
+    assert desk.run("db", "query", "SELECT count(*) FROM runs", "--csv").stdout.splitlines()[1] == "1"
+    assert desk.run("db", "export", "runs", "runs.csv").code == 0
+    assert len((desk.folder / "runs.csv").read_text().splitlines()) == 2
+
+
+def test_a_store_is_copied_with_its_open_gate_and_goes_on_there(
+    desk: Desk, server: PostgresServer, store_url: str
+) -> None:
+    assert desk.run("run", "--no-input", REQUEST).code == 3
+    copied = desk.run("db", "migrate", "--to", store_url)
+    assert (copied.code, "blobs" in copied.stdout) == (0, True)
+    assert "there are runs in it already" in refusal(desk.run("db", "migrate", "--to", store_url))
+    desk.settings(f'[storage]\nurl = "{store_url}"\n')
+    assert desk.run("approve", "last", "--no-input").code == 0
+    for command in (("replay", "last"), ("audit", "verify"), ("db", "check")):
+        assert desk.run(*command).code == 0, command
+    assert Path(desk.folder, ".planwright", "planwright.db").exists()
