@@ -10,8 +10,8 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 from prometheus_client import CollectorRegistry, make_wsgi_app
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -66,12 +66,12 @@ def _counter(name: str, text: str, counts: dict[str, int]) -> Metric:
 
 
 class _Silent(WSGIRequestHandler):
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: object) -> None:
         """Say nothing of each request."""
 
 
 @contextmanager
-def serving(port: int, database: Database, is_well: Callable[[], bool]) -> Iterator[int]:
+def monitoring(port: int, database: Database, is_well: Callable[[], bool]) -> Iterator[int]:
     """Answer `/healthz` and `/metrics` while the block runs; port 0 takes any free one, and says which.
 
     `is_well` says whether the worker has looked at its store lately. Raises OSError for a port that is taken.
@@ -80,7 +80,7 @@ def serving(port: int, database: Database, is_well: Callable[[], bool]) -> Itera
     registry.register(StoreCollector(database))
     metrics = make_wsgi_app(registry)
 
-    def answer(environ: dict[str, Any], start: Any) -> Iterable[bytes]:
+    def answer(environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
         path = environ.get("PATH_INFO")
         if path == "/metrics":
             try:

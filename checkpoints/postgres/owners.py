@@ -12,6 +12,7 @@ import os
 import select
 import threading
 import time
+from contextlib import ExitStack
 
 import psycopg
 
@@ -96,8 +97,13 @@ class PostgresOwners:
                 session.close()
 
     def _ask(self, query: str, *values: int) -> tuple[float, ...]:
-        """Ask the server one thing, on a new session where the old one was lost. Raises StoreFailed."""
-        with self._using:
+        """Ask the server one thing, on a new session where the old one was lost. Raises StoreFailed.
+
+        Who asks after the end, such as a write that was queued before it, leaves no session behind.
+        """
+        with self._using, ExitStack() as at_the_end:
+            if self._closed.is_set():
+                at_the_end.callback(self.close)
             for again in (True, False):
                 try:
                     row = self._opened().execute(query, values or None).fetchone()

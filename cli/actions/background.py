@@ -98,11 +98,11 @@ def extend_session(thread: str, workspace: Path, amounts: Mapping[str, float]) -
 def _monitored(port: int, agent: Agent, worker: Worker) -> Iterator[None]:
     """Let monitoring ask how a worker is."""
     try:
-        from planwright.sessions.metrics import serving
+        from planwright.sessions.metrics import monitoring
     except ImportError as error:
         raise SetupError("metrics need one package more", "pip install 'planwright[metrics]'") from error
     try:
-        with serving(port, agent.stores.database, lambda: worker.is_well):
+        with monitoring(port, agent.stores.database, lambda: worker.is_well):
             yield
     except OSError as error:
         cause = f"nothing can be answered at port {port}: {error.strerror}"

@@ -7,7 +7,7 @@ import urllib.request
 
 import pytest
 
-from planwright.sessions.metrics import serving
+from planwright.sessions.metrics import monitoring
 from tests.scenarios.conftest import Scene
 
 pytestmark = pytest.mark.enable_socket
@@ -27,7 +27,7 @@ def test_runs_gates_and_effects_are_counted(scene: Scene) -> None:
     agent = scene.agent(scene.plan(scene.step("s1", "work.wipe")), "wiped")
     agent.enqueue("Something secret")
     scene.ask(agent)
-    with serving(0, agent.stores.database, lambda: True) as port:
+    with monitoring(0, agent.stores.database, lambda: True) as port:
         waiting = get(port, "/metrics")[1]
         for _ in ("the plan", "its destructive step"):
             scene.decide(agent, "approve")
@@ -42,7 +42,7 @@ def test_runs_gates_and_effects_are_counted(scene: Scene) -> None:
 
 def test_it_says_whether_the_worker_is_well(scene: Scene) -> None:
     agent, well = scene.agent(), [True, False]
-    with serving(0, agent.stores.database, lambda: well.pop(0)) as port:
+    with monitoring(0, agent.stores.database, lambda: well.pop(0)) as port:
         assert get(port, "/healthz") == (200, "ok\n")
         assert get(port, "/healthz") == (503, "not well\n")
         assert get(port, "/elsewhere")[0] == 404
