@@ -22,8 +22,11 @@ from planwright.domain.errors import QueueFull
 
 STORAGE = "storage"
 """What a run is paused for whose store failed: it goes on when the store is back, and nobody has to ask."""
-_OPEN = "SELECT r.*, s.breaks FROM sessions s JOIN runs r USING (run_id) WHERE r.ended_at IS NULL"
-_GATES = """SELECT g.* FROM gates g JOIN sessions s USING (run_id) JOIN runs r USING (run_id)
+_OPEN = """SELECT r.run_id, r.status, r.paused_for, r.cancelled_by FROM sessions s JOIN runs r USING (run_id)
+    WHERE r.ended_at IS NULL ORDER BY s.rowid"""
+_QUEUED = "SELECT r.*, s.breaks FROM sessions s JOIN runs r USING (run_id) WHERE run_id = ?"
+_GATES = """SELECT g.run_id, g.requested_at, g.expires_at, g.opened_s, g.boot FROM gates g
+    JOIN sessions s USING (run_id) JOIN runs r USING (run_id)
     WHERE g.status = 'open' AND r.ended_at IS NULL"""
 
 
@@ -93,12 +96,14 @@ class Queue:
             gates = connection.execute(_GATES).fetchall()
             asking = {row["run_id"] for row in gates}
             late = {row["run_id"] for row in gates if is_late(row, at, self._timer)}
-            rows = connection.execute(f"{_OPEN} ORDER BY s.rowid").fetchall()
-            return [
-                QueuedRun(run_of(row), row["breaks"])
-                for row in rows
-                if _may_go_on(row, undecided=row["run_id"] in asking - late)
+            undecided = asking - late
+            ids = [
+                row["run_id"]
+                for row in connection.execute(_OPEN).fetchall()
+                if _may_go_on(row, undecided=row["run_id"] in undecided)
             ]
+            rows = [connection.execute(_QUEUED, (run_id,)).fetchone() for run_id in ids]
+            return [QueuedRun(run_of(row), row["breaks"]) for row in rows]
 
         return await self._database.read(job)
 

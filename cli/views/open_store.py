@@ -52,11 +52,15 @@ def has_store(settings: Settings) -> bool:
     if settings.store_url:
         with closing(read_server(settings)) as connection:
             return StoreReader(connection).has("runs")
-    there = _path(settings).is_file()
-    if not there and (settings.store_folder / CHECKPOINTS).is_file():
-        cause = f"{_path(settings)} is gone, and there are checkpoints of threads beside it"
-        raise SetupError(cause, "planwright db check, then: planwright db restore BACKUP")
-    return there
+    path, folder = _path(settings), settings.store_folder
+    if path.is_file():
+        return True
+    restore = "planwright db check, then: planwright db restore BACKUP"
+    if path.exists():
+        raise SetupError(f"{path} is no file", restore)
+    if (folder / CHECKPOINTS).is_file() or (folder / "blobs").is_dir():
+        raise SetupError(f"{path} is gone, and there is more of the store beside it", restore)
+    return False
 
 
 def open_store(settings: Settings) -> StoreReader:

@@ -105,3 +105,11 @@ def test_a_store_that_was_never_begun_holds_no_runs(desk: Desk) -> None:
     done = desk.run("ls")
     assert "there are no runs" in refusal(done)
     assert "planwright run" in done.stderr
+
+
+def test_a_store_whose_file_is_gone_is_no_new_workspace(desk: Desk, waiting: Waiting) -> None:
+    path = desk.folder / ".planwright" / "planwright.db"
+    path.unlink()
+    assert "is gone, and there is more of the store beside it" in refusal(desk.run("ls"))
+    path.mkdir()
+    assert "planwright.db is no file" in refusal(desk.run("ls"))
