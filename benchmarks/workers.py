@@ -97,7 +97,9 @@ class Crew:
 
     def start(self) -> None:
         """Fork a worker."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # it waits until the worker can hear it
         self.living.append(fork(partial(work, self.stage), PATIENCE_S))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
 
     def trouble(self, chance: random.Random) -> None:
         """Do something to one of them, and wake who has been stopped for long enough."""
@@ -132,8 +134,7 @@ class Crew:
 
 
 def work(stage: Stage) -> None:
-    """Be a worker until SIGTERM, which waits while it starts."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    """Be a worker until SIGTERM, which was blocked before it was forked."""
     agent = stage.open()
 
     async def run() -> None:

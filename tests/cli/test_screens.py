@@ -168,7 +168,7 @@ def test_a_run_is_quiet_and_tells_all_when_that_is_wanted(desk: Desk) -> None:
     assert labels == ["plan", "estimate", "risk", "status"]
     told = desk.run("run", "-v", "What tickets are open?")
     labels = [line.split()[0] for line in told.stderr.splitlines() if line[0] != " "]
-    assert labels == ["model", "planning", "plan", "estimate", "risk", "verified", "verdict", "status"]
+    assert labels == ["planning", "model", "plan", "estimate", "risk", "verified", "verdict", "status"]
     assert quiet.stdout == told.stdout
     assert "token" not in quiet.printed + told.printed
 

@@ -15,7 +15,7 @@ from planwright.checkpoints.records import open_records
 from planwright.checkpoints.runs import Run
 from planwright.domain.clock import utc_now
 from planwright.domain.errors import GateError, RunError, SetupError
-from planwright.graph import door
+from planwright.graph import watching
 from planwright.models.scripted import ScriptedModel
 from tests.opened_store import opened_store, store_url
 from tests.patience import PATIENCE_S
@@ -74,7 +74,7 @@ def test_the_thread_of_a_cancelled_run_takes_the_next_request(scene: Scene) -> N
 @pytest.fixture
 def look_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look for a cancellation a hundred times a second, so that one second is plenty to notice it."""
-    monkeypatch.setattr(door, "LOOK_S", 0.01)
+    monkeypatch.setattr(watching, "LOOK_S", 0.01)
 
 
 @pytest.mark.long
