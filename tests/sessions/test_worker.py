@@ -186,10 +186,15 @@ async def _approve(agent: Agent, gate_id: str) -> None:
     await agent.stores.gates.decide(gate_id, decision, agent.door.clock())
 
 
-async def test_a_session_whose_time_is_up_expires_at_its_gate(scene: Scene, at_work: AtWork) -> None:
+@pytest.mark.parametrize("at_gate", [False, True], ids=["queued", "at its gate"])
+async def test_a_session_whose_time_is_up_expires(scene: Scene, at_work: AtWork, at_gate: bool) -> None:
     agent = scene.agent(scene.plan(scene.step("s1", "work.wipe")), **QUICK)
-    await agent.aenqueue("Wipe", thread_id=scene.thread, ttl_s=1e-9)
+    await agent.aenqueue("Wipe", thread_id=scene.thread, ttl_s=None if at_gate else 1e-9)
     async with at_work(agent):
+        if at_gate:
+            await until(scene, "waiting")
+            query = "UPDATE sessions SET expires_at = requested_at"
+            await agent.stores.database.run("test", lambda c: c.execute(query).rowcount)
         assert await until(scene, "expired") == ["expired"]
     assert scene.done == []
     assert scene.rows("SELECT 1 FROM gates WHERE status = 'open'") == []
