@@ -292,7 +292,8 @@ async def test_a_lease_whose_commit_failed_is_held_by_nobody(
     with pytest.raises(StoreFailed):
         await stores.leases.take(make_run(), 60)
     monkeypatch.setattr(stores.database, "run", run)
-    assert not stores.leases.is_leased(await row(stores))
+    read = await row(stores)  # the late release may come between this and the next line
+    assert not stores.leases.is_leased(read) or not (await row(stores)).lease_until
     while (await row(stores)).lease_until:  # noqa: ASYNC110 - another thread writes it
         await asyncio.sleep(0.01)
     theirs = await other.take(make_run(), 60)
