@@ -222,6 +222,17 @@ CREATE TABLE workers (
     owner TEXT PRIMARY KEY, tenant TEXT NOT NULL, started_at TEXT NOT NULL, at_once INTEGER NOT NULL
 );
 """,
+    """
+CREATE TABLE sign_ins (
+    n INTEGER PRIMARY KEY, at TEXT NOT NULL, person TEXT NOT NULL, tenant TEXT NOT NULL, way TEXT NOT NULL,
+    address TEXT NOT NULL, outcome TEXT NOT NULL
+);
+CREATE INDEX sign_ins_of_tenant ON sign_ins (tenant, n);
+CREATE TRIGGER sign_ins_stay BEFORE UPDATE ON sign_ins BEGIN
+    SELECT RAISE(ABORT, 'a sign-in is never changed'); END;
+CREATE TRIGGER sign_ins_remain BEFORE DELETE ON sign_ins BEGIN
+    SELECT RAISE(ABORT, 'a sign-in is never removed'); END;
+""",
 )
 
 OLD_CHECKPOINT_VERSION = 2

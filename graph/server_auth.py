@@ -14,6 +14,7 @@ from langgraph_sdk import Auth
 from planwright.checkpoints.runs import Runs
 from planwright.graph.server_middleware import caller_of
 from planwright.security.credentials import Caller, Credentials
+from planwright.settings.people import Right
 
 Request = dict[str, Any]
 """What a client sends to a route, by field."""
@@ -26,7 +27,21 @@ USER_KEY = "langgraph_auth_user"  # where the server puts who asks, in a run's `
 def caller_in(configurable: Mapping[str, Any]) -> Caller | None:
     """Read who asks out of the config of a run; the server lets no client write there."""
     user = configurable.get(USER_KEY)
-    return Caller(user["identity"], user["tenant"]) if user else None
+    return Caller(user["identity"], user["tenant"], frozenset(user["rights"])) if user else None
+
+
+def rights_for(action: str, value: Request) -> tuple[Right, ...]:
+    """List the rights of which a caller needs one; none for what everybody who is known may do."""
+    if action in ("read", "search", "list_namespaces", "get"):
+        return ()
+    if action != "create_run":
+        return ("request", "approve", "operate") if action == "create" else ("request", "operate")
+    sent = value.get("kwargs") or {}
+    command = sent.get("command") or {}
+    if command.get("resume") is not None:
+        return ("approve",)
+    begins = not command and sent.get("input") is not None  # the server drops an input beside a command
+    return ("request",) if begins else ("request", "operate")
 
 
 def build_auth(credentials: Credentials, runs: Runs) -> Auth:
@@ -38,7 +53,8 @@ def build_auth(credentials: Credentials, runs: Runs) -> Auth:
         caller = caller_of(scope, credentials)
         if caller is None:
             raise Auth.exceptions.HTTPException(status_code=401, detail="this is no token of this server")
-        return {"identity": caller.person, "tenant": caller.tenant}  # type: ignore[typeddict-unknown-key]
+        rights = sorted(caller.rights)
+        return {"identity": caller.person, "tenant": caller.tenant, "rights": rights}  # type: ignore[typeddict-unknown-key]
 
     @auth.on
     async def nothing_else(ctx: Auth.types.AuthContext, value: object) -> bool:
@@ -46,21 +62,33 @@ def build_auth(credentials: Credentials, runs: Runs) -> Auth:
 
     @auth.on.threads
     async def threads(ctx: Auth.types.AuthContext, value: Request) -> Filter | None:
+        _check_right(ctx, value)
         return await _threads(ctx.user["tenant"], ctx.action, value, runs)
 
     @auth.on.assistants
     async def assistants(ctx: Auth.types.AuthContext, value: Request) -> Filter:
+        _check_right(ctx, value)
         return _assistants(ctx.user["tenant"], ctx.action, value)
 
     @auth.on.crons
     async def crons(ctx: Auth.types.AuthContext, value: Request) -> Filter:
+        _check_right(ctx, value)
         return await _crons(ctx.user["tenant"], ctx.action, value, runs)
 
     @auth.on.store
     async def store(ctx: Auth.types.AuthContext, value: Request) -> None:
+        _check_right(ctx, value)
         value["namespace"] = _in_store(ctx.user["tenant"], value.get("namespace"))
 
     return auth
+
+
+def _check_right(ctx: Auth.types.AuthContext, value: Request) -> None:
+    """Refuse a caller without the right that an action takes."""
+    needed, rights = rights_for(ctx.action, value), ctx.user["rights"]
+    if needed and not {*needed} & {*rights}:
+        detail = f"this is for people who may {' or '.join(needed)}; you may {', '.join(rights)}"
+        raise Auth.exceptions.HTTPException(status_code=403, detail=detail)
 
 
 async def _crons(tenant: str, action: str, value: Request, runs: Runs) -> Filter:

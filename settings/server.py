@@ -7,6 +7,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from planwright.settings.people import EVERY_RIGHT, Right
+
 # What `planwright studio` hands to the server it starts.
 START_TOKEN = "PLANWRIGHT_START_TOKEN"
 WORKSPACE = "PLANWRIGHT_WORKSPACE"
@@ -38,6 +40,8 @@ class TokenSettings(BaseModel):
     """Variable of the environment that holds the token; "" where `sha256` is given."""
     sha256: str = Field("", pattern=r"^([0-9a-f]{64})?$")
     """SHA-256 of the token, 64 hex digits; "" where `token_env` is given."""
+    rights: Annotated[frozenset[Right], Field(min_length=1)] = EVERY_RIGHT
+    """What whoever has the token may do."""
 
     @model_validator(mode="after")
     def _one_source(self) -> TokenSettings:

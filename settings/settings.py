@@ -34,13 +34,15 @@ from planwright.settings.files import FileSettings
 from planwright.settings.mail import MailSettings
 from planwright.settings.mcp import McpServerSettings
 from planwright.settings.memory import MemorySettings
+from planwright.settings.people import PersonSettings, SignInSettings
 from planwright.settings.planning import PlannerSettings, PlanningSettings
 from planwright.settings.providers import BreakerSettings, FailoverSettings, ProviderSettings
 from planwright.settings.roles import RoleSettings
 from planwright.settings.secrets import SecretSettings
-from planwright.settings.server import ServerSettings
+from planwright.settings.server import ServerSettings, TokenName
 from planwright.settings.telemetry import LogSettings, TracingSettings
 from planwright.settings.variables import VariableError, filled
+from planwright.settings.web import WebSettings
 from planwright.settings.workspace import (
     CapabilitySettings,
     ChannelSettings,
@@ -126,6 +128,12 @@ class Settings(BaseSettings):
     """What is redacted."""
     server: ServerSettings = ServerSettings()
     """Who may come in at the LangGraph server."""
+    people: dict[TokenName, PersonSettings] = {}
+    """People who are known, by a name for the file."""
+    sign_in: SignInSettings = SignInSettings()
+    """Where people sign in."""
+    web: WebSettings = WebSettings()
+    """Where the page is served."""
     logging: LogSettings = LogSettings()
     """What the command line logs to stderr."""
     tracing: TracingSettings = TracingSettings()

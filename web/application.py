@@ -17,19 +17,23 @@ from planwright.checkpoints.history.effect_pages import EffectPages
 from planwright.checkpoints.history.open_gates import OpenGates
 from planwright.checkpoints.history.run_pages import RunPages
 from planwright.checkpoints.history.run_records import RunHistory
+from planwright.checkpoints.sign_ins import SignIns
 from planwright.graph.agent import Agent
 from planwright.security.credentials import Credentials
-from planwright.settings.settings import Settings
+from planwright.security.people import read_people
+from planwright.settings.settings import Settings, from_environment
+from planwright.web.attempts import Attempts
 from planwright.web.guard import HEADERS, Guard
 from planwright.web.live import Live
+from planwright.web.openid import OpenIdProvider
 from planwright.web.pages import STATIC, Pages
 from planwright.web.parts import WebParts, shared
-from planwright.web.routes import approvals, comparing, compose, editing, listing, runs, sign_in
+from planwright.web.routes import approvals, comparing, compose, editing, listing, people, runs, sign_in
 from planwright.web.runs_here import RunsHere
 from planwright.web.visits import Visits
 
 _LOG = logging.getLogger("planwright.web")
-SUBJECTS = (sign_in, approvals, editing, listing, runs, comparing, compose)
+SUBJECTS = (sign_in, approvals, editing, listing, runs, comparing, compose, people)
 
 
 def build_application(
@@ -37,7 +41,9 @@ def build_application(
 ) -> Starlette:
     """Build the page of a workspace, with sentences that work there. It closes the agent when it ends."""
     clock, database = agent.door.clock, agent.stores.database
-    pages = Pages(agent.door.redactor, settings.workspace.resolve().name)
+    sign_in, known = settings.sign_in, read_people(settings)
+    secret = from_environment(sign_in.client_secret_env) if sign_in.client_secret_env else ""
+    pages = Pages(agent.door.redactor, settings.workspace.resolve().name, sign_in.issuer)
     live = Live(agent.stores, pages)
     here = RunsHere(agent, live.hear)
     live.problem_of = here.problem
@@ -45,6 +51,10 @@ def build_application(
         settings=settings,
         agent=agent,
         credentials=credentials,
+        people=known,
+        provider=OpenIdProvider(sign_in, secret, clock) if sign_in.issuer else None,
+        sign_ins=SignIns(database),
+        attempts=Attempts(),
         visits=Visits(clock),
         pages=pages,
         here=here,

@@ -10,7 +10,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from planwright.domain.errors import PlanwrightError
-from planwright.web.parts import shared
+from planwright.settings.people import Right
+from planwright.web.attempts import FORMS
+from planwright.web.parts import shared, visitor_of
 from planwright.web.visits import Visit
 
 MOST_BYTES = 4_000_000
@@ -20,10 +22,15 @@ Handler = Callable[[Request], Awaitable[Response]]
 FormHandler = Callable[[Request, Form], Awaitable[Response]]
 
 
-def page_route(path: str, handler: Handler) -> Route:
-    """Make the route of a page; a refusal of ours is shown with its cause and the next step."""
+def page_route(path: str, handler: Handler, *rights: Right) -> Route:
+    """Make the route of a page for people with one of the rights, or for all who are known if there are none.
+
+    A refusal of ours is shown with its cause and the next step.
+    """
 
     async def serve(request: Request) -> Response:
+        if refusal := _not_theirs(request, rights):
+            return refusal
         try:
             return await handler(request)
         except PlanwrightError as error:
@@ -32,8 +39,11 @@ def page_route(path: str, handler: Handler) -> Route:
     return Route(path, serve, methods=["GET"], name=handler.__name__)
 
 
-def form_route(path: str, handler: FormHandler) -> Route:
-    """Make the route of a form: it is read and handled only with the token of the visit in it."""
+def form_route(path: str, handler: FormHandler, *rights: Right) -> Route:
+    """Make the route of a form for people with one of the rights, or for all who are known if there are none.
+
+    It is handled only with the token of the visit in it.
+    """
 
     async def serve(request: Request) -> Response:
         visit: Visit | None = request.state.visit
@@ -42,12 +52,28 @@ def form_route(path: str, handler: FormHandler) -> Route:
             return shared(request).pages.refusal(
                 request, 403, "this form is not from your visit", "load the page again"
             )
+        if refusal := _not_theirs(request, rights) or _too_many(request, visit):
+            return refusal
         try:
             return await handler(request, form)
         except PlanwrightError as error:
             return refusal_page(request, error, 409)
 
     return Route(path, serve, methods=["POST"], name=handler.__name__)
+
+
+def _not_theirs(request: Request, rights: tuple[Right, ...]) -> Response | None:
+    caller = visitor_of(request)
+    if caller.may(*rights):
+        return None
+    cause = f"this is for people who may {' or '.join(rights)}; you may {', '.join(sorted(caller.rights))}"
+    next_step = "ask one of them, or whoever keeps [people] in planwright.toml"
+    return shared(request).pages.refusal(request, 403, cause, next_step)
+
+
+def _too_many(request: Request, visit: Visit) -> Response | None:
+    wait_s = shared(request).attempts.add(FORMS, f"{visit.caller.tenant}/{visit.caller.person}")
+    return shared(request).pages.too_many(request, wait_s) if wait_s else None
 
 
 def refusal_page(request: Request, error: PlanwrightError, status: int) -> Response:

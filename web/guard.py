@@ -30,6 +30,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+TLS_HEADERS = {"Strict-Transport-Security": "max-age=31536000"}  # RFC 6797
 
 
 class Guard:
@@ -52,7 +53,7 @@ class Guard:
         visit = self._visits.of(cookie_of(scope))
         scope.setdefault("state", {})["visit"] = visit
         answer = self._refusal(scope, visit)
-        await (answer or self._app)(scope, receive, _hardened(send))
+        await (answer or self._app)(scope, receive, _hardened(scope, send))
 
     def _refusal(self, scope: Scope, visit: Visit | None) -> Response | None:
         """Make the answer to a request that is not let in; None for one that is."""
@@ -76,9 +77,23 @@ def _from_another_page(scope: Scope) -> HttpRefusal | None:
     return None
 
 
+def is_secure(scope: Scope) -> bool:
+    """Say whether a request came over TLS, to us or to a proxy that is named."""
+    return str(scope.get("scheme")) == "https"
+
+
 def cookie_name(scope: Scope) -> str:
-    """Name the cookie of a server; one host shares its cookies between ports."""
-    return f"{COOKIE}-{(scope.get('server') or ('', 0))[1]}"
+    """Name the cookie of a visit; one host shares its cookies between ports.
+
+    Over TLS its prefix forbids that a page of another host sets it (RFC 6265bis, "__Host-").
+    """
+    prefix = "__Host-" if is_secure(scope) else ""
+    return f"{prefix}{COOKIE}-{(scope.get('server') or ('', 0))[1]}"
+
+
+def begun_cookie(scope: Scope) -> str:
+    """Name the cookie of a sign-in that has begun."""
+    return f"{cookie_name(scope)}-begun"
 
 
 def cookie_of(scope: Scope) -> str:
@@ -86,10 +101,12 @@ def cookie_of(scope: Scope) -> str:
     return Request(scope).cookies.get(cookie_name(scope), "")
 
 
-def _hardened(send: Send) -> Send:
+def _hardened(scope: Scope, send: Send) -> Send:
+    headers = {**HEADERS, **(TLS_HEADERS if is_secure(scope) else {})}
+
     async def with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).update(HEADERS)
+            MutableHeaders(scope=message).update(headers)
         await send(message)
 
     return with_headers

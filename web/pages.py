@@ -23,7 +23,7 @@ TEMPLATES, STATIC = FOLDER / "templates", FOLDER / "static"
 class Pages:
     """Render the templates of this folder."""
 
-    def __init__(self, redactor: Redactor, workspace: str = "") -> None:
+    def __init__(self, redactor: Redactor, workspace: str = "", provider: str = "") -> None:
         self._redactor = redactor
         self._environment = Environment(
             loader=FileSystemLoader(TEMPLATES),
@@ -36,7 +36,7 @@ class Pages:
         self._environment.filters.update(words.FILTERS)
         self._environment.filters["value_rows"] = lambda args: value_rows({}, args)
         self._environment.filters["markup"] = Markup  # for pictures of ours, which hold texts escaped
-        self._environment.globals.update(workspace=workspace, marks=MARKS)
+        self._environment.globals.update(workspace=workspace, provider=provider, marks=MARKS)
 
     def part(self, template: str, values: Mapping[str, object]) -> str:
         """Render a part of a page that is the same for all its viewers."""
@@ -55,8 +55,18 @@ class Pages:
         values = {"status": status, "cause": cause, "next_step": next_step, "visit": None, "path": ""}
         return HTMLResponse(self.part("refusal.html", values), status)
 
+    def too_many(self, request: Request, wait_s: int) -> Response:
+        """Render that somebody has tried too often."""
+        answer = self.refusal(request, 429, "too many attempts in a minute", f"try again in {wait_s} s")
+        answer.headers["Retry-After"] = str(wait_s)
+        return answer
+
+    def signed_in(self, request: Request) -> Response:
+        """Render the page that leads on from a sign-in at the provider."""
+        return HTMLResponse(self.part("signed_in.html", {"visit": None, "path": ""}))
+
     def sign_in(self, request: Request, status: int, problem: str = "") -> Response:
-        """Render the form that takes a token."""
+        """Render the ways to sign in."""
         values = {"problem": problem, "visit": None, "path": ""}
         return HTMLResponse(self.part("sign_in.html", values), status)
 

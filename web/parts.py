@@ -11,12 +11,16 @@ from planwright.checkpoints.history.open_gates import OpenGates
 from planwright.checkpoints.history.run_pages import RunPages
 from planwright.checkpoints.history.run_records import RunHistory
 from planwright.checkpoints.runs import Run
+from planwright.checkpoints.sign_ins import SignIns
 from planwright.domain.errors import RunError
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.security.credentials import Caller, Credentials
+from planwright.security.people import People
 from planwright.settings.settings import Settings
+from planwright.web.attempts import Attempts
 from planwright.web.live import Live
+from planwright.web.openid import OpenIdProvider
 from planwright.web.pages import Pages
 from planwright.web.runs_here import RunsHere
 from planwright.web.visits import Visits
@@ -34,6 +38,14 @@ class WebParts:
     """The agent behind its door."""
     credentials: Credentials
     """Tokens that open the page."""
+    people: People
+    """People who may sign in at the provider."""
+    provider: OpenIdProvider | None
+    """Where people sign in; None where there are tokens alone."""
+    sign_ins: SignIns
+    """The record of who has signed in."""
+    attempts: Attempts
+    """How often somebody has tried."""
     visits: Visits
     """Browsers that have signed in."""
     pages: Pages

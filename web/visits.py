@@ -8,6 +8,7 @@ import secrets
 from collections import OrderedDict
 from dataclasses import dataclass
 
+from planwright.checkpoints.sign_ins import Way
 from planwright.domain.clock import Clock
 from planwright.security.credentials import Caller
 
@@ -21,6 +22,8 @@ class Visit:
 
     caller: Caller
     """Person and tenant of the token that it came with."""
+    way: Way
+    """How they signed in."""
     csrf: str
     """What each of its forms has to bring, so that no other page can send one."""
     began_s: float
@@ -38,10 +41,11 @@ class Visits:
         self._clock = clock
         self._visits: OrderedDict[str, Visit] = OrderedDict()
 
-    def begin(self, caller: Caller) -> str:
+    def begin(self, caller: Caller, way: Way) -> str:
         """Begin a visit, and return what its cookie holds."""
         cookie = secrets.token_urlsafe(32)
-        self._visits[_digest(cookie)] = Visit(caller, secrets.token_urlsafe(32), self._clock().timestamp())
+        csrf, now_s = secrets.token_urlsafe(32), self._clock().timestamp()
+        self._visits[_digest(cookie)] = Visit(caller, way, csrf, now_s)
         while len(self._visits) > MOST_VISITS:
             self._visits.popitem(last=False)
         return cookie

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import datetime
+from urllib.parse import urlsplit
 
 from planwright.presentation.run_view import State
 
@@ -104,6 +105,11 @@ def state_of(status: str) -> State:
     return STATES.get(status, "pending")
 
 
+def host_of(address: str) -> str:
+    """Name the host of an address."""
+    return urlsplit(address).hostname or address
+
+
 FILTERS: dict[str, Callable[..., object]] = {
     "word": word,
     "moment": clock_time,
@@ -116,4 +122,5 @@ FILTERS: dict[str, Callable[..., object]] = {
     "cut": cut,
     "short": short,
     "state_of": state_of,
+    "host_of": host_of,
 }

@@ -64,18 +64,24 @@ modules = ["payments", "naps"]
 person = "ada@example.com"
 tenant = "acme"
 token_env = "ADA_TOKEN"
+
+[server.tokens.kim]
+tenant = "acme"
+token_env = "KIM_TOKEN"
+rights = ["audit"]
 """
 
 
 @dataclass(frozen=True)
 class Server:
-    """A server that runs, the workspace it serves, the token of its start, and that of ada of acme."""
+    """A server that runs, its workspace, the token of its start, and those of two people of acme."""
 
     url: str
     desk: Desk
     pid: int
     token: str
     ada: str
+    kim: str
 
 
 def free_port() -> int:
@@ -108,14 +114,14 @@ def served_desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
 def server(served_desk: Desk, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """`langgraph dev` with the repository's own langgraph.json, as a user starts it."""
     port, log = free_port(), tmp_path_factory.mktemp("log") / "server.log"
-    ada = secrets.token_urlsafe(32)
+    ada, kim = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
     dev = [sys.executable, "-P", "-m", "langgraph_cli", "dev", "--config", str(ROOT / "langgraph.json")]
     with (
         log.open("wb") as output,
         subprocess.Popen(
             [*dev, "--no-browser", "--no-reload", "--port", str(port)],
             cwd=served_desk.folder,
-            env=environment({**QUIET, "ADA_TOKEN": ada}),
+            env=environment({**QUIET, "ADA_TOKEN": ada, "KIM_TOKEN": kim}),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -127,7 +133,7 @@ def server(served_desk: Desk, tmp_path_factory: pytest.TempPathFactory) -> Itera
             assert process.poll() is None, log.read_text("utf-8")
             assert answers(url), log.read_text("utf-8")
             token = (served_desk.folder / ".planwright" / "server.token").read_text("utf-8")
-            yield Server(url, served_desk, process.pid, token, ada)
+            yield Server(url, served_desk, process.pid, token, ada, kim)
             assert "BlockingError" not in log.read_text("utf-8")
         finally:
             process.terminate()

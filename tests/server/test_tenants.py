@@ -10,7 +10,7 @@ import httpx
 import pytest
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
-from langgraph_sdk.errors import NotFoundError
+from langgraph_sdk.errors import NotFoundError, PermissionDeniedError
 
 from planwright.domain.run_context import RunContext
 from planwright.graph.building import open_agent
@@ -127,3 +127,26 @@ def _begun_in_python(server: Server, errand: Errand) -> str:
     finally:
         agent.close()
     return thread
+
+
+def test_who_may_only_look_sees_the_tenants_threads_and_changes_nothing(
+    ada: SyncLangGraphClient, server: Server
+) -> None:
+    thread, _ = begin(ada, Errand().input)
+    before = trace(server.desk, thread)
+    headers = {"Authorization": f"Bearer {server.kim}"}
+    with get_sync_client(url=server.url, headers=headers) as kim:
+        assert kim.threads.get_state(thread)["next"]
+        attempts: list[Callable[[], Any]] = [
+            lambda: kim.runs.wait(thread, GRAPH, command={"resume": APPROVE}),
+            lambda: kim.runs.wait(thread, GRAPH, input={}, command={"resume": APPROVE}),
+            lambda: kim.runs.wait(None, GRAPH, input=Errand().input),
+            lambda: kim.threads.update_state(thread, {"approved": True}),
+            lambda: kim.threads.delete(thread),
+            lambda: kim.threads.create(),
+        ]
+        for attempt in attempts:
+            with pytest.raises((PermissionDeniedError, httpx.HTTPStatusError)) as refused:
+                attempt()
+            assert refused.value.response.status_code == 403
+    assert trace(server.desk, thread) == before

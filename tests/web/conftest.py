@@ -27,6 +27,7 @@ from tests.patience import PATIENCE_S
 BASE = "http://127.0.0.1:2025"
 START = "s" * 43
 TOKENS = {"ada": "a" * 43, "ben": "b" * 43, "eve": "e" * 43}
+RIGHT_TOKENS = {right: (right * 5)[:43] for right in ("request", "approve", "operate", "audit")}
 WRITE = {"id": "s1", "capability": "tickets.create", "params": {"title": "Cables", "body": "Three"}}
 
 
@@ -125,18 +126,25 @@ async def make_stage(tmp_path: Path) -> AsyncIterator[MakeStage]:
     opened: list[Stage] = []
 
     def make(
-        steps: list[dict[str, Any]] | None = None, policy: str = "", rounds: int = 4, **options: Any
+        steps: list[dict[str, Any]] | None = None,
+        policy: str = "",
+        rounds: int = 4,
+        more: dict[str, Any] | None = None,
+        **options: Any,
     ) -> Stage:
-        people = {
+        tokens: dict[str, dict[str, Any]] = {
             name: {
                 "sha256": hashlib.sha256(token.encode()).hexdigest(),
                 "tenant": "other" if name == "eve" else "default",
             }
             for name, token in TOKENS.items()
         }
+        for right, token in RIGHT_TOKENS.items():
+            tokens[right] = {"sha256": hashlib.sha256(token.encode()).hexdigest(), "rights": [right]}
         if policy:
             (tmp_path / "policy.toml").write_text(policy, "utf-8")
-        settings = load(tmp_path, planning={"mode": "always", "replan_budget": 0}, server={"tokens": people})
+        planning = {"mode": "always", "replan_budget": 0}
+        settings = load(tmp_path, planning=planning, server={"tokens": tokens}, **(more or {}))
         plan = json.dumps({"goal": "the goal", "steps": steps or [WRITE]})
         agent = build_graph(settings, **options, model=ScriptedModel(replies=[plan, "the answer"] * rounds))
         app = build_application(settings, agent, read_credentials(settings, START))

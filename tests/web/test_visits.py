@@ -11,7 +11,7 @@ from planwright.web.visits import LASTS_S, MOST_VISITS, Visits
 def test_a_visit_is_over_after_its_time_and_when_it_is_ended() -> None:
     now = datetime(2026, 11, 24, tzinfo=UTC)
     visits = Visits(lambda: now)
-    cookie, other = visits.begin(Caller("ada")), visits.begin(Caller("ben", "other"))
+    cookie, other = visits.begin(Caller("ada"), "link"), visits.begin(Caller("ben", "other"), "token")
     visit = visits.of(other)
     assert visit is not None
     assert (visit.caller.person, visit.caller.tenant) == ("ben", "other")
@@ -27,6 +27,6 @@ def test_a_visit_is_over_after_its_time_and_when_it_is_ended() -> None:
 
 def test_the_oldest_visit_makes_room() -> None:
     visits = Visits(lambda: datetime(2026, 11, 24, tzinfo=UTC))
-    cookies = [visits.begin(Caller("ada")) for _ in range(MOST_VISITS + 1)]
+    cookies = [visits.begin(Caller("ada"), "link") for _ in range(MOST_VISITS + 1)]
     assert visits.of(cookies[0]) is None
     assert visits.of(cookies[1]) is not None

@@ -137,6 +137,6 @@ ROUTES: list[BaseRoute] = [
     page_route("/approvals/list", serve_inbox_list),
     page_route("/approvals/{gate_id}", serve_gate),
     page_route("/approvals/{gate_id}/state", serve_gate_state),
-    form_route("/approvals/{gate_id}", take_decision),
-    form_route("/runs/{run_id}/reply", take_reply),
+    form_route("/approvals/{gate_id}", take_decision, "approve"),
+    form_route("/runs/{run_id}/reply", take_reply, "request"),
 ]

@@ -57,4 +57,4 @@ async def take_request(request: Request, form: Form) -> Response:
     return RedirectResponse(f"/runs/{run.run_id}" if run else "/runs", 303)
 
 
-ROUTES: list[BaseRoute] = [page_route("/new", serve_new), form_route("/new", take_request)]
+ROUTES: list[BaseRoute] = [page_route("/new", serve_new), form_route("/new", take_request, "request")]

@@ -97,6 +97,6 @@ def _page(request: Request, row: Gate, page: EditPage, status: int = 200) -> Res
 
 ROUTES: list[BaseRoute] = [
     page_route("/approvals/{gate_id}/edit", serve_edit),
-    form_route("/approvals/{gate_id}/edit", take_edit),
-    form_route("/approvals/{gate_id}/check", take_check),
+    form_route("/approvals/{gate_id}/edit", take_edit, "approve"),
+    form_route("/approvals/{gate_id}/check", take_check, "approve"),
 ]

@@ -82,5 +82,5 @@ ROUTES: list[BaseRoute] = [
     page_route("/runs", serve_runs),
     page_route("/effects", serve_effects),
     page_route("/runs/{run_id}/doubts", serve_doubts),
-    form_route("/runs/{run_id}/doubts", take_doubts),
+    form_route("/runs/{run_id}/doubts", take_doubts, "approve"),
 ]

@@ -128,8 +128,8 @@ ROUTES: list[BaseRoute] = [
     page_route("/runs/{run_id}/at/{seq:int}", serve_moment),
     page_route("/runs/{run_id}/log", serve_log),
     page_route("/runs/{run_id}/undo", serve_undo),
-    form_route("/runs/{run_id}/cancel", take_cancel),
-    form_route("/runs/{run_id}/resume", take_resume),
-    form_route("/runs/{run_id}/fork", take_fork),
-    form_route("/runs/{run_id}/undo", take_undo),
+    form_route("/runs/{run_id}/cancel", take_cancel, "request", "operate"),
+    form_route("/runs/{run_id}/resume", take_resume, "request", "operate"),
+    form_route("/runs/{run_id}/fork", take_fork, "request"),
+    form_route("/runs/{run_id}/undo", take_undo, "operate"),
 ]

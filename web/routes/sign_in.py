@@ -1,4 +1,4 @@
-"""Signing in with a token: the link of a start, or the form that takes one; signing out."""
+"""Signing in: by the link of a start, a token, or at the provider; signing out. Each is recorded."""
 
 from __future__ import annotations
 
@@ -6,46 +6,146 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from planwright.checkpoints.sign_ins import Outcome, SignIn, Way
+from planwright.domain.errors import PlanwrightError
 from planwright.graph.server_middleware import on_loopback
+from planwright.security.credentials import Caller
+from planwright.web.attempts import FAILED_SIGN_INS
 from planwright.web.forms import Form, field, form_route, read_form
-from planwright.web.guard import cookie_name, cookie_of
-from planwright.web.parts import shared
+from planwright.web.guard import begun_cookie, cookie_name, cookie_of, is_secure
+from planwright.web.openid import LASTS_S, OpenIdProvider, SignInFailed
+from planwright.web.parts import shared, visitor_of
+
+BACK = "/sign-in/back"
+NOBODY = Caller("", "", frozenset())
 
 
 async def serve_sign_in(request: Request) -> Response:
     """Take the token out of a link, and the link out of the address bar; without one show the form."""
     token = request.query_params.get("token", "")
-    return _signed_in(request, token) if token else shared(request).pages.sign_in(request, 200)
+    if not token:
+        return shared(request).pages.sign_in(request, 200)
+    return await _by_token(request, token, "link")
 
 
 async def take_token(request: Request) -> Response:
     """Take the token that somebody typed."""
     form = await read_form(request) or {}
-    return _signed_in(request, field(form, "token").strip())
+    return await _by_token(request, field(form, "token").strip(), "token")
 
 
-def _signed_in(request: Request, token: str) -> Response:
+async def _by_token(request: Request, token: str, way: Way) -> Response:
     parts = shared(request)
+    if wait_s := parts.attempts.wait_s(FAILED_SIGN_INS, address_of(request)):
+        return parts.pages.too_many(request, wait_s)
     caller = parts.credentials.caller(token, loopback=on_loopback(request.scope))
     if caller is None:
-        return parts.pages.sign_in(request, 401, "this is no token of this server")
+        return await _refused(request, way, "", "this is no token of this server")
     answer = RedirectResponse("/", 303)
+    await _let_in(request, answer, caller, way)
+    return answer
+
+
+async def serve_provider(request: Request) -> Response:
+    """Send the browser to the provider."""
+    parts = shared(request)
+    if wait_s := parts.attempts.wait_s(FAILED_SIGN_INS, address_of(request)):
+        return parts.pages.too_many(request, wait_s)
+    try:
+        url, cookie = await _provider(request).begin(_way_back(request))
+    except SignInFailed as error:
+        return await _refused(request, "provider", "", error.cause)
+    answer = RedirectResponse(url, 303)
+    # The way back is a link from another site, with which a browser sends no cookie that is Strict.
     answer.set_cookie(
-        cookie_name(request.scope), parts.visits.begin(caller), httponly=True, samesite="strict", path="/"
+        begun_cookie(request.scope),
+        cookie,
+        max_age=LASTS_S,
+        httponly=True,
+        samesite="lax",
+        secure=is_secure(request.scope),
+        path="/",
     )
+    return answer
+
+
+async def serve_way_back(request: Request) -> Response:
+    """Take whom the provider sends back; a page leads on, since a redirect would bring no Strict cookie."""
+    parts = shared(request)
+    cookie = request.cookies.get(begun_cookie(request.scope), "")
+    try:
+        identity = await _provider(request).identity(cookie, request.query_params, _way_back(request))
+    except SignInFailed as error:
+        return await _refused(request, "provider", "", error.cause)
+    caller = parts.people.caller(identity)
+    if caller is None:
+        return await _refused(request, "provider", identity, f"{identity} is not among the people here")
+    answer = parts.pages.signed_in(request)
+    answer.delete_cookie(begun_cookie(request.scope), path="/", secure=is_secure(request.scope))
+    await _let_in(request, answer, caller, "provider")
     return answer
 
 
 async def take_sign_out(request: Request, form: Form) -> Response:
     """End the visit of this browser."""
     shared(request).visits.end(cookie_of(request.scope))
+    await _record(request, request.state.visit.way, "signed out", visitor_of(request))
     answer = RedirectResponse("/sign-in", 303)
-    answer.delete_cookie(cookie_name(request.scope), path="/")
+    answer.delete_cookie(cookie_name(request.scope), path="/", secure=is_secure(request.scope))
     return answer
+
+
+def address_of(request: Request) -> str:
+    """Read which address a request comes from; behind a proxy that is named, what the proxy says."""
+    return request.client.host if request.client else ""
+
+
+def _provider(request: Request) -> OpenIdProvider:
+    provider = shared(request).provider
+    if provider is None:
+        raise SignInFailed("there is no provider to sign in at", "name one: [sign_in] issuer")
+    return provider
+
+
+def _way_back(request: Request) -> str:
+    return str(request.url.replace(path=BACK, query="", fragment=""))
+
+
+async def _let_in(request: Request, answer: Response, caller: Caller, way: Way) -> None:
+    """Begin a visit, once that is on record."""
+    await _record(request, way, "signed in", caller)
+    answer.set_cookie(
+        cookie_name(request.scope),
+        shared(request).visits.begin(caller, way),
+        httponly=True,
+        samesite="strict",
+        secure=is_secure(request.scope),
+        path="/",
+    )
+
+
+async def _refused(request: Request, way: Way, identity: str, problem: str) -> Response:
+    """Record a refusal, count it, and show why."""
+    parts = shared(request)
+    if wait_s := parts.attempts.add(FAILED_SIGN_INS, address_of(request)):
+        return parts.pages.too_many(request, wait_s)
+    try:
+        await _record(request, way, "refused", Caller(identity, "", frozenset()))
+    except PlanwrightError as error:
+        problem = f"{problem}; {error.cause}"
+    return parts.pages.sign_in(request, 401, problem)
+
+
+async def _record(request: Request, way: Way, outcome: Outcome, caller: Caller) -> None:
+    parts = shared(request)
+    row = SignIn(way, outcome, address_of(request), caller.person, caller.tenant)
+    await parts.sign_ins.add(row, parts.agent.door.clock())
 
 
 ROUTES: list[BaseRoute] = [
     Route("/sign-in", serve_sign_in, methods=["GET"]),
     Route("/sign-in", take_token, methods=["POST"]),
+    Route("/sign-in/provider", serve_provider, methods=["GET"]),
+    Route(BACK, serve_way_back, methods=["GET"]),
     form_route("/sign-out", take_sign_out),
 ]

@@ -149,6 +149,8 @@ def _title(gate: Gate) -> str:
 
 def _waits_for(gate: Gate, caller: Caller) -> str:
     """Say why somebody cannot approve; whether they really may is for the record to say."""
+    if not caller.may("approve"):
+        return f"only people who may approve decide; you may {', '.join(sorted(caller.rights))}"
     named = approvers_of(gate.card)
     if named and caller.person not in named and "channel:web" not in named:
         return f"only {', '.join(named)} may approve"

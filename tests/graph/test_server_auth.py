@@ -1,0 +1,42 @@
+"""Which right an action of LangGraph's server takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from planwright.graph.server_auth import caller_in, rights_for
+from planwright.security.credentials import Caller
+
+ANSWER, UPDATE = {"resume": {"type": "approve"}}, {"goto": "__end__"}
+
+
+@pytest.mark.parametrize(
+    ("action", "sent", "rights"),
+    [
+        ("read", {}, ()),
+        ("search", {}, ()),
+        ("create_run", {"kwargs": {"input": {"messages": []}}}, ("request",)),
+        ("create_run", {"kwargs": {"input": {}, "command": ANSWER}}, ("approve",)),
+        ("create_run", {"kwargs": {"command": ANSWER}}, ("approve",)),
+        ("create_run", {"kwargs": {"input": None, "command": {"resume": False}}}, ("approve",)),
+        ("create_run", {"kwargs": {"command": UPDATE}}, ("request", "operate")),
+        ("create_run", {"kwargs": {"input": None, "command": None}}, ("request", "operate")),
+        ("create_run", {}, ("request", "operate")),
+        ("create", {}, ("request", "approve", "operate")),
+        ("update", {}, ("request", "operate")),
+        ("delete", {}, ("request", "operate")),
+        ("put", {}, ("request", "operate")),
+    ],
+)
+def test_an_action_takes_a_right(action: str, sent: dict[str, Any], rights: tuple[str, ...]) -> None:
+    assert rights_for(action, sent) == rights
+
+
+def test_who_asks_comes_with_tenant_and_rights() -> None:
+    user = {"identity": "kim", "tenant": "acme", "rights": ["audit"]}
+    caller = caller_in({"langgraph_auth_user": user})
+    assert caller == Caller("kim", "acme", frozenset(("audit",)))
+    assert not caller.may("request", "approve", "operate")
+    assert caller_in({}) is None
