@@ -17,6 +17,7 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, Interrupt
+from starlette.middleware import Middleware
 
 from planwright.approvals.answers import signed
 from planwright.checkpoints.ownership.cancelling import cancel
@@ -28,6 +29,7 @@ from planwright.graph.building import build_graph, log_problems
 from planwright.graph.checks import check_tenant, not_begun, read_messages, thread_of, without_checkpoint
 from planwright.graph.server_auth import build_auth, caller_in
 from planwright.graph.server_middleware import build_app
+from planwright.graph.server_threads import ThreadsOfStore
 from planwright.security.credentials import read_credentials
 from planwright.settings.server import START_TOKEN, WORKSPACE
 from planwright.settings.settings import Settings, from_environment, load
@@ -208,7 +210,11 @@ _settings = load(from_environment(WORKSPACE) or ".")
 _credentials = read_credentials(_settings, _start_token(_settings))
 graph = _open(_settings)
 auth = build_auth(_credentials, graph.stores.runs)
-app = build_app(_settings.server, _credentials)
+app = build_app(
+    _settings.server,
+    _credentials,
+    Middleware(ThreadsOfStore, stores=graph.stores, credentials=_credentials),
+)
 
 
 def saver() -> Saver:

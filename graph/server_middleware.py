@@ -64,8 +64,11 @@ class Refusing:
             await answer(scope, receive, send)
 
 
-def build_app(server: ServerSettings, credentials: Credentials) -> Starlette:
-    """Build what `http.app` in `langgraph.json` names: its middleware goes around all routes."""
+def build_app(server: ServerSettings, credentials: Credentials, *inner: Middleware) -> Starlette:
+    """Build what `http.app` in `langgraph.json` names: its middleware goes around all routes.
+
+    The `inner` one sees what has been let in.
+    """
     cors = Middleware(
         CORSMiddleware,
         allow_origins=server.origins,
@@ -79,6 +82,7 @@ def build_app(server: ServerSettings, credentials: Credentials) -> Starlette:
             Middleware(Refusing, rule=lambda scope: misdirected(scope, server)),
             cors,
             Middleware(Refusing, rule=lambda scope: unauthenticated(scope, credentials)),
+            *inner,
         ]
     )
 

@@ -54,7 +54,7 @@ def open_studio(workspace: Path, port: int | None, browser: bool) -> int:
     try:
         with _server(settings, chosen, log, token) as process:
             _await_answer(process, url, log)
-            _say(url, token, log, register(settings, url, token))
+            _say(url, token, log, waiting_threads(settings))
             if browser:
                 webbrowser.open(STUDIO + url)
             process.wait()
@@ -64,21 +64,10 @@ def open_studio(workspace: Path, port: int | None, browser: bool) -> int:
     raise _ended(process, log)
 
 
-def register(settings: Settings, url: str, token: str) -> list[tuple[str, bool]]:
-    """Make the threads of the token's tenant that wait for a decision known to a server.
-
-    Returns their ids, and whether the server took them: it knows no ids but UUIDs.
-    """
+def waiting_threads(settings: Settings) -> list[tuple[str, bool]]:
+    """List the threads that wait for whoever has the token, and whether the server can take their ids."""
     runs = [run for run in recorded_runs(settings, waiting=True) if run["tenant"] == Caller("").tenant]
-    waiting = [(str(run["thread_id"]), str(run["title"])) for run in runs]
-    headers = {"Authorization": f"Bearer {token}"}
-    with httpx.Client(base_url=url, headers=headers, trust_env=False, timeout=30) as client:
-        for thread_id, title in waiting:
-            if _is_uuid(thread_id):
-                metadata = {"graph_id": GRAPH, "title": title}
-                thread = {"thread_id": thread_id, "if_exists": "do_nothing", "metadata": metadata}
-                client.post("/threads", json=thread).raise_for_status()
-    return [(thread_id, _is_uuid(thread_id)) for thread_id, _ in waiting]
+    return [(str(run["thread_id"]), _is_uuid(str(run["thread_id"]))) for run in runs]
 
 
 def _check_installed() -> None:

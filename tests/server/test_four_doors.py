@@ -11,7 +11,7 @@ from planwright.graph.building import open_agent
 from tests.cli.conftest import ask
 from tests.server.conftest import Server
 from tests.server.conversation import APPROVE, Errand, edited, trace
-from tests.server.test_python_sdk import GRAPH, answer, begin
+from tests.server.test_python_sdk import answer, begin
 
 pytestmark = pytest.mark.enable_socket
 
@@ -31,7 +31,6 @@ def test_begun_in_python_edited_on_the_command_line_approved_over_the_server_rea
     path.write_text(json.dumps(plan), "utf-8")
     assert desk.run("edit", begun.gate_id, "--file", str(path), "--no-input").code == 3
 
-    client.threads.create(thread_id=begun.thread_id, if_exists="do_nothing", graph_id=GRAPH)
     assert answer(client, begun.thread_id, APPROVE)["status"] == "completed"
 
     agent = open_agent(desk.folder)

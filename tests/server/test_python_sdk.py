@@ -92,7 +92,6 @@ def test_a_run_begun_in_python_is_answered_through_the_server(
 ) -> None:
     errand = Errand()
     thread = ask(server.desk.folder, errand.request).thread_id
-    client.threads.create(thread_id=thread, if_exists="do_nothing", graph_id=GRAPH)
     (waiting,) = client.threads.get_state(thread)["interrupts"]
 
     ended = answer(client, thread, {waiting["id"]: decision.resume})
@@ -127,7 +126,6 @@ def test_a_run_begun_on_the_command_line_is_answered_through_the_server(
     asked = server.desk.run("run", errand.request, "--json")
     assert asked.code == 3
     thread = asked.json["thread_id"]
-    client.threads.create(thread_id=thread, if_exists="do_nothing", graph_id=GRAPH)
     assert answer(client, thread, APPROVE)["status"] == "completed"
     found = trace(server.desk, thread)
     assert (found.resolved, found.executions) == (1, [1, 1])
@@ -161,12 +159,24 @@ def test_a_step_with_a_gate_of_its_own_is_asked_for_and_run_once(
     assert (found.resolved, found.executions) == (2, [1, 1])
 
 
-def test_a_thread_begun_elsewhere_is_unknown_until_it_is_registered(
+def test_a_thread_begun_elsewhere_is_known_at_once_by_its_name_and_in_lists(
     client: SyncLangGraphClient, server: Server
 ) -> None:
-    waiting = ask(server.desk.folder, Errand().request)
+    before = client.threads.count()
+    named, listed = (ask(server.desk.folder, Errand().request).thread_id for _ in range(2))
+    assert client.threads.get(named)["metadata"]["graph_id"] == GRAPH
+    assert client.threads.get_state(named)["next"]
+    ids = [thread["thread_id"] for thread in client.threads.search(limit=1000)]
+    assert (ids.count(named), ids.count(listed)) == (1, 1)
+    assert client.threads.count() >= before + 2
+
+
+def test_a_thread_that_was_deleted_does_not_come_back(client: SyncLangGraphClient, server: Server) -> None:
+    thread = ask(server.desk.folder, Errand().request).thread_id
+    client.threads.delete(thread)
     with pytest.raises(NotFoundError):
-        client.threads.get_state(waiting.thread_id)
+        client.threads.get(thread)
+    assert thread not in {known["thread_id"] for known in client.threads.search(limit=1000)}
 
 
 def test_an_answer_that_is_none_is_refused_with_its_cause_and_the_gate_stays_open(

@@ -99,7 +99,6 @@ def test_a_thread_is_not_there_for_another_tenant(
     assert thread not in {found["thread_id"] for found in client.threads.search(limit=1000)}
     assert trace(server.desk, thread).gates == [("open", "")]
 
-    ada.threads.create(thread_id=thread, if_exists="do_nothing", graph_id=GRAPH)
     assert thread in {found["thread_id"] for found in ada.threads.search(limit=1000)}
     assert answer(ada, thread, APPROVE)["status"] == "completed"
     assert errand.is_done(server.desk)
