@@ -27,9 +27,9 @@ from planwright.domain.errors import RunError, SetupError
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph, log_problems
 from planwright.graph.checks import check_tenant, not_begun, read_messages, thread_of, without_checkpoint
-from planwright.graph.server_auth import build_auth, caller_in
-from planwright.graph.server_middleware import build_app
-from planwright.graph.server_threads import ThreadsOfStore
+from planwright.graph.server_doors.auth import build_auth, caller_in
+from planwright.graph.server_doors.requests import build_app
+from planwright.graph.server_doors.threads import ThreadsOfStore
 from planwright.security.credentials import read_credentials
 from planwright.settings.server import START_TOKEN, WORKSPACE
 from planwright.settings.settings import Settings, from_environment, load

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from planwright.domain.errors import SetupError
-from planwright.settings.people import EVERY_RIGHT, Right
+from planwright.settings.server import EVERY_RIGHT, Right
 from planwright.settings.settings import Settings, from_environment
 
 SHORTEST_TOKEN = 24

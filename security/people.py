@@ -26,14 +26,22 @@ class People:
 
 
 def read_people(settings: Settings) -> People:
-    """Read `[people]`. Raises SetupError for an identity that is there twice, or half a provider."""
-    sign_in, callers = settings.sign_in, dict[str, Caller]()
+    """Read `[people]`.
+
+    Raises SetupError for an identity or a name that is there twice, and for half a provider.
+    """
+    sign_in, callers, names = settings.sign_in, dict[str, Caller](), set[tuple[str, str]]()
     for name, person in settings.people.items():
         identity = spelled(person.identity, sign_in.claim)
         if identity in callers:
             cause = f"[people.{name}] has the identity of another person, too"
             raise SetupError(cause, "give each person an identity of their own; one may have several rights")
-        callers[identity] = Caller(person.name or person.identity, person.tenant, person.rights)
+        caller = Caller(person.name or person.identity, person.tenant, person.rights)
+        if (caller.tenant, caller.person) in names:
+            cause = f"[people.{name}] signs decisions as another person does, too: {caller.person}"
+            raise SetupError(cause, "give each person a name of their own")
+        names.add((caller.tenant, caller.person))
+        callers[identity] = caller
     if callers and not sign_in.issuer:
         raise SetupError("[people] can sign in nowhere", "name their provider: [sign_in] issuer")
     if sign_in.issuer and not (sign_in.client_id and callers):

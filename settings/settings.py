@@ -34,15 +34,19 @@ from planwright.settings.files import FileSettings
 from planwright.settings.mail import MailSettings
 from planwright.settings.mcp import McpServerSettings
 from planwright.settings.memory import MemorySettings
-from planwright.settings.people import PersonSettings, SignInSettings
 from planwright.settings.planning import PlannerSettings, PlanningSettings
 from planwright.settings.providers import BreakerSettings, FailoverSettings, ProviderSettings
 from planwright.settings.roles import RoleSettings
 from planwright.settings.secrets import SecretSettings
-from planwright.settings.server import ServerSettings, TokenName
+from planwright.settings.server import (
+    PersonSettings,
+    ServerSettings,
+    SignInSettings,
+    TokenName,
+    WebSettings,
+)
 from planwright.settings.telemetry import LogSettings, TracingSettings
 from planwright.settings.variables import VariableError, filled
-from planwright.settings.web import WebSettings
 from planwright.settings.workspace import (
     CapabilitySettings,
     ChannelSettings,

@@ -22,12 +22,12 @@ from planwright.graph.agent import Agent
 from planwright.security.credentials import Credentials
 from planwright.security.people import read_people
 from planwright.settings.settings import Settings, from_environment
-from planwright.web.attempts import Attempts
 from planwright.web.guard import HEADERS, Guard
 from planwright.web.live import Live
 from planwright.web.openid import OpenIdProvider
 from planwright.web.pages import STATIC, Pages
 from planwright.web.parts import WebParts, shared
+from planwright.web.rate_limits import RateLimits
 from planwright.web.routes import approvals, comparing, compose, editing, listing, people, runs, sign_in
 from planwright.web.runs_here import RunsHere
 from planwright.web.visits import Visits
@@ -54,7 +54,7 @@ def build_application(
         people=known,
         provider=OpenIdProvider(sign_in, secret, clock) if sign_in.issuer else None,
         sign_ins=SignIns(database),
-        attempts=Attempts(),
+        rate_limits=RateLimits(),
         visits=Visits(clock),
         pages=pages,
         here=here,

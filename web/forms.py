@@ -10,9 +10,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from planwright.domain.errors import PlanwrightError
-from planwright.settings.people import Right
-from planwright.web.attempts import FORMS
+from planwright.settings.server import Right
 from planwright.web.parts import shared, visitor_of
+from planwright.web.rate_limits import FORMS
 from planwright.web.visits import Visit
 
 MOST_BYTES = 4_000_000
@@ -72,7 +72,7 @@ def _not_theirs(request: Request, rights: tuple[Right, ...]) -> Response | None:
 
 
 def _too_many(request: Request, visit: Visit) -> Response | None:
-    wait_s = shared(request).attempts.add(FORMS, f"{visit.caller.tenant}/{visit.caller.person}")
+    wait_s = shared(request).rate_limits.add(FORMS, f"{visit.caller.tenant}/{visit.caller.person}")
     return shared(request).pages.too_many(request, wait_s) if wait_s else None
 
 

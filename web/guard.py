@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from planwright.graph.server_middleware import HttpRefusal, from_elsewhere
+from planwright.graph.server_doors.requests import HttpRefusal, from_elsewhere
 from planwright.settings.server import ServerSettings
 from planwright.web.pages import Pages
 from planwright.web.visits import Visit, Visits

@@ -23,11 +23,13 @@ from joserfc.jwt import JWTClaimsRegistry
 
 from planwright.domain.clock import Clock
 from planwright.domain.errors import PlanwrightError
-from planwright.settings.people import LOOPBACK, SignInSettings
+from planwright.settings.server import LOOPBACK, SignInSettings
 
 MOST_BEGUN, LASTS_S, TIMEOUT_S, LEEWAY_S = 1_000, 600, 10, 60
 ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]
 """Signatures that are taken: of none of them the page has the key that signs."""
+Document = dict[str, Any]
+"""A JSON object of the provider: its metadata, its keys, or the claims of an ID token."""
 METADATA = "/.well-known/openid-configuration"
 
 
@@ -69,17 +71,17 @@ class OpenIdProvider:
         )
         async with httpx.AsyncClient(timeout=TIMEOUT_S) as client:
             metadata = await self._metadata(client)
-        asked = {
+        parameters = {
             "response_type": "code",
             "client_id": self._settings.client_id,
-            "scope": "openid profile email",
+            "scope": "openid email",
             "redirect_uri": redirect_uri,
             "state": begun.state,
             "nonce": begun.nonce,
             "code_challenge": _challenge(begun.verifier),
             "code_challenge_method": "S256",
         }
-        url = _endpoint(metadata, "authorization_endpoint").copy_merge_params(asked)
+        url = _endpoint(metadata, "authorization_endpoint").copy_merge_params(parameters)
         self._begun[cookie] = begun
         while len(self._begun) > MOST_BEGUN:
             self._begun.popitem(last=False)
@@ -105,14 +107,14 @@ class OpenIdProvider:
         claims = claims_of(id_token, keys, self._settings, begun.nonce)
         return identity_in(claims, self._settings.claim)
 
-    async def _metadata(self, client: httpx.AsyncClient) -> dict[str, Any]:
+    async def _metadata(self, client: httpx.AsyncClient) -> Document:
         address = self._settings.issuer.removesuffix("/") + METADATA
         metadata = await _document(client.build_request("GET", address), client)
         if metadata.get("issuer") != self._settings.issuer:
             raise _failed(f"the provider calls itself {metadata.get('issuer')}, not {self._settings.issuer}")
         return metadata
 
-    def _check_answer(self, metadata: Mapping[str, Any], answer: Mapping[str, str]) -> None:
+    def _check_answer(self, metadata: Document, answer: Mapping[str, str]) -> None:
         """Refuse the answer of another provider, where this one names itself."""
         named = answer.get("iss", "")
         promised = metadata.get("authorization_response_iss_parameter_supported") is True
@@ -122,7 +124,7 @@ class OpenIdProvider:
     async def _redeemed(
         self,
         client: httpx.AsyncClient,
-        metadata: Mapping[str, Any],
+        metadata: Document,
         code: str,
         begun: Begun,
         redirect_uri: str,
@@ -145,7 +147,7 @@ class OpenIdProvider:
         return str((await _document(request, client, auth)).get("id_token", ""))
 
 
-def claims_of(id_token: str, keys: Mapping[str, Any], settings: SignInSettings, nonce: str) -> dict[str, Any]:
+def claims_of(id_token: str, keys: Document, settings: SignInSettings, nonce: str) -> Document:
     """Read an ID token: signed by the provider, for this page and this sign-in. Raises SignInFailed."""
     expected = JWTClaimsRegistry(
         leeway=LEEWAY_S,
@@ -165,7 +167,7 @@ def claims_of(id_token: str, keys: Mapping[str, Any], settings: SignInSettings, 
     return claims
 
 
-def identity_in(claims: Mapping[str, Any], claim: str) -> str:
+def identity_in(claims: Document, claim: str) -> str:
     """Read who somebody is out of claims. Raises SignInFailed for nobody, and for an unverified address."""
     identity = claims.get(claim)
     if not isinstance(identity, str) or not identity:
@@ -177,7 +179,7 @@ def identity_in(claims: Mapping[str, Any], claim: str) -> str:
 
 async def _document(
     request: httpx.Request, client: httpx.AsyncClient, auth: httpx.Auth | None = None
-) -> dict[str, Any]:
+) -> Document:
     """Read the JSON object that the provider answers with. Raises SignInFailed."""
     try:
         answer = await client.send(request, auth=auth)
@@ -190,7 +192,7 @@ async def _document(
     return document
 
 
-def _endpoint(metadata: Mapping[str, Any], name: str) -> httpx.URL:
+def _endpoint(metadata: Document, name: str) -> httpx.URL:
     """Read an address of the provider; over http only where it is on this machine. Raises SignInFailed."""
     try:
         url = httpx.URL(str(metadata.get(name, "")))

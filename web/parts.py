@@ -18,10 +18,10 @@ from planwright.graph.agent import Agent
 from planwright.security.credentials import Caller, Credentials
 from planwright.security.people import People
 from planwright.settings.settings import Settings
-from planwright.web.attempts import Attempts
 from planwright.web.live import Live
 from planwright.web.openid import OpenIdProvider
 from planwright.web.pages import Pages
+from planwright.web.rate_limits import RateLimits
 from planwright.web.runs_here import RunsHere
 from planwright.web.visits import Visits
 
@@ -44,7 +44,7 @@ class WebParts:
     """Where people sign in; None where there are tokens alone."""
     sign_ins: SignIns
     """The record of who has signed in."""
-    attempts: Attempts
+    rate_limits: RateLimits
     """How often somebody has tried."""
     visits: Visits
     """Browsers that have signed in."""

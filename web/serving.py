@@ -9,7 +9,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import uvicorn
 from starlette.types import ASGIApp, Scope
@@ -17,10 +17,10 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from planwright.domain.errors import SetupError
 from planwright.graph.building import build_graph, log_problems
-from planwright.graph.server_middleware import HttpRefusal, Refusing
+from planwright.graph.server_doors.requests import HttpRefusal, Refusing
 from planwright.security.credentials import read_credentials
+from planwright.settings.server import WebSettings
 from planwright.settings.settings import Settings
-from planwright.settings.web import WebSettings
 from planwright.web.application import build_application
 
 PORT = 2025
@@ -88,7 +88,8 @@ def behind_proxies(application: ASGIApp, web: WebSettings) -> ASGIApp:
     """Believe what the named proxies say of a sender, and let in nobody else; without any change nothing."""
     if not web.proxies:
         return application
-    inner: Any = ProxyHeadersMiddleware(_over_tls(application), trusted_hosts=list(web.proxies))  # type: ignore[arg-type]
+    # uvicorn and Starlette have types of their own for one protocol.
+    inner = cast("ASGIApp", ProxyHeadersMiddleware(_over_tls(application), list(web.proxies)))  # type: ignore[arg-type]
 
     def from_proxy(scope: Scope) -> HttpRefusal | None:
         client = scope.get("client")

@@ -105,7 +105,7 @@ def state_of(status: str) -> State:
     return STATES.get(status, "pending")
 
 
-def host_of(address: str) -> str:
+def host_name(address: str) -> str:
     """Name the host of an address."""
     return urlsplit(address).hostname or address
 
@@ -122,5 +122,5 @@ FILTERS: dict[str, Callable[..., object]] = {
     "cut": cut,
     "short": short,
     "state_of": state_of,
-    "host_of": host_of,
+    "host_name": host_name,
 }

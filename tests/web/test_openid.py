@@ -19,7 +19,7 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey, RSAKey
 
 from planwright.security.credentials import Caller
-from planwright.settings.people import SignInSettings
+from planwright.settings.server import SignInSettings
 from planwright.web.openid import SignInFailed, claims_of, identity_in
 from tests.patience import PATIENCE_S
 from tests.web.conftest import BASE, TOKENS, MakeStage, Stage

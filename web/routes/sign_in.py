@@ -8,13 +8,13 @@ from starlette.routing import BaseRoute, Route
 
 from planwright.checkpoints.sign_ins import Outcome, SignIn, Way
 from planwright.domain.errors import PlanwrightError
-from planwright.graph.server_middleware import on_loopback
+from planwright.graph.server_doors.requests import on_loopback
 from planwright.security.credentials import Caller
-from planwright.web.attempts import FAILED_SIGN_INS
 from planwright.web.forms import Form, field, form_route, read_form
 from planwright.web.guard import begun_cookie, cookie_name, cookie_of, is_secure
 from planwright.web.openid import LASTS_S, OpenIdProvider, SignInFailed
 from planwright.web.parts import shared, visitor_of
+from planwright.web.rate_limits import BEGUN_SIGN_INS, FAILED_SIGN_INS, client_site
 
 BACK = "/sign-in/back"
 NOBODY = Caller("", "", frozenset())
@@ -36,7 +36,7 @@ async def take_token(request: Request) -> Response:
 
 async def _by_token(request: Request, token: str, way: Way) -> Response:
     parts = shared(request)
-    if wait_s := parts.attempts.wait_s(FAILED_SIGN_INS, address_of(request)):
+    if wait_s := parts.rate_limits.wait_s(FAILED_SIGN_INS, client_site(client_address(request))):
         return parts.pages.too_many(request, wait_s)
     caller = parts.credentials.caller(token, loopback=on_loopback(request.scope))
     if caller is None:
@@ -48,8 +48,9 @@ async def _by_token(request: Request, token: str, way: Way) -> Response:
 
 async def serve_provider(request: Request) -> Response:
     """Send the browser to the provider."""
-    parts = shared(request)
-    if wait_s := parts.attempts.wait_s(FAILED_SIGN_INS, address_of(request)):
+    parts, who = shared(request), client_site(client_address(request))
+    failed_s = parts.rate_limits.wait_s(FAILED_SIGN_INS, who)
+    if wait_s := failed_s or parts.rate_limits.add(BEGUN_SIGN_INS, who):
         return parts.pages.too_many(request, wait_s)
     try:
         url, cookie = await _provider(request).begin(_way_back(request))
@@ -95,7 +96,7 @@ async def take_sign_out(request: Request, form: Form) -> Response:
     return answer
 
 
-def address_of(request: Request) -> str:
+def client_address(request: Request) -> str:
     """Read which address a request comes from; behind a proxy that is named, what the proxy says."""
     return request.client.host if request.client else ""
 
@@ -127,7 +128,7 @@ async def _let_in(request: Request, answer: Response, caller: Caller, way: Way) 
 async def _refused(request: Request, way: Way, identity: str, problem: str) -> Response:
     """Record a refusal, count it, and show why."""
     parts = shared(request)
-    if wait_s := parts.attempts.add(FAILED_SIGN_INS, address_of(request)):
+    if wait_s := parts.rate_limits.add(FAILED_SIGN_INS, client_site(client_address(request))):
         return parts.pages.too_many(request, wait_s)
     try:
         await _record(request, way, "refused", Caller(identity, "", frozenset()))
@@ -138,7 +139,7 @@ async def _refused(request: Request, way: Way, identity: str, problem: str) -> R
 
 async def _record(request: Request, way: Way, outcome: Outcome, caller: Caller) -> None:
     parts = shared(request)
-    row = SignIn(way, outcome, address_of(request), caller.person, caller.tenant)
+    row = SignIn(way, outcome, client_address(request), caller.person, caller.tenant)
     await parts.sign_ins.add(row, parts.agent.door.clock())
 
 

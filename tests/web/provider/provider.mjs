@@ -9,9 +9,9 @@ server.listen(0, "127.0.0.1", () => {
   const issuer = `http://127.0.0.1:${server.address().port}`;
   const provider = new Provider(issuer, {
     clients: [
-      { client_id: "planwright", client_secret: "s".repeat(40), redirect_uris: [wayBack], scope: "openid email profile" },
+      { client_id: "planwright", client_secret: "s".repeat(40), redirect_uris: [wayBack], scope: "openid email" },
     ],
-    claims: { email: ["email", "email_verified"], profile: ["preferred_username"] },
+    claims: { email: ["email", "email_verified"] },
     conformIdTokenClaims: false,
     cookies: { keys: ["a key of this test"] },
     pkce: { required: () => true },

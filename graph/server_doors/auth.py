@@ -12,9 +12,9 @@ from typing import Any
 from langgraph_sdk import Auth
 
 from planwright.checkpoints.runs import Runs
-from planwright.graph.server_middleware import caller_of
+from planwright.graph.server_doors.requests import caller_of
 from planwright.security.credentials import Caller, Credentials
-from planwright.settings.people import Right
+from planwright.settings.server import Right
 
 Request = dict[str, Any]
 """What a client sends to a route, by field."""

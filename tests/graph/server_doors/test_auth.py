@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planwright.graph.server_auth import caller_in, rights_for
+from planwright.graph.server_doors.auth import caller_in, rights_for
 from planwright.security.credentials import Caller
 
 ANSWER, UPDATE = {"resume": {"type": "approve"}}, {"goto": "__end__"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import math
 import time
 
@@ -11,12 +12,26 @@ from limits.strategies import MovingWindowRateLimiter
 
 FAILED_SIGN_INS = RateLimitItemPerMinute(10, namespace="sign-in")
 """Sign-ins of one address that may fail in a minute."""
+BEGUN_SIGN_INS = RateLimitItemPerMinute(30, namespace="begun")
+"""Browsers of one address that are sent to the provider in a minute."""
 FORMS = RateLimitItemPerMinute(240, namespace="forms")
 """Forms that one person may send in a minute."""
+SITE_BITS = 64
+"""Bits of an IPv6 address that name a site; whoever has one has all the addresses below it (RFC 6177)."""
 
 
-class Attempts:
-    """Attempts of the last minute, in this process."""
+def client_site(address: str) -> str:
+    """Name whoever is behind an IP address: the address itself, or the site of IPv6."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    site = ipaddress.ip_network((parsed, SITE_BITS), strict=False) if parsed.version == 6 else parsed
+    return str(site)
+
+
+class RateLimits:
+    """RateLimits of the last minute, in this process."""
 
     def __init__(self) -> None:
         self._window = MovingWindowRateLimiter(MemoryStorage())

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planwright.graph.server_middleware import caller_of, misdirected, unauthenticated
+from planwright.graph.server_doors.requests import caller_of, misdirected, unauthenticated
 from planwright.security.credentials import Caller, Credentials
 from planwright.settings.server import ServerSettings
 

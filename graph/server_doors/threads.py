@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from planwright.checkpoints.stores import Stores
-from planwright.graph.server_middleware import caller_of
+from planwright.graph.server_doors.requests import caller_of
 from planwright.security.credentials import Credentials
 
 GRAPH = "planwright"
@@ -28,7 +28,7 @@ _THREADS = (
     " LEFT JOIN threads ON threads.thread_id = runs.thread_id WHERE runs.tenant = ?"
     " AND EXISTS (SELECT 1 FROM checkpoints WHERE checkpoints.thread_id = runs.thread_id)"
 )
-_ONE = f"{_THREADS} AND runs.thread_id = ? GROUP BY runs.thread_id"
+_BY_ID = f"{_THREADS} AND runs.thread_id = ? GROUP BY runs.thread_id"
 _NEWER = f"{_THREADS} AND runs.rowid > ? GROUP BY runs.thread_id ORDER BY max(runs.rowid) DESC LIMIT ?"
 PASSED_ON = (b"authorization", b"x-api-key", b"host")
 
@@ -53,7 +53,7 @@ class ThreadsOfStore:
         self._stores = stores
         self._credentials = credentials
         self._known: set[str] = set()
-        self._listed: dict[str, int] = {}  # up to which run the threads of a tenant are known
+        self._newest_row: dict[str, int] = {}  # up to which run the threads of a tenant are known
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection of ASGI."""
@@ -67,9 +67,9 @@ class ThreadsOfStore:
     async def _unknown(self, path: str, tenant: str) -> list[KnownThread]:
         """List the threads of a tenant that a path is about and that the server was not told of."""
         if path in LISTS:
-            after = self._listed.get(tenant, 0)
+            after = self._newest_row.get(tenant, 0)
             threads = await self._stores.database.read(lambda c: threads_of(c, tenant, after=after))
-            self._listed[tenant] = max((thread.row for thread in threads), default=after)
+            self._newest_row[tenant] = max((thread.row for thread in threads), default=after)
         else:
             named = NAMED.match(path)
             if named is None or named[1] in self._known or not is_uuid(named[1]):
@@ -85,8 +85,8 @@ class ThreadsOfStore:
         text, statuses = json.dumps(body).encode(), list[int]()
         headers = [(name, value) for name, value in scope["headers"] if name in PASSED_ON]
         headers += [(b"content-type", b"application/json"), (b"content-length", str(len(text)).encode())]
-        asked = {**scope, "method": "POST", "path": "/threads", "raw_path": b"/threads"}
-        asked |= {"query_string": b"", "headers": headers, "state": dict(scope.get("state", {}))}
+        creation = {**scope, "method": "POST", "path": "/threads", "raw_path": b"/threads"}
+        creation |= {"query_string": b"", "headers": headers, "state": dict(scope.get("state", {}))}
 
         async def receive() -> Message:
             return {"type": "http.request", "body": text, "more_body": False}
@@ -95,7 +95,7 @@ class ThreadsOfStore:
             if message["type"] == "http.response.start":
                 statuses.append(message["status"])
 
-        await self._app(asked, receive, send)
+        await self._app(creation, receive, send)
         return statuses == [200]
 
 
@@ -103,8 +103,8 @@ def threads_of(
     connection: sqlite3.Connection, tenant: str, *, after: int = 0, thread_id: str = ""
 ) -> list[KnownThread]:
     """Read threads of a tenant whose conversation is still there: one, or those with runs after a row."""
-    one, newer = (tenant, thread_id), (tenant, after, MOST_AT_ONCE)
-    rows = connection.execute(_ONE, one) if thread_id else connection.execute(_NEWER, newer)
+    by_id, newer = (tenant, thread_id), (tenant, after, MOST_AT_ONCE)
+    rows = connection.execute(_BY_ID, by_id) if thread_id else connection.execute(_NEWER, newer)
     return [KnownThread(int(row[0]), row[1], row[2]) for row in rows if is_uuid(row[1])]
 
 
