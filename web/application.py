@@ -24,12 +24,22 @@ from planwright.web.guard import HEADERS, Guard
 from planwright.web.live import Live
 from planwright.web.pages import STATIC, Pages
 from planwright.web.parts import WebParts, shared
-from planwright.web.routes import approvals, comparing, compose, editing, listing, runs, sign_in, usage
+from planwright.web.routes import (
+    approvals,
+    comparing,
+    compose,
+    editing,
+    listing,
+    runs,
+    sessions,
+    sign_in,
+    usage,
+)
 from planwright.web.runs_here import RunsHere
 from planwright.web.visits import Visits
 
 _LOG = logging.getLogger("planwright.web")
-SUBJECTS = (sign_in, approvals, editing, listing, runs, comparing, compose, usage)
+SUBJECTS = (sign_in, approvals, editing, listing, runs, comparing, compose, usage, sessions)
 
 
 def build_application(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from planwright.checkpoints.history.usage_history import UsageHistory, Used
+from planwright.checkpoints.history.usage_history import UsageHistory
 from planwright.checkpoints.limits import Limit
 from planwright.cli.views.usage_views import usage_of
 from planwright.replay.evaluation import counts_by
@@ -85,5 +85,3 @@ async def test_the_figures_of_past_runs_are_those_of_the_command(make_stage: Mak
     page = (await (await stage.sign_in()).get("/workspace/evaluation")).text
     for label, share in (("plans that passed", "plan_pass"), ("runs planned again", "replan")):
         assert f"{label}: {counts['all'].rates()[share]:.0%}" in page
-
-
