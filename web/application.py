@@ -26,6 +26,7 @@ from planwright.web.pages import STATIC, Pages
 from planwright.web.parts import WebParts, shared
 from planwright.web.routes import (
     approvals,
+    bulk,
     comparing,
     compose,
     editing,
@@ -39,7 +40,7 @@ from planwright.web.runs_here import RunsHere
 from planwright.web.visits import Visits
 
 _LOG = logging.getLogger("planwright.web")
-SUBJECTS = (sign_in, approvals, editing, listing, runs, comparing, compose, usage, sessions)
+SUBJECTS = (sign_in, bulk, approvals, editing, listing, runs, comparing, compose, usage, sessions)
 
 
 def build_application(
