@@ -31,6 +31,7 @@ from planwright.web.routes import (
     compose,
     editing,
     listing,
+    memory,
     runs,
     sessions,
     sign_in,
@@ -40,7 +41,7 @@ from planwright.web.runs_here import RunsHere
 from planwright.web.visits import Visits
 
 _LOG = logging.getLogger("planwright.web")
-SUBJECTS = (sign_in, bulk, approvals, editing, listing, runs, comparing, compose, usage, sessions)
+SUBJECTS = (sign_in, bulk, approvals, editing, listing, runs, comparing, compose, usage, sessions, memory)
 
 
 def build_application(

@@ -34,9 +34,10 @@ def filled(path: str, ids: dict[str, str]) -> str:
 
 
 def content(stage: Stage) -> list[tuple[object, ...]]:
-    """Read what must not change: runs, gates, plans and effects."""
+    """Read what must not change: runs, gates, plans, effects, what is remembered, sessions."""
     with sqlite3.connect(stage.folder / ".planwright" / "planwright.db") as database:
-        tables = ("runs", "gates", "plans", "effects", "forks")
+        tables = ("runs", "gates", "plans", "effects", "forks", "memories", "proposals", "sessions")
+        tables += ("extensions",)
         queries = {"runs": "SELECT run_id, status, cancelled_by, answer FROM runs"}
         rows = [
             tuple(row)
@@ -60,7 +61,7 @@ async def test_strangers_are_refused_on_every_route_and_change_nothing(make_stag
     stage = make_stage()
     ours = await stage.sign_in()
     run_id, gate_id = await stage.waiting_gate(ours)
-    ids = {"run_id": run_id, "gate_id": gate_id, "seq:int": "3"}
+    ids = {"run_id": run_id, "gate_id": gate_id, "seq:int": "3", **await stage.remembered(run_id)}
     before, own = content(stage), {"Origin": BASE}
     nobody, forged = stage.client(), stage.client()
     forged.cookies.set("planwright-2025", "x" * 43)
@@ -88,7 +89,8 @@ async def test_another_tenant_sees_and_changes_nothing(make_stage: MakeStage) ->
     ours = await stage.sign_in()
     run_id, gate_id = await stage.waiting_gate(ours, "Order the secret cables")
     eve = await stage.sign_in(TOKENS["eve"])
-    ids, before = {"run_id": run_id, "gate_id": gate_id, "seq:int": "3"}, content(stage)
+    ids = {"run_id": run_id, "gate_id": gate_id, "seq:int": "3", **await stage.remembered(run_id)}
+    before = content(stage)
     for method, pattern in routes_of(stage.app):
         if pattern in ("/events", "/sign-in", "/sign-out", "/new"):
             continue
