@@ -27,6 +27,7 @@ from planwright.web.parts import WebParts, shared
 from planwright.web.routes import (
     approvals,
     bulk,
+    capabilities,
     comparing,
     compose,
     editing,
@@ -41,7 +42,8 @@ from planwright.web.runs_here import RunsHere
 from planwright.web.visits import Visits
 
 _LOG = logging.getLogger("planwright.web")
-SUBJECTS = (sign_in, bulk, approvals, editing, listing, runs, comparing, compose, usage, sessions, memory)
+SUBJECTS = (sign_in, bulk, approvals, editing, listing, runs, comparing, compose)
+WORKSPACE_SUBJECTS = (usage, sessions, memory, capabilities)
 
 
 def build_application(
@@ -74,7 +76,9 @@ def build_application(
         await parts.here.close()
         await agent.aclose()
 
-    routes: list[BaseRoute] = [route for subject in SUBJECTS for route in subject.ROUTES]
+    routes: list[BaseRoute] = [
+        route for subject in (*SUBJECTS, *WORKSPACE_SUBJECTS) for route in subject.ROUTES
+    ]
     routes.append(Mount("/static", StaticFiles(directory=STATIC), name="static"))
     guard = Middleware(Guard, server=settings.server, visits=parts.visits, pages=pages)
     application = Starlette(
