@@ -33,17 +33,19 @@ from planwright.web.routes import (
     editing,
     listing,
     memory,
+    policy,
     runs,
     sessions,
     sign_in,
     usage,
+    workspace,
 )
 from planwright.web.runs_here import RunsHere
 from planwright.web.visits import Visits
 
 _LOG = logging.getLogger("planwright.web")
 SUBJECTS = (sign_in, bulk, approvals, editing, listing, runs, comparing, compose)
-WORKSPACE_SUBJECTS = (usage, sessions, memory, capabilities)
+WORKSPACE_SUBJECTS = (usage, sessions, memory, capabilities, policy, workspace)
 
 
 def build_application(
