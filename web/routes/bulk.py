@@ -18,7 +18,7 @@ from planwright.web.view_models.bulk_page import (
     capabilities_of,
     check_same,
     check_together,
-    named,
+    listed_gate,
     named_gates,
 )
 
@@ -30,7 +30,9 @@ async def serve_bulk(request: Request) -> Response:
     decision, gates = _decision(request), await _open_gates(request)
     capability = request.query_params.get("capability", "").strip()
     pending = pending_approvals(gates, capability, decision) if capability else None
-    rows = [(gate, named(gate).text) for gate in pending.gates[:MOST]] if pending else []
+    plans = {gate.gate_id for gate in gates if gate.kind == "plan"}
+    listed = pending.gates[:MOST] if pending else ()
+    rows = [listed_gate(gate, planned=gate.gate_id in plans) for gate in listed]
     values = {
         "capability": capability,
         "capabilities": capabilities_of(gates, decision),

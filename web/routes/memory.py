@@ -55,7 +55,7 @@ async def take_accept(request: Request, form: Form) -> Response:
     tenant, id_ = visitor_of(request).tenant, request.path_params["proposal_id"]
     proposal = await MemoryPages(shared(request).agent.stores.database).proposal(tenant, id_)
     if proposal is None or proposal.status != "proposed":
-        raise not_open(id_, proposal and proposal.status)
+        raise not_open(id_, proposal.status if proposal else None)
     args = {"text": proposal.text, "tags": list(proposal.tags)}
     step = PlanStep(id="remember", capability=WRITE, params=args, description=f"Remember what {id_} says")
     return await _run(request, step, f"Remember: {proposal.text}", proposal.run_id)

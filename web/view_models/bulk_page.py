@@ -9,6 +9,7 @@ from planwright.approvals.bulk import ApprovalEnd
 from planwright.approvals.pending import PendingCall, PendingGate, pending_approvals
 from planwright.checkpoints.consent.gate import Decision, Gate
 from planwright.domain.errors import GateError
+from planwright.web.view_models.values import ValueRow, value_rows
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,18 @@ class NamedGate:
 
 
 @dataclass(frozen=True)
+class ListedGate:
+    """One gate as it is listed."""
+
+    gate: PendingGate
+    """The gate."""
+    calls: Sequence[tuple[PendingCall, Sequence[ValueRow]]]
+    """The calls that it asks about, each with its arguments."""
+    field: str
+    """What the form names it by."""
+
+
+@dataclass(frozen=True)
 class GateResult:
     """What became of one gate that a form names."""
 
@@ -42,9 +55,12 @@ class GateResult:
     """Why it was refused; "" where it was not."""
 
 
-def named(gate: PendingGate) -> NamedGate:
-    """Name a gate as it is listed."""
-    return NamedGate(gate.gate_id, gate.plan_hash, gate.card_hash or "")
+def listed_gate(gate: PendingGate, *, planned: bool) -> ListedGate:
+    """Lay a gate out; the arguments of a plan that is `planned` may refer to results of other steps."""
+    calls = [
+        (call, value_rows(call.args, None) if planned else value_rows({}, call.args)) for call in gate.calls
+    ]
+    return ListedGate(gate, calls, NamedGate(gate.gate_id, gate.plan_hash, gate.card_hash or "").text)
 
 
 def named_gates(values: Sequence[str]) -> list[NamedGate]:
