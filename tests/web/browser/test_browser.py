@@ -13,6 +13,7 @@ from tests.web.browser.conftest import PHONE, WIDE, Served, Visitor, findings, p
 
 pytestmark = pytest.mark.long
 Visit = Callable[..., Visitor]
+SUBJECTS = "usage evaluation sessions memory capabilities policy servers settings checks".split()
 FIRST = "Search my emails for the invoice from Acme"
 
 
@@ -159,6 +160,11 @@ def test_every_page_is_accessible_and_fits_a_phone(visit: Visit, axe: str, schem
         "/runs",
         "/effects",
         "/new",
+        "/approvals/together?capability=*",
+        f"{run}/policy",
+        "/workspace/capabilities/tickets.create",
+        "/workspace/policy?capability=tickets.create",
+        *(f"/workspace/{name}" for name in SUBJECTS),
     ]
     for path in paths:
         page = visitor.open(path)
