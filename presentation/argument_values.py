@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from pydantic import JsonValue
 
-Schema = Mapping[str, Any]
+from planwright.presentation.rows import JsonMapping
+
+Schema = JsonMapping
 """JSON schema of the arguments of a capability, or of one of them."""
 KINDS: Mapping[str, tuple[type, ...]] = {
     "boolean": (bool,),

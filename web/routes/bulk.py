@@ -13,8 +13,8 @@ from planwright.web.forms import Form, field, form_route, page_route
 from planwright.web.parts import shared, visitor_of
 from planwright.web.routes.approvals import send_answer
 from planwright.web.view_models.bulk_page import (
+    GateReference,
     GateResult,
-    NamedGate,
     capabilities_of,
     check_same,
     check_together,
@@ -31,8 +31,8 @@ async def serve_bulk(request: Request) -> Response:
     capability = request.query_params.get("capability", "").strip()
     pending = pending_approvals(gates, capability, decision) if capability else None
     plans = {gate.gate_id for gate in gates if gate.kind == "plan"}
-    listed = pending.gates[:MOST] if pending else ()
-    rows = [listed_gate(gate, planned=gate.gate_id in plans) for gate in listed]
+    first = pending.gates[:MOST] if pending else ()
+    rows = [listed_gate(gate, planned=gate.gate_id in plans) for gate in first]
     values = {
         "capability": capability,
         "capabilities": capabilities_of(gates, decision),
@@ -52,7 +52,7 @@ async def take_bulk(request: Request, form: Form) -> Response:
     return shared(request).pages.page(request, "bulk_results.html", {"results": results})
 
 
-async def _approve(request: Request, wanted: NamedGate, capability: str) -> GateResult:
+async def _approve(request: Request, wanted: GateReference, capability: str) -> GateResult:
     """Approve one gate, and say what became of that; whatever it meets, the next has its turn."""
     gates, run_id = shared(request).agent.stores.gates, ""
     try:

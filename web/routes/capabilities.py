@@ -10,13 +10,13 @@ from planwright.capabilities.contract import Capability
 from planwright.domain.errors import SetupError
 from planwright.web.forms import Form, form_route, page_route
 from planwright.web.parts import run_options, shared, visitor_of
-from planwright.web.view_models.call_form import call_arguments, call_fields
+from planwright.web.view_models.call_form import argument_fields, call_arguments
 
 
 async def serve_capabilities(request: Request) -> Response:
     """List the capabilities that hold some words, by name."""
     parts, text = shared(request), request.query_params.get("text", "")
-    rows = [(each, source_of(each)) for each in parts.agent.door.parts.registry if _holds(each, text)]
+    rows = [(each, capability_source(each)) for each in parts.agent.door.parts.registry if _holds(each, text)]
     rows.sort(key=lambda row: row[0].name)
     return parts.pages.page(request, "capabilities.html", {"rows": rows, "text": text})
 
@@ -40,7 +40,7 @@ async def take_call(request: Request, form: Form) -> Response:
     return RedirectResponse(f"/runs/{run.run_id if run else thread}", 303)
 
 
-def source_of(capability: Capability) -> str:
+def capability_source(capability: Capability) -> str:
     """Say where a capability comes from."""
     if capability.server:
         return f"MCP server {capability.server}"
@@ -52,8 +52,8 @@ def _page(request: Request, form: Form, error: SetupError | None, status: int) -
     capability = parts.agent.door.parts.registry.require(request.path_params["capability"])
     values = {
         "capability": capability,
-        "source": source_of(capability),
-        "fields": call_fields(capability.args_schema, form),
+        "source": capability_source(capability),
+        "fields": argument_fields(capability.args_schema, form),
         "error": error,
     }
     return parts.pages.page(request, "capability.html", values, status)

@@ -30,7 +30,7 @@ _RUNS = """SELECT run_id, status, context, started_at FROM runs
     WHERE tenant = ? AND ended_at IS NOT NULL AND started_at >= ? ORDER BY rowid DESC LIMIT ?"""
 
 
-async def serve_workspace(request: Request) -> Response:
+async def serve_first_subject(request: Request) -> Response:
     """Lead to the first of the pages about the workspace."""
     return RedirectResponse("/workspace/usage", 303)
 
@@ -100,7 +100,7 @@ def _group(run: sqlite3.Row, by: str) -> str:
 
 
 ROUTES: list[BaseRoute] = [
-    page_route("/workspace", serve_workspace),
+    page_route("/workspace", serve_first_subject),
     page_route("/workspace/usage", serve_usage),
     page_route("/workspace/evaluation", serve_evaluation),
 ]

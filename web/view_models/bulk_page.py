@@ -13,7 +13,7 @@ from planwright.web.view_models.values import ValueRow, value_rows
 
 
 @dataclass(frozen=True)
-class NamedGate:
+class GateReference:
     """A gate as a form names it: by its id, and by the hashes of what was looked at."""
 
     gate_id: str
@@ -60,20 +60,20 @@ def listed_gate(gate: PendingGate, *, planned: bool) -> ListedGate:
     calls = [
         (call, value_rows(call.args, None) if planned else value_rows({}, call.args)) for call in gate.calls
     ]
-    return ListedGate(gate, calls, NamedGate(gate.gate_id, gate.plan_hash, gate.card_hash or "").text)
+    return ListedGate(gate, calls, GateReference(gate.gate_id, gate.plan_hash, gate.card_hash or "").text)
 
 
-def named_gates(values: Sequence[str]) -> list[NamedGate]:
+def named_gates(values: Sequence[str]) -> list[GateReference]:
     """Read the gates that a form names, each once. Raises GateError for none, and for what names none."""
     parts = [value.split(" ") for value in dict.fromkeys(values)]
     if not parts:
         raise GateError("no gate is chosen", "choose those that you approve")
     if any(len(part) != 3 for part in parts):
         raise GateError("the form names no gates", "load the page again")
-    return [NamedGate(*part) for part in parts]
+    return [GateReference(*part) for part in parts]
 
 
-def check_same(wanted: NamedGate, gate: Gate) -> None:
+def check_same(wanted: GateReference, gate: Gate) -> None:
     """Raise GateError where a gate is closed, or shows something else than was looked at."""
     if gate.status != "open":
         by = f" by {gate.decided_by} via {gate.channel}" if gate.decided_by else ""

@@ -36,7 +36,7 @@ class CallField:
     """Whether it has several lines."""
 
 
-def call_fields(schema: Schema, values: Mapping[str, Sequence[str]]) -> list[CallField]:
+def argument_fields(schema: Schema, values: Mapping[str, Sequence[str]]) -> list[CallField]:
     """Make the fields of a call; `values` are those that were typed before, by name of their field."""
     required = schema.get("required", ())
     return [
@@ -88,5 +88,5 @@ def _argument(name: str, text: str, property_: Schema, schema: Schema) -> JsonVa
         value = read_argument(text, property_, schema)
     except ValueError as error:
         raise SetupError(f"{name} is {error}, and not {text[:80]!r}", "write it as JSON") from error
-    listed = "array" in argument_types(property_, schema)
-    return list[JsonValue](text.splitlines()) if listed and isinstance(value, str) else value
+    is_list = "array" in argument_types(property_, schema)
+    return list[JsonValue](text.splitlines()) if is_list and isinstance(value, str) else value

@@ -37,7 +37,7 @@ class RuleRow:
     """Where it stands, as `policy.toml:12`."""
     decide: str
     """What it answers: allow, ask or deny."""
-    about: str
+    selectors: str
     """Calls that it is about."""
     condition: str
     """Condition that a call has to meet; "" for none."""
@@ -78,7 +78,7 @@ def _rule(rule: Rule, registry: Registry, note: str) -> RuleRow:
     return RuleRow(
         where=rule.where,
         decide=rule.decide,
-        about=words or "everything",
+        selectors=words or "everything",
         condition=rule.condition.source if rule.condition else "",
         who=", ".join(filter(None, (many, *rule.approvers))),
         reason=rule.reason,

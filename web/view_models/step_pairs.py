@@ -47,7 +47,8 @@ def _pair(name: str, first: StepRow | None, second: StepRow | None) -> StepPair:
         "attempts": (first.tries, second.tries),
         "calls within": (_calls(first), _calls(second)),
     }
-    return StepPair(name, first, second, [what for what, (one, other) in sides.items() if one != other])
+    differs = [part for part, (before, after) in sides.items() if before != after]
+    return StepPair(name, first, second, differs)
 
 
 def _calls(step: StepRow) -> list[tuple[str, str, object, str]]:

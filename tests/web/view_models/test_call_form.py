@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planwright.domain.errors import SetupError
-from planwright.web.view_models.call_form import call_arguments, call_fields
+from planwright.web.view_models.call_form import argument_fields, call_arguments
 
 SCHEMA = {
     "properties": {
@@ -21,7 +21,7 @@ SCHEMA = {
 
 
 def test_each_argument_has_the_field_of_its_type() -> None:
-    title, count, to, urgent, size = call_fields(SCHEMA, {"arg-title": ["typed"]})
+    title, count, to, urgent, size = argument_fields(SCHEMA, {"arg-title": ["typed"]})
     assert (title.kind, title.required, title.value, title.description) == (
         "string",
         True,
