@@ -60,7 +60,10 @@ def _profile(settings: Settings, context: RunContext) -> RunProfile:
 async def take_pause(request: Request, form: Form) -> Response:
     """Pause a run: what has begun is finished, and nothing more begins."""
     parts, run = shared(request), await shared(request).run(request)
-    await parts.agent.stores.sessions.pause(run.run_id, visitor_of(request).person, parts.agent.door.clock())
+    stores, person = parts.agent.stores, visitor_of(request).person
+    await stores.sessions.pause(run.run_id, person, parts.agent.door.clock())
+    if await stores.sessions.of(run.run_id) is None:
+        return RedirectResponse(f"/runs/{run.run_id}", 303)
     return _back(run.run_id)
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
+from planwright.capabilities import capability
 from planwright.sessions.worker import Worker
-from tests.web.conftest import TOKENS, Browser, MakeStage, Stage
+from tests.patience import PATIENCE_S
+from tests.web.conftest import TOKENS, Browser, MakeStage, Stage, until
 
 
 async def queued(stage: Stage, browser: Browser) -> str:
@@ -53,6 +57,44 @@ async def test_a_session_is_paused_given_more_queued_again_and_cancelled(make_st
     await ada.post(f"/runs/{run_id}/cancel")
     assert await status() == "cancelled"
     assert "No session is open" in (await ada.get("/workspace/sessions?open=yes")).text
+
+
+async def test_a_run_of_this_page_is_paused_between_steps_and_goes_on(make_stage: MakeStage) -> None:
+    begun, released = asyncio.Event(), asyncio.Event()
+
+    @capability("post.wait", mode="read_only", risk="None", effect="pure")
+    async def wait() -> dict[str, str]:
+        """Wait until the test goes on."""
+        begun.set()
+        await released.wait()
+        return {}
+
+    steps = [
+        {"id": "s1", "capability": "post.wait"},
+        {"id": "s2", "capability": "post.wait", "after": ["s1"]},
+    ]
+    stage = make_stage(steps, capabilities=[wait])
+    ada = await stage.sign_in(TOKENS["ada"])
+    run_id = (await ada.post("/new", request="Wait twice")).headers["location"].rsplit("/", 1)[1]
+    await asyncio.wait_for(begun.wait(), PATIENCE_S)
+    assert f"/runs/{run_id}/pause" in (await ada.get(f"/runs/{run_id}")).text
+    paused = await ada.post(f"/runs/{run_id}/pause")
+    assert paused.headers["location"] == f"/runs/{run_id}"
+
+    async def status() -> str:
+        run = await stage.agent.stores.runs.read(run_id)
+        free = run is not None and not stage.agent.stores.leases.is_leased(run)
+        return run.status if run and free else ""
+
+    async def heard() -> str:
+        return "yes" if stage.agent.door.working[run_id].control.drain_requested else ""
+
+    await until(heard)
+    released.set()
+    assert await until(status) == "paused"
+    assert "paused by ada" in (await ada.get(f"/runs/{run_id}")).text
+    assert (await ada.post(f"/runs/{run_id}/resume")).status_code == 303
+    assert await stage.ended(run_id) == "completed"
 
 
 async def test_what_is_no_amount_is_refused_and_changes_nothing(make_stage: MakeStage) -> None:
