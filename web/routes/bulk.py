@@ -23,6 +23,7 @@ from planwright.web.view_models.bulk_page import (
 )
 
 MOST = 50  # each begins to run at once, in this process
+LOOKED_AT = 500
 
 
 async def serve_bulk(request: Request) -> Response:
@@ -38,6 +39,7 @@ async def serve_bulk(request: Request) -> Response:
         "capabilities": capabilities_of(gates, decision),
         "pending": pending,
         "rows": rows,
+        "looked_at": LOOKED_AT if len(gates) == LOOKED_AT else 0,
         "more": len(pending.gates) - len(rows) if pending else 0,
     }
     return shared(request).pages.page(request, "bulk.html", values)
@@ -71,10 +73,12 @@ async def _approve(request: Request, wanted: GateReference, capability: str) -> 
 
 
 async def _open_gates(request: Request) -> list[Gate]:
-    """List the gates that wait for the people of a tenant, oldest first."""
+    """List the oldest gates that wait for the people of a tenant; one whose time is up counts as expired."""
     parts = shared(request)
-    gates = await parts.agent.stores.gates.waiting(parts.agent.door.clock())
-    return [gate for gate in gates if gate.tenant == visitor_of(request).tenant]
+    now, late = parts.agent.door.clock(), {"status": "expired"}
+    ids = await parts.open_gates.page(visitor_of(request).tenant, LOOKED_AT, 0)
+    gates = [await parts.agent.stores.gates.read(id_) for id_ in ids]
+    return [gate.model_copy(update=late if gate.expires_at <= now else {}) for gate in gates]
 
 
 def _decision(request: Request) -> Decision:

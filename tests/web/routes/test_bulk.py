@@ -92,6 +92,19 @@ async def test_where_two_people_have_to_approve_each_is_counted(make_stage: Make
     assert await stage.ended(run_id) == "completed"
 
 
+async def test_a_gate_whose_time_is_up_is_left(make_stage: MakeStage) -> None:
+    stage = make_stage()
+    ada = await stage.sign_in(TOKENS["ada"])
+    _, gate_id = await stage.waiting_gate(ada)
+    (name,) = await looked_at(ada)
+    update = "UPDATE gates SET expires_at = requested_at, boot = '' WHERE gate_id = ?"
+    await stage.agent.stores.database.run("late", lambda c: c.execute(update, (gate_id,)).rowcount)
+    assert await looked_at(ada) == []
+    assert "expired at" in (await ada.get("/approvals/together?capability=*")).text
+    answer = await ada.post("/approvals/together", gate=name, capability="*")
+    assert "0 of 1 approvals were taken" in answer.text
+
+
 async def test_another_tenant_approves_nothing_and_a_form_without_gates_is_refused(
     make_stage: MakeStage,
 ) -> None:
